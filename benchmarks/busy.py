@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.lab.generate import generate, topics, write
-from socialcrawl.lab.posts import read_posts
-from socialcrawl.mock.child import spawn
+from socialcrawl.lab.generators.generate import generate, topics, write
+from socialcrawl.lab.post_table import read_posts
+from socialcrawl.mock.child_process import spawn
 
 TITLE = "Bluesky at r = auto: the mock answers after 150 ms, one window of 3,000 requests in 300 s and what follows it"
 TARGET = "at least 99 %"

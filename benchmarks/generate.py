@@ -13,7 +13,7 @@ SIZES = {sized(2_000, 200): "under 2 s", sized(200_000, 300): "under 60 s"}
 SCRIPT = """
 import sys
 from pathlib import Path
-from socialcrawl.lab.generate import generate, write
+from socialcrawl.lab.generators.generate import generate, write
 write(Path(sys.argv[2]), generate(int(sys.argv[1]), 1))
 """
 

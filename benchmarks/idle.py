@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.lab.generate import generate, topics, write
-from socialcrawl.lab.posts import Posts, read_posts
+from socialcrawl.lab.generators.generate import generate, topics, write
+from socialcrawl.lab.post_table import Posts, read_posts
 from socialcrawl.mock.server import running
 
 TITLE = "Idle daemon: three campaigns that have worked and rest, health page served, over 60 s"

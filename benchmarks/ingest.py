@@ -13,13 +13,13 @@ from sqlalchemy import select
 
 from benchmarks.figure import Figure, sized
 from benchmarks.server import a_server
-from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import Grant, Mention, Page, PostRow, Reply, ReplyKind, Request, Who, iso, unix
-from socialcrawl.store.address import Where
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import connect
-from socialcrawl.store.sql import SqlStore
-from socialcrawl.store.tables import account, charge, hit, mention, post, request
+from socialcrawl.engine.model import Grant, Mention, Page, PostRow, Reply, ReplyKind, Request, Who, iso, unix
+from socialcrawl.ratelimit.policy import Tariff
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.schema.tables import account, charge, hit, mention, post, request
+from socialcrawl.storage.sql_store import SqlStore
 
 TITLE = "Storing pages of 100 posts (all columns, a mention each, hits, ledger, day rule): a transaction a page"
 PAGES, WARM, ROUNDS = sized(240, 4), sized(20, 1), sized(5, 1)

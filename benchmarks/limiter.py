@@ -5,11 +5,11 @@ import time
 from collections.abc import Iterator
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.lane import Lane
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Endpoint, Policy, Rule
-from socialcrawl.model import Answer, Credential, Grant, Limit, Reply, ReplyKind, Request
+from socialcrawl.engine.model import Answer, Credential, Grant, Limit, Reply, ReplyKind, Request
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.lane import Lane
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
 
 TITLE = "A decision of the limiter (take and settle): 10 tokens x 5 endpoints, three windows each"
 TOKENS, ENDPOINTS, DECISIONS = 10, 5, sized(60_000, 1_000)

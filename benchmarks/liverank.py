@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.links import distinct
-from socialcrawl.refresh.old import Old
-from socialcrawl.refresh.ranks import Ranks
+from socialcrawl.crawls.refresh.liveranks import Ranks
+from socialcrawl.crawls.refresh.old_dataset import Old
+from socialcrawl.graph.links import distinct
 
 TITLE = "LiveRanks on a generated graph of 10,000,000 nodes and 150,000,000 links"
 NODES, LINKS = sized(10_000_000, 2_000), sized(150_000_000, 30_000)

@@ -17,8 +17,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.mock.child import spawn
-from socialcrawl.sources.x.vocabulary import TWEET
+from socialcrawl.mock.child_process import spawn
+from socialcrawl.platforms.x.vocabulary import TWEET
 
 TITLE = "The mock: timeline pages of 100 posts, 1,000,000 posts of 10,000 accounts loaded"
 AUTHORS, POSTS = sized(10_000, 100), 100

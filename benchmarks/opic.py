@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.draws import generator
+from socialcrawl.engine.draws import generator
 from socialcrawl.importance.fixpoint import reference
-from socialcrawl.importance.known import Known
-from socialcrawl.importance.matrix import out_links
+from socialcrawl.importance.link_matrix import out_links
 from socialcrawl.importance.opic import Cash, Floats
-from socialcrawl.importance.selection import SELECTIONS, selection
+from socialcrawl.importance.static_opic import Known
+from socialcrawl.importance.visit_order import SELECTIONS, selection
 
 TITLE = "Static OPIC, 1,000,000 nodes, 10,000,000 links (in-degrees ~ k^-2.1, out-degrees Poisson), small edges of 1"
 NODES, LINKS = sized(1_000_000, 1_000), sized(10_000_000, 10_000)

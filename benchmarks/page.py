@@ -14,20 +14,20 @@ import tweepy
 from pyarrow import parquet
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.mock.child import spawn
-from socialcrawl.model import Act, Credential, Grant, Node, Pick, Who
-from socialcrawl.policies import policy
-from socialcrawl.relevance import Topic
-from socialcrawl.settings import checked
-from socialcrawl.sources.x.source import XSource
-from socialcrawl.sources.x.vocabulary import TWEET
-from socialcrawl.sources.x.wire import XWire, client
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import connect
-from socialcrawl.store.held import Reuse
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.settings import checked
+from socialcrawl.engine.model import Act, Credential, Grant, Node, Pick, Who
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.mock.child_process import spawn
+from socialcrawl.platforms.x.source import XSource
+from socialcrawl.platforms.x.vocabulary import TWEET
+from socialcrawl.platforms.x.wire import XWire, client
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.stored_answers import Reuse
 
 TITLE = "A page of 100 posts with 100 mentions: ours against the barest loop"
 AUTHORS, ROUNDS = sized(100, 10), sized(4, 1)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 
 from benchmarks.figure import Figure, sized
 from benchmarks.opic import LINKS, NODES, web
-from socialcrawl.importance.matrix import out_links
+from socialcrawl.importance.link_matrix import out_links
 from socialcrawl.importance.opic import Floats
 from socialcrawl.importance.pagerank import DAMPING, pagerank
 

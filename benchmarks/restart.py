@@ -15,10 +15,10 @@ import orjson
 from numpy.typing import NDArray
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.graph import COLUMNS
-from socialcrawl.model import iso
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import connect
+from socialcrawl.engine.model import iso
+from socialcrawl.graph.graph import COLUMNS
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.connection import connect
 
 TITLE = "Restart on SQLite: 1,000,000 users, 10,000,000 links, 1,000,000 requests; whole process, cold database"
 USERS, LINKS, NODES = sized(1_000_000, 1_000), sized(10_000_000, 10_000), sized(3_000_000, 3_000)
@@ -32,16 +32,16 @@ REQUEST = (
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.collect.seeds import Seeds
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import named
+from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.lab.simulation import peak_rss_mb
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.model import Credential
-from socialcrawl.policies import policy
-from socialcrawl.store.database import connect
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.engine.model import Credential
+from socialcrawl.campaign.policies import policy
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.sql_store import SqlStore
 
 store = SqlStore(connect(Path(sys.argv[1])), 1, "x")
 planner = WindowPlanner(policy("x"), [Credential("main")], Caps())

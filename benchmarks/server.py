@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from socialcrawl.store.address import Where, where
+from socialcrawl.storage.database.address import Where, where
 
 
 @contextmanager

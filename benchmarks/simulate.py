@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.figure import Figure, sized
+from socialcrawl.lab.generators.twitterlike import TOPICS, twitter_like
 from socialcrawl.lab.graphs import read, write
-from socialcrawl.lab.twitterlike import TOPICS, twitter_like
 
 TITLE = "Replayed crawls: 17 M nodes, 93 M links, 50 seeds, 100,000 steps at r = 1"
 USERS, LINKS = sized(17_000_000, 5_000), sized(93_000_000, 30_000)

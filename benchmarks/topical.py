@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figure import Figure, is_tiny, sized
-from socialcrawl.lab.generate import generate, topics, write
+from socialcrawl.lab.generators.generate import generate, topics, write
 
 TITLE = "Topical crawl of real IRC posts (`kernel`), 50 drawn seeds, whole timelines, 1,000 steps, 5 seed sets"
 SETS = range(1, sized(6, 2))

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from benchmarks.figure import Figure, sized
 from socialcrawl.exporters.export import Wanted, export
-from socialcrawl.lab.generate import generate, topics, write
-from socialcrawl.mock.child import spawn
-from socialcrawl.store.database import opened
-from socialcrawl.store.snapshot import open_snapshot
+from socialcrawl.lab.generators.generate import generate, topics, write
+from socialcrawl.mock.child_process import spawn
+from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.database.snapshot import open_snapshot
 from socialcrawl.verify.exported import verify_export
 from socialcrawl.verify.findings import Check, Verified
 from socialcrawl.verify.verification import verify

@@ -5,14 +5,14 @@ import time
 import numpy as np
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.garbage import uncollected
-from socialcrawl.lab.doors import Tape, parts
-from socialcrawl.model import Node
-from socialcrawl.run import run
-from socialcrawl.sample.crawl import Sample
-from socialcrawl.sample.rules import WalkRules
-from socialcrawl.sources.known import Known, KnownGraph
+from socialcrawl.crawls.sample.crawl import Sample
+from socialcrawl.crawls.sample.rules import WalkRules
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Node
+from socialcrawl.graph.known_graph import Known, KnownGraph
+from socialcrawl.lab.instant import Tape, parts
+from socialcrawl.system.garbage_collection import uncollected
 
 TITLE = "Walks through a known graph of 1,000,000 nodes and 10,000,000 links, half of it on topic"
 NODES, LINKS = sized(1_000_000, 2_000), sized(10_000_000, 20_000)

@@ -1,6 +1,6 @@
 """`python -m socialcrawl` is the command `socialcrawl`."""
 
-from socialcrawl.apps.cli import main
+from socialcrawl.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -10,12 +10,12 @@ from pathlib import Path
 import networkx as nx
 from crawling import campaign_of, crawl, posts, rows, scratch
 
-from socialcrawl.lab.generate import topics
+from socialcrawl.campaign.settings import CrawlSection
+from socialcrawl.lab.generators.generate import topics
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.settings import CrawlSection
-from socialcrawl.store.health import readable
-from socialcrawl.store.traces import Traces
+from socialcrawl.storage.database.health import readable
+from socialcrawl.storage.queries.traces import Traces
 
 OTHER, WORD = list(topics().values())[:2]  # the topic of the sample is WORD: nearly all who use it hang together
 SAMPLE = {"walkers": 8, "burn_in": 20, "length": 1500, "trap": "off"}

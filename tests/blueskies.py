@@ -6,8 +6,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 
-from socialcrawl.limits.policy import Endpoint, Policy, Pool, Rule
-from socialcrawl.sources.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH
+from socialcrawl.platforms.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Pool, Rule
 
 ALL = Rule(3000, 300.0)
 POOL = (Pool("all", public=(ALL,), user=(ALL,)),)

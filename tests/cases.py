@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from socialcrawl.model import Grant, Node, Pick, Request, Who
-from socialcrawl.relevance import Topic
-from socialcrawl.sources.cases.acquaintances import Acquaintances, PeopleWire, Person
-from socialcrawl.sources.cases.form import Form, FormWire
-from socialcrawl.sources.cases.peers import Gossip, Peer, PeersWire, summary
-from socialcrawl.sources.cases.web import Web, WebPage, WebWire
-from socialcrawl.store.memory import MemoryStore
+from examples.acquaintances import Acquaintances, PeopleWire, Person
+from examples.form import Form, FormWire
+from examples.peers import Gossip, Peer, PeersWire, summary
+from examples.web import Web, WebWire
+from socialcrawl.engine.model import Grant, Node, Pick, Request, Who
+from socialcrawl.graph.link_context import WebPage
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.storage.memory_store import MemoryStore
 
 JAZZ = Topic(["jazz"]).count
 

@@ -9,18 +9,18 @@ import orjson
 from erasing import EndError, Town
 from tiny import BEGIN, POLICY, Clock, Watcher, page_of, posts_of
 
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.model import Credential, Who
-from socialcrawl.run import Parts, run
-from socialcrawl.sources.x.source import SEARCH, XSource
-from socialcrawl.sources.x.vocabulary import TWEET
-from socialcrawl.store.campaigns import Change, campaign, line
-from socialcrawl.store.sql import SqlStore
-from socialcrawl.store.versions import versions
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.loop import Parts, run
+from socialcrawl.engine.model import Credential, Who
+from socialcrawl.platforms.x.source import SEARCH, XSource
+from socialcrawl.platforms.x.vocabulary import TWEET
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.campaigns import Change, campaign, line
+from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.versions import versions
 
 NAMES = ("PERSON0", "person11", "nobody")
 FOUND = {"star": (3, 4, 7), "moon": (9, 12, 3, 15)}  # whom a search finds; another one finds them all
@@ -134,7 +134,7 @@ def parts_of(store, wire, file):
     source = XSource(POLICY, TWEET, known.texts, pages_per_user=file.pages, search_pages=2)
     names = store.enlist(list(file.usernames), wire.clock.now())
     seeds = Seeds(known.queries, names, file.most, topics=known.topics)
-    crawl = Collect(seeds, named(file.estimator, seed=file.seed, switch_after=3), file.steps, source.width)
+    crawl = Collect(seeds, make_estimator(file.estimator, seed=file.seed, switch_after=3), file.steps, source.width)
     planner = WindowPlanner(POLICY, [Credential("main")], Caps())
     return Parts(crawl, source, store, wire, planner, wire.clock, InOrder(), Watcher())
 

@@ -8,13 +8,13 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from socialcrawl.apps.screen import View
-from socialcrawl.build import House, build
-from socialcrawl.lab.generate import generate, topics, write
-from socialcrawl.lab.posts import Posts, read_posts
-from socialcrawl.model import Stop
-from socialcrawl.run import run
-from socialcrawl.settings import Settings, checked
+from socialcrawl.campaign.build import House, build
+from socialcrawl.campaign.settings import Settings, checked
+from socialcrawl.cli.render.live_screen import View
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Stop
+from socialcrawl.lab.generators.generate import generate, topics, write
+from socialcrawl.lab.post_table import Posts, read_posts
 
 TOKEN_ENV, TOKEN = "SOCIALCRAWL_TEST_TOKEN", "AAAA-the-token-that-nobody-may-see"
 os.environ[TOKEN_ENV] = TOKEN

@@ -8,17 +8,17 @@ import orjson
 from storing import opened
 from tiny import BEGIN, PEOPLE, PROTECTED, SETTINGS, SUSPENDED, Clock, Wire, parts_of, person, posts_of
 
-from socialcrawl.model import Node, iso
-from socialcrawl.relevance import worth
-from socialcrawl.run import run
-from socialcrawl.store.address import of
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import connect
-from socialcrawl.store.erasure.forgetting import forget, retain
-from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.erasure.quiet import erase
-from socialcrawl.store.erasure.sparing import Sparing
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Node, iso
+from socialcrawl.graph.relevance import worth
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.address import of
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.erasure.execution import erase
+from socialcrawl.storage.erasure.forgetting import forget, retain
+from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.skip_forgotten import Sparing
+from socialcrawl.storage.sql_store import SqlStore
 
 NAMED = ["PERSON0", "person11", "nobody"]
 IDENTITY = {"seeds": {"usernames": NAMED}}

@@ -6,10 +6,10 @@ from functools import lru_cache
 from storing import opened
 from tiny import BEGIN, Clock, Wire, parts_of
 
+from socialcrawl.engine.loop import run
 from socialcrawl.exporters.export import Wanted, export
-from socialcrawl.run import run
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.sql_store import SqlStore
 
 NOW = 1_800_000_000.0
 SETTINGS = {

@@ -1,6 +1,6 @@
 """What the tests of the Mastodon source share: JSON as an instance sends it, and a policy."""
 
-from socialcrawl.limits.policy import Endpoint, Policy, Rule
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
 
 RULES = (Rule(300, 300.0, "aligned"),)
 PAGES = {

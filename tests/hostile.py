@@ -237,33 +237,33 @@ def server(behave, platform):
 
 def asking(platform, url, deadline):
     """A wire of a platform to `url`, and the request that is sent by it."""
-    from socialcrawl.model import Request
-    from socialcrawl.relevance import Topic
+    from socialcrawl.engine.model import Request
+    from socialcrawl.graph.relevance import Topic
 
     hits, now, waits = Topic(["word"]).hits, time.time, {"timeout": 60.0, "deadline": deadline}
     if platform == "x":
-        from socialcrawl.policies import policy
-        from socialcrawl.sources.x.source import TIMELINE
-        from socialcrawl.sources.x.vocabulary import TWEET
-        from socialcrawl.sources.x.wire import XWire, client
+        from socialcrawl.campaign.policies import policy
+        from socialcrawl.platforms.x.source import TIMELINE
+        from socialcrawl.platforms.x.vocabulary import TWEET
+        from socialcrawl.platforms.x.wire import XWire, client
 
         made = XWire({"main": client("a-bearer-token", url, **waits)}, TWEET, policy("x"), hits, now)
         return made, Request((0, 1), TIMELINE, {"id": "1", "max_results": "100", **TWEET.fields}, 100, 54_321)
     if platform == "bluesky":
-        from socialcrawl.sources.bluesky.source import FEED
-        from socialcrawl.sources.bluesky.wire import BlueskyWire
+        from socialcrawl.platforms.bluesky.source import FEED
+        from socialcrawl.platforms.bluesky.wire import BlueskyWire
 
         params = {"id": ANN, "filter": "posts_with_replies", "limit": "100"}
         return BlueskyWire(url, hits, now, **waits), Request((0, 1), FEED, params, 100)
     if platform == "mastodon":
-        from socialcrawl.sources.mastodon.source import STATUSES
-        from socialcrawl.sources.mastodon.wire import MastodonWire
+        from socialcrawl.platforms.mastodon.source import STATUSES
+        from socialcrawl.platforms.mastodon.wire import MastodonWire
 
         made = MastodonWire(url, "home.example", {"main": "a-bearer-token"}, hits=hits, now=now, **waits)
         params = {"id": "1", "acct": "ann@home.example", "limit": "40"}
         return made, Request((0, 1), "home.example" + STATUSES, params, 40)
-    from socialcrawl.sources.web.source import PAGE, ROBOTS
-    from socialcrawl.sources.web.wire import WebWire
+    from socialcrawl.platforms.web.source import PAGE, ROBOTS
+    from socialcrawl.platforms.web.wire import WebWire
 
     place = "http://h.example/robots.txt" if platform == "robots" else "http://h.example/a"
     endpoint = "h.example" + (ROBOTS if platform == "robots" else PAGE)
@@ -272,7 +272,7 @@ def asking(platform, url, deadline):
 
 def sent(platform, port, deadline):
     """The replies to the first request and to the next one that is answered well, by one wire."""
-    from socialcrawl.model import Grant
+    from socialcrawl.engine.model import Grant
 
     made, request = asking(platform, f"http://127.0.0.1:{port}", deadline)
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
 
-from socialcrawl.imports.bring import Files
+from socialcrawl.importers.import_posts import Files
 
 WORD = "telescope"
 FETCHED = "2023-05-06T07:08:09+00:00"

@@ -25,11 +25,11 @@ def work(given, room=0, statement=0):
 
     `room`: bytes that a file may have, as on a disk that is full. `statement`: the number of that before which it dies.
     """
-    from socialcrawl.apps.screen import View
-    from socialcrawl.build import build
+    from socialcrawl.campaign.build import build
+    from socialcrawl.campaign.settings import checked
+    from socialcrawl.cli.render.live_screen import View
+    from socialcrawl.engine.loop import run
     from socialcrawl.errors import SocialcrawlError
-    from socialcrawl.run import run
-    from socialcrawl.settings import checked
 
     if room:
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
@@ -89,13 +89,13 @@ def serve(work=work):
     import psycopg
     import tweepy
 
-    import socialcrawl.build
-    import socialcrawl.store.database as opened
+    import socialcrawl.campaign.build
+    import socialcrawl.storage.database.connection as opened
 
     opened.alembic_config()
     assert psycopg
     assert tweepy
-    assert socialcrawl.build
+    assert socialcrawl.campaign.build
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     while line := sys.stdin.readline():

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.draws import uniform
-from socialcrawl.lab.doors import AtOnce, Unwatched
-from socialcrawl.model import Answer, Grant, Outcome, Reply, Request, Stop
-from socialcrawl.relevance import worth
-from socialcrawl.run import Parts
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.draws import uniform
+from socialcrawl.engine.loop import Parts
+from socialcrawl.engine.model import Answer, Grant, Outcome, Reply, Request, Stop
+from socialcrawl.graph.relevance import worth
+from socialcrawl.lab.instant import AtOnce, Unwatched
+from socialcrawl.storage.memory_store import MemoryStore
 
 
 @dataclass
@@ -65,7 +65,7 @@ def collect(name: str, seeds, steps=None, *, seed=7, switch_after=3, start=None)
     """A fresh crawl; the seeds are put straight in line, as if they had been looked up."""
     line = Seeds()
     line.ready = list(seeds)
-    return Collect(line, named(name, seed=seed, switch_after=switch_after, start=start), steps)
+    return Collect(line, make_estimator(name, seed=seed, switch_after=switch_after, start=start), steps)
 
 
 def crawl(world: World, by: Collect, size: int = 1, at_most: int = 10_000):

@@ -3,8 +3,8 @@
 import numpy as np
 from known import World
 
-from socialcrawl.relevance import worth
-from socialcrawl.sources.known import KnownGraph
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.graph.relevance import worth
 
 
 def random_world(size: int, links: int, seed: int) -> World:

@@ -19,9 +19,10 @@ SERVER = """
 import json, os, resource, sys, traceback
 from pathlib import Path
 import pyarrow.compute, pyarrow.csv, pyarrow.json, pyarrow.parquet, sqlalchemy.dialects.sqlite, alembic.command
-import socialcrawl.imports.bring, socialcrawl.imports.refreshing, socialcrawl.lab.graphs, socialcrawl.lab.posts
-import socialcrawl.lab.graphs.edges, socialcrawl.store.database, socialcrawl.mock.scenario, socialcrawl.sample.labels
-from socialcrawl.apps.cli import app, main
+import socialcrawl.importers.import_posts, socialcrawl.importers.import_dataset, socialcrawl.lab.graphs
+import socialcrawl.lab.post_table, socialcrawl.lab.graphs.from_edges, socialcrawl.storage.database.connection
+import socialcrawl.mock.scenario, socialcrawl.crawls.sample.labels
+from socialcrawl.cli.main import app, main
 pyarrow.set_cpu_count(1)
 pyarrow.set_io_thread_count(1)
 

@@ -8,10 +8,10 @@ import heapq
 from dataclasses import dataclass
 from math import floor
 
-from socialcrawl.limits.fixed import FixedWindow
-from socialcrawl.limits.received import LAG
-from socialcrawl.model import Limit, Page
-from socialcrawl.protocols import Sums
+from socialcrawl.engine.model import Limit, Page
+from socialcrawl.engine.protocols import Sums
+from socialcrawl.ratelimit.fixed_window import FixedWindow
+from socialcrawl.ratelimit.received import LAG
 
 LONGEST = 2.0  # seconds of the longest way to the server or back
 BEGIN = 1_700_000_000.0

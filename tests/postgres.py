@@ -12,9 +12,9 @@ from pathlib import Path
 
 import psycopg
 
-from socialcrawl.store.address import where
-from socialcrawl.store.database import connect
-from socialcrawl.store.tables import metadata
+from socialcrawl.storage.database.address import where
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.schema.tables import metadata
 
 _numbers = count()
 

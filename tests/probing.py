@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 from test_mock_world import posts_of
 
-from socialcrawl.lab.posts import fold
+from socialcrawl.engine.model import Grant, Node, Pick
+from socialcrawl.lab.post_table import fold
 from socialcrawl.mock.names import DELETED, PROTECTED, SUSPENDED
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.model import Grant, Node, Pick
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.storage.memory_store import MemoryStore
 
 DAY = 86_400
 NOW = 1_790_000_000  # 2026-09-21

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from socialcrawl.model import Node, Outcome, Pick, Stop
-from socialcrawl.protocols import Columns
-from socialcrawl.refresh.crawl import Refresh
-from socialcrawl.refresh.old import Old
-from socialcrawl.refresh.rules import RefreshRules
+from socialcrawl.crawls.refresh.crawl import Refresh
+from socialcrawl.crawls.refresh.old_dataset import Old
+from socialcrawl.crawls.refresh.rules import RefreshRules
+from socialcrawl.engine.model import Node, Outcome, Pick, Stop
+from socialcrawl.engine.protocols import Columns
 
 
 def web(size, links, seed=0, sites=5):

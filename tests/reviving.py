@@ -2,8 +2,8 @@
 
 from importing import NOW, table
 
-from socialcrawl.imports.refreshing import Tables, as_dataset, as_liveness
-from socialcrawl.settings import checked
+from socialcrawl.campaign.settings import checked
+from socialcrawl.importers.import_dataset import Tables, as_dataset, as_liveness
 
 __all__ = ["NOW", "brought", "found_of", "graph_of", "judged", "revived", "sites_of", "written"]
 

@@ -9,12 +9,12 @@ from math import floor
 import numpy as np
 from limits_referee import BEGIN, Events, Summed, said
 
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Endpoint, Policy
-from socialcrawl.limits.retry import Backoff
-from socialcrawl.limits.shared import Shared
-from socialcrawl.model import Answer, Credential, Grant, Reply, Request, Stop, Wait
+from socialcrawl.engine.model import Answer, Credential, Grant, Reply, Request, Stop, Wait
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import Endpoint, Policy
+from socialcrawl.ratelimit.retry import Backoff
+from socialcrawl.ratelimit.shared_windows import Shared
 
 BASE = "https://api.example"
 

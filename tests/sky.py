@@ -8,12 +8,12 @@ from test_mock_world import posts_of
 
 from socialcrawl.mock.app import Mock
 from socialcrawl.mock.bluesky.service import BlueskyService
-from socialcrawl.mock.changes import Changes
-from socialcrawl.mock.platform import Served
+from socialcrawl.mock.gated_service import Served
 from socialcrawl.mock.server import _in_thread, _listen, _url
+from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.service import Asked, Told
-from socialcrawl.mock.settings import MockSettings
 from socialcrawl.mock.world import build_world
+from socialcrawl.mock.world_changes import Changes
 
 START = 1_700_000_000  # 2023-11-14T22:13:20Z
 NOW = 1_800_000_000.0

@@ -9,11 +9,11 @@ from pathlib import Path
 from postgres import a_place, emptied
 from tiny import BEGIN, SETTINGS, close, stored
 
-from socialcrawl.model import AccountRow, Grant, Mention, Page, PostRow, Reply, Request, Who
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import connect
-from socialcrawl.store.memory import MemoryStore
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.engine.model import AccountRow, Grant, Mention, Page, PostRow, Reply, Request, Who
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.memory_store import MemoryStore
+from socialcrawl.storage.sql_store import SqlStore
 
 AT = 1_700_000_000.25
 

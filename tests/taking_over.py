@@ -91,9 +91,9 @@ def work(folder, clock, dies, stops, until):
     import structlog
     from apscheduler.executors.debug import DebugExecutor
 
-    from socialcrawl.build import House
-    from socialcrawl.daemon.service import Daemon, Identity
-    from socialcrawl.lab.doors import AtOnce
+    from socialcrawl.campaign.build import House
+    from socialcrawl.daemon.daemon import Daemon, Identity
+    from socialcrawl.lab.instant import AtOnce
 
     time = Turns(Path(clock))
     executor = Mortal(time, dies, stops)

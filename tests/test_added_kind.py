@@ -12,11 +12,11 @@ from socialcrawl.mock.server import running
 PLUGIN = """
 from typing import Literal
 
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.kinds.base import CrawlKind, no_mark, one_each
-from socialcrawl.sections.kinds import KindFacts
-from socialcrawl.sections.values import Section
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import named
+from socialcrawl.crawls.base import CrawlKind, no_mark, one_each
+from socialcrawl.crawls.facts import KindFacts
+from socialcrawl.campaign.sections.values import Section
 
 
 class WanderSection(Section):
@@ -51,7 +51,7 @@ def package(tmp_path_factory):
     about = folder / "wandering-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: wandering\nVersion: 1.0\n", "utf-8")
-    (about / "entry_points.txt").write_text("[socialcrawl.kinds]\nwander = wandering:wander\n", "utf-8")
+    (about / "entry_points.txt").write_text("[socialcrawl.crawls]\nwander = wandering:wander\n", "utf-8")
     return os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
 
 

@@ -29,12 +29,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.limits.shape import Roles
-from socialcrawl.model import AccountRow, Act, Mention, Page, PostRow, Reason, Reply, ReplyKind, Request, Who
-from socialcrawl.platform_facts import PlatformFacts
-from socialcrawl.platforms.platform import Platform, Template
-from socialcrawl.sources.http_client import HttpClient
-from socialcrawl.sources.reading import Reading
+from socialcrawl.forecast.shape import Roles
+from socialcrawl.engine.model import AccountRow, Act, Mention, Page, PostRow, Reason, Reply, ReplyKind, Request, Who
+from socialcrawl.platforms.facts import PlatformFacts
+from socialcrawl.platforms.base import Platform, Template
+from socialcrawl.platforms.http_client import HttpClient
+from socialcrawl.platforms.node_reading import Reading
 
 HERE = Path(__file__).parent
 MEMBER, SEARCH = "/members/:name", "/search"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from socialcrawl.campaign.settings import checked
 from socialcrawl.errors import SettingsError
-from socialcrawl.settings import checked
-from socialcrawl.store.address import Server, where
+from socialcrawl.storage.database.address import Server, where
 
 HIDDEN = "hunter2"
 BASIC = {"name": "a", "topic": {"keywords": ["x"]}}

@@ -5,10 +5,10 @@ import base64
 import pytest
 from crawling import TOKEN_ENV
 
-from socialcrawl.access import access
+from socialcrawl.campaign.credentials import access
+from socialcrawl.campaign.settings import checked
 from socialcrawl.errors import SettingsError
-from socialcrawl.settings import checked
-from socialcrawl.sources.x.applications import number_of
+from socialcrawl.platforms.x.applications import number_of
 
 X = "https://api.x.com"
 HERE = "http://127.0.0.1:9"

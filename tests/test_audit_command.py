@@ -13,19 +13,19 @@ from storing import a_database, opened
 from typer.testing import CliRunner
 from walking import both
 
-from socialcrawl.apps.auditing import accounts, as_object
-from socialcrawl.apps.cli_audit import audit
-from socialcrawl.apps.sample_report import percent
+from socialcrawl.cli.commands.audit import accounts, as_object
+from socialcrawl.cli.definitions.audit import audit
+from socialcrawl.cli.render.sample_report import percent
+from socialcrawl.crawls.sample.audit_report import BEYOND, OUTSIDE, audited
+from socialcrawl.crawls.sample.communities import communities
+from socialcrawl.crawls.sample.holdings import TOGETHER, Listing
+from socialcrawl.crawls.sample.neighbour_lists import Lists
+from socialcrawl.crawls.sample.report import drawn
+from socialcrawl.engine.model import Who
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.exporters.export import Wanted, export
-from socialcrawl.kinds.sample.report import drawn
 from socialcrawl.mock.server import running
-from socialcrawl.model import Who
-from socialcrawl.reports.audited import BEYOND, OUTSIDE, audited
-from socialcrawl.reports.holdings import TOGETHER, Listing
-from socialcrawl.sample.communities import communities
-from socialcrawl.sample.lists import Lists
-from socialcrawl.store.audits import known
+from socialcrawl.storage.queries.holdings import known
 
 app = typer.Typer()
 app.command()(audit)

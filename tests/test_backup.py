@@ -14,11 +14,11 @@ from postgres import a_server_database
 from tiny import Clock, Wire, close, parts_of, stored, story
 from typer.testing import CliRunner
 
-from socialcrawl.apps.cli_import import backup as command
+from socialcrawl.cli.definitions.imports import backup as command
+from socialcrawl.engine.loop import run
 from socialcrawl.errors import StoreError
-from socialcrawl.run import run
-from socialcrawl.store.address import where
-from socialcrawl.store.backup import backup
+from socialcrawl.storage.database.address import where
+from socialcrawl.storage.database.backup import backup
 
 STEPS = 14
 

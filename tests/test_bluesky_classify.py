@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.model import Limit
-from socialcrawl.sources.bluesky import classify
+from socialcrawl.engine.model import Limit
+from socialcrawl.platforms.bluesky import classify
 
 NOW = 1_763_700_000
 

@@ -10,21 +10,21 @@ from blueskies import Sky as Server
 from sky import START, Row, Sky, town
 from tiny import Clock, Watcher
 
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.mock.bluesky.people import LIST_KEY
-from socialcrawl.mock.changes import Lifetime
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.loop import Parts, run
+from socialcrawl.engine.model import Credential, Node, RequestPart, Stop
+from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.mock.bluesky.profiles import LIST_KEY
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED, SUSPENDED
-from socialcrawl.model import Credential, Node, RequestPart, Stop
-from socialcrawl.relevance import Topic, worth
-from socialcrawl.run import Parts, run
-from socialcrawl.sources.bluesky.session import Session
-from socialcrawl.sources.bluesky.source import ACTORS, FEED, MEMBERS, RESOLVE, SEARCH, BlueskySource
-from socialcrawl.sources.bluesky.wire import BlueskyWire
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.mock.world_changes import Lifetime
+from socialcrawl.platforms.bluesky.session import Session
+from socialcrawl.platforms.bluesky.source import ACTORS, FEED, MEMBERS, RESOLVE, SEARCH, BlueskySource
+from socialcrawl.platforms.bluesky.wire import BlueskyWire
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.memory_store import MemoryStore
 
 TOPIC = Topic(["glacier"])
 PEOPLE = [f"person{n}" for n in range(12)]
@@ -104,7 +104,7 @@ def crawled(
     source = BlueskySource(POLICY, queries, pages_per_user=9, search_pages=9, **more)
     handles = store.enlist([sky.handle(name) for name in names], clock.now())
     seeds = Seeds([Node(-1 - place) for place in range(len(queries))], handles, None, look_up=False)
-    crawl = Collect(seeds, named("nh-ne-sum", seed=3, switch_after=3), steps, source.width)
+    crawl = Collect(seeds, make_estimator("nh-ne-sum", seed=3, switch_after=3), steps, source.width)
     credential = Credential("me", "user") if session else Credential("public", "public")
     planner = WindowPlanner(POLICY, [credential], caps or Caps())
     with ThreadPoolExecutor(4) as pool:

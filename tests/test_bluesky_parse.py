@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from shared import needed
 from wild import many
 
-from socialcrawl.model import Page, Who
-from socialcrawl.sources.bluesky import parse
-from socialcrawl.sources.bluesky.naming import is_did, is_handle
+from socialcrawl.engine.model import Page, Who
+from socialcrawl.platforms.bluesky import parse
+from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle
 
 HOSTILE = (KeyError, TypeError, AttributeError, ValueError)
 

@@ -8,13 +8,13 @@ import hostile
 import pytest
 from blueskies import Sky, did, no_topic
 
+from socialcrawl.engine.model import Grant, Limit, Reply, Request
 from socialcrawl.errors import StoreError
-from socialcrawl.model import Grant, Limit, Reply, Request
-from socialcrawl.sources import http_client
-from socialcrawl.sources.bluesky import kept
-from socialcrawl.sources.bluesky.session import Session, Signed, sign_in_at
-from socialcrawl.sources.bluesky.source import FEED
-from socialcrawl.sources.bluesky.wire import BlueskyWire
+from socialcrawl.platforms import http_client
+from socialcrawl.platforms.bluesky import session_file
+from socialcrawl.platforms.bluesky.session import Session, Signed, sign_in_at
+from socialcrawl.platforms.bluesky.source import FEED
+from socialcrawl.platforms.bluesky.wire import BlueskyWire
 
 PASSWORD = "abcd-efgh-ijkl-mnop"
 LIFE = 7_200
@@ -381,9 +381,9 @@ def test_requests_go_to_the_accounts_own_server_unless_it_is_all_on_this_machine
         {"id": "#atproto_pds", "serviceEndpoint": endpoint},
     ]
     body = {"accessJwt": jwt(1), "refreshJwt": jwt(2), "didDoc": {"service": services}}
-    assert kept.told(body, base, 1.0).base == expected
+    assert session_file.told(body, base, 1.0).base == expected
     for document in (None, {}, {"service": None}, {"service": [7]}, []):
-        assert kept.told({**body, "didDoc": document}, base, 1.0).base == base
+        assert session_file.told({**body, "didDoc": document}, base, 1.0).base == base
 
 
 @pytest.mark.parametrize(
@@ -405,7 +405,7 @@ def test_requests_go_to_the_accounts_own_server_unless_it_is_all_on_this_machine
 def test_no_token_goes_to_a_private_or_unencrypted_server_that_an_answer_names(endpoint):
     service = {"id": "#atproto_pds", "serviceEndpoint": endpoint}
     body = {"accessJwt": jwt(1), "refreshJwt": jwt(2), "didDoc": {"service": [service]}}
-    assert kept.told(body, "https://bsky.social", 1.0).base == "https://bsky.social"
+    assert session_file.told(body, "https://bsky.social", 1.0).base == "https://bsky.social"
 
 
 @pytest.mark.parametrize("server", ["http://192.0.2.1", "https://10.0.0.1", "https://["])

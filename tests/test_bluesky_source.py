@@ -5,8 +5,8 @@ from blueskies import POLICY, did
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.model import PUT_OFF, Answer, Node, Page, Pick, Reply, SameAs, Who
-from socialcrawl.sources.bluesky.source import (
+from socialcrawl.engine.model import PUT_OFF, Answer, Node, Page, Pick, Reply, SameAs, Who
+from socialcrawl.platforms.bluesky.source import (
     ACTORS,
     FEED,
     FOLLOWS,

@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.model import Grant, Limit, Request, Who
-from socialcrawl.secret import conceal
-from socialcrawl.sources.bluesky.session import Signed
-from socialcrawl.sources.bluesky.source import (
+from socialcrawl.engine.model import Grant, Limit, Request, Who
+from socialcrawl.platforms.bluesky.session import Signed
+from socialcrawl.platforms.bluesky.source import (
     ACTORS,
     FEED,
     FOLLOWS,
@@ -21,9 +20,10 @@ from socialcrawl.sources.bluesky.source import (
     probe_request,
     resolve_request,
 )
-from socialcrawl.sources.bluesky.wire import BlueskyWire
-from socialcrawl.sources.http_client import HttpAnswer
-from socialcrawl.sources.reading_json import decoded
+from socialcrawl.platforms.bluesky.wire import BlueskyWire
+from socialcrawl.platforms.http_client import HttpAnswer
+from socialcrawl.platforms.json_reader import decoded
+from socialcrawl.system.secret import conceal
 
 FEED_OF_ANN = Request((0, 1), FEED, {"id": did("ann"), "filter": "posts_with_replies", "limit": "100"}, 100)
 SEARCHING = Request((0, 1), SEARCH, {"query": "a b", "limit": "100"}, 100)

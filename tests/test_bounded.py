@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialcrawl.limits.bounded import FREE, Bounded
-from socialcrawl.model import Node, Outcome, Pick, Stop, Wait
+from socialcrawl.crawls.node_limit import FREE, Bounded
+from socialcrawl.engine.model import Node, Outcome, Pick, Stop, Wait
 
 ACTS = ["search", "resolve", "seed", "expand", "walk"]
 

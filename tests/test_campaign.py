@@ -7,13 +7,13 @@ import pytest
 from crawling import TOPIC, campaign_of, crawl, posts, rows, sequence
 from rich.console import Console
 
-from socialcrawl.apps.campaign import as_object, told, work
-from socialcrawl.apps.report import show
+from socialcrawl.cli.commands.report import show
+from socialcrawl.cli.commands.run import as_object, told, work
+from socialcrawl.graph.relevance import worth
 from socialcrawl.mock import faults
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED, SUSPENDED
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.relevance import worth
 
 WORLD = build_world(posts())
 GONE = build_world(posts(), 0.3)

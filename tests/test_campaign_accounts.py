@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 from crawling import campaign_of, crawl, posts, rows, sequence
 
-from socialcrawl.apps.screen import View
+from socialcrawl.cli.render.live_screen import View
+from socialcrawl.engine.model import unix
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import running
-from socialcrawl.model import unix
 
 TIMELINE = "/2/users/:id/tweets"
 GOOD, BAD = "the-good-token", "the-bad-token"
@@ -84,7 +84,7 @@ def test_the_cap_of_the_billing_cycle_pauses_until_the_next_one(tmp_path):
 def test_our_own_count_of_the_cycle_stops_before_the_cap_is_passed(tmp_path):
     policy = tmp_path / "policy.toml"
     with running(posts(), limit=100_000) as mock:
-        from socialcrawl.resources import folder
+        from socialcrawl.system.resources import folder
 
         text = (folder("config") / "x.toml").read_text("utf-8").replace("cap = 3_000_000", "cap = 900")
         policy.write_text(text, "utf-8")
@@ -206,7 +206,7 @@ def test_an_account_that_the_server_does_not_understand_is_put_off_and_the_other
 
 
 def test_the_ledger_of_a_server_that_bills_outlives_a_power_cut(tmp_path):
-    from socialcrawl.store.database import connect
+    from socialcrawl.storage.database.connection import connect
 
     for durable, level in ((True, 2), (False, 1)):  # SQLite's numbers for full and normal
         connection = connect(tmp_path / "a.db", durable=durable)

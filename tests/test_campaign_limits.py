@@ -3,12 +3,12 @@ import socket
 import pytest
 from crawling import TOKEN, TOKEN_ENV, campaign_of, crawl, posts, rows, sequence
 
-from socialcrawl.apps.screen import View
-from socialcrawl.build import build
+from socialcrawl.campaign.build import build
+from socialcrawl.campaign.settings import checked
+from socialcrawl.cli.render.live_screen import View
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import running
-from socialcrawl.settings import checked
 
 K, D = 40, 1.0
 

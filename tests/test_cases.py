@@ -15,15 +15,16 @@ from shared import needed
 from storing import a_store, reopened
 from wild import many
 
+from examples.acquaintances import Acquaintances, PeopleWire, Person
+from examples.crawl_case import crawl_case
+from examples.form import Form, FormWire, keywords
+from examples.peers import Gossip, Peer, PeersWire, summary, tenth
+from examples.web import Web, WebWire
+from socialcrawl.engine.model import Grant, Request
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.cases import crawl_case
-from socialcrawl.model import Grant, Request
-from socialcrawl.relevance import Topic
-from socialcrawl.sources.cases.acquaintances import Acquaintances, PeopleWire, Person
-from socialcrawl.sources.cases.form import Form, FormWire, keywords
-from socialcrawl.sources.cases.peers import Gossip, Peer, PeersWire, summary, tenth
-from socialcrawl.sources.cases.web import Web, WebPage, WebWire, around, title
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.graph.link_context import WebPage, find_context, parse_title
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.storage.memory_store import MemoryStore
 
 
 def f(x):
@@ -36,18 +37,20 @@ HILLS = "hill dale " * 5  # 50 characters
 
 
 def test_the_window_is_fifty_characters_on_either_side_of_the_title():
-    assert around(HILLS + "jazz " + HILLS + "brittany" + HILLS, "brittany", 100).count("jazz") == 0
-    assert around("jazz " + HILLS[5:] + "brittany", "brittany", 100) == "jazz " + HILLS[5:] + "brittany"
-    assert around("xjazz " + HILLS[5:] + "brittany", "brittany", 98) == " " + HILLS[5:] + "brittany"  # no half words
-    assert around("brittany " + HILLS[:45] + "jazz more", "brittany", 100) == "brittany " + HILLS[:45] + "jazz"
-    assert around("brittany " + HILLS[:45] + "jazzmen", "brittany", 100) == "brittany " + HILLS[:45]
+    assert find_context(HILLS + "jazz " + HILLS + "brittany" + HILLS, "brittany", 100).count("jazz") == 0
+    assert find_context("jazz " + HILLS[5:] + "brittany", "brittany", 100) == "jazz " + HILLS[5:] + "brittany"
+    assert (
+        find_context("xjazz " + HILLS[5:] + "brittany", "brittany", 98) == " " + HILLS[5:] + "brittany"
+    )  # no half words
+    assert find_context("brittany " + HILLS[:45] + "jazz more", "brittany", 100) == "brittany " + HILLS[:45] + "jazz"
+    assert find_context("brittany " + HILLS[:45] + "jazzmen", "brittany", 100) == "brittany " + HILLS[:45]
 
 
 def test_a_title_is_found_where_a_word_begins_and_nowhere_else():
-    assert around("scat, then cats", "cat", 6) == " cats"
-    assert around("scat", "cat", 6) == ""
-    assert around("anything", "", 6) == ""
-    assert title("Caf%C3%A9_du__Monde") == "café du monde"
+    assert find_context("scat, then cats", "cat", 6) == " cats"
+    assert find_context("scat", "cat", 6) == ""
+    assert find_context("anything", "", 6) == ""
+    assert parse_title("Caf%C3%A9_du__Monde") == "café du monde"
 
 
 WORDS = st.lists(st.sampled_from(["jazz", "jazzy", "old", "new", "york", "New\nYork,", "café", "é", "a"]), max_size=60)
@@ -58,7 +61,7 @@ WORDS = st.lists(st.sampled_from(["jazz", "jazzy", "old", "new", "york", "New\nY
 def test_alpha_counts_the_keywords_that_stand_whole_in_the_window(words, key, width):
     text = " ".join(words)
     line = re.sub(r"\s+", " ", text.lower())
-    place = re.search(rf"(?<!\w){title(key)}", line)
+    place = re.search(rf"(?<!\w){parse_title(key)}", line)
     inside = 0
     if place:
         low, high = place.start() - width // 2, place.end() + width // 2

@@ -28,24 +28,24 @@ from storing import a_database, failing, profile, save, timeline, users
 from test_fold import chunks_of, state
 from tiny import BEGIN
 
-from socialcrawl.collect.estimators.leastsquares import Moments
-from socialcrawl.collect.estimators.regressor import FEATURES
-from socialcrawl.collect.seeds import Seeds
+from socialcrawl.campaign.settings import checked
+from socialcrawl.crawls.collect.estimators.leastsquares import Moments
+from socialcrawl.crawls.collect.estimators.regressor import FEATURES
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Who, iso
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.graph import COLUMNS, Graph
-from socialcrawl.imports.bring import as_history
-from socialcrawl.model import Mention, Node, Outcome, Page, Pick, PostRow, Who, iso
-from socialcrawl.relevance import Topic, worth
-from socialcrawl.settings import checked
-from socialcrawl.sources.reading import Reading
-from socialcrawl.sources.x.source import SEARCH
-from socialcrawl.store.campaigns import Change, campaign
-from socialcrawl.store.erasure.forgetting import forget
-from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.erasure.quiet import erase
-from socialcrawl.store.held import Reuse
-from socialcrawl.store.retopic import retopic
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.graph.graph import COLUMNS, Graph
+from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.importers.import_posts import as_history
+from socialcrawl.platforms.node_reading import Reading
+from socialcrawl.platforms.x.source import SEARCH
+from socialcrawl.storage.campaigns import Change, campaign
+from socialcrawl.storage.erasure.execution import erase
+from socialcrawl.storage.erasure.forgetting import forget
+from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.retopic import retopic
+from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.stored_answers import Reuse
 
 LATER = BEGIN + 1e6
 STAR, MOON = File("star", estimator="bfs"), File("moon", estimator="bfs")

@@ -5,7 +5,7 @@ from crawling import TOPIC, View, campaign_of, crawl, posts, rows
 from crawling import build as built
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.generate import topics
+from socialcrawl.lab.generators.generate import topics
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
 

@@ -11,10 +11,10 @@ from commands import socialcrawl
 from jsonschema import Draft202012Validator
 from rich.console import Console
 
-from socialcrawl.apps.begin import begin
-from socialcrawl.apps.check import check, schema
+from socialcrawl.campaign.settings import Settings, checked
+from socialcrawl.cli.commands.check import check, schema
+from socialcrawl.cli.commands.init import begin
 from socialcrawl.errors import SettingsError
-from socialcrawl.settings import Settings, checked
 
 GOOD = {"name": "a", "topic": {"keywords": ["sky"]}}
 

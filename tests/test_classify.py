@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from requests.structures import CaseInsensitiveDict
 
-from socialcrawl.model import FAILED, LARGEST, Limit
-from socialcrawl.sources.headers import date
-from socialcrawl.sources.x import classify
+from socialcrawl.engine.model import FAILED, LARGEST, Limit
+from socialcrawl.platforms.headers import date
+from socialcrawl.platforms.x import classify
 
 NOW = 1_760_000_000.0
 X = "https://api.twitter.com/2/problems/"

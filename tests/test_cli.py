@@ -8,7 +8,7 @@ from commands import ENVIRONMENT, campaign_file, demo_with_seeds, socialcrawl
 from crawling import TOPIC, posts, posts_file, rows
 
 from socialcrawl import __version__
-from socialcrawl.apps.demo import _counted
+from socialcrawl.cli.commands.demo import _counted
 from socialcrawl.mock.server import running
 
 HEAVY = (
@@ -39,7 +39,7 @@ def test_help_imports_few_modules_and_none_that_is_heavy():
     """How long it takes is measured by `make bench ONLY=start`."""
     code = (
         "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
-        "sys.argv = ['socialcrawl', '--help']; from socialcrawl.apps.cli import main; main()"
+        "sys.argv = ['socialcrawl', '--help']; from socialcrawl.cli.main import main; main()"
     )
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT)
     imported = child.stderr.split()

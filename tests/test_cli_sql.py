@@ -16,11 +16,11 @@ from postgres import a_place, a_role, a_server_database, as_role
 from storing import opened
 from tiny import Clock, Wire, close, parts_of, stored
 
-from socialcrawl.apps import query as asking
+from socialcrawl.cli.commands import sql as asking
+from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.run import run
-from socialcrawl.store.address import Server
-from socialcrawl.store.readonly import SOME, asked
+from socialcrawl.storage.database.address import Server
+from socialcrawl.storage.database.readonly import SOME, asked
 
 KINDS = ("sqlite", "postgres")
 FOREVER = "with recursive c(x) as (select 1 union all select x + 1 from c) select {} from c"

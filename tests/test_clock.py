@@ -6,8 +6,8 @@ from math import inf
 
 import pytest
 
-from socialcrawl import clock as clocks
-from socialcrawl.clock import Interruptible, SteadyClock, SystemClock
+from socialcrawl.engine import clock as clocks
+from socialcrawl.engine.clock import Interruptible, SteadyClock, SystemClock
 
 LONG = 600.0  # seconds that nobody waits here
 DRIFT = 0.02  # seconds by which the two clocks of a machine may drift apart meanwhile

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from known import Ticking, World, collect, crawl, diamond, outcome, parts, referee, sequence
 from wild import many
 
-from socialcrawl.collect.estimators import NAMES
-from socialcrawl.model import Pick, SameAs, Stop
-from socialcrawl.relevance import worth
-from socialcrawl.run import run
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.crawls.collect.estimators import NAMES
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Pick, SameAs, Stop
+from socialcrawl.graph.relevance import worth
+from socialcrawl.storage.memory_store import MemoryStore
 
 
 def roads() -> World:

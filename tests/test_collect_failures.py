@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from known import World, collect, crawl, diamond, sequence
 
-from socialcrawl.collect.crawl import REST, TRIES, Collect
-from socialcrawl.collect.estimators import NAMES, named
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.model import Node, Outcome, SameAs, Stop
-from socialcrawl.relevance import worth
+from socialcrawl.crawls.collect.crawl import REST, TRIES, Collect
+from socialcrawl.crawls.collect.estimators import NAMES, make_estimator
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.model import Node, Outcome, SameAs, Stop
+from socialcrawl.graph.relevance import worth
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -78,7 +78,7 @@ def test_a_seed_that_fails_for_a_while_is_asked_again_as_a_seed():
 
 
 def test_searches_and_names_become_seeds_once_each_in_order():
-    by = Collect(Seeds([Node(-1), Node(-2)], [Node(3), Node(4)], most=2), named("bfs", seed=1), None)
+    by = Collect(Seeds([Node(-1), Node(-2)], [Node(3), Node(4)], most=2), make_estimator("bfs", seed=1), None)
     reply = {
         ("search", -1): {"targets": np.array([3, 8]), "alpha": np.zeros(2)},
         ("search", -2): {"targets": np.array([8, 9, 7]), "alpha": np.zeros(3)},
@@ -95,7 +95,7 @@ def test_searches_and_names_become_seeds_once_each_in_order():
 def test_nothing_to_start_from_is_said_with_a_remedy():
     by = collect("bfs", [])
     assert by.choose(1, 0.0) == Stop("failed", by.seeds.complaint())
-    by = Collect(Seeds(names=[Node(1)]), named("bfs", seed=1), 5)
+    by = Collect(Seeds(names=[Node(1)]), make_estimator("bfs", seed=1), 5)
     by.absorb(by.choose(1, 0.0), [Outcome(0, Node(1), 0.0, missing="suspended")])
     assert "suspended" in by.choose(1, 0.0).why
     assert "usernames" in by.choose(1, 0.0).why

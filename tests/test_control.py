@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from socialcrawl.arms import CHANCE, NEAREST, STEERED, arms
-from socialcrawl.collect.control import Controlled
-from socialcrawl.collect.strategies import AlteredGreedy, Greedy, greedy
+from socialcrawl.crawls.collect.control import Controlled
+from socialcrawl.crawls.collect.strategies import AlteredGreedy, Greedy, greedy
+from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, arms
 
 
 class Frontier:

@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.coverage import costs
 from benchmarks.coverage.table import covered
-from socialcrawl.sources.known import KnownGraph
+from socialcrawl.graph.known_graph import KnownGraph
 
 
 def a_place(size=2_500):

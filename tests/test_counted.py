@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from limits_referee import BEGIN, LONGEST, Aligned, Sliding, Traffic
 from wild import many
 
-from socialcrawl.limits.counted import AlignedWindow, SlidingWindow
-from socialcrawl.limits.offset import DRIFT, Offset
-from socialcrawl.limits.received import GRAINS
-from socialcrawl.limits.window import ALONE
-from socialcrawl.model import Limit
+from socialcrawl.engine.model import Limit
+from socialcrawl.ratelimit.clock_offset import DRIFT, Offset
+from socialcrawl.ratelimit.counted_window import AlignedWindow, SlidingWindow
+from socialcrawl.ratelimit.received import GRAINS
+from socialcrawl.ratelimit.window import ALONE
 
 SECONDS = st.floats(0.0, LONGEST)
 WISH = st.fixed_dictionaries(

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_mock_world import START, posts_of
 
+from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock.server import running
-from socialcrawl.relevance import Topic
-from socialcrawl.sources.x.entities import ENTITIES
-from socialcrawl.store.counting import COUNTING, RULE, Counting
+from socialcrawl.platforms.x.entities import ENTITIES
+from socialcrawl.storage.counting_rule import COUNTING, RULE, Counting
 
 TEXTS = {
     "ann": ["the sun", "#sun rises, @bob", "a⭐b and c"],

@@ -20,8 +20,8 @@ from postgres import a_place
 from storing import rows
 from tiny import Clock, Wire, close, parts_of, stored, story
 
-from socialcrawl.lab.generate import generate, topics, write
-from socialcrawl.run import run
+from socialcrawl.engine.loop import run
+from socialcrawl.lab.generators.generate import generate, topics, write
 
 CHANGES = ("enlist", "open", "reserve", "save", "finish")
 STEPS = 5

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.limits.cycle import Cycle, cycle
+from socialcrawl.ratelimit.billing_cycle import Cycle, cycle
 
 FIRST, LAST = datetime(2023, 1, 1, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC)  # 2024 and 2028 are leap years
 DAYS = [FIRST + timedelta(days=number) for number in range((LAST - FIRST).days)]

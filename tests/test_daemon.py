@@ -12,18 +12,19 @@ from crawling import TOKEN, TOKEN_ENV, posts_file, rows
 from postgres import a_server_database, ask, stopped
 from weeks import BEGIN, TOPICS, WINDOW, K, Virtual, Week, a_mock, campaign_text, in_windows
 
-from socialcrawl.build import build
-from socialcrawl.daemon import folder as folders
-from socialcrawl.daemon.books import Books
-from socialcrawl.daemon.folder import Folder
-from socialcrawl.daemon.hands import Hands
-from socialcrawl.daemon.standing import BROKEN, DONE, ELSEWHERE, LEFT, PAUSED, RESTING, STALLED, STOPPED, WAITING
-from socialcrawl.limits.planner import WindowPlanner
+from socialcrawl.campaign.build import build
+from socialcrawl.daemon import campaign_folder as folders
+from socialcrawl.daemon.campaign_folder import Folder
+from socialcrawl.daemon.campaign_state import BROKEN, DONE, ELSEWHERE, LEFT, PAUSED, RESTING, STALLED, STOPPED, WAITING
+from socialcrawl.daemon.daemon_records import Books
+from socialcrawl.daemon.database_threads import Hands
+from socialcrawl.engine.model import iso
 from socialcrawl.mock.server import running
-from socialcrawl.model import iso
-from socialcrawl.store import daemons, database
-from socialcrawl.store.database import opened
-from socialcrawl.store.room import AGAIN, Disk, disk_of
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage import daemons
+from socialcrawl.storage.database import connection as database
+from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.database.disk_space import AGAIN, Disk, disk_of
 
 HOUR = 3600.0
 
@@ -242,7 +243,7 @@ def test_an_error_of_ours_in_one_campaign_ends_no_other(world, monkeypatch):
             raise TypeError("nobody thought of this")
         return build(settings, *given, **more)
 
-    monkeypatch.setattr("socialcrawl.daemon.runner.build", built)
+    monkeypatch.setattr("socialcrawl.daemon.campaign_runner.build", built)
     world.live(1)
     assert world.states("bad")[0] == "broken"
     assert world.why("bad", "broken")[0] == "an error of socialcrawl itself, see the log"

@@ -15,15 +15,15 @@ import pytest
 from serving import QuietHandler, serving
 from test_daemon_notices import FOREST, NOW
 
-from socialcrawl.apps.check import check
-from socialcrawl.apps.console import plain
-from socialcrawl.apps.operating import _notices
-from socialcrawl.daemon.addresses import Address, plain_text
+from socialcrawl.campaign.settings import checked
+from socialcrawl.cli.commands.check import check
+from socialcrawl.cli.commands.daemon import _notices
+from socialcrawl.cli.render.console import plain
+from socialcrawl.daemon.campaign_state import Standing
+from socialcrawl.daemon.notice_addresses import Address, plain_text
 from socialcrawl.daemon.notices import EVENTS, Notices
-from socialcrawl.daemon.standing import Standing
 from socialcrawl.errors import SettingsError
-from socialcrawl.secret import secret_addresses
-from socialcrawl.settings import checked
+from socialcrawl.system.secret import secret_addresses
 
 TOPIC = "forest-topic-4711-secret"
 SENTENCE = "forest is paused: a person paused it (until 2027-01-15T08:05:00Z)"

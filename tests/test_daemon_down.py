@@ -12,12 +12,12 @@ from test_daemon import HOUR, World
 from test_daemon_process import campaign_file, daemon, folder, rows, steps, telling
 from weeks import BEGIN, WINDOW, K, Virtual
 
-from socialcrawl.daemon.health import health
-from socialcrawl.daemon.standing import DONE, DOWN, RESTING, STOPPED
-from socialcrawl.limits.retry import PROBE
+from socialcrawl.daemon.campaign_state import DONE, DOWN, RESTING, STOPPED
+from socialcrawl.daemon.health_page import health
+from socialcrawl.engine.model import iso, unix
 from socialcrawl.mock.faults import cut, error
 from socialcrawl.mock.server import running
-from socialcrawl.model import iso, unix
+from socialcrawl.ratelimit.retry import PROBE
 
 __all__ = ["folder"]  # a fixture
 WIDE = 5_000  # requests in a window: none is waited for

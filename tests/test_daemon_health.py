@@ -16,11 +16,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from wild import many
 
 from socialcrawl import __version__
-from socialcrawl.daemon.health import app, health, place, serving
+from socialcrawl.daemon.campaign_state import STATES, Standing
+from socialcrawl.daemon.health_page import app, health, place, serving
 from socialcrawl.daemon.metrics import Vitals
-from socialcrawl.daemon.standing import STATES, Standing
 from socialcrawl.errors import SettingsError
-from socialcrawl.secret import KEPT, conceal
+from socialcrawl.system.secret import KEPT, conceal
 
 NOW = 1_800_000_000.0
 HIDDEN = "AAAAhealth-kept-secret"

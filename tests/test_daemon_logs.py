@@ -15,7 +15,7 @@ from wild import many
 
 from socialcrawl.daemon.logs import configure
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.secret import KEPT, conceal
+from socialcrawl.system.secret import KEPT, conceal
 
 HIDDEN = 'AAAAlog"kept%3Dfrom/every-line'
 TOLD = f"token {HIDDEN}"

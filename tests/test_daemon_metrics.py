@@ -13,10 +13,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from wild import many
 
 from socialcrawl import __version__
+from socialcrawl.daemon.campaign_state import STATES, Figures, Standing, WindowUse
 from socialcrawl.daemon.metrics import LONGEST, METRICS, MOST_SERIES, MOST_WINDOWS, Vitals, registry, text
-from socialcrawl.daemon.standing import STATES, Figures, Standing, WindowUse
-from socialcrawl.secret import KEPT, conceal
-from socialcrawl.store.room import Room
+from socialcrawl.storage.database.disk_space import Room
+from socialcrawl.system.secret import KEPT, conceal
 
 NOW = 1_800_000_000.0
 HIDDEN = "AAAAmetrics-kept-secret"

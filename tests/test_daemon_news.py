@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from socialcrawl.daemon.news import Events, News
-from socialcrawl.daemon.standing import (
+from socialcrawl.daemon.campaign_state import (
     BROKEN,
     DONE,
     GONE,
@@ -19,6 +18,7 @@ from socialcrawl.daemon.standing import (
     WAITING,
     Standing,
 )
+from socialcrawl.daemon.state_changes import Events, News
 
 NOW = 1_800_000_000.0
 FILE = Path("one.toml")

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from socialcrawl.campaign.sections.operation import NOTICES
+from socialcrawl.daemon.campaign_state import Figures, Standing
 from socialcrawl.daemon.notices import EVENTS, Notices, facts
-from socialcrawl.daemon.standing import Figures, Standing
 from socialcrawl.errors import SettingsError
-from socialcrawl.secret import KEPT, conceal
-from socialcrawl.sections.standing import NOTICES
+from socialcrawl.system.secret import KEPT, conceal
 
 NOW = 1_800_000_000.0
 HIDDEN = "AAAAnotices-kept-secret"

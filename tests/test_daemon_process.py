@@ -19,9 +19,9 @@ from crawling import TOKEN, TOKEN_ENV, TOPIC, posts_file, rows, sequence
 from postgres import a_server_database
 from postgres import stopped as server_stopped
 
+from socialcrawl.engine.loop import GRACE
 from socialcrawl.mock.faults import hang
 from socialcrawl.mock.server import running
-from socialcrawl.run import GRACE
 
 SLOW = pytest.mark.chaos
 

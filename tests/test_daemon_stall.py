@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.daemon.stall import stalled
-from socialcrawl.daemon.standing import RUNNING, STATES, WAITING, Standing
+from socialcrawl.daemon.campaign_state import RUNNING, STATES, WAITING, Standing
+from socialcrawl.daemon.stall_detector import stalled
 
 NOW, HALF_AN_HOUR = 1_800_000_000.0, 1800.0  # 2027-01-15T08:00:00Z
 

@@ -4,11 +4,11 @@ import pytest
 from storing import AT, opened
 from tiny import BEGIN, SETTINGS
 
-from socialcrawl.daemon.books import SOUND, Books
+from socialcrawl.daemon.daemon_records import SOUND, Books
 from socialcrawl.errors import StoreError
-from socialcrawl.store import daemons
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.daemons import EXPIRY, Told
+from socialcrawl.storage import daemons
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.daemons import EXPIRY, Told
 
 
 @pytest.fixture

@@ -15,15 +15,15 @@ from sqlalchemy import inspect
 from storing import AT, failing, mentioning, one, opened, profile, rows, save, users
 from tiny import BEGIN, Clock, Wire, close, parts_of, stored
 
+from socialcrawl.campaign.settings import checked
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Who
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.model import Who
-from socialcrawl.run import run
-from socialcrawl.settings import checked
-from socialcrawl.store.address import Server
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import alembic_config
-from socialcrawl.store.summary import campaigns, summary
-from socialcrawl.store.tables import metadata
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.address import Server
+from socialcrawl.storage.database.connection import alembic_config
+from socialcrawl.storage.queries.summary import campaigns, summary
+from socialcrawl.storage.schema.tables import metadata
 
 ROOT = Path(__file__).parent.parent
 
@@ -109,7 +109,7 @@ def test_two_connections_never_give_two_accounts_one_number(place):
 
 
 def test_processes_that_make_one_database_together_do_not_get_in_each_others_way(place):
-    code = "import sys; from socialcrawl.store import address, database; database.connect(address.where(sys.argv[1]))"
+    code = "import sys; from socialcrawl.storage import address, database; database.connect(address.where(sys.argv[1]))"
     url = place.url if isinstance(place, Server) else str(place)
     together = [subprocess.Popen([sys.executable, "-c", code, url]) for _ in range(3)]
     assert [process.wait(60) for process in together] == [0, 0, 0]
@@ -175,8 +175,8 @@ def test_a_wheel_brings_its_migrations_and_its_config(tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
     code = (
-        "import socialcrawl; from pathlib import Path; from socialcrawl.store.database import connect; "
-        "from socialcrawl.policies import policy; from socialcrawl.apps.begin import begin; "
+        "import socialcrawl; from pathlib import Path; from socialcrawl.storage.database.connection import connect; "
+        "from socialcrawl.campaign.policies import policy; from socialcrawl.cli.commands.init import begin; "
         "print(socialcrawl.__file__); connect(Path('a.db')); policy('x'); begin(Path('c.toml'), ['word'])"
     )
     elsewhere = tmp_path / "elsewhere"

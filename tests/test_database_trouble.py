@@ -8,13 +8,13 @@ import pytest
 from storing import AT, opened
 from tiny import Clock, Wire, close, parts_of, stored, story
 
+from socialcrawl.engine.loop import run
 from socialcrawl.errors import StoreError
-from socialcrawl.limits.budget import Caps
-from socialcrawl.run import run
-from socialcrawl.store import database
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import closed, connect, unlocked
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database import connection as database
+from socialcrawl.storage.database.connection import closed, connect, unlocked
+from socialcrawl.storage.sql_store import SqlStore
 
 
 def test_a_database_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path):

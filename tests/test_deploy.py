@@ -19,13 +19,13 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from test_daemon_notices import FOREST
 
-from socialcrawl.apps.cli import app
-from socialcrawl.apps.cli_daemon import daemon
-from socialcrawl.daemon import health
+from socialcrawl.campaign.sections.operation import NotifySection
+from socialcrawl.cli.definitions.daemon import daemon
+from socialcrawl.cli.main import app
+from socialcrawl.daemon import health_page
+from socialcrawl.daemon.campaign_state import STATES
 from socialcrawl.daemon.metrics import METRICS, Vitals, registry, text
 from socialcrawl.daemon.notices import facts
-from socialcrawl.daemon.standing import STATES
-from socialcrawl.sections.standing import NotifySection
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
@@ -84,8 +84,8 @@ def parsed(group, words):
 def test_what_is_started_is_a_command_of_ours_with_options_that_it_has(start):
     told = parsed(typer.main.get_command(app), STARTS[start]())
     assert told["log"] == "json"
-    host, port = health.place(told["health"])
-    assert port == health.PORT
+    host, port = health_page.place(told["health"])
+    assert port == health_page.PORT
     assert told["allow_remote"] == (host == "0.0.0.0")
 
 
@@ -95,17 +95,17 @@ def test_its_options_are_those_of_the_function_behind_the_command(start):
     alone.command("daemon")(daemon)
     alone.command("other")(lambda: None)
     told = parsed(typer.main.get_command(alone), STARTS[start]())
-    assert (told["log"], health.place(told["health"])[1]) == ("json", health.PORT)
+    assert (told["log"], health_page.place(told["health"])[1]) == ("json", health_page.PORT)
 
 
 def test_a_prometheus_beside_the_container_may_ask_by_the_name_of_the_service():
     words = STARTS["compose"]()
     allowed = parsed(typer.main.get_command(app), words)["allow_host"]
-    pages = health.app(lambda: Vitals(0.0, 0.0, []), lambda: 1.0)
-    with health.serving(pages, "0.0.0.0", 0, allow_remote=True, allow_hosts=allowed) as url:
+    pages = health_page.app(lambda: Vitals(0.0, 0.0, []), lambda: 1.0)
+    with health_page.serving(pages, "0.0.0.0", 0, allow_remote=True, allow_hosts=allowed) as url:
         port = url.rpartition(":")[2]
         for service in compose()["services"].keys() - {"postgres"}:
-            named = {"Host": f"{service}:{health.PORT}"}
+            named = {"Host": f"{service}:{health_page.PORT}"}
             assert httpx.get(f"http://127.0.0.1:{port}/metrics", headers=named).status_code == 200
 
 
@@ -135,7 +135,7 @@ def test_the_unit_stops_reloads_and_starts_again_as_the_daemon_wants_it():
 
 
 def test_what_the_unit_lets_be_written_is_where_the_state_lies(tmp_path, monkeypatch):
-    from socialcrawl.tokens import state_folder
+    from socialcrawl.campaign.token_locks import state_folder
 
     assert of_service("StateDirectory") == ["socialcrawl"]
     variables = dict(value.split("=", 1) for value in of_service("Environment"))
@@ -145,7 +145,7 @@ def test_what_the_unit_lets_be_written_is_where_the_state_lies(tmp_path, monkeyp
 
 
 def test_the_token_of_the_unit_is_the_credential_that_it_loads(tmp_path, monkeypatch):
-    from socialcrawl.secret import secret
+    from socialcrawl.system.secret import secret
 
     name, _, _ = of_service("LoadCredential")[0].partition(":")
     variables = dict(value.split("=", 1) for value in of_service("Environment"))
@@ -179,7 +179,7 @@ def test_and_it_is_enough_to_build_the_package(tmp_path):
     assert done.returncode == 0, done.stderr
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {"socialcrawl/daemon/service.py", "socialcrawl/config/x.toml", "socialcrawl/migrations/env.py"} <= names
+    assert {"socialcrawl/daemon/daemon.py", "socialcrawl/config/x.toml", "socialcrawl/migrations/env.py"} <= names
 
 
 def test_only_locked_versions_are_installed_and_what_postgresql_needs_is_all_there(tmp_path):
@@ -216,13 +216,13 @@ def test_the_image_gets_its_signals_and_is_not_root():
 
 @pytest.mark.parametrize(("state", "code"), [("running", 0), ("stalled", 1)])
 def test_the_images_own_check_tells_a_daemon_that_is_well_from_one_that_is_ill(state, code):
-    from socialcrawl.daemon.standing import Standing
+    from socialcrawl.daemon.campaign_state import Standing
 
     words = json.loads(of_image("HEALTHCHECK")[0].partition("CMD")[2])
     shown = Vitals(0.0, 0.0, [Standing(Path("f"), "f", state, "", 0.0)])
-    pages = health.app(lambda: shown, lambda: 1.0)
-    with health.serving(pages, "127.0.0.1", 0) as url:
-        here = words[2].replace(str(health.PORT), url.rpartition(":")[2])
+    pages = health_page.app(lambda: shown, lambda: 1.0)
+    with health_page.serving(pages, "127.0.0.1", 0) as url:
+        here = words[2].replace(str(health_page.PORT), url.rpartition(":")[2])
         assert here != words[2]
         # a proxy, which containers often have, must not be asked
         there = {**os.environ, "http_proxy": "http://127.0.0.1:9"}
@@ -295,7 +295,7 @@ def test_the_alerts_ask_for_metrics_labels_and_states_that_there_are():
     blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
     (rules,) = [block["groups"][0]["rules"] for block in blocks if "groups" in block]
     (scrape,) = [block["scrape_configs"][0] for block in blocks if "scrape_configs" in block]
-    assert scrape["static_configs"] == [{"targets": [f"127.0.0.1:{health.PORT}"]}]
+    assert scrape["static_configs"] == [{"targets": [f"127.0.0.1:{health_page.PORT}"]}]
     assert len(rules) >= 4
     for rule in rules:
         used = re.findall(r"(socialcrawl_[a-z_]+)", rule["expr"])

@@ -17,17 +17,17 @@ from rich.console import Console
 from test_mock_world import START, posts_of
 from test_platforms import AND_THE_WEB
 
-from socialcrawl.access import access
-from socialcrawl.apps import doctor as app
-from socialcrawl.apps.doctor import doctor
-from socialcrawl.clock import SystemClock
+from socialcrawl.campaign.credentials import access
+from socialcrawl.cli.commands import doctor as app
+from socialcrawl.cli.commands.doctor import doctor
+from socialcrawl.engine.clock import SystemClock
+from socialcrawl.engine.model import Credential, Reply, iso
 from socialcrawl.mock import faults
 from socialcrawl.mock.names import chosen
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.model import Credential, Reply, iso
-from socialcrawl.resources import folder
-from socialcrawl.words import instant
+from socialcrawl.system.resources import folder
+from socialcrawl.text.wording import instant
 
 ALL = ["program", "settings", "prices", "cycle", "disk", "database", "tokens", "request", "answer", "limits", "clock"]
 LIVE = "https://192.0.2.1"  # an address that nobody has

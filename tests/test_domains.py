@@ -8,10 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.domains import encode_domain
-from socialcrawl.hosts import AllowedHosts
-from socialcrawl.sources.mastodon import names
-from socialcrawl.sources.web.urls import joined, normalised
+from socialcrawl.platforms.mastodon import account_names
+from socialcrawl.platforms.web.urls import joined, normalised
+from socialcrawl.system.host_names import AllowedHosts
+from socialcrawl.text.domains import encode_domain
 
 MEANT = [
     # what people write, the domain that browsers go to, and the one that IDNA 2003 makes of it
@@ -49,8 +49,8 @@ def test_what_is_no_domain_is_still_refused(name):
 def test_every_way_to_a_host_takes_the_same_letters():
     assert normalised("http://Straße.de/weg") == "http://xn--strae-oqa.de/weg"
     assert joined("http://example.org/", "//straße.de") == "http://xn--strae-oqa.de/"
-    assert names.full("anna@straße.de", "home.example") == "anna@xn--strae-oqa.de"
-    assert names.pattern(["*.straße.de"]).fullmatch("a.xn--strae-oqa.de")
+    assert account_names.full("anna@straße.de", "home.example") == "anna@xn--strae-oqa.de"
+    assert account_names.pattern(["*.straße.de"]).fullmatch("a.xn--strae-oqa.de")
     assert AllowedHosts.of(["*.straße.de"], listening="127.0.0.1").allow("a.xn--strae-oqa.de")
 
 

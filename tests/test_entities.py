@@ -4,14 +4,14 @@ import pytest
 from crawling import campaign_of
 from fediverse import POLICY
 
-from socialcrawl.entities import plain_address
+from socialcrawl.campaign.plan import about
+from socialcrawl.engine.model import Answer, Node, Pick, Reply
 from socialcrawl.mock.bluesky.facets import tags
-from socialcrawl.model import Answer, Node, Pick, Reply
-from socialcrawl.plan import about
-from socialcrawl.platforms.bluesky import BlueskyPlatform
-from socialcrawl.platforms.mastodon import MastodonPlatform
-from socialcrawl.sources.bluesky.entities import asked_for
-from socialcrawl.sources.mastodon.source import MastodonSource, hashtag
+from socialcrawl.platforms.bluesky.entities import asked_for
+from socialcrawl.platforms.bluesky.platform import BlueskyPlatform
+from socialcrawl.platforms.mastodon.platform import MastodonPlatform
+from socialcrawl.platforms.mastodon.source import MastodonSource, hashtag
+from socialcrawl.text.entities import plain_address
 
 KEYWORDS = ["climate", "dark sky", "#climate", "$TSLA", "@nasa.bsky.social", "@nasa", "https://example.org/a", "c#"]
 

@@ -26,14 +26,14 @@ from hypothesis import strategies as st
 from storing import a_place, rows
 from tiny import PEOPLE, Clock, close, person
 
+from socialcrawl.engine.model import iso
 from socialcrawl.errors import StoreError
-from socialcrawl.model import iso
-from socialcrawl.relevance import worth
-from socialcrawl.sources.x.source import SEARCH
-from socialcrawl.store.erasure.forgetting import forget
-from socialcrawl.store.erasure.quiet import erase
-from socialcrawl.store.erasure.tombstones import barred
-from socialcrawl.store.lease import Lease
+from socialcrawl.graph.relevance import worth
+from socialcrawl.platforms.x.source import SEARCH
+from socialcrawl.storage.database.lease import Lease
+from socialcrawl.storage.erasure.execution import erase
+from socialcrawl.storage.erasure.forgetting import forget
+from socialcrawl.storage.erasure.tombstones import barred
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 PERSONAL = ("platform_id", "username", "handle", "name", "description", "created_at", "followers", "following",

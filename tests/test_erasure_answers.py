@@ -12,13 +12,13 @@ from erasing import carried_out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from socialcrawl.engine.model import iso
 from socialcrawl.mock.server import running
-from socialcrawl.model import iso
-from socialcrawl.store.database import opened
-from socialcrawl.store.erasure.forgetting import forget
-from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.erasure.quiet import erase
-from socialcrawl.store.erasure.speaking import Answer, Sought, match, numbers
+from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.erasure.execution import erase
+from socialcrawl.storage.erasure.forgetting import forget
+from socialcrawl.storage.erasure.naming import Answer, Sought, match, numbers
+from socialcrawl.storage.erasure.orders import ordered
 
 BOB = "did:plc:bob"
 HOME = "a.example"

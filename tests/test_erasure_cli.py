@@ -11,8 +11,8 @@ from storing import a_place, rows
 from tiny import close
 from typer.testing import CliRunner
 
-from socialcrawl.apps.cli_forget import forget, retain
-from socialcrawl.apps.erasing import days
+from socialcrawl.cli.commands.forget import days
+from socialcrawl.cli.definitions.forget import forget, retain
 from socialcrawl.errors import SettingsError, StoreError
 
 
@@ -147,7 +147,9 @@ def test_one_of_a_thing_that_goes_is_told_in_the_singular(folder):
 
 
 def test_what_became_too_old_goes_when_somebody_says_so(monkeypatch):
-    monkeypatch.setattr("socialcrawl.apps.erasing.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr(
+        "socialcrawl.cli.commands.forget.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
+    )
     app = typer.Typer()
     app.command()(retain)
     with a_place("sqlite") as place:

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from storing import a_database, profile
 from tiny import PEOPLE, Clock, page_of, person, posts_of
 
+from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Request, Who
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import Mention, Node, Outcome, Page, Pick, PostRow, Request, Who
-from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.erasure.pages import Barred, Barring, billed_as, without
-from socialcrawl.store.erasure.seats import same, unnamed
-from socialcrawl.store.erasure.sparing import Sparing
-from socialcrawl.store.erasure.texts import linked, named, without_links, without_names
-from socialcrawl.store.erasure.tombstones import barred, digest, put
+from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.page_redaction import Barred, Barring, billed_as, without
+from socialcrawl.storage.erasure.seed_slots import same, unnamed
+from socialcrawl.storage.erasure.skip_forgotten import Sparing
+from socialcrawl.storage.erasure.texts import linked, named, without_links, without_names
+from socialcrawl.storage.erasure.tombstones import barred, digest, put
 
 NAMES = {"bob", "bob_2", "zo\u00eb", "ann.example.org"}
 

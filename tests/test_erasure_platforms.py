@@ -14,15 +14,15 @@ from storing import a_place, a_store, profile, rows, save
 from tiny import close, stored
 from typer.testing import CliRunner
 
-from socialcrawl.apps.cli_forget import forget
+from socialcrawl.cli.definitions.forget import forget
+from socialcrawl.engine.model import Mention, Page, PostRow, Request, Who
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import Mention, Page, PostRow, Request, Who
-from socialcrawl.store.erasure.alike import alike
-from socialcrawl.store.erasure.forgetting import forget as carry_out
-from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.erasure.tombstones import barred
-from socialcrawl.store.erasure.whose import owned, owners, short
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.storage.erasure.forgetting import forget as carry_out
+from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.ownership import owned, owners, short
+from socialcrawl.storage.erasure.similar_names import alike
+from socialcrawl.storage.erasure.tombstones import barred
+from socialcrawl.storage.sql_store import SqlStore
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 BOB, ANN, EVE = "did:plc:bob", "did:plc:ann", "did:web:eve.example"

@@ -27,14 +27,14 @@ from postgres import a_server_database
 from storing import a_place, a_store, mentioning, profile, rows, save, timeline, users
 from tiny import close, posts_of
 
+from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Request, SameAs, Who, iso
 from socialcrawl.errors import StoreError
-from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import Mention, Node, Outcome, Page, Pick, PostRow, Request, SameAs, Who, iso
-from socialcrawl.store.address import where
-from socialcrawl.store.billed import SqlCharges
-from socialcrawl.store.erasure.forgetting import forget as carry_out
-from socialcrawl.store.erasure.tombstones import barred, digest
-from socialcrawl.store.held import Reuse
+from socialcrawl.ratelimit.policy import Tariff
+from socialcrawl.storage.database.address import where
+from socialcrawl.storage.erasure.forgetting import forget as carry_out
+from socialcrawl.storage.erasure.tombstones import barred, digest
+from socialcrawl.storage.ledger.billed import SqlCharges
+from socialcrawl.storage.stored_answers import Reuse
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 

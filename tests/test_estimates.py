@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 from scipy.stats import binomtest
 from wild import many
 
-from socialcrawl.sample.estimates import (
+from socialcrawl.crawls.sample.estimates import (
     ALONE,
     EMPTY,
     SMALL,
@@ -21,7 +21,7 @@ from socialcrawl.sample.estimates import (
     tenths,
     wilson,
 )
-from socialcrawl.sample.variance import spread
+from socialcrawl.crawls.sample.variance import spread
 
 
 def walked(graph, steps, walks, seed):
@@ -109,7 +109,7 @@ def test_a_memory_too_long_to_be_summed_lag_by_lag_has_the_same_variance(monkeyp
     z -= z.mean()
     begins = np.array([0, 900, 2300, len(z)])
     found = spread(z, begins)
-    monkeypatch.setattr("socialcrawl.sample.variance.NEAR", 3000)
+    monkeypatch.setattr("socialcrawl.crawls.sample.variance.NEAR", 3000)
     assert spread(z, begins) == pytest.approx(found)
     assert found[1] < len(z) / 257  # it reaches beyond the lags that are summed one by one
 

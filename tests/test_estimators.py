@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from socialcrawl.collect.estimators import NAMES, Hybrid, Linear, named
+from socialcrawl.crawls.collect.estimators import NAMES, Hybrid, Linear, make_estimator
+from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph import COLUMNS, Graph
-from socialcrawl.model import Node
-from socialcrawl.relevance import worth
+from socialcrawl.graph.graph import COLUMNS, Graph
+from socialcrawl.graph.relevance import worth
 
 AGGREGATES = {"sum": np.sum, "avg": np.mean, "max": np.max}
 
@@ -34,7 +34,7 @@ def random_graph(seed=1, nodes=60, fetched=25):
 
 
 def taught(name, x, y, **options):
-    estimator = named(name, seed=5, **options)
+    estimator = make_estimator(name, seed=5, **options)
     estimator.learn(x, y)
     return estimator
 
@@ -79,7 +79,7 @@ def test_an_empty_frontier_has_no_scores(name):
 @pytest.mark.parametrize("switch_after", [3, 1000])
 def test_learning_in_bulk_is_bit_for_bit_learning_one_by_one(name, switch_after):
     graph, x, y, _ = random_graph()
-    bulk, single = (named(name, seed=5, switch_after=switch_after) for _ in range(2))
+    bulk, single = (make_estimator(name, seed=5, switch_after=switch_after) for _ in range(2))
     bulk.learn(x, y)
     for row, value in zip(x, y, strict=True):
         single.learn(row[None], np.array([value]))
@@ -107,7 +107,7 @@ def test_a_score_does_not_depend_on_who_else_is_scored(name):
 def test_higher_is_better(name):
     graph = Graph()
     graph.seed(Node(0))
-    estimator = named(name, seed=5)
+    estimator = make_estimator(name, seed=5)
     estimator.sow(graph, np.array([0]))
     for node, value, links in ((0, 1.0, {1: 0.0, 2: 3.0, 4: 3.0}), (2, 4.0, {3: 2.0}), (4, 4.0, {3: 2.0})):
         row = graph.add(Node(node), value, np.array(list(links)), np.array(list(links.values())))
@@ -122,7 +122,7 @@ def test_higher_is_better(name):
 def test_breadth_first_is_one_over_distance_plus_one():
     graph, _, _, _ = random_graph()
     depth = [graph.features(int(row))[0] for row in graph.frontier()]
-    assert named("bfs", seed=1).score(graph, graph.frontier(), 0).tolist() == [1 / (d + 1) for d in depth]
+    assert make_estimator("bfs", seed=1).score(graph, graph.frontier(), 0).tolist() == [1 / (d + 1) for d in depth]
     assert len(set(depth)) > 1
 
 
@@ -131,7 +131,7 @@ def test_breadth_first_is_one_over_distance_plus_one():
 def test_a_neighbourhood_is_its_aggregate_over_all_known_in_links(of, pick, h):
     graph, _, _, links = random_graph()
     rows = graph.frontier()
-    scores = named(f"nh-{of}-{h}", seed=1).score(graph, rows, 0)
+    scores = make_estimator(f"nh-{of}-{h}", seed=1).score(graph, rows, 0)
     brute = [AGGREGATES[h]([pick(w, a) for _, v, w, a in links if v == graph.node(int(row))]) for row in rows]
     assert np.allclose(scores, brute, rtol=1e-14)
     assert len(set(brute)) > 3
@@ -158,14 +158,14 @@ def test_the_linear_estimator_is_scikit_learn_on_the_same_rows(h):
 @pytest.mark.parametrize("h", AGGREGATES)
 def test_before_the_first_row_the_linear_estimator_holds_all_equal(h):
     graph, _, _, _ = random_graph()
-    assert not named(f"lnh-{h}", seed=1).score(graph, graph.frontier(), 0).any()
+    assert not make_estimator(f"lnh-{h}", seed=1).score(graph, graph.frontier(), 0).any()
 
 
 @pytest.mark.parametrize("h", AGGREGATES)
 def test_the_hybrid_switches_exactly_after_its_steps(h):
     graph, x, y, _ = random_graph()
-    rows, hybrid = graph.frontier(), named(f"hybrid-{h}", seed=1, switch_after=12, start="nh-e-sum")
-    start, then = named("nh-e-sum", seed=1), named(f"lnh-{h}", seed=1)
+    rows, hybrid = graph.frontier(), make_estimator(f"hybrid-{h}", seed=1, switch_after=12, start="nh-e-sum")
+    start, then = make_estimator("nh-e-sum", seed=1), make_estimator(f"lnh-{h}", seed=1)
     for step in range(len(y)):
         turn, other = (start, then) if step < 12 else (then, start)
         assert np.array_equal(hybrid.score(graph, rows, step), turn.score(graph, rows, step))
@@ -175,7 +175,7 @@ def test_the_hybrid_switches_exactly_after_its_steps(h):
 
 
 def test_a_hybrid_starts_with_the_product_unless_another_start_is_named():
-    default, other = named("hybrid-max", seed=1), named("hybrid-max", seed=1, start="nh-n-sum")
+    default, other = make_estimator("hybrid-max", seed=1), make_estimator("hybrid-max", seed=1, start="nh-n-sum")
     assert isinstance(default, Hybrid)
     assert isinstance(default.then, Linear)
     assert (default.start.feature, other.start.feature) == ("ne_max", "n_sum")
@@ -185,15 +185,15 @@ def test_a_hybrid_starts_with_the_product_unless_another_start_is_named():
 def test_chance_is_keyed_by_seed_and_pick_and_fresh_at_every_pick():
     graph, _, _, _ = random_graph()
     rows = graph.frontier()
-    draws = {(seed, n): named("random", seed=seed).score(graph, rows, n) for seed in (1, 2) for n in range(5)}
+    draws = {(seed, n): make_estimator("random", seed=seed).score(graph, rows, n) for seed in (1, 2) for n in range(5)}
     assert len({scores.tobytes() for scores in draws.values()}) == 10
-    assert np.array_equal(draws[2, 3], named("random", seed=2).score(graph, rows, 3))
+    assert np.array_equal(draws[2, 3], make_estimator("random", seed=2).score(graph, rows, 3))
 
 
 def test_chance_is_uniform_over_the_frontier():
     graph, _, _, _ = random_graph()
     rows, draws = graph.frontier()[:20], 8_000
-    estimator = named("random", seed=11)
+    estimator = make_estimator("random", seed=11)
     best = np.bincount([int(np.argmax(estimator.score(graph, rows, n))) for n in range(draws)], minlength=20)
     expected = draws / 20
     assert ((best - expected) ** 2 / expected).sum() < 43.8  # chi2, 19 degrees of freedom, p = 0.001
@@ -202,7 +202,7 @@ def test_chance_is_uniform_over_the_frontier():
 @pytest.mark.parametrize(("wrong", "nearest"), [("nh-ne-summ", "nh-ne-sum"), ("hybrid_sum", "hybrid-sum"), ("?", None)])
 def test_an_unknown_name_is_answered_with_the_nearest_and_all(wrong, nearest):
     with pytest.raises(SettingsError) as error:
-        named(wrong, seed=1)
+        make_estimator(wrong, seed=1)
     assert all(name in str(error.value) for name in NAMES)
     assert (f"Did you mean {nearest!r}?" in str(error.value)) if nearest else ("Did you mean" not in str(error.value))
 

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import Clock, Wire, close, parts_of, person, stored
 
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.settings import checked
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Node, Pick, Who
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import Node, Pick, Who
-from socialcrawl.plan import plan
-from socialcrawl.policies import policy
-from socialcrawl.run import run
-from socialcrawl.settings import checked
-from socialcrawl.sources.excluding import Accounts, Excluding
-from socialcrawl.sources.x.source import XSource
-from socialcrawl.sources.x.vocabulary import TWEET
+from socialcrawl.platforms.excluding import Accounts, Excluding
+from socialcrawl.platforms.x.source import XSource
+from socialcrawl.platforms.x.vocabulary import TWEET
 
 LETTERS = st.text("aB_1", max_size=5)
 

@@ -12,25 +12,25 @@ from postgres import a_place
 from storing import AT
 from tiny import BEGIN, POLICY, AtOnce, Clock, Watcher, Wire, close, person
 
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.collect.strategies import strategy
+from socialcrawl.campaign.sections.topic import TopicSection
+from socialcrawl.campaign.settings import checked
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.collect.explain import crawl_of, unread
+from socialcrawl.crawls.collect.strategies import strategy
+from socialcrawl.crawls.reporting import explain as explain_by
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.loop import Parts, run
+from socialcrawl.engine.model import Credential, Node, Outcome, Pick, SameAs, iso
 from socialcrawl.errors import StoreError
-from socialcrawl.kinds.collect.explain import crawl_of, unread
-from socialcrawl.kinds.reporting import explain as explain_by
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.model import Credential, Node, Outcome, Pick, SameAs, iso
-from socialcrawl.run import Parts, run
-from socialcrawl.sections.crawling import TopicSection
-from socialcrawl.settings import checked
-from socialcrawl.sources.x.source import XSource
-from socialcrawl.sources.x.vocabulary import vocabulary
-from socialcrawl.store.campaigns import Change, campaign, line
-from socialcrawl.store.database import connect
-from socialcrawl.store.sql import SqlStore
-from socialcrawl.store.traces import Traces
+from socialcrawl.platforms.x.source import XSource
+from socialcrawl.platforms.x.vocabulary import vocabulary
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.campaigns import Change, campaign, line
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.sql_store import SqlStore
 
 USERNAMES = ["PERSON0", "person11", "nobody"]
 SUMS = ("nh-ne-sum", "nh-n-max", "nh-e-avg", "lnh-sum", "lnh-wide", "hybrid-sum", "bfs")
@@ -64,7 +64,7 @@ def crawled(place, settings=None, *, size=1, faults=None, change=None):
     how, words, wire = settings.crawl, vocabulary(settings.source.vocabulary), Wire(Clock(), faults=faults or {})
     source = XSource(POLICY, words, ["telescope"], pages_per_user=9, search_pages=2)
     names = store.enlist(USERNAMES, wire.clock.now())
-    estimator = named(how.estimator, seed=3, switch_after=how.switch_after)
+    estimator = make_estimator(how.estimator, seed=3, switch_after=how.switch_after)
     topics = line(connection, number, ["telescope"]).topics
     seeds = Seeds([Node(-1)], names, 4, look_up=not words.search, topics=topics)
     crawl = Collect(seeds, estimator, how.steps, source.width, strategy(how.strategy, seed=3))
@@ -272,7 +272,7 @@ def test_an_account_that_came_from_a_file_was_no_choice_but_leads_to_others(file
 
 
 def test_the_forgotten_are_told_as_forgotten(file):
-    from socialcrawl.store.erasure.tombstones import digest, put
+    from socialcrawl.storage.erasure.tombstones import digest, put
 
     with crawled(file) as store:
         with store.connection.begin():
@@ -302,7 +302,7 @@ def test_a_decision_whose_history_was_changed_says_so(file):
 def told_of(store, capsys, place, pick):
     from rich.console import Console
 
-    from socialcrawl.apps.explained import explained
+    from socialcrawl.cli.commands.explain import explained
 
     user = pick["id"] or pick["username"]
     explained(place, user, None, Console(width=200))
@@ -353,9 +353,9 @@ def test_decisions_under_an_older_topic_say_that_another_one_came(file, estimato
 def test_a_seed_that_was_forgotten_does_not_stand_in_the_way(file):
     from functools import partial
 
-    from socialcrawl.store.erasure.forgetting import forget
-    from socialcrawl.store.erasure.orders import ordered
-    from socialcrawl.store.erasure.quiet import erase
+    from socialcrawl.storage.erasure.execution import erase
+    from socialcrawl.storage.erasure.forgetting import forget
+    from socialcrawl.storage.erasure.orders import ordered
 
     with crawled(file) as store:
         order = ordered(["@person0"], [], None, None)
@@ -376,7 +376,7 @@ def test_the_crawl_is_made_anew_as_it_was(words, file):
 
 
 def test_the_command_tells_people_and_programs(place):
-    from socialcrawl.store.address import Server
+    from socialcrawl.storage.database.address import Server
 
     where = place.url if isinstance(place, Server) else place
     with crawled(place, settings_of(estimator="hybrid-sum")) as store:
@@ -402,7 +402,7 @@ def test_the_command_tells_people_and_programs(place):
 def test_every_state_is_told_in_a_sentence(file, capsys):
     from rich.console import Console
 
-    from socialcrawl.apps.explained import explained
+    from socialcrawl.cli.commands.explain import explained
 
     with crawled(file, settings_of(steps=4)) as store:
         store.enlist(["stranger"], AT)
@@ -450,7 +450,7 @@ def test_the_seeds_that_could_not_be_read_are_named_with_why(place):
 def test_a_page_is_explained_by_any_spelling_of_its_address_and_has_no_at(file, capsys):
     from rich.console import Console
 
-    from socialcrawl.apps.explained import explained
+    from socialcrawl.cli.commands.explain import explained
 
     with crawled(file, settings_of(steps=4)) as store:
         page = "https://a.example/wiki/One"
@@ -473,7 +473,7 @@ def test_a_page_is_explained_by_any_spelling_of_its_address_and_has_no_at(file, 
 def test_a_name_without_its_domain_leads_to_those_it_may_mean(platform, end, file, capsys):
     from rich.console import Console
 
-    from socialcrawl.apps.explained import explained
+    from socialcrawl.cli.commands.explain import explained
 
     with crawled(file, settings_of(steps=4)) as store:
         assert explain(store.connection, "ghost").alike == []
@@ -491,6 +491,6 @@ def test_a_name_without_its_domain_leads_to_those_it_may_mean(platform, end, fil
      ("https://a.example/", "https://a.example/")],
 )  # fmt: skip
 def test_names_have_an_at_and_ids_have_none(name, as_read):
-    from socialcrawl.apps.explained import shown
+    from socialcrawl.cli.commands.explain import shown
 
     assert shown(name) == as_read

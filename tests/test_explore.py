@@ -17,14 +17,14 @@ from postgres import a_server_database
 from storing import opened
 from tiny import Clock, Wire, close, parts_of, stored
 
-from socialcrawl.apps.explore import explore, metadata
+from socialcrawl.cli.commands.explore import explore, metadata
+from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError, SocialcrawlError
-from socialcrawl.run import run
-from socialcrawl.store.database import alembic_config
-from socialcrawl.store.questions import QUESTIONS
-from socialcrawl.store.readonly import asked
-from socialcrawl.store.tables import metadata as tables
-from socialcrawl.store.views import VIEWS
+from socialcrawl.storage.database.connection import alembic_config
+from socialcrawl.storage.database.readonly import asked
+from socialcrawl.storage.schema.questions import QUESTIONS
+from socialcrawl.storage.schema.tables import metadata as tables
+from socialcrawl.storage.schema.views import VIEWS
 
 
 def crawled(path):

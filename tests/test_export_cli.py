@@ -9,10 +9,10 @@ from importing import NOW, columns, drawn, files, write_lines
 from storing import opened
 from typer.testing import CliRunner
 
-from socialcrawl.apps.cli_export import export
-from socialcrawl.apps.handing import key_of
+from socialcrawl.cli.commands.export import key_of
+from socialcrawl.cli.definitions.export import export
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.imports.bring import as_posts
+from socialcrawl.importers.import_posts import as_posts
 
 KEY = "0123456789abcdef-a-key-for-tests"
 

@@ -7,15 +7,15 @@ from exporting import SETTINGS, a_town, crawled, exported, rows
 from importing import NOW, columns, drawn, files, write_lines
 from storing import a_database
 
-from socialcrawl.imports.bring import as_posts
-from socialcrawl.kinds.track import datasheet
-from socialcrawl.policies import policy
-from socialcrawl.sections.crawling import CrawlSection
-from socialcrawl.sections.kinds import list_foreign_keys
-from socialcrawl.sections.tracking import TrackSection
-from socialcrawl.track.expansion import EXPANSIONS
-from socialcrawl.track.recrawl import RECRAWLS
-from socialcrawl.track.target import TARGETS
+from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.sections.topic import CrawlSection
+from socialcrawl.crawls.facts import list_foreign_keys
+from socialcrawl.crawls.track import datasheet
+from socialcrawl.crawls.track.expansion import EXPANSIONS
+from socialcrawl.crawls.track.recrawl import RECRAWLS
+from socialcrawl.crawls.track.section import TrackSection
+from socialcrawl.crawls.track.target import TARGETS
+from socialcrawl.importers.import_posts import as_posts
 
 
 @pytest.fixture

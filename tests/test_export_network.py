@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_export_tables import asked, lines_of
 
-from socialcrawl.exporters.network import FORMS, Edge, Vertex
+from socialcrawl.exporters.mention_network import FORMS, Edge, Vertex
 
 
 def read(form):

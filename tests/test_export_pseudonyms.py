@@ -17,9 +17,9 @@ from test_export_tables import lines_of
 from wild import many
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.exporters.cells import Person
-from socialcrawl.exporters.prose import Known, words_of
+from socialcrawl.exporters.columns import Person
 from socialcrawl.exporters.pseudonyms import Pseudonyms
+from socialcrawl.exporters.text_redaction import Known, words_of
 from socialcrawl.mock.server import running
 
 KEY = b"0123456789abcdef-a-key-for-tests"

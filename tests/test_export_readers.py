@@ -25,7 +25,7 @@ from pyarrow import parquet
 from reviving import brought, graph_of
 from storing import a_database, opened
 
-from socialcrawl.exporters.sheets import SHEETS
+from socialcrawl.exporters.exported_tables import SHEETS
 
 PAGE = (Path(__file__).parent.parent / "docs" / "exports.md").read_text("utf-8")
 FORMS = ("parquet", "csv", "jsonl")
@@ -245,7 +245,7 @@ def test_the_data_dictionary_tells_of_every_column_its_type_and_what_it_holds(hi
 
 
 def test_the_dictionary_says_what_the_database_says_of_a_column():
-    from socialcrawl.store.tables import post
+    from socialcrawl.storage.schema.tables import post
 
     folder, _ = export_of()
     posts = next(r for r in package_of(folder / "out")["resources"] if r["path"] == "posts.csv")

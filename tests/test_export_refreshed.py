@@ -15,10 +15,10 @@ from storing import a_database, opened
 from test_import_liveness import crawled
 from typer.testing import CliRunner
 
-from socialcrawl.apps.cli import app
+from socialcrawl.cli.main import app
+from socialcrawl.crawls.refresh.datasheet import steered, tell_choice
+from socialcrawl.crawls.refresh.section import RefreshSection
 from socialcrawl.errors import SettingsError
-from socialcrawl.kinds.refresh.datasheet import steered, tell_choice
-from socialcrawl.sections.refreshing import RefreshSection
 
 EDGES = "source,target,weight\nann,bob,2\nbob,cyd,1\ncyd,12,0.5\n12,ann,1\nann,cyd,3\n12,bob,1\nzoe,ann,1\n"
 RESULTS = (

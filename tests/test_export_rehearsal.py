@@ -9,11 +9,11 @@ from shared import needed
 from storing import opened
 
 from socialcrawl.errors import MockError, PostsFileError
-from socialcrawl.lab.exported import read_export
-from socialcrawl.lab.posts import Posts, read_posts
-from socialcrawl.mock.rehearsal import rehearsed
+from socialcrawl.lab.exported_campaign import read_export
+from socialcrawl.lab.post_table import Posts, read_posts
+from socialcrawl.mock.export_world import rehearsed
 from socialcrawl.mock.server import running, serve
-from socialcrawl.mock.settings import MockSettings
+from socialcrawl.mock.server_settings import MockSettings
 
 # By name or id: the numbers of accounts depend on which of several answers arrives first.
 STORY = (

@@ -14,9 +14,9 @@ from exporting import HARD, SETTINGS, a_town, crawled, exported, rows, town
 from storing import a_database, opened
 
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.exporters import place
-from socialcrawl.exporters.sheets import SHEETS
-from socialcrawl.lab.posts import read_posts
+from socialcrawl.exporters import export_folder
+from socialcrawl.exporters.exported_tables import SHEETS
+from socialcrawl.lab.post_table import read_posts
 
 SEATS = "campaign, json_each(campaign.identity, '$.seeds.usernames')"
 NAMES = [sheet.name for sheet in SHEETS]
@@ -143,7 +143,9 @@ def test_ids_are_one_a_line():
 def test_the_datasheet_counts_and_hashes_the_files_and_tells_how_they_came_about():
     sheet = json.loads((town() / "out" / "datasheet.json").read_text("utf-8"))
     files = {file["name"]: file for file in sheet["files"]}
-    assert {path.name for path in (town() / "out").iterdir()} == files.keys() | set(place.SHEETS) | {"datapackage.json"}
+    assert {path.name for path in (town() / "out").iterdir()} == files.keys() | set(export_folder.SHEETS) | {
+        "datapackage.json"
+    }
     for name, file in files.items():
         whole = (town() / "out" / name).read_bytes()
         assert (file["bytes"], file["sha256"]) == (len(whole), hashlib.sha256(whole).hexdigest())
@@ -216,8 +218,8 @@ def test_a_campaign_is_exported_without_the_posts_of_others_and_all_is_exported_
 
 
 def test_what_was_forgotten_is_not_exported(tmp_path):
-    from socialcrawl.store.erasure.forgetting import forget
-    from socialcrawl.store.erasure.orders import Order
+    from socialcrawl.storage.erasure.forgetting import forget
+    from socialcrawl.storage.erasure.orders import Order
 
     with opened(tmp_path / "a.db") as connection:
         crawled(connection)
@@ -246,7 +248,7 @@ def test_what_was_forgotten_is_not_exported(tmp_path):
 
 
 def test_a_campaign_may_write_while_it_is_exported(tmp_path):
-    from socialcrawl.exporters.choice import choosing
+    from socialcrawl.exporters.selection import choosing
 
     with opened(tmp_path / "a.db") as connection, opened(tmp_path / "a.db") as other:
         crawled(connection)
@@ -315,7 +317,7 @@ def test_an_export_that_fails_leaves_the_one_before_and_nothing_else(tmp_path, m
         with pytest.raises(StoreError, match="No space left"):
             exported(connection, tmp_path / "out", "csv", force=True)
         monkeypatch.undo()
-        monkeypatch.setattr(place.Path, "rename", full)
+        monkeypatch.setattr(export_folder.Path, "rename", full)
         with pytest.raises(StoreError, match="still there"):
             exported(connection, tmp_path / "out", "csv", force=True)
         monkeypatch.undo()

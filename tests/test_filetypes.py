@@ -7,7 +7,12 @@ import pytest
 from commands import campaign_file, demo_with_seeds, socialcrawl
 
 from socialcrawl.errors import StoreError
-from socialcrawl.store.filetypes import describe_misplaced, describe_wrong_campaign, recognize, require_database
+from socialcrawl.storage.database.filetypes import (
+    describe_misplaced,
+    describe_wrong_campaign,
+    recognize,
+    require_database,
+)
 
 URL = "http://127.0.0.1:9"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from wild import many
 
 from socialcrawl.importance.fixpoint import fixpoint, iterations, reference
-from socialcrawl.importance.matrix import MATRICES, both_ways, in_links, kleinberg, out_links, shares, with_virtual
+from socialcrawl.importance.link_matrix import MATRICES, both_ways, in_links, kleinberg, out_links, shares, with_virtual
 
 
 def rows(numbers):

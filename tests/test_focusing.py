@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
+from socialcrawl.engine.model import Answer, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import Answer, Node, Outcome, Pick, Reply, Request, Who
-from socialcrawl.sources.focusing import Focus, Predicate, host
+from socialcrawl.platforms.focusing import Focus, Predicate, host
 
 ANN, PAGE = Who("ann@jazz.example", "ann@jazz.example"), Who("https://w.example/Jazz/a", "https://w.example/Jazz/a")
 

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from storing import AT, a_store, reopened
 from wild import many
 
-from socialcrawl.collect import folding
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.collect.estimators.leastsquares import SCALE, Moments
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.graph import COLUMNS, Graph
-from socialcrawl.links import Additions
-from socialcrawl.model import Node, Outcome, Pick, SameAs, Stop
-from socialcrawl.relevance import worth
-from socialcrawl.store import history as stored
-from socialcrawl.store import linked
+from socialcrawl.crawls.collect import bulk_fold
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.collect.estimators.leastsquares import SCALE, Moments
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.model import Node, Outcome, Pick, SameAs, Stop
+from socialcrawl.graph.graph import COLUMNS, Graph
+from socialcrawl.graph.links import Additions
+from socialcrawl.graph.relevance import worth
+from socialcrawl.storage.queries import history as stored
+from socialcrawl.storage.queries import linked
 
 NAMES = (
     "bfs", "nh-ne-sum", "nh-e-max", "nh-n-avg", "lnh-sum", "hybrid-sum", "lnh-wide", "opic", "random",
@@ -33,8 +33,8 @@ MISSING = (*[None] * 6, "temporary", "temporary", "deleted", "forgotten", "prote
 
 def crawl(name, shadows=()):
     line = Seeds([Node(-1), Node(-2)], [Node(0), Node(5), Node(9)], 4)
-    others = {other: named(other, seed=3, switch_after=6) for other in shadows}
-    return Collect(line, named(name, seed=3, switch_after=6), None, shadows=others)
+    others = {other: make_estimator(other, seed=3, switch_after=6) for other in shadows}
+    return Collect(line, make_estimator(name, seed=3, switch_after=6), None, shadows=others)
 
 
 @st.composite
@@ -124,13 +124,13 @@ def sensible(name, history, shadows=()):
 @contextmanager
 def chunks_of(picks, few=0):
     """Read and fold a few picks at a time, and nothing one by one for want of others."""
-    before = folding.CHUNK, stored.CHUNK, folding.FEW
-    folding.CHUNK = stored.CHUNK = picks
-    folding.FEW = few
+    before = bulk_fold.CHUNK, stored.CHUNK, bulk_fold.FEW
+    bulk_fold.CHUNK = stored.CHUNK = picks
+    bulk_fold.FEW = few
     try:
         yield
     finally:
-        folding.CHUNK, stored.CHUNK, folding.FEW = before
+        bulk_fold.CHUNK, stored.CHUNK, bulk_fold.FEW = before
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -484,8 +484,8 @@ def test_an_imported_account_is_at_distance_0_and_neither_a_step_nor_a_seed():
 @pytest.mark.parametrize("few", [0, 100])
 @pytest.mark.parametrize("order", ["before", "after"])
 def test_an_imported_account_is_not_asked_again_as_a_seed(monkeypatch, few, order):
-    monkeypatch.setattr(folding, "FEW", few)
-    by = Collect(Seeds([Node(-1)], [Node(1)], None), named("nh-n-sum", seed=1), None)
+    monkeypatch.setattr(bulk_fold, "FEW", few)
+    by = Collect(Seeds([Node(-1)], [Node(1)], None), make_estimator("nh-n-sum", seed=1), None)
     searched = ((Pick(0, Node(-1), "search"),), [Outcome(0, Node(-1), AT, 0.0, np.array([2, 1, 3]), np.zeros(3))])
     brought = [
         ((Pick(n, Node(node), "import"),), [Outcome(n, Node(node), AT, 2.0, np.array([9]), np.array([1.0]))])

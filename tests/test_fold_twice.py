@@ -19,14 +19,14 @@ from tracking import Timed, drive
 from walking import walk
 from wild import many
 
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.limits.bounded import Bounded
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.shared import Shared
-from socialcrawl.model import Credential
-from socialcrawl.sample.crawl import Sample
-from socialcrawl.track.choice import Choice
+from socialcrawl.crawls.node_limit import Bounded
+from socialcrawl.crawls.sample.crawl import Sample
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.engine.model import Credential
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.shared_windows import Shared
 
 
 @settings(deadline=None, max_examples=many(60))

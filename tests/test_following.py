@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import socialcrawl
-from socialcrawl.daemon.following import AGAIN, FAR, LONGEST, following, resting, without_rerun
-from socialcrawl.daemon.standing import DONE, RESTING, STOPPED, WAITING
-from socialcrawl.model import Stop, Wait, unix
-from socialcrawl.schedule import Schedule, cron, hours
+from socialcrawl.campaign.schedule import Schedule, cron, hours
+from socialcrawl.daemon.campaign_state import DONE, RESTING, STOPPED, WAITING
+from socialcrawl.daemon.next_run import AGAIN, FAR, LONGEST, following, resting, without_rerun
+from socialcrawl.engine.model import Stop, Wait, unix
 
 NOON = unix("2026-03-02T12:00:00Z")
 ALWAYS = Schedule()

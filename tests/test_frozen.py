@@ -8,7 +8,7 @@ from crawling import rows
 from frozen import FOLDER, PLACES, URL, decided, thaw, town_posts
 from typer.testing import CliRunner
 
-from socialcrawl.apps.cli import app
+from socialcrawl.cli.main import app
 
 NAMES = sorted(path.with_suffix("").with_suffix("") for path in FOLDER.glob("*/*.db.xz"))
 EVERY = pytest.mark.parametrize("name", NAMES, ids=lambda path: f"{path.parent.name}-{path.name}")

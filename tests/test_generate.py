@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.generate import UNTIL, WEEK, Generated, generate, topics, write
-from socialcrawl.lab.usernames import usernames
-from socialcrawl.lab.vocabulary import TOPICS
+from socialcrawl.lab.generators.generate import UNTIL, WEEK, Generated, generate, topics, write
+from socialcrawl.lab.generators.usernames import usernames
+from socialcrawl.lab.generators.word_pools import TOPICS
 
 USERS, SEED = 2_000, 7
 
@@ -76,7 +76,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path, generated, table):
 
 def test_another_process_with_other_string_hashes_gives_the_same_bytes(tmp_path):
     code = (
-        "import sys; from pathlib import Path; from socialcrawl.lab.generate import generate, write;"
+        "import sys; from pathlib import Path; from socialcrawl.lab.generators.generate import generate, write;"
         "write(Path(sys.argv[1]), generate(300, 5))"
     )
     for salt in ("1", "2"):
@@ -304,5 +304,5 @@ def test_a_missing_folder_is_refused_with_what_to_do(tmp_path: Path):
 
 
 def test_importing_the_generator_does_not_import_pyarrow():
-    code = "import sys, socialcrawl.lab.generate; sys.exit('pyarrow' in sys.modules)"
+    code = "import sys, socialcrawl.lab.generators.generate; sys.exit('pyarrow' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

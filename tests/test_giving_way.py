@@ -14,13 +14,13 @@ from importing import NOW
 from reviving import revived
 from test_daemon_process import a_mock, campaign_file, daemon, folder, steps, telling
 
-from socialcrawl.apps import giving_way
-from socialcrawl.apps.giving_way import give_way
+from socialcrawl.cli import running_campaigns
+from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.errors import HeldError, StoreError
-from socialcrawl.store import daemons
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.daemons import Pauser, Told
-from socialcrawl.store.database import opened
+from socialcrawl.storage import daemons
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.daemons import Pauser, Told
+from socialcrawl.storage.database.connection import opened
 
 __all__ = ["folder"]  # a fixture
 
@@ -178,20 +178,20 @@ def paused(place):
 
 
 def test_work_is_done_while_it_is_paused_and_only_what_was_paused_for_it_is_resumed(held, monkeypatch):
-    monkeypatch.setattr(giving_way.time, "sleep", lambda seconds: beat(held, held=False))
+    monkeypatch.setattr(running_campaigns.time, "sleep", lambda seconds: beat(held, held=False))
     assert give_way("backup", held, None, lambda: paused(held), pause=True) == ["one", "two"]
     assert paused(held) == ["two"]
 
 
 def test_a_daemon_that_does_not_let_go_is_named_and_its_campaign_resumed(held, monkeypatch):
-    monkeypatch.setattr(giving_way, "PATIENCE", -1.0)
+    monkeypatch.setattr(running_campaigns, "PATIENCE", -1.0)
     with pytest.raises(StoreError, match="The campaign 'one' is still open"):
         give_way("backup", held, None, lambda: pytest.fail("nothing is done"), pause=True)
     assert paused(held) == ["two"]
 
 
 def test_a_campaign_that_is_opened_meanwhile_is_paused_too(held, monkeypatch):
-    monkeypatch.setattr(giving_way.time, "sleep", lambda seconds: beat(held, held=False))
+    monkeypatch.setattr(running_campaigns.time, "sleep", lambda seconds: beat(held, held=False))
     beat(held, held=False)
     tries = []
 
@@ -208,7 +208,7 @@ def test_a_campaign_that_is_opened_meanwhile_is_paused_too(held, monkeypatch):
 
 
 def test_a_campaign_that_a_person_pauses_meanwhile_stays_paused(held, monkeypatch):
-    monkeypatch.setattr(giving_way.time, "sleep", lambda seconds: beat(held, held=False))
+    monkeypatch.setattr(running_campaigns.time, "sleep", lambda seconds: beat(held, held=False))
 
     def work():
         with opened(held) as connection:

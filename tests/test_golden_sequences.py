@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from socialcrawl.collect.estimators import NAMES
-from socialcrawl.collect.strategies import STRATEGIES
+from socialcrawl.crawls.collect.estimators import NAMES
+from socialcrawl.crawls.collect.strategies import STRATEGIES
+from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.simulation import Setup, simulate
-from socialcrawl.sources.known import KnownGraph
 
 DIGITS = "0123456789ab"
 

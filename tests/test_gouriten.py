@@ -12,23 +12,23 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression
 from typer.testing import CliRunner
 
-from socialcrawl.apps.gouriten import CRAWLS, TABLES, gouriten_app
-from socialcrawl.collect.estimators import named
+from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab import measures
-from socialcrawl.lab.gouriten import features, precision
-from socialcrawl.lab.gouriten.crawls import Plan, Work, crawls, plan, reach
-from socialcrawl.lab.gouriten.curves import Curves, pairs, shortfalls, summed_up
-from socialcrawl.lab.gouriten.experiments import EXPERIMENTS, Draw, Experiment, chosen, setup
-from socialcrawl.lab.gouriten.scorings import SCORINGS, last_of, scorings
-from socialcrawl.lab.gouriten.worlds import Wanted, World, rescored, worlds
+from socialcrawl.lab.experiments.gouriten import features, precision
+from socialcrawl.lab.experiments.gouriten.commands import CRAWLS, TABLES, gouriten_app
+from socialcrawl.lab.experiments.gouriten.experiment_curves import Curves, pairs, shortfalls, summed_up
+from socialcrawl.lab.experiments.gouriten.replays import Plan, Work, crawls, plan, reach
+from socialcrawl.lab.experiments.gouriten.scorings import SCORINGS, last_of, scorings
+from socialcrawl.lab.experiments.gouriten.setups import EXPERIMENTS, Draw, Experiment, chosen, setup
+from socialcrawl.lab.experiments.gouriten.test_graphs import Wanted, World, rescored, worlds
+from socialcrawl.lab.generators.twitterlike import twitter_like
 from socialcrawl.lab.graphs import from_posts, read, write
-from socialcrawl.lab.posts import read_posts
+from socialcrawl.lab.post_table import read_posts
+from socialcrawl.lab.result_tables import joined
 from socialcrawl.lab.simulation import Setup, simulate
-from socialcrawl.lab.tables import joined
-from socialcrawl.lab.twitterlike import twitter_like
-from socialcrawl.relevance import Topic
-from socialcrawl.sources.known import KnownGraph
 
 NUMBERS = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40).map(np.array)
 TINY = ["--users", "250", "--links", "1500", "--topic", "happy", "--sets", "2", "--steps", "25", "--jobs", "1"]
@@ -209,7 +209,7 @@ def test_every_variant_of_every_experiment_is_a_set_up():
         made = [setup(experiment, variant, 10, 1) for variant in (experiment.reference, *experiment.variants)]
         assert len(set(made)) == len(made)
         for one in made:
-            assert one.estimator == "oracle" or named(one.estimator, seed=1, start=one.start)
+            assert one.estimator == "oracle" or make_estimator(one.estimator, seed=1, start=one.start)
 
 
 def test_a_variant_is_an_estimator_and_fields_of_a_set_up():
@@ -365,7 +365,7 @@ def test_first_choices_along_the_oracles_crawl_are_those_of_the_definitions(name
     graph = known(seed)
     seeds = [3, 11]
     way = simulate(graph, seeds, Setup("oracle", 12)).steps.tolist()
-    found = precision.wished(graph, seeds, named(name, seed=1), np.array(way))
+    found = precision.wished(graph, seeds, make_estimator(name, seed=1), np.array(way))
     assert len(way) == 12
     assert found.tolist() == referee(graph, seeds, name, way)
 
@@ -379,7 +379,7 @@ def test_nothing_is_better_than_the_oracles_first_choice(world, work):
     curves = Curves(parts)
     assert curves.steps("happy").tolist() == [10, 30]
     way = simulate(world.open(), there.sets[1], Setup("oracle", 30)).steps
-    wished = precision.wished(world.open(), there.sets[1], named("nh-n-sum", seed=1), way)
+    wished = precision.wished(world.open(), there.sets[1], make_estimator("nh-n-sum", seed=1), way)
     short = world.open().beta[way] - wished
     assert curves.of("happy", "nh-n-sum", "difference")[1] == pytest.approx([short[:10].mean(), short[10:].mean()])
     assert Curves(smooth).at("happy", "nh-n-sum", "difference", 30)[1] == pytest.approx(short[26:30].mean())

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from known import added
 from wild import many
 
-from socialcrawl.graph import COLUMNS, Graph
-from socialcrawl.model import Node
-from socialcrawl.relevance import worth
+from socialcrawl.engine.model import Node
+from socialcrawl.graph.graph import COLUMNS, Graph
+from socialcrawl.graph.relevance import worth
 
 WEIGHT = st.integers(0, 5).map(worth)
 

@@ -15,7 +15,7 @@ from postgres import a_place
 from storing import opened
 
 from socialcrawl.mock.server import running
-from socialcrawl.store.address import Server
+from socialcrawl.storage.database.address import Server
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked and limited")
 K, D, SIZE = 40, 0.6, 3

@@ -10,8 +10,8 @@ import hostile
 import pytest
 from hostile import DRIPPING, GOOD, ROOM, ROWS, framed, server
 
-from socialcrawl.model import Grant, Node, Pick, Who
-from socialcrawl.policies import policy
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.model import Grant, Node, Pick, Who
 
 DEADLINE, LONG = 0.5, 100.0  # seconds: for answers that drip, and for all others
 MOST = 54_321  # mills that a request to X costs at most
@@ -129,19 +129,19 @@ def source_of(platform, port):
     made, _ = hostile.asking(platform, f"http://127.0.0.1:{port}", LONG)
     rules = policy(platform)
     if platform == "x":
-        from socialcrawl.sources.x.source import XSource
-        from socialcrawl.sources.x.vocabulary import TWEET
+        from socialcrawl.platforms.x.source import XSource
+        from socialcrawl.platforms.x.vocabulary import TWEET
 
         return made, XSource(rules, TWEET, [], 3), Who("1", "ann")
     if platform == "bluesky":
-        from socialcrawl.sources.bluesky.source import BlueskySource
+        from socialcrawl.platforms.bluesky.source import BlueskySource
 
         return made, BlueskySource(rules, [], 3, opt_outs=False), Who("did:plc:aaaaaaaaaaaaaaaaaaaaaaaa", "a.test")
     if platform == "mastodon":
-        from socialcrawl.sources.mastodon.source import MastodonSource
+        from socialcrawl.platforms.mastodon.source import MastodonSource
 
         return made, MastodonSource(rules, [], "home.example", 3), Who("ann@home.example", "ann@home.example")
-    from socialcrawl.sources.web.source import WebSource
+    from socialcrawl.platforms.web.source import WebSource
 
     return made, WebSource(rules, "socialcrawl", hosts=["*"]), Who("http://h.example/0", "http://h.example/0")
 
@@ -173,7 +173,7 @@ def going_on(platform):
 
 @pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon", "web"])
 def test_cursors_and_redirections_that_never_end_are_followed_as_often_as_was_allowed(platform):
-    from socialcrawl.model import Answer, Grant
+    from socialcrawl.engine.model import Answer, Grant
 
     with server(going_on(platform), platform) as port:
         made, source, who = source_of(platform, port)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from test_daemon_health import FOREST, NOW, vitals
 from test_explore import crawled, explored, rows_of
 
-from socialcrawl.daemon.health import app, serving
+from socialcrawl.daemon.health_page import app, serving
 from socialcrawl.errors import SettingsError
-from socialcrawl.hosts import AllowedHosts, HostGuard, parse_host
+from socialcrawl.system.host_names import AllowedHosts, HostGuard, parse_host
 
 REBOUND = "rebind.attacker.example"
 

@@ -16,57 +16,59 @@ README = (ROOT / "README.md").read_text("utf-8")
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Imports run downward or along a floor. A module belongs to the floor that names the longest part of its path.
+KIND_FILES = ("kind", "make", "section", "report", "datasheet", "explain", "steering", "audit_report", "holdings")
 FLOORS = [
-    {"apps", "__main__"},
+    {"cli", "__main__", "lab.experiments"},
     {"daemon"},
-    {"build"},
-    {"lab", "mock", "imports", "settings", "sections", "schedule", "policies", "platforms", "plan", "pace"}
-    | {"access", "journal", "keywords", "tokens", "clock", "siblings", "standings"}
-    | {"reports", "verify", "kinds", "exporters"},
-    {"collect", "track", "refresh", "sample", "sources"},
-    {"importance", "graph", "links", "recount", "relevance", "entities", "scripts", "liveness", "limits", "store"},
-    {"run", "protocols", "draws", "resources", "folders", "garbage", "loopback", "domains", "bounds", "documents"}
-    | {"secret", "optouts", "pasted", "platform_facts", "words", "intervals", "arms", "chance"}
-    | {"hosts", "permissions", "locks"},
-    {"model", "errors", "terminal", "__init__"},
+    {"campaign.build"},
+    {"lab", "mock", "importers", "exporters", "campaign", "verify", "platforms.base", "platforms.registry"}
+    | {f"crawls.{name}" for name in ("base", "registry", "reporting", "trace", "facts")}
+    | {f"crawls.{kind}.{name}" for kind in ("collect", "track", "refresh", "sample") for name in KIND_FILES}
+    | {f"platforms.{name}.platform" for name in ("x", "bluesky", "mastodon", "web")},
+    {"crawls", "platforms"},
+    {"storage", "ratelimit", "forecast", "importance"},
+    {"graph", "formats"},
+    {"engine", "platforms.facts"},
+    {"system", "text"},
+    {"errors", "__init__"},
 ]
 HOMES = {
-    "tweepy": ("sources/",),
-    "requests": ("sources/",),
-    "httpx": ("sources/",),
-    "httpcore": ("sources/http_client.py", "sources/network.py"),
-    "idna": ("domains.py",),
-    "regex": ("entities.py", "scripts.py"),
-    "selectolax": ("sources/",),
-    "protego": ("sources/",),
-    "sqlalchemy": ("store/", "exporters/"),
-    "alembic": ("store/",),
-    "starlette": ("daemon/health.py",),
-    "uvicorn": ("mock/", "apps/explore.py", "daemon/health.py"),
-    "apprise": ("daemon/addresses.py",),
-    "apscheduler": ("daemon/", "apps/operating.py"),
-    "structlog": ("daemon/", "apps/operating.py"),
+    "tweepy": ("platforms/x/",),
+    "requests": ("platforms/",),
+    "httpx": ("platforms/",),
+    "httpcore": ("platforms/http_client.py", "platforms/sockets.py"),
+    "idna": ("text/domains.py",),
+    "regex": ("text/",),
+    "selectolax": ("platforms/",),
+    "protego": ("platforms/web/",),
+    "sqlalchemy": ("storage/", "exporters/"),
+    "alembic": ("storage/",),
+    "starlette": ("daemon/health_page.py",),
+    "uvicorn": ("mock/", "cli/commands/explore.py", "daemon/health_page.py"),
+    "apprise": ("daemon/notice_addresses.py",),
+    "apscheduler": ("daemon/", "cli/commands/daemon.py"),
+    "structlog": ("daemon/", "cli/commands/daemon.py"),
     "prometheus_client": ("daemon/",),
-    "typer": ("apps/",),
-    "rich": ("apps/",),
-    "matplotlib": ("apps/",),
+    "typer": ("cli/", "lab/experiments/"),
+    "rich": ("cli/", "lab/experiments/"),
+    "matplotlib": ("cli/", "lab/experiments/"),
     "joblib": ("lab/",),
     "distributed": ("lab/",),
-    "pyarrow": ("lab/", "imports/", "exporters/"),
-    "psycopg": ("store/",),
+    "pyarrow": ("lab/", "formats/", "importers/", "exporters/"),
+    "psycopg": ("storage/",),
     "warcio": ("exporters/",),
-    "datasette": ("apps/explore.py",),
-    "scipy": ("importance/", "sample/", "intervals.py"),
-    "sklearn": ("collect/estimators/", "sample/"),
-    "pydantic": ("settings.py", "sections/", "policies.py"),
-    "pydantic_core": ("settings.py",),
-    "tenacity": ("limits/",),
-    "filelock": ("locks.py",),
-    "platformdirs": ("tokens.py",),
-    "cronsim": ("schedule.py",),
+    "datasette": ("cli/commands/explore.py",),
+    "scipy": ("importance/", "crawls/sample/", "forecast/intervals.py"),
+    "sklearn": ("crawls/collect/estimators/", "crawls/sample/"),
+    "pydantic": ("campaign/", "crawls/"),
+    "pydantic_core": ("campaign/settings.py",),
+    "tenacity": ("ratelimit/",),
+    "filelock": ("system/locks.py",),
+    "platformdirs": ("campaign/token_locks.py",),
+    "cronsim": ("campaign/schedule.py",),
 }
 CLOCKS = {"time.time", "time.sleep", "time.monotonic", "datetime.now", "datetime.utcnow"}
-DOORS = ("clock.py", "apps/", "mock/", "sources/network.py")  # who may look at the wall clock; deadlines of sockets
+DOORS = ("engine/clock.py", "cli/", "mock/", "platforms/sockets.py")  # may read the wall clock; socket deadlines
 PLURAL = re.compile(r" (accounts|answers|bytes|draws|lines|links|matches|posts|requests|rows|seeds|steps|walks)\b")
 FORBIDDEN = re.compile(r"(^|_)(utils?|core|common|helpers?|manager|misc)($|_|\.)|^Base[A-Z]|Impl$")
 WORDS = ("pick", "node", "account", "request", "window", "batch", "outcome", "epoch", "budget")
@@ -77,8 +79,12 @@ def name_of(path):
 
 
 def floor_of(module):
-    first = module.split(".", maxsplit=1)[0]
-    return next(number for number, names in enumerate(FLOORS) if first in names)
+    parts = module.split(".")
+    for length in range(len(parts), 0, -1):
+        for number, names in enumerate(FLOORS):
+            if ".".join(parts[:length]) in names:
+                return number
+    return None
 
 
 @cache
@@ -189,7 +195,7 @@ def test_each_test_that_is_left_to_make_test_all_is_there():
 
 
 KINDS = {"collect", "track", "refresh", "sample"}
-KNOW_KINDS = ("kinds/", "sections/kinds.py", "lab/", "mock/")
+KNOW_KINDS = (*(f"crawls/{kind}/" for kind in sorted(KINDS)), "crawls/facts.py", "lab/", "mock/")
 
 
 def test_no_module_but_the_kinds_themselves_asks_which_kind_a_campaign_is_of():
@@ -212,8 +218,8 @@ def _names_a_kind(comparison):
 
 
 PLATFORMS = {"x", "bluesky", "mastodon", "web"}
-KNOW_PLATFORMS = ("platform_facts.py", "platforms/", "sources/", "lab/", "mock/", "apps/rules.py")
-"""The homes of platforms; apps/rules.py is about the options of the mock."""
+KNOW_PLATFORMS = ("platforms/", "lab/", "mock/", "cli/mock_options.py")
+"""The homes of platforms; cli/mock_options.py is about the options of the mock."""
 
 
 def asks_which_platform(node):
@@ -288,7 +294,7 @@ def test_every_exception_to_a_lint_rule_says_why():
 def test_heavy_modules_are_imported_where_they_are_used():
     import subprocess
 
-    code = "import sys, socialcrawl.apps.cli; print(' '.join(sys.modules))"
+    code = "import sys, socialcrawl.cli.main; print(' '.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"numpy", "tweepy", "requests", "sqlalchemy", "alembic", "pyarrow", "matplotlib", "starlette", "uvicorn"}
     heavy |= {"apprise"}
@@ -319,12 +325,12 @@ print("quiet")
 
 
 def test_the_words_of_the_house_are_listed_in_the_model():
-    text = (PACKAGE / "model.py").read_text("utf-8")
+    text = (PACKAGE / "engine/model.py").read_text("utf-8")
     assert not [word for word in WORDS if f"| {word} |" not in text]
 
 
 def test_every_command_is_shown_in_the_readme():
-    from socialcrawl.apps.cli import app
+    from socialcrawl.cli.main import app
 
     commands = [command.name or command.callback.__name__ for command in app.registered_commands]
     assert len(commands) >= 6
@@ -332,7 +338,7 @@ def test_every_command_is_shown_in_the_readme():
 
 
 def test_every_estimator_is_named_in_the_readme():
-    from socialcrawl.collect.estimators import NAMES
+    from socialcrawl.crawls.collect.estimators import NAMES
 
     families = {re.sub(r"-(n|e|ne)-", "-{n,e,ne}-", name) for name in NAMES}
     shown = {re.sub(r"-(sum|avg|max)$", "-{sum,avg,max}", name) for name in families}
@@ -386,8 +392,8 @@ def plural_counts(path):
 
 def test_commands_say_one_of_a_thing_in_the_singular():
     """`words.pluralize` does; those of the laboratory count thousands."""
-    laboratory = re.compile(r"apps/(gouriten|kumar|lab|liverank|opic|sampling|simulate)")
-    commands = [path for path in FILES if relative(path).startswith("apps/") and not laboratory.match(relative(path))]
+    thousands = ("cli/commands/lab.py", "cli/commands/simulate.py", "cli/render/comparison.py")
+    commands = [path for path in FILES if relative(path).startswith("cli/") and relative(path) not in thousands]
     assert not [line for path in commands for line in plural_counts(path)]
 
 

@@ -11,12 +11,12 @@ import hostile
 import pytest
 from hostile import framed, server
 
-from socialcrawl import bounds
-from socialcrawl.bounds import MAX_VALUES, Allowance, Share, is_crowded
-from socialcrawl.loopback import is_public
-from socialcrawl.model import Grant, Reply, Request
-from socialcrawl.sources import http_client, network
-from socialcrawl.sources.http_client import HttpClient, bounded
+from socialcrawl.engine.model import Grant, Reply, Request
+from socialcrawl.platforms import http_client, sockets
+from socialcrawl.platforms.http_client import HttpClient, bounded
+from socialcrawl.system import bounds
+from socialcrawl.system.bounds import MAX_VALUES, Allowance, Share, is_crowded
+from socialcrawl.system.loopback import is_public
 
 GRANT = Grant(Request((0, 1), "/", {}, 1, 500), "main", 0.0)
 
@@ -68,17 +68,17 @@ def test_memory_that_answers_took_is_given_back_whatever_became_of_them():
             bare = HttpClient("http://127.0.0.1", lambda: 0.0, 20.0)
             bare.fetch("GET", f"http://127.0.0.1:{port}/")
             bare.close()
-        assert network.allowance.held == 0
+        assert sockets.allowance.held == 0
 
 
 def test_an_answer_counts_until_its_reply_is_made():
     held = []
     with server(hostile.saying(b"x" * 50_000), "x") as port:
-        wire = Wire(port, then=lambda: held.append(network.allowance.held))
+        wire = Wire(port, then=lambda: held.append(sockets.allowance.held))
         assert wire.send(GRANT).kind == "ok"
         wire.close()
     assert held == [50_000]
-    assert network.allowance.held == 0
+    assert sockets.allowance.held == 0
 
 
 def test_too_little_memory_is_a_lost_reply_at_its_dearest_price():
@@ -91,7 +91,7 @@ def test_too_little_memory_is_a_lost_reply_at_its_dearest_price():
         wire.close()
     assert (reply.kind, reply.cost, reply.at) == ("lost", 500, 7.0)
     assert "memory" in reply.why
-    assert network.allowance.held == 0
+    assert sockets.allowance.held == 0
 
 
 def test_large_answers_are_parsed_one_at_a_time_and_small_ones_need_not_wait():
@@ -171,7 +171,7 @@ def test_who_waits_for_a_turn_to_parse_gives_up_at_the_deadline():
         wire.http.deadline = 0.3
         reply = wire.send(GRANT)
         wire.close()
-    assert (reply.kind, network.allowance.held) == ("lost", 0)
+    assert (reply.kind, sockets.allowance.held) == ("lost", 0)
 
 
 def test_a_name_and_a_password_of_a_proxy_may_have_any_letters(monkeypatch):
@@ -203,7 +203,7 @@ def test_a_name_is_looked_up_once_and_the_address_that_was_checked_is_connected_
     assert http.fetch("GET", "http://rebound.example/", public=True).kind == "broken"
     assert connected == [("93.184.215.14", 80)]
     refused = http.fetch("GET", "http://rebound.example/", public=True)  # the next answer of its name server
-    assert (refused.kind, refused.why) == ("missing", network.PRIVATE)
+    assert (refused.kind, refused.why) == ("missing", sockets.PRIVATE)
     assert connected == [("93.184.215.14", 80)]
     http.close()
 

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from limited import MORE, limited
 
-from socialcrawl.imports.datasets import gathered
-from socialcrawl.imports.naming import Naming
-from socialcrawl.imports.trouble import Trouble
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.importers.account_cells import Naming
+from socialcrawl.importers.dataset_files import gathered
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
 MB = 1_000_000
@@ -224,9 +224,9 @@ LAB = [
 ]  # fmt: skip
 CALLS = """
 from socialcrawl.errors import SocialcrawlError
-from socialcrawl.lab.graphs.edges import from_edges
-from socialcrawl.lab.graphs.files import read as graph
-from socialcrawl.lab.posts import read_posts
+from socialcrawl.lab.graphs.from_edges import from_edges
+from socialcrawl.lab.graphs.graph_folder import read as graph
+from socialcrawl.lab.post_table import read_posts
 try:
     {call}({path!r})
 except SocialcrawlError as error:

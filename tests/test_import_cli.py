@@ -11,12 +11,12 @@ from importing import NOW, drawn, files, name, pages, table, write_lines
 from storing import opened
 from typer.testing import CliRunner
 
-from socialcrawl.apps.cli_import import import_
+from socialcrawl.cli.definitions.imports import import_
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.exporters.export import Wanted as Export
 from socialcrawl.exporters.export import export
-from socialcrawl.imports.bring import as_posts
-from socialcrawl.store.erasure.tombstones import digest, put
+from socialcrawl.importers.import_posts import as_posts
+from socialcrawl.storage.erasure.tombstones import digest, put
 
 app = typer.Typer()
 app.command("import")(import_)
@@ -120,8 +120,8 @@ def test_a_history_says_how_many_authors_the_campaign_has_now(place):
 
 
 def test_seeds_can_be_read_by_a_campaign(place):
-    from socialcrawl.plan import plan
-    from socialcrawl.settings import read
+    from socialcrawl.campaign.plan import plan
+    from socialcrawl.campaign.settings import read
 
     done = typed("a.jsonl", "--as", "seeds", "--campaign", "mine.toml", "--out", "seeds.txt", "--most", "5")
     assert "can be fetched by name and have posts of the topic" in done.stderr

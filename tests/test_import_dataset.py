@@ -14,10 +14,10 @@ from reviving import brought, graph_of, revived, sites_of, written
 from storing import a_database, failing
 from wild import many
 
+from socialcrawl.campaign.settings import checked
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
-from socialcrawl.settings import checked
-from socialcrawl.store.erasure.tombstones import digest, put
-from socialcrawl.store.lease import Lease
+from socialcrawl.storage.database.lease import Lease
+from socialcrawl.storage.erasure.tombstones import digest, put
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 EDGES = [("12", "7"), ("7", "12"), ("12", "99"), ("5", "12")]

@@ -4,12 +4,12 @@ import pytest
 from importing import NOW, columns, drawn, everything, files, held, name, pages, table, write_lines
 from storing import a_database
 
-from socialcrawl.imports.bring import as_posts
-from socialcrawl.imports.files import read
-from socialcrawl.imports.trouble import Trouble
-from socialcrawl.model import iso
-from socialcrawl.store.erasure.tombstones import digest, put
-from socialcrawl.store.imports.posts import Intake
+from socialcrawl.engine.model import iso
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.importers.import_posts import as_posts
+from socialcrawl.importers.post_files import read
+from socialcrawl.storage.erasure.tombstones import digest, put
+from socialcrawl.storage.imports.page_rows import Intake
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 

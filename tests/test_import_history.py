@@ -27,22 +27,22 @@ from storing import a_database, failing, opened
 from test_fold import state
 from tiny import BEGIN, Clock, Wire, parts_of, person, posts_of
 
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.collect.seeds import Seeds
+from socialcrawl.campaign.settings import checked
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Node, Outcome, Pick, Reply, Stop
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
-from socialcrawl.imports.bring import as_history, as_posts
-from socialcrawl.model import Node, Outcome, Pick, Reply, Stop
-from socialcrawl.relevance import Topic
-from socialcrawl.run import run
-from socialcrawl.settings import checked
-from socialcrawl.sources.reading import Reading
-from socialcrawl.sources.x.parse import posts_page
-from socialcrawl.sources.x.vocabulary import TWEET
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.lease import Lease
-from socialcrawl.store.memory import MemoryStore
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.importers.import_posts import as_history, as_posts
+from socialcrawl.platforms.node_reading import Reading
+from socialcrawl.platforms.x.parse import posts_page
+from socialcrawl.platforms.x.vocabulary import TWEET
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.lease import Lease
+from socialcrawl.storage.memory_store import MemoryStore
+from socialcrawl.storage.sql_store import SqlStore
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 
@@ -176,7 +176,9 @@ def test_a_crawl_goes_on_as_the_one_that_had_absorbed_those_outcomes(kind, estim
         history = list(store.history())
         # The referee has never seen the import: it absorbs the outcomes as the town defines them.
         names = store.enlist(["PERSON0", "person11", "nobody"], BEGIN)
-        other = Collect(Seeds([Node(-1)], names, 4), named(estimator, seed=3, switch_after=3), 9, parts.source.width)
+        other = Collect(
+            Seeds([Node(-1)], names, 4), make_estimator(estimator, seed=3, switch_after=3), 9, parts.source.width
+        )
         for n, number in enumerate(people):
             outcome = by_hand(store, n, number)
             other.absorb((Pick(n, outcome.node, "import"),), [outcome])

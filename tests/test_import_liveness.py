@@ -8,12 +8,12 @@ from reviving import brought, found_of, graph_of, judged, revived, written
 from storing import a_database, failing, opened
 from typer.testing import CliRunner
 
-from socialcrawl.apps.cli_import import import_
+from socialcrawl.campaign.settings import checked
+from socialcrawl.cli.definitions.imports import import_
+from socialcrawl.engine.model import Node, Outcome, Pick, SameAs, iso
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
-from socialcrawl.model import Node, Outcome, Pick, SameAs, iso
-from socialcrawl.settings import checked
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.sql_store import SqlStore
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 DAY = 86_400.0

@@ -8,10 +8,10 @@ from reviving import judged, written
 from test_refresh_campaign import SHARE, bring, edges, refreshing
 from verifying import LIMIT, checks, collecting, died, differences, lived
 
-from socialcrawl.imports.bring import Files, as_history
+from socialcrawl.importers.import_posts import Files, as_history
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.store.database import opened
+from socialcrawl.storage.database.connection import opened
 from socialcrawl.verify.replay import BROUGHT, IMPORTED
 
 NOW = 1_800_000_000.0

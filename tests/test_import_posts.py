@@ -32,13 +32,13 @@ from shared import needed
 from storing import a_database
 from wild import many
 
+from socialcrawl.campaign.settings import checked
 from socialcrawl.errors import PostsFileError
-from socialcrawl.imports.bring import as_posts, as_seeds
-from socialcrawl.imports.files import read
-from socialcrawl.imports.trouble import Trouble
-from socialcrawl.relevance import Topic
-from socialcrawl.settings import checked
-from socialcrawl.store.erasure.tombstones import digest, put
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.importers.import_posts import as_posts, as_seeds
+from socialcrawl.importers.post_files import read
+from socialcrawl.storage.erasure.tombstones import digest, put
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 LATER = NOW + 1e6

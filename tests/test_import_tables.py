@@ -7,9 +7,9 @@ from importing import NOW, columns, drawn, files, long, table
 from storing import a_database
 
 from socialcrawl.errors import PostsFileError
-from socialcrawl.imports.bring import as_posts
-from socialcrawl.imports.files import read
-from socialcrawl.imports.trouble import Trouble
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.importers.import_posts import as_posts
+from socialcrawl.importers.post_files import read
 
 SPREADSHEET = [
     ("id", "1.858E+18"), ("id", "1,858e18"), ("author_id", "1858000000000000000.0"), ("conversation_id", "12E3"),

@@ -18,13 +18,13 @@ from limited import limited
 from storing import a_database
 from wild import many
 
+from socialcrawl.campaign.settings import read
 from socialcrawl.errors import PostsFileError, SocialcrawlError
-from socialcrawl.imports.bring import as_posts, as_seeds
-from socialcrawl.imports.columns import KNOWN
-from socialcrawl.imports.datasets import gathered
-from socialcrawl.imports.naming import Naming
-from socialcrawl.imports.trouble import Trouble
-from socialcrawl.settings import read
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.importers.account_cells import Naming
+from socialcrawl.importers.dataset_files import gathered
+from socialcrawl.importers.import_posts import as_posts, as_seeds
+from socialcrawl.importers.post_columns import KNOWN
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 ODD = [

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.collect.estimators import named
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph import Graph
+from socialcrawl.graph.graph import Graph
 from socialcrawl.importance.navigational import navigational_rank
 from socialcrawl.importance.opic import Cash
-from socialcrawl.model import Node
 
 # -- OPIC
 
@@ -124,7 +124,7 @@ def test_nobody_has_nothing():
 
 def grown(name, *fetched, seeds=(0,)):
     """The graph, and the estimator that has followed it: `fetched` gives (node, value, {target: alpha})."""
-    graph, estimator = Graph(), named(name, seed=1)
+    graph, estimator = Graph(), make_estimator(name, seed=1)
     for node in seeds:
         graph.seed(Node(node))
     estimator.sow(graph, rows([graph.row(Node(node)) for node in seeds]))
@@ -278,7 +278,7 @@ def test_d_out_of_range_is_refused_by_both(d):
     with pytest.raises(ValueError, match="the weight of a node's own score lies above 0 and up to 1"):
         navigational_rank(rows([0]), rows([1]), np.ones(2), d)
     with pytest.raises(SettingsError, match=r"give a number from 0.001 to 1"):
-        named("nr", seed=1, nr_d=d)
+        make_estimator("nr", seed=1, nr_d=d)
 
 
 def random_graph(seed, fetched=15, nodes=40):
@@ -301,7 +301,7 @@ def test_the_estimator_ranks_all_that_is_known_with_w_0_on_the_frontier(seed, d)
         a[graph.row(Node(u)), graph.row(Node(v))] = True
     values = np.zeros(graph.size)
     values[graph.fetched()] = graph.value(graph.fetched())
-    scores = named("nr", seed=1, nr_d=d).score(graph, graph.frontier(), 3)
+    scores = make_estimator("nr", seed=1, nr_d=d).score(graph, graph.frontier(), 3)
     assert scores == pytest.approx(dense(a, values, d)[1][graph.frontier()], abs=2e-10 * values.max())
     assert len(scores) > 5
     assert scores.any() == (d < 1)  # with d = 1 a frontier node has its own w = 0 only
@@ -318,7 +318,7 @@ def test_nodes_that_cannot_be_told_apart_tie_to_the_last_bit(value, d):
         graph.add(Node(0), 3.0 * value, rows(order), np.ones(6))
         for i in order:
             graph.add(Node(i), value, rows([6 + i, 1 + i % 6]), np.ones(2))
-        scores = named("nr", seed=1, nr_d=d).score(graph, graph.frontier(), 7)
+        scores = make_estimator("nr", seed=1, nr_d=d).score(graph, graph.frontier(), 7)
         assert len(scores) == 6
         assert len(set(scores.tolist())) == 1
         assert scores[0] > 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t, ttest_1samp
 
-from socialcrawl.intervals import Interval, difference_of, holm, mean_of, p_value, quantile
+from socialcrawl.forecast.intervals import Interval, difference_of, holm, mean_of, p_value, quantile
 
 X = np.array([4.1, 5.0, 3.6, 6.2, 5.5, 4.9])
 Y = np.array([3.0, 5.4, 2.2, 4.8, 4.1])

@@ -4,12 +4,12 @@ import pytest
 from blueskies import POLICY, did
 from probing import FANS, NOW, STAR, Asking, town
 
+from socialcrawl.engine.model import Node, Pick, Reply, Request, Who
+from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock.names import DELETED, HERE, SUSPENDED
-from socialcrawl.model import Node, Pick, Reply, Request, Who
-from socialcrawl.relevance import Topic
-from socialcrawl.sources.bluesky import parse
-from socialcrawl.sources.bluesky.source import PROFILES, SEARCH, BlueskySource
-from socialcrawl.sources.bluesky.wire import CLOSED, BlueskyWire, address
+from socialcrawl.platforms.bluesky import parse
+from socialcrawl.platforms.bluesky.source import PROFILES, SEARCH, BlueskySource
+from socialcrawl.platforms.bluesky.wire import CLOSED, BlueskyWire, address
 
 TOPIC = Topic(["hello"])
 

@@ -6,19 +6,19 @@ import pytest
 from probing import FANS, NOW, REASONS, STAR, Asking, town
 from tiny import Clock, Watcher
 
-from socialcrawl.lab.posts import fold
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.liveness import Activity
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.loop import Parts, run
+from socialcrawl.engine.model import Credential, Node, Pick, Stop, Who
+from socialcrawl.graph.liveness import Activity
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.lab.post_table import fold
 from socialcrawl.mock.names import HERE, SUSPENDED
-from socialcrawl.model import Credential, Node, Pick, Stop, Who
-from socialcrawl.policies import policy
-from socialcrawl.relevance import Topic
-from socialcrawl.run import Parts, run
-from socialcrawl.sources.x.source import BY_NAME, MENTIONS, XSource, span
-from socialcrawl.sources.x.vocabulary import POST, TWEET
-from socialcrawl.sources.x.wire import XWire, client
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.platforms.x.source import BY_NAME, MENTIONS, XSource, span
+from socialcrawl.platforms.x.vocabulary import POST, TWEET
+from socialcrawl.platforms.x.wire import XWire, client
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.memory_store import MemoryStore
 
 POLICY = policy("x")
 WORDS = pytest.mark.parametrize("words", [TWEET, POST], ids=["tweet", "post"])

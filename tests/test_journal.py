@@ -5,16 +5,16 @@ from crawling import campaign_of, posts_file
 from sharing import planner
 from test_takeovers import ENDPOINTS, policy_file
 
-from socialcrawl.apps.screen import View
-from socialcrawl.build import build
+from socialcrawl.campaign.build import build
+from socialcrawl.campaign.token_journal import Journal
+from socialcrawl.cli.render.live_screen import View
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Grant, Reply, Request, Wait
 from socialcrawl.errors import StoreError
-from socialcrawl.journal import Journal
-from socialcrawl.limits.policy import Rule
-from socialcrawl.limits.shared import Sent, Shared
+from socialcrawl.mock.rate_windows import Rule as Counted
 from socialcrawl.mock.server import running
-from socialcrawl.mock.windows import Rule as Counted
-from socialcrawl.model import Grant, Reply, Request, Wait
-from socialcrawl.run import run
+from socialcrawl.ratelimit.policy import Rule
+from socialcrawl.ratelimit.shared_windows import Sent, Shared
 
 BEGIN, KEEP = 1_700_000_000.0, 910.0
 K, D = 7, 900.0

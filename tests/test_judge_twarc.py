@@ -13,8 +13,8 @@ from twarc import decorators2
 from twarc.client2 import Twarc2
 from twarc.expansions import ensure_flattened
 
+from socialcrawl.mock.rate_windows import Rule
 from socialcrawl.mock.server import running
-from socialcrawl.mock.windows import Rule
 
 TOWN = Town()
 TIMELINE = "/2/users/:id/tweets"

@@ -16,17 +16,17 @@ from storing import AT, a_store, beside, failing, reopened, rows
 from tiny import Clock, Wire, close, parts_of, stored, story
 from wild import many
 
-from socialcrawl.apps.campaign import Ending, as_object
-from socialcrawl.apps.report import show
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
+from socialcrawl.cli.commands.report import show
+from socialcrawl.cli.commands.run import Ending, as_object
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Act, Node, Outcome, Pick, Stop
 from socialcrawl.errors import StoreError
-from socialcrawl.model import Act, Node, Outcome, Pick, Stop
-from socialcrawl.run import run
-from socialcrawl.store.judgement import Judged, Judgement, Scored, judged, rank_correlation, regret
-from socialcrawl.store.memory import MemoryStore
-from socialcrawl.store.shadows import judgement, scored
-from socialcrawl.store.summary import summary
+from socialcrawl.storage.memory_store import MemoryStore
+from socialcrawl.storage.queries.judgement import Judged, Judgement, Scored, judged, rank_correlation, regret
+from socialcrawl.storage.queries.shadow_estimates import judgement, scored
+from socialcrawl.storage.queries.summary import summary
 
 FLOATS = st.one_of(st.sampled_from([0.0, 0.5, 1.0, 2.0]), st.floats(-1e12, 1e12))
 VALUES = st.one_of(st.sampled_from([0.0, 0.0, 1.0, 2.5]), st.floats(0.0, 1e6, allow_subnormal=False))
@@ -205,7 +205,7 @@ SHADOWS = ("bfs", "lnh-sum", "random")
 def parts_in_company(store, wire, *, steps=9):
     """The crawl of the town with others who look on."""
     alone = parts_of(store, wire, steps=steps)
-    others = {name: named(name, seed=3, switch_after=3) for name in SHADOWS}
+    others = {name: make_estimator(name, seed=3, switch_after=3) for name in SHADOWS}
     by = alone.crawl
     return replace(alone, crawl=Collect(by.seeds, by.estimator, steps, by.width, shadows=others))
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_mock_world import START, posts_of
 
-from socialcrawl.apps.screen import View
-from socialcrawl.build import build
+from socialcrawl.campaign.build import build
+from socialcrawl.campaign.keywords import AS_OPTIONS, check_keywords, questionable
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.settings import checked, read
+from socialcrawl.cli.render.live_screen import View
 from socialcrawl.errors import SettingsError
-from socialcrawl.keywords import AS_OPTIONS, check_keywords, questionable
 from socialcrawl.mock.server import running
-from socialcrawl.plan import plan
-from socialcrawl.settings import checked, read
 
 REFUSED = {
     "#": 'no letter, digit or emoji, and no search finds it. Write it with its word, as "#climate"',

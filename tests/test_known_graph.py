@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.graphs import checked, checks, files, read, read_seeds, write
-from socialcrawl.sources.known import KnownGraph
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.lab.graphs import checked, checks, graph_folder, read, read_seeds, write
 
 ARRAYS = ("indptr", "indices", "alpha", "beta")
 
@@ -164,7 +164,7 @@ def test_a_written_graph_is_read_as_it_was(tmp_path_factory, drawn, named, index
 
 def test_a_written_folder_is_memory_mapped_and_not_looked_through(tmp_path, monkeypatch):
     write(small(names=["a", "b", "c"]), tmp_path / "g")
-    monkeypatch.setattr(files, "checked", None)  # calling it would fail
+    monkeypatch.setattr(graph_folder, "checked", None)  # calling it would fail
     known = read(str(tmp_path / "g"))
     assert all(isinstance(getattr(known, name).base, np.memmap) for name in ARRAYS)
     assert (len(known.names), known.names[2], known.names[-2:]) == (3, "c", ["b", "c"])
@@ -231,7 +231,7 @@ def test_a_write_that_fails_leaves_the_old_graph_and_nothing_else(tmp_path, monk
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.np, "save", full)
+    monkeypatch.setattr(graph_folder.np, "save", full)
     with pytest.raises(SettingsError, match=r"g cannot be written: .*No space left"):
         write(small(), tmp_path / "g")
     assert rows(read(tmp_path / "g")) == rows(small())

@@ -14,10 +14,10 @@ from shared import needed
 from wild import many
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.generate import generate, topics
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.lab.generators.generate import generate, topics
 from socialcrawl.lab.graphs import checked, from_edges, from_pages, from_posts
-from socialcrawl.lab.posts import Posts, read_posts
-from socialcrawl.relevance import Topic
+from socialcrawl.lab.post_table import Posts, read_posts
 
 KERNEL = Topic(["kernel"])
 

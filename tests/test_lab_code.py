@@ -10,8 +10,8 @@ import pytest
 from laboratory import known, random_world
 
 import socialcrawl
-from socialcrawl.lab import code
-from socialcrawl.lab.code import code_of
+from socialcrawl.lab import code_checksum
+from socialcrawl.lab.code_checksum import code_of
 from socialcrawl.lab.graphs import write
 from socialcrawl.lab.results import results
 
@@ -21,9 +21,9 @@ KUMAR = """
 import json, sys
 import numpy as np
 from pathlib import Path
-from socialcrawl.lab.kumar.static import fixed, jobs
+from socialcrawl.lab.experiments.kumar.fixed_graphs import fixed, jobs
 from socialcrawl.lab.graphs import read
-from socialcrawl.lab.pool import crawled
+from socialcrawl.lab.process_pool import crawled
 seen = []
 crawled(jobs(fixed("g", read(Path("G")), 5, 20), ["ai"], [1]), Path("kumar"), watch=lambda *now: seen.append(now))
 print(seen[0][0], "of", seen[0][1], "were kept")
@@ -64,30 +64,30 @@ def test_an_edited_estimator_is_replayed_and_an_edited_docstring_is_not(here):
     first, done = simulated(here)
     assert done == 2
     assert simulated(here) == (first, 0)
-    edit(here, "collect/estimators/neighbourhood.py", '"""', '"""Something else is said here. ')
-    edit(here, "run.py", "\n\n\n", "\n\n\n# A comment.\n")
+    edit(here, "crawls/collect/estimators/neighbourhood.py", '"""', '"""Something else is said here. ')
+    edit(here, "engine/loop.py", "\n\n\n", "\n\n\n# A comment.\n")
     assert simulated(here) == (first, 0)
-    edit(here, "collect/estimators/neighbourhood.py", 'f"{of}_{h}"', '"depth"')
+    edit(here, "crawls/collect/estimators/neighbourhood.py", 'f"{of}_{h}"', '"depth"')
     second, done = simulated(here)
     assert done == 1, "that which was not edited is kept"
     assert second["bfs"] == first["bfs"]
     assert second["nh-ne-sum"] != first["nh-ne-sum"]
     codes = results(here / "out", ["code"]).to_pylist()
     assert len({row["code"] for row in codes if row["estimator"] == "nh-ne-sum"}) == 2
-    edit(here, "collect/crawl.py", "self.taken = 0", "self.taken = int(0)")
+    edit(here, "crawls/collect/crawl.py", "self.taken = 0", "self.taken = int(0)")
     assert simulated(here)[1] == 2, "the loop is part of every replay"
 
 
 def test_crawls_of_experiments_are_made_again_where_their_code_was_edited(here):
     assert run(here, "-c", KUMAR) == "0 of 1 were kept\n"
-    edit(here, "track/expansion.py", '"""', '"""Something else is said here. ')
+    edit(here, "crawls/track/expansion.py", '"""', '"""Something else is said here. ')
     edit(here, "mock/server.py", "import ", "import sys\nimport ")
     assert run(here, "-c", KUMAR) == "1 of 1 were kept\n"
-    edit(here, "track/expansion.py", "\n\n\n", "\n\nNEW = 1\n\n\n")
+    edit(here, "crawls/track/expansion.py", "\n\n\n", "\n\nNEW = 1\n\n\n")
     assert run(here, "-c", KUMAR) == "0 of 1 were kept\n"
 
 
-CODE = "import plugin\nfrom socialcrawl.lab.code import code_of\nprint(code_of(plugin.Mine()))\n"
+CODE = "import plugin\nfrom socialcrawl.lab.code_checksum import code_of\nprint(code_of(plugin.Mine()))\n"
 
 
 def test_your_own_class_has_the_code_of_its_file_and_of_the_classes_that_it_inherits_from(tmp_path):
@@ -111,7 +111,7 @@ def test_the_release_of_a_library_counts(monkeypatch):
     from sklearn.linear_model import SGDRegressor
 
     first = code_of(SGDRegressor())
-    code._checksum.cache_clear()
+    code_checksum._checksum.cache_clear()
     monkeypatch.setattr(sklearn, "__version__", "0.1")
     assert code_of(SGDRegressor()) != first
-    code._checksum.cache_clear()
+    code_checksum._checksum.cache_clear()

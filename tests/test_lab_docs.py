@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from commands import COMMAND, ENVIRONMENT, socialcrawl
 
-from socialcrawl.collect.estimators import NAMES, Linear, Neighbourhood, named
-from socialcrawl.collect.estimators.regressor import FEATURES
-from socialcrawl.collect.strategies import STRATEGIES
+from socialcrawl.crawls.collect.estimators import NAMES, Linear, Neighbourhood, make_estimator
+from socialcrawl.crawls.collect.estimators.regressor import FEATURES
+from socialcrawl.crawls.collect.strategies import STRATEGIES
 from socialcrawl.lab.grid import results
 
 PAGE = (Path(__file__).parent.parent / "docs" / "laboratory.md").read_text("utf-8")
@@ -94,7 +94,7 @@ def test_the_tables_name_every_estimator_and_strategy_and_the_columns_that_it_re
     shown = {name: cells for cells in ROWS for name in names_of(cells[0])}
     assert set(shown) == {*NAMES, *STRATEGIES, "oracle", "sklearn.*"}
     for name in NAMES:
-        estimator = named(name, seed=1)
+        estimator = make_estimator(name, seed=1)
         if isinstance(estimator, Neighbourhood):
             order = re.findall(r"`([^`]+)`", shown[name][1])
             place = ("sum", "avg", "max").index(name.rsplit("-", 1)[1])

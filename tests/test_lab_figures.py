@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 
-from socialcrawl.apps import lab_figures, liverank_figures, liverank_runs, sampling_figures, sampling_runs
-from socialcrawl.apps.lab_figures import CROWDED, Bars, Line, Panel
-from socialcrawl.lab.liverank.death import Death, passed
-from socialcrawl.lab.liverank.ways import FRAMES
-from socialcrawl.lab.liverank.weblike import Shape, generate
-from socialcrawl.lab.sampling.measured import Quantity
-from socialcrawl.lab.tables import joined
+from socialcrawl.lab.experiments import figures
+from socialcrawl.lab.experiments.figures import CROWDED, Bars, Line, Panel
+from socialcrawl.lab.experiments.liverank import frames as liverank_figures
+from socialcrawl.lab.experiments.liverank import runs as liverank_runs
+from socialcrawl.lab.experiments.liverank.death import Death, passed
+from socialcrawl.lab.experiments.liverank.ways import FRAMES
+from socialcrawl.lab.experiments.liverank.weblike import Shape, generate
+from socialcrawl.lab.experiments.sampling import figure_runs
+from socialcrawl.lab.experiments.sampling import runs as sampling_runs
+from socialcrawl.lab.experiments.sampling.measured import Quantity
+from socialcrawl.lab.result_tables import joined
 
 DIFFERENT = 15.0  # how far colours lie apart in CIELAB, for each kind of sight: lines of 1.3 points are told apart
 SIGHTS = {  # what is seen of linear RGB: Machado, Oliveira and Fernandes (2009), severity 1
@@ -33,8 +37,8 @@ def drawn_as(monkeypatch, tmp_path):
 
     def draw(frames, across, title):
         saved = []
-        monkeypatch.setattr(lab_figures, "_saved", lambda figure, path, _kind: saved.append(figure) or path)
-        lab_figures.draw(tmp_path / "x", frames, across, title)
+        monkeypatch.setattr(figures, "_saved", lambda figure, path, _kind: saved.append(figure) or path)
+        figures.draw(tmp_path / "x", frames, across, title)
         return saved[0]
 
     return draw
@@ -175,8 +179,8 @@ def test_bands_of_samples_end_at_0_and_their_numbers_do_not_touch():
     x = np.arange(4)
     lines = [Line(f"way {n}", x, x / 10.0, 0 * x + 0.05) for n in range(4)]
     degrees, domains = (Quantity(name, list("abcd"), x) for name in ("degrees", "domains"))
-    assert sampling_figures._framed("t", degrees, lines, "share", "").share
-    assert sampling_figures._framed("t", domains, lines, "share", "").thin
+    assert figure_runs._framed("t", degrees, lines, "share", "").share
+    assert figure_runs._framed("t", domains, lines, "share", "").thin
 
 
 def test_all_intervals_of_an_audit_are_100_per_cent(drawn):
@@ -198,7 +202,7 @@ def lab(colours, sight):
 
 @pytest.mark.parametrize("sight", SIGHTS)
 def test_colours_can_be_told_apart_by_readers_who_see_no_red_or_no_green(sight):
-    colours = [*lab_figures.COLOURS, *dict.fromkeys(lab_figures.FIXED.values())]
+    colours = [*figures.COLOURS, *dict.fromkeys(figures.FIXED.values())]
     points = lab(colours, sight)
     near = [
         (one, other)

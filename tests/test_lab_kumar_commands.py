@@ -10,15 +10,15 @@ from pyarrow import csv, parquet
 from scipy import stats
 from typer.testing import CliRunner
 
-from socialcrawl.apps import kumar_runs, lab_figures
-from socialcrawl.apps.kumar import DYNAMIC, STATIC, kumar_app
-from socialcrawl.apps.kumar_runs import FIGURES, SHOWN, TITLES
 from socialcrawl.errors import SettingsError, SocialcrawlError
-from socialcrawl.lab.kumar import dynamic, static
-from socialcrawl.lab.kumar.generated import Shape, generate
-from socialcrawl.lab.kumar.summary import averaged, drawn, over_seeds, pairs, summed_up
-from socialcrawl.lab.kumar.timegraphs import DAY, plain
-from socialcrawl.lab.pool import Job, crawled
+from socialcrawl.lab.experiments import figures
+from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs, runs
+from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
+from socialcrawl.lab.experiments.kumar.commands import DYNAMIC, STATIC, kumar_app
+from socialcrawl.lab.experiments.kumar.runs import FIGURES, SHOWN, TITLES
+from socialcrawl.lab.experiments.kumar.seed_means import averaged, drawn, over_seeds, pairs, summed_up
+from socialcrawl.lab.experiments.kumar.timegraphs import DAY, plain
+from socialcrawl.lab.process_pool import Job, crawled
 
 TINY = ["--nodes", "200", "--links", "1500", "--seeds", "2", "--jobs", "1"]
 
@@ -87,7 +87,7 @@ def test_means_over_seeds_have_the_usual_errors():
 def test_every_command_has_its_figure():
     assert set(FIGURES) == set(TITLES) == {*STATIC, *DYNAMIC}
     shown = {column for columns in FIGURES.values() for column in columns}
-    assert shown == {*static.COLUMNS, *dynamic.COLUMNS} == set(SHOWN)
+    assert shown == {*fixed_graphs.COLUMNS, *dynamic.COLUMNS} == set(SHOWN)
 
 
 def test_differences_of_policies_are_taken_seed_by_seed():
@@ -158,15 +158,15 @@ def test_a_crawl_of_a_time_graph_has_a_name_of_its_own_whatever_of_it_is_another
 
 def test_a_crawl_of_a_fixed_graph_has_a_name_of_its_own_whatever_of_it_is_another(graph):
     known, other = plain(graph), plain(generate(Shape(200, 1500, seed=3)))
-    theres = [static.fixed(*one) for one in (("g", known, 9, 50), ("h", known, 9, 50), ("g", other, 9, 50))]
-    theres += [static.fixed(*one) for one in (("g", known, 8, 50), ("g", known, 9, 40), ("g", known, 9, 50, 7))]
-    keys = [job.key for there in theres for job in static.jobs(there, ["ai", "gai"], [1, 2])]
+    theres = [fixed_graphs.fixed(*one) for one in (("g", known, 9, 50), ("h", known, 9, 50), ("g", other, 9, 50))]
+    theres += [fixed_graphs.fixed(*one) for one in (("g", known, 8, 50), ("g", known, 9, 40), ("g", known, 9, 50, 7))]
+    keys = [job.key for there in theres for job in fixed_graphs.jobs(there, ["ai", "gai"], [1, 2])]
     assert len(set(keys)) == len(keys) == 6 * 4
 
 
 @pytest.mark.parametrize("name", ["fig1a", "fig2a"])
 def test_two_copies_of_a_file_are_two_graphs(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(kumar_runs, "draw", lambda *_, **__: [])
+    monkeypatch.setattr(runs, "draw", lambda *_, **__: [])
     made = generate(Shape(60, 400, days=2.0))
     links = pa.table({"a": made.sources(), "b": made.targets, "ts": made.times})
     for copy in ("one", "two"):
@@ -188,7 +188,7 @@ def asked(monkeypatch):
     """What a command hands on, for words: (its arguments, its named arguments)."""
     given = []
     for name in ("discover", "track"):
-        monkeypatch.setattr(kumar_runs, name, lambda *some, **named: given.append((some, named)))
+        monkeypatch.setattr(runs, name, lambda *some, **named: given.append((some, named)))
     return lambda *words: (done(*words), given[-1])[1]
 
 
@@ -202,8 +202,8 @@ def test_without_options_tracking_is_as_the_page_has_it(asked, name):
     (title, wanted, policies, setting, out), named = asked(name)
     assert (title, str(out), named) == (name, "kumar", {})
     assert vars(setting) == vars(dynamic.Setting()) == USUAL | SWITCHES
-    assert wanted == kumar_runs.Wanted((), (), SHAPES["fig2a"])
-    assert policies == kumar_runs.Asked((), (), seeds=3, seed=1, jobs=-1)
+    assert wanted == runs.Wanted((), (), SHAPES["fig2a"])
+    assert policies == runs.Asked((), (), seeds=3, seed=1, jobs=-1)
 
 
 @pytest.mark.parametrize("name", ["fig1a", "fig1b"])
@@ -211,8 +211,8 @@ def test_without_options_discovery_is_as_the_page_has_it(asked, name):
     (title, wanted, policies), named = asked(name)
     assert title == name
     assert {key: str(value) for key, value in named.items()} == {"k": "2000", "steps": "20000", "out": "kumar"}
-    assert wanted == kumar_runs.Wanted((), (), SHAPES["fig1a"])
-    assert policies == kumar_runs.Asked((), (), seeds=3, seed=1, jobs=-1)
+    assert wanted == runs.Wanted((), (), SHAPES["fig1a"])
+    assert policies == runs.Asked((), (), seeds=3, seed=1, jobs=-1)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_days_are_days_and_every_option_of_tracking_is_heard(asked, words, meant
 
 
 def test_policies_that_a_command_offers_are_those_that_it_takes():
-    for names, known in ((STATIC, static.EXPANSIONS), (DYNAMIC, dynamic.EXPANSIONS)):
+    for names, known in ((STATIC, fixed_graphs.EXPANSIONS), (DYNAMIC, dynamic.EXPANSIONS)):
         for name in names:
             text = " ".join(done(name, "--help").split())
             offered = re.search(r"--expansion <list\[str\]> Compare these only: ([^.]+)\.", text)[1]
@@ -255,7 +255,7 @@ def test_policies_that_a_command_offers_are_those_that_it_takes():
 )
 def test_a_figure_shows_its_measures_a_row_each(tmp_path, monkeypatch, name, drawn):
     shown = []
-    monkeypatch.setattr(kumar_runs, "draw", lambda *given, **named: shown.append((given, named)) or [])
+    monkeypatch.setattr(runs, "draw", lambda *given, **named: shown.append((given, named)) or [])
     only = ["--steps", 20] if name in STATIC else ["--recrawl", "u", "--recrawl", "or", "--every", 9000, "--span", 4]
     done(name, *TINY, *only, "--expansion", "gai", "--expansion", "sample-u", "--k", 20, "--out", tmp_path)
     ((_, panels, across, _), named) = shown[0]
@@ -280,11 +280,11 @@ def test_a_figure_shows_its_measures_a_row_each(tmp_path, monkeypatch, name, dra
 
 def test_frames_of_a_row_can_have_the_same_heights(tmp_path, monkeypatch):
     saved = []
-    monkeypatch.setattr(lab_figures, "_saved", lambda figure, path, _kind: saved.append(figure) or path)
+    monkeypatch.setattr(figures, "_saved", lambda figure, path, _kind: saved.append(figure) or path)
     x = np.arange(3.0)
-    panels = [lab_figures.Panel("t", "y", [lab_figures.Line("u", x, top * x / 2, 0 * x)]) for top in (1, 0.06, 9)]
+    panels = [figures.Panel("t", "y", [figures.Line("u", x, top * x / 2, 0 * x)]) for top in (1, 0.06, 9)]
     for even, ends in ((True, [1.05, 1.05, 9.45]), (False, [1.05, 0.063, 9.45])):
-        lab_figures.draw(tmp_path / "x", panels, 2, "", even=even)
+        figures.draw(tmp_path / "x", panels, 2, "", even=even)
         assert [axes.get_ylim()[1] for axes in saved[-1].axes[:3]] == pytest.approx(ends)
 
 
@@ -292,7 +292,7 @@ def test_frames_of_a_row_can_have_the_same_heights(tmp_path, monkeypatch):
 
 
 def test_links_of_nodes_to_themselves_are_counted_aloud(tmp_path, monkeypatch):
-    monkeypatch.setattr(kumar_runs, "draw", lambda *_, **__: [])
+    monkeypatch.setattr(runs, "draw", lambda *_, **__: [])
     made = generate(Shape(60, 400, days=2.0))
     sources = np.concatenate([made.sources(), np.arange(7)])
     targets = np.concatenate([made.targets, np.arange(7)])
@@ -306,7 +306,7 @@ def test_links_of_nodes_to_themselves_are_counted_aloud(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["fig1a", "fig2a"])
 @pytest.mark.parametrize("out", ["taken", "taken/under", "kept"])
 def test_a_place_where_nothing_can_be_kept_is_refused_at_once(tmp_path, monkeypatch, name, out):
-    monkeypatch.setattr(kumar_runs, "generate", None)  # not even a graph is made
+    monkeypatch.setattr(runs, "generate", None)  # not even a graph is made
     (tmp_path / "taken").write_text("mine")
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "crawls").write_text("mine")

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from socialcrawl.chance import chance
+from socialcrawl.crawls.track.target import Target
+from socialcrawl.crawls.track.tracked_graph import Picture
+from socialcrawl.engine.model import Outcome, Pick
+from socialcrawl.engine.splitmix import chance
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.kumar import dynamic, static
-from socialcrawl.lab.kumar.generated import Shape, generate
-from socialcrawl.lab.kumar.sampling import Sample
-from socialcrawl.lab.kumar.timegraphs import DAY, plain, time_graph
-from socialcrawl.lab.kumar.watching import Progress
-from socialcrawl.model import Outcome, Pick
-from socialcrawl.track.picture import Picture
-from socialcrawl.track.target import Target
+from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs
+from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
+from socialcrawl.lab.experiments.kumar.sampling import Sample
+from socialcrawl.lab.experiments.kumar.timegraphs import DAY, plain, time_graph
+from socialcrawl.lab.experiments.kumar.watching import Progress
 
 SMALL = Shape(300, 3000, days=3.0, seed=2)
 SETTING = dynamic.Setting(window=DAY, every=600.0, k=20, points=12)
@@ -192,9 +192,9 @@ def test_a_crawl_goes_by_every_part_of_its_setting(graph, monkeypatch):
 
 def test_greedy_discovery_takes_the_node_of_most_links_from_those_crawled(graph, monkeypatch):
     visits = []
-    monkeypatch.setattr(static, "Progress", watched(graph, visits))
-    there = static.fixed("small", plain(graph), 30, 150)
-    table = static.discovered(there, "gai", 1, 5)
+    monkeypatch.setattr(fixed_graphs, "Progress", watched(graph, visits))
+    there = fixed_graphs.fixed("small", plain(graph), 30, 150)
+    table = fixed_graphs.discovered(there, "gai", 1, 5)
     out = [there.graph.out(u)[0].tolist() for u in range(300)]
     crawled_, count = [5], {}
     while len(crawled_) < 150:
@@ -226,11 +226,11 @@ def test_a_sampler_of_a_fixed_graph_draws_by_links_in_or_in_and_out_or_by_nothin
         "sample-u": [1] * 5,
     }[expansion]
     visits, counts = [], Counter()
-    monkeypatch.setattr(static, "Progress", watched(known, visits))
-    there = static.fixed("tiny", known, 2, 2)
+    monkeypatch.setattr(fixed_graphs, "Progress", watched(known, visits))
+    there = fixed_graphs.fixed("tiny", known, 2, 2)
     for seed in range(600):
         visits.clear()
-        static.discovered(there, expansion, seed, 3)
+        fixed_graphs.discovered(there, expansion, seed, 3)
         counts[visits[1][0]] += 1
     left = [node for node in (0, 1, 2, 4) if weights[node]]  # the source is 3
     assert set(counts) == set(left)
@@ -240,19 +240,19 @@ def test_a_sampler_of_a_fixed_graph_draws_by_links_in_or_in_and_out_or_by_nothin
 
 def test_crawls_of_a_fixed_graph_begin_with_any_node_of_its_largest_component(graph):
     known = plain(time_graph(graph.sources()[:900], graph.targets[:900], graph.times[:900], 300))
-    there = static.fixed("small", known, 10, 10)
+    there = fixed_graphs.fixed("small", known, 10, 10)
     links = nx.DiGraph([(u, v) for u in range(300) for v in known.out(u)[0].tolist()])
     inside = sorted(max(nx.strongly_connected_components(links), key=len))
-    counts = Counter(static.sources(there, range(40 * len(inside))).values())
+    counts = Counter(fixed_graphs.sources(there, range(40 * len(inside))).values())
     assert 3 < len(inside) < 150
     assert set(counts) <= set(inside)
     assert stats.chisquare([counts[node] for node in inside]).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("expansion", static.EXPANSIONS)
+@pytest.mark.parametrize("expansion", fixed_graphs.EXPANSIONS)
 def test_discovery_asks_nobody_twice_and_finds_all_in_the_end(graph, expansion):
-    there = static.fixed("small", plain(graph), 10, 10_000)
-    table = static.discovered(there, expansion, 1, static.sources(there, [1])[1])
+    there = fixed_graphs.fixed("small", plain(graph), 10, 10_000)
+    table = fixed_graphs.discovered(there, expansion, 1, fixed_graphs.sources(there, [1])[1])
     assert table["crawled"][-1] <= 300
     assert (np.diff(table["crawl"]) >= 0).all()
     assert table["crawl"][-1] == 1.0

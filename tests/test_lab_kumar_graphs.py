@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
+from socialcrawl.engine.model import Pick
 from socialcrawl.errors import SettingsError
-from socialcrawl.importance.components import components, largest_component
-from socialcrawl.lab.kumar.generated import Shape, generate
-from socialcrawl.lab.kumar.source import Ticking, Windowed, instants
-from socialcrawl.lab.kumar.targets import targets, top
-from socialcrawl.lab.kumar.timegraphs import DAY, plain, read_times, time_graph, within
-from socialcrawl.model import Pick
+from socialcrawl.importance.strong_components import components, largest_component
+from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
+from socialcrawl.lab.experiments.kumar.source import Ticking, Windowed, instants
+from socialcrawl.lab.experiments.kumar.timegraphs import DAY, plain, read_times, time_graph, within
+from socialcrawl.lab.experiments.kumar.top_nodes import targets, top
 from tests.shared import needed
 
 LINKS = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(0, 30)), min_size=1, max_size=60)

@@ -10,16 +10,16 @@ from pyarrow import csv, parquet
 from scipy import stats
 from typer.testing import CliRunner
 
-from socialcrawl.apps import lab_figures, liverank_runs, liverank_worlds
-from socialcrawl.apps.liverank import COMMANDS, liverank_app
-from socialcrawl.apps.liverank_worlds import KINDS, Wanted
+from socialcrawl.crawls.refresh.liveranks import DYNAMIC, RANKS, STATIC, Ranks
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.liverank import curves, follows, weblike
-from socialcrawl.lab.liverank.dated import Cut
-from socialcrawl.lab.liverank.death import Death, passed
-from socialcrawl.lab.liverank.orders import Terms, crawled, ordered, pagerank_of, straight
-from socialcrawl.lab.liverank.ways import FRAMES, LETTERS, Way
-from socialcrawl.refresh.ranks import DYNAMIC, RANKS, STATIC, Ranks
+from socialcrawl.lab.experiments import figures
+from socialcrawl.lab.experiments.liverank import cost_curves, follower_graphs, runs, weblike, world_options
+from socialcrawl.lab.experiments.liverank.commands import COMMANDS, liverank_app
+from socialcrawl.lab.experiments.liverank.dated import Cut
+from socialcrawl.lab.experiments.liverank.death import Death, passed
+from socialcrawl.lab.experiments.liverank.probe_orders import Terms, crawled, ordered, pagerank_of, straight
+from socialcrawl.lab.experiments.liverank.ways import FRAMES, LETTERS, Way
+from socialcrawl.lab.experiments.liverank.world_options import KINDS, Wanted
 
 TINY = ["--nodes", "400", "--z", "20", "--seeds", "2", "--jobs", "1"]
 KINDS_IN_ORDER = ["table1", *(f"fig{n}" for n in range(1, 12)), "dpr"]
@@ -34,7 +34,7 @@ def world():
 @pytest.fixture
 def undrawn(monkeypatch):
     """Figures are not drawn: that is most of the time a small command takes."""
-    monkeypatch.setattr(liverank_runs, "draw", lambda *_, **__: [])
+    monkeypatch.setattr(runs, "draw", lambda *_, **__: [])
 
 
 def done(*words):
@@ -116,9 +116,9 @@ def test_pagerank_is_that_of_the_equation(world):
 def test_a_cost_curve_is_the_definitions(world):
     order = straight(world, Way("pa", "random"), Terms(30, 5))
     found = np.cumsum(world.active[order])
-    least = [np.flatnonzero(found >= alpha * world.alive - 1e-9)[0] + 1 for alpha in curves.ALPHAS]
-    table = curves.curve(world, "f", Way("pa", "random"), Terms(30, 5))
-    assert table["cost"] == pytest.approx(np.array(least) / (curves.ALPHAS * world.alive))
+    least = [np.flatnonzero(found >= alpha * world.alive - 1e-9)[0] + 1 for alpha in cost_curves.ALPHAS]
+    table = cost_curves.curve(world, "f", Way("pa", "random"), Terms(30, 5))
+    assert table["cost"] == pytest.approx(np.array(least) / (cost_curves.ALPHAS * world.alive))
     assert {key: set(table[key].tolist()) for key in ("graph", "frame", "way", "seed", "z")} == {
         "graph": {"w"},
         "frame": {"f"},
@@ -130,7 +130,7 @@ def test_a_cost_curve_is_the_definitions(world):
 
 def test_only_what_draws_decide_is_crawled_more_than_once(world):
     frame = FRAMES["fig4"][0]
-    assert [job.given[2].rank for job in curves.jobs(world, frame, [1, 2], 20, 1)] == [
+    assert [job.given[2].rank for job in cost_curves.jobs(world, frame, [1, 2], 20, 1)] == [
         *("random", "random"),
         *("indegree", "pagerank", "pa", "pa+-"),
     ]
@@ -143,15 +143,15 @@ def test_a_curve_has_a_name_of_its_own_whatever_of_it_is_another(world):
     dead = np.zeros(400, bool)
     dead[0] = True
     worlds = [world, replace(world, name="v"), replace(world, active=dead), replace(world, sites=world.sites + 1)]
-    keys = [job.key for one in worlds for job in curves.jobs(one, frame, [1, 2], 20, 1)]
-    keys += [job.key for z, batch in ((21, 1), (20, 2)) for job in curves.jobs(world, frame, [1, 2], z, batch)]
-    keys += [job.key for job in curves.jobs(world, replace(frame, title="other"), [1, 2], 20, 1)]
+    keys = [job.key for one in worlds for job in cost_curves.jobs(one, frame, [1, 2], 20, 1)]
+    keys += [job.key for z, batch in ((21, 1), (20, 2)) for job in cost_curves.jobs(world, frame, [1, 2], z, batch)]
+    keys += [job.key for job in cost_curves.jobs(world, replace(frame, title="other"), [1, 2], 20, 1)]
     assert len(set(keys)) == len(keys)
 
 
 def test_means_are_read_at_some_alphas_with_their_usual_errors(world):
-    parts = [curves.curve(world, "f", Way("random"), Terms(0, seed)) for seed in (1, 2, 3)]
-    means = curves.read({key: np.concatenate([part[key] for part in parts]) for key in parts[0]})
+    parts = [cost_curves.curve(world, "f", Way("random"), Terms(0, seed)) for seed in (1, 2, 3)]
+    means = cost_curves.read({key: np.concatenate([part[key] for part in parts]) for key in parts[0]})
     at = means["alpha"].tolist().index(0.4)
     own = [part["cost"][39] for part in parts]
     assert means["cost"][at] == pytest.approx(np.mean(own))
@@ -164,7 +164,7 @@ def test_means_are_read_at_some_alphas_with_their_usual_errors(world):
 
 def test_every_figure_of_the_paper_is_a_command_about_the_right_kind_of_world():
     assert set(COMMANDS) == {*KINDS, "all"}
-    assert set(KINDS) == set(liverank_runs.TITLES) == set(KINDS_IN_ORDER)
+    assert set(KINDS) == set(runs.TITLES) == set(KINDS_IN_ORDER)
     assert {name for name, kind in KINDS.items() if kind == "twitter-like"} == {f"fig{n}" for n in (1, 3, 9, 10, 11)}
     assert set(FRAMES) == {*(f"fig{n}" for n in range(4, 12)), "dpr"}
     assert set(LETTERS) == set(RANKS)
@@ -208,16 +208,14 @@ def test_a_command_leaves_its_data_and_says_what_it_found(tmp_path, name):
     found = parquet.read_table(tmp_path / f"{name}.parquet").to_pydict()
     assert min(found["cost"]) >= 1
     shown = re.search(rf"^  {re.escape(wanted[-1][1])} +([\d.]+)", said, re.MULTILINE)[1]
-    at = len(means["way"]) - len(curves.READ) + curves.READ.index(0.1)
+    at = len(means["way"]) - len(cost_curves.READ) + cost_curves.READ.index(0.1)
     assert float(shown) == pytest.approx(means["cost"][at], abs=0.005)
 
 
 def test_a_figure_of_costs_shows_them_from_the_ideal_one_up(tmp_path, monkeypatch):
     saved = []
-    save = lab_figures._saved
-    monkeypatch.setattr(
-        lab_figures, "_saved", lambda figure, path, kind: saved.append(figure) or save(figure, path, kind)
-    )
+    save = figures._saved
+    monkeypatch.setattr(figures, "_saved", lambda figure, path, kind: saved.append(figure) or save(figure, path, kind))
     done("fig8", *TINY, "--seeds", 1, "--out", tmp_path)
     assert (tmp_path / "fig8.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "fig8.svg").exists()
@@ -232,7 +230,7 @@ def test_a_figure_of_costs_shows_them_from_the_ideal_one_up(tmp_path, monkeypatc
 @pytest.mark.usefixtures("undrawn")
 def test_a_command_that_was_stopped_goes_on(tmp_path, monkeypatch):
     done("fig8", *TINY, "--out", tmp_path)
-    monkeypatch.setattr(curves, "ordered", None)
+    monkeypatch.setattr(cost_curves, "ordered", None)
     done("fig8", *TINY, "--out", tmp_path)
 
 
@@ -251,7 +249,7 @@ def test_shares_are_told_and_drawn(tmp_path, name):
 @pytest.mark.parametrize("name", ["fig2", "fig3"])
 def test_distributions_begin_where_the_smallest_value_is(tmp_path, monkeypatch, name):
     saved = []
-    monkeypatch.setattr(lab_figures, "_saved", lambda figure, path, _kind: saved.append(figure) or path)
+    monkeypatch.setattr(figures, "_saved", lambda figure, path, _kind: saved.append(figure) or path)
     said = done(name, *TINY, "--out", tmp_path)
     frames = saved[-1].axes
     rows = csv.read_csv(tmp_path / f"{name}.csv").to_pydict()
@@ -287,7 +285,7 @@ def test_active_sites_first_needs_sites(tmp_path, monkeypatch):
         done("fig8", *given)
     run = []
     for name in ("_costs", "_distributions", "_statuses"):
-        monkeypatch.setattr(liverank_runs, name, lambda one, *_: run.append(one))
+        monkeypatch.setattr(runs, name, lambda one, *_: run.append(one))
     assert "fig8 is left out: acts has no sites" in done("all", *given)
     assert run == [name for name in KINDS_IN_ORDER if name != "fig8"]
 
@@ -311,7 +309,7 @@ def test_options_that_cannot_be_are_refused(tmp_path, words, said):
 def asked(monkeypatch):
     """What a command hands on, for words."""
     given = []
-    monkeypatch.setattr(liverank_runs, "experiment", lambda *some: given.append(some))
+    monkeypatch.setattr(runs, "experiment", lambda *some: given.append(some))
     return lambda *words: (done(*words), given[-1])[1]
 
 
@@ -321,9 +319,13 @@ def test_without_options_all_is_as_the_page_has_it(asked, name):
     assert (title, str(out)) == (name, "liverank")
     planted = {"spread": 1.0, "by_site": 1.5, "resist": 0.4, "seed": 1}
     assert wanted == Wanted((), (), Cut(0.5, 182.0, 1.0, actors=False), 200_000, None, None, 1.0, planted)
-    assert options == liverank_runs.Asked(range(1, 4), None, 100, -1)
+    assert options == runs.Asked(range(1, 4), None, 100, -1)
     assert planted == {key: getattr(Death(), key) for key in planted}
-    assert (weblike.Shape().pages, follows.Shape().accounts, follows.Shape().bond) == (200_000, 200_000, 1.0)
+    assert (weblike.Shape().pages, follower_graphs.Shape().accounts, follower_graphs.Shape().bond) == (
+        200_000,
+        200_000,
+        1.0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -368,14 +370,14 @@ def test_worlds_are_as_dead_as_those_of_the_paper():
     for kind, alive in (("web-like", 0.0629), ("web-like, a year", 0.3556), ("twitter-like", 0.1753)):
         (world,) = wanted.worlds(kind)
         assert (world.name, world.alive) == (kind, round(500 * alive))
-    assert liverank_worlds.ALIVE == {"web-like": 0.0629, "web-like, a year": 0.3556, "twitter-like": 0.1753}
+    assert world_options.ALIVE == {"web-like": 0.0629, "web-like, a year": 0.3556, "twitter-like": 0.1753}
     assert next(replace(wanted, alive=0.5).worlds("web-like")).alive == 250
 
 
 def test_all_runs_every_experiment(tmp_path, monkeypatch):
     run = []
     for name in ("_costs", "_distributions", "_statuses"):
-        monkeypatch.setattr(liverank_runs, name, lambda one, *_: run.append(one))
+        monkeypatch.setattr(runs, name, lambda one, *_: run.append(one))
     done("all", *TINY, "--out", tmp_path)
     assert run == KINDS_IN_ORDER
 

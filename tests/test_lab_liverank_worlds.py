@@ -14,12 +14,12 @@ from shared import needed
 from wild import many
 
 from socialcrawl.errors import PostsFileError, SettingsError
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.lab.experiments.liverank import death, file_webs, follower_graphs, shares, weblike
+from socialcrawl.lab.experiments.liverank.dataset_worlds import World
+from socialcrawl.lab.experiments.liverank.dated import Acts, Cut, dated, world_of
+from socialcrawl.lab.experiments.liverank.death import Death, passed
 from socialcrawl.lab.graphs import write
-from socialcrawl.lab.liverank import death, follows, known, shares, weblike
-from socialcrawl.lab.liverank.dated import Acts, Cut, dated, world_of
-from socialcrawl.lab.liverank.death import Death, passed
-from socialcrawl.lab.liverank.worlds import World
-from socialcrawl.sources.known import KnownGraph
 
 DAY = 86_400
 
@@ -322,27 +322,27 @@ def test_a_web_of_a_file_has_blocks_of_neighbouring_numbers_for_sites(tmp_path):
     sources = np.array([0, 2, 3, 0, 7, 9])
     targets = np.array([1, 1, 4, 2_499, 7, 6])
     by_hand = [0, 0, 0, 1, 1, 2, 3, 3, 3, 3]
-    assert known.blocks(sources, targets, size)[:10].tolist() == by_hand
-    assert len(set(known.blocks(sources, targets, size).tolist())) == 4 + size - 10
+    assert file_webs.blocks(sources, targets, size)[:10].tolist() == by_hand
+    assert len(set(file_webs.blocks(sources, targets, size).tolist())) == 4 + size - 10
     order = np.argsort(sources, kind="stable")
     offsets = np.searchsorted(sources[order], np.arange(size + 1))
     np.savez(tmp_path / "w.npz", offsets=offsets, targets=targets[order])
-    web = known.web_of(tmp_path / "w.npz")
+    web = file_webs.web_of(tmp_path / "w.npz")
     assert web.sites[:10].tolist() == by_hand
     assert len(web.indices) == 5  # 7 pointed to itself
     graph = KnownGraph(offsets, targets[order], np.ones(6), np.ones(size))
     write(graph, tmp_path / "folder")
-    assert (known.web_of(tmp_path / "folder").indices == web.indices).all()
+    assert (file_webs.web_of(tmp_path / "folder").indices == web.indices).all()
 
 
 def test_a_web_that_is_none_is_refused(tmp_path):
     (tmp_path / "w.npz").write_bytes(b"no zip")
     with pytest.raises(SettingsError, match=r"w\.npz"):
-        known.web_of(tmp_path / "w.npz")
+        file_webs.web_of(tmp_path / "w.npz")
 
 
 def test_a_real_web_has_most_links_inside_the_blocks():
-    web = known.web_of(needed("data/cnr2000_web.npz"))
+    web = file_webs.web_of(needed("data/cnr2000_web.npz"))
     sources = np.repeat(np.arange(len(web.sites)), np.diff(web.indptr))
     assert np.mean(web.sites[sources] == web.sites[web.indices]) > 0.9
 
@@ -352,7 +352,7 @@ def test_a_real_web_has_most_links_inside_the_blocks():
 
 @pytest.fixture(scope="module")
 def accounts():
-    return follows.generate("t", follows.Shape(accounts=5_000, degree=10))
+    return follower_graphs.generate("t", follower_graphs.Shape(accounts=5_000, degree=10))
 
 
 def test_accounts_have_the_statuses_that_are_wanted_and_ages_that_go_with_them(accounts):
@@ -368,7 +368,7 @@ def test_accounts_have_the_statuses_that_are_wanted_and_ages_that_go_with_them(a
 
 def test_the_famous_are_active_and_nothing_else_is_told_by_neighbours(accounts):
     assert shares.advantage(accounts.indegrees(), accounts.active) > 0.6
-    none = follows.generate("t", follows.Shape(accounts=5_000, degree=10, bond=0))
+    none = follower_graphs.generate("t", follower_graphs.Shape(accounts=5_000, degree=10, bond=0))
     assert abs(shares.advantage(none.indegrees(), none.active) - 0.5) < 0.03
     assert abs(alike(none)) < 0.02
 
@@ -393,7 +393,7 @@ def test_some_follow_back(accounts):
 )
 def test_follower_graphs_that_cannot_be_are_refused(shape):
     with pytest.raises(SettingsError):
-        follows.Shape(**shape)
+        follower_graphs.Shape(**shape)
 
 
 # --- distributions

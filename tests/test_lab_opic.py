@@ -11,20 +11,19 @@ from scipy import stats
 from scipy.special import zeta
 from typer.testing import CliRunner
 
-from socialcrawl.apps import opic_runs
-from socialcrawl.apps.opic import MOVING, STILL, opic_app
 from socialcrawl.errors import SettingsError
+from socialcrawl.importance.history_windows import Interpolation
 from socialcrawl.importance.opic import THRESHOLD
-from socialcrawl.importance.windows import Interpolation
-from socialcrawl.lab.opic import errors, moving, static, summaries
-from socialcrawl.lab.opic import truth as truths
-from socialcrawl.lab.opic.changes import Changes
-from socialcrawl.lab.opic.moving import Moving, adaptation
-from socialcrawl.lab.opic.static import Crawling, Still, convergence, payments
-from socialcrawl.lab.opic.truth import truth
-from socialcrawl.lab.opic.webs import LAWS, Law, Web, generated, indegrees
-from socialcrawl.lab.opic.windows import Watching, window
-from socialcrawl.lab.tables import rows
+from socialcrawl.lab.experiments.opic import importance_errors, moving, runs, static_web, summaries
+from socialcrawl.lab.experiments.opic import truth as truths
+from socialcrawl.lab.experiments.opic.changes import Changes
+from socialcrawl.lab.experiments.opic.commands import MOVING, STILL, opic_app
+from socialcrawl.lab.experiments.opic.moving import Moving, adaptation
+from socialcrawl.lab.experiments.opic.named_windows import Watching, window
+from socialcrawl.lab.experiments.opic.static_web import Crawling, Still, convergence, payments
+from socialcrawl.lab.experiments.opic.truth import truth
+from socialcrawl.lab.experiments.opic.webs import LAWS, Law, Web, generated, indegrees
+from socialcrawl.lab.result_tables import rows
 
 SIZE = 60
 FEW = st.lists(st.integers(1, 6), min_size=2, max_size=30)
@@ -201,7 +200,7 @@ def test_errors_are_those_of_a_few_plain_lines(truths, data):
     taken = sorted(range(n), key=lambda i: (-guesses[i], i))[: max(1, n // 10)]
     pairs = [(i, j) for i in range(n) for j in range(n) if truths[i] < truths[j]]
     wrong = sum(1.0 if guesses[i] > guesses[j] else 0.5 * (guesses[i] == guesses[j]) for i, j in pairs)
-    found = errors.errors(guess, x)
+    found = importance_errors.errors(guess, x)
     assert found.mean == pytest.approx(np.mean(off))
     assert found.median == pytest.approx(np.median(off))
     assert found.top == pytest.approx(np.mean([off[i] for i in best]))
@@ -219,7 +218,7 @@ def test_errors_are_those_of_a_few_plain_lines(truths, data):
 def test_outliers_are_the_pages_with_more_than_twice_the_mean_error():
     x = np.full(20, 0.05)
     guess = x * (1 + np.array([0.0] * 16 + [0.1] * 3 + [0.8]))
-    found = errors.errors(guess, x)
+    found = importance_errors.errors(guess, x)
     assert found.mean == pytest.approx(5.5)
     assert found.outliers == pytest.approx(1 / 20)
     assert found.top_outliers == 0.0
@@ -229,13 +228,13 @@ def test_outliers_are_the_pages_with_more_than_twice_the_mean_error():
 def test_disorder_is_scipys_somers_d_and_rounding_is_no_order():
     rng = np.random.default_rng(1)
     x, guess = rng.integers(1, 40, 500).astype(float), rng.integers(0, 30, 500).astype(float)
-    assert errors.disordered(guess, x) == pytest.approx((1 - stats.somersd(x, guess).statistic) / 2)
-    assert errors.disordered(np.array([1.0, 2.0]), np.array([0.3, 0.1 + 0.2])) == 0.0
+    assert importance_errors.disordered(guess, x) == pytest.approx((1 - stats.somersd(x, guess).statistic) / 2)
+    assert importance_errors.disordered(np.array([1.0, 2.0]), np.array([0.3, 0.1 + 0.2])) == 0.0
 
 
 def test_a_perfect_estimate_has_no_error():
     x = np.array([0.5, 0.3, 0.2])
-    assert set(errors.errors(x, x).columns().values()) == {0.0}
+    assert set(importance_errors.errors(x, x).columns().values()) == {0.0}
 
 
 # --- crawls of webs that stand still
@@ -266,7 +265,7 @@ def test_a_truth_that_takes_too_long_is_refused(monkeypatch, web):
 
 
 def test_convergence_is_that_of_a_dumb_crawl(monkeypatch, web):
-    monkeypatch.setattr(static, "generated", lambda law, size, seed: web)
+    monkeypatch.setattr(static_web, "generated", lambda law, size, seed: web)
     found = rows(convergence(Still(size=SIZE, crawls=3)))
     x = truth(web, 1.0)[:-1]
     for way, choose in (("greedy", richest), ("cycle", in_turn)):
@@ -279,7 +278,7 @@ def test_convergence_is_that_of_a_dumb_crawl(monkeypatch, web):
 
 
 def test_the_off_line_algorithm_is_the_power_of_the_walk(monkeypatch, web):
-    monkeypatch.setattr(static, "generated", lambda law, size, seed: web)
+    monkeypatch.setattr(static_web, "generated", lambda law, size, seed: web)
     found = rows(convergence(Still(size=SIZE, crawls=4)))
     x, matrix = truth(web, 1.0), walk(web).T
     for way, step in (("off-line", matrix), ("off-line convergent", (np.eye(SIZE + 1) + matrix) / 2)):
@@ -293,16 +292,16 @@ def test_the_off_line_algorithm_is_the_power_of_the_walk(monkeypatch, web):
 
 def test_every_selection_comes_to_the_truth_and_the_error_factor_bounds_how_far_it_is(web):
     x = truth(web, 1.0)[:-1]
-    for way in static.SELECTIONS:
+    for way in static_web.SELECTIONS:
         crawl = Crawling(web, way, seed=1, small=1.0)
         crawl.until(150 * SIZE)
-        assert errors.errors(crawl.cash.estimate(crawl.rows), x).mean < 2.0
+        assert importance_errors.errors(crawl.cash.estimate(crawl.rows), x).mean < 2.0
         ours = np.append(crawl.cash.rough(crawl.rows), crawl.cash.virtual_history / crawl.cash.paid)
         assert abs(walk(web).T @ ours - ours).max() <= 1 / crawl.cash.paid
 
 
 def test_payments_are_the_means_of_what_a_dumb_crawl_paid(monkeypatch, web):
-    monkeypatch.setattr(static, "generated", lambda law, size, seed: web)
+    monkeypatch.setattr(static_web, "generated", lambda law, size, seed: web)
     found = [row for row in rows(payments(Still(size=SIZE, crawls=2))) if row["way"] == "greedy"]
     held = [held for _, held, *_ in opic(web, richest, 2 * SIZE)]
     assert len(found) == 40
@@ -354,7 +353,7 @@ def test_errors_are_taken_against_the_web_of_the_moment():
         if step % 2 == 0:
             changes.until(step / 200)
     x = truth(web, 1.0)[:-1]
-    assert moved[-1]["mean"] == pytest.approx(errors.errors(crawl.cash.estimate(crawl.rows), x).mean)
+    assert moved[-1]["mean"] == pytest.approx(importance_errors.errors(crawl.cash.estimate(crawl.rows), x).mean)
     assert moved[-1]["mean"] > calm[-1]["mean"]
 
 
@@ -441,7 +440,7 @@ def test_each_command_leaves_a_figure_and_its_data_and_says_what_it_found(tmp_pa
 def asked_of(monkeypatch, work, *words):
     """The plan that a command hands on."""
     plans = []
-    monkeypatch.setattr(opic_runs, work, lambda *told: plans.append(told[-3]))
+    monkeypatch.setattr(runs, work, lambda *told: plans.append(told[-3]))
     done = CliRunner().invoke(opic_app, words)
     assert done.exit_code == 0, done.output
     return plans[0]
@@ -478,7 +477,7 @@ def test_where_nothing_can_be_written_or_nobody_works_is_told_before_the_work(mo
         raise AssertionError("work began")
 
     for work in ("convergence", "payments", "adaptation"):
-        monkeypatch.setattr(opic_runs, work, never)
+        monkeypatch.setattr(runs, work, never)
     (tmp_path / "file").write_text("")
     for more, why in (
         (["--jobs", "0", "--out", str(tmp_path)], "--jobs 0 would do nothing"),

@@ -9,14 +9,23 @@ import pytest
 from pyarrow import csv
 from typer.testing import CliRunner
 
-from socialcrawl.apps.sampling import COMMANDS, sampling_app
-from socialcrawl.apps.sampling_work import TITLES, Wanted
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.sampling import audits, experiments, measured, truths
-from socialcrawl.lab.sampling.crawls import HITS, METHODS, PAPER, Setup, jobs, possible, starts, together
-from socialcrawl.lab.sampling.generated import Shape, generate
-from socialcrawl.lab.sampling.source import COMPLETE, Search
-from socialcrawl.lab.sampling.worlds import Topic
+from socialcrawl.lab.experiments.sampling import audit_coverage, frozen_lists, measured, truths
+from socialcrawl.lab.experiments.sampling.commands import COMMANDS, sampling_app
+from socialcrawl.lab.experiments.sampling.generated_webs import Shape, generate
+from socialcrawl.lab.experiments.sampling.known_walks import (
+    HITS,
+    METHODS,
+    PAPER,
+    Setup,
+    jobs,
+    possible,
+    starts,
+    together,
+)
+from socialcrawl.lab.experiments.sampling.run_setup import TITLES, Wanted
+from socialcrawl.lab.experiments.sampling.source import COMPLETE, Search
+from socialcrawl.lab.experiments.sampling.worlds import Topic
 
 SHORT = Setup(length=300, burn_in=20, walkers=3, runs=2, search=COMPLETE)
 TINY = ["--size", 300, "--length", 120, "--burn-in", 5, "--walkers", 2, "--runs", 2, "--jobs", 1]
@@ -143,7 +152,7 @@ def test_camps_are_one_part_the_other_both_or_neither(world):
 
 
 def test_a_collected_dataset_has_its_share_of_what_is_within_reach_and_prefers_the_famous(world, uk):
-    held, within = audits.collected(world, uk, 0.3, 1), truths.reached(world, uk, "hard")
+    held, within = audit_coverage.collected(world, uk, 0.3, 1), truths.reached(world, uk, "hard")
     assert held.sum() == round(0.3 * within.sum())
     assert not (held & ~within).any()
     known = np.bincount(world.graph.indices, minlength=world.size)
@@ -152,12 +161,12 @@ def test_a_collected_dataset_has_its_share_of_what_is_within_reach_and_prefers_t
 
 def test_a_dataset_goes_on_where_links_have_ended():
     world = generate(Shape(300, seed=1))
-    assert audits.collected(world, world.topic("hiv"), 0.99, 1).sum() > 10
+    assert audit_coverage.collected(world, world.topic("hiv"), 0.99, 1).sum() > 10
 
 
 def test_an_audit_answers_with_the_share_held_and_the_size_of_the_topic(world, uk):
-    held = audits.collected(world, uk, 0.4, 1)
-    (job, _) = audits.jobs(world, uk, "hard", SHORT, held)
+    held = audit_coverage.collected(world, uk, 0.4, 1)
+    (job, _) = audit_coverage.jobs(world, uk, "hard", SHORT, held)
     rows = job.crawl(*job.given)
     visits = seen(world, uk, "hard")[0]
     share = visits["weight"] @ held[visits["node"]] / visits["weight"].sum()
@@ -168,7 +177,7 @@ def test_an_audit_answers_with_the_share_held_and_the_size_of_the_topic(world, u
     assert rows["truth"][place["size"]] == within.sum()
     assert rows["all"][place["size"]] == uk.on.sum()
     assert rows["truth"][place["held"]] == pytest.approx(held[within].mean())
-    famous = audits.popular(world)
+    famous = audit_coverage.popular(world)
     assert famous.sum() == round(0.3 * world.size)
     assert rows["truth"][place["popular"]] == pytest.approx(famous[within].mean())
 
@@ -183,7 +192,7 @@ def test_coverage_counts_the_intervals_that_have_the_truth():
         "all": np.full(4, 0.35),
         **{name: np.array([1.0, 2.0, 6.0, 3.0]) for name in ("effective", "visits", "fetches", "precision", "jumps")},
     }
-    found = audits.coverage(runs)
+    found = audit_coverage.coverage(runs)
     assert (found["inside"], found["inside_all"], found["shown"], found["runs"], found["fetches"]) == (2, 1, 3, 4, 3)
     assert found["width"] == pytest.approx(0.2)
     assert found["mean"] == pytest.approx(0.25)
@@ -193,9 +202,9 @@ def test_coverage_counts_the_intervals_that_have_the_truth():
 
 
 def test_symmetric_lists_make_an_even_law_and_printed_ones_do_not(monkeypatch):
-    monkeypatch.setattr(experiments, "GONE_ROUND", 40)
+    monkeypatch.setattr(frozen_lists, "GONE_ROUND", 40)
     world = generate(Shape(200, seed=3))
-    rows = list(experiments.biases(world, world.topic("uk"), replace(SHORT, runs=1)))
+    rows = list(frozen_lists.biases(world, world.topic("uk"), replace(SHORT, runs=1)))
     assert len(rows) == 6
     for row in rows:
         assert row["pages"] > 150
@@ -212,7 +221,7 @@ def test_gaps_are_those_of_all_eigenvalues(world):
     whole = np.zeros((world.size, world.size))
     for u, v in neighbours(world):
         whole[u, v] = 1
-    for row in experiments.mixing(world, topic):
+    for row in frozen_lists.mixing(world, topic):
         rows = np.flatnonzero(truths.walkable(world, topic, row["graph"]))
         links = whole[np.ix_(rows, rows)]
         most = links.sum(axis=1).max()
@@ -226,8 +235,8 @@ def test_gaps_are_those_of_all_eigenvalues(world):
 def test_a_tree_tells_a_topic_by_other_words_than_the_one_it_was_searched_by():
     world = generate(Shape(800, seed=2))
     topic = world.topic("abortion")
-    told = experiments.by_tree(world, topic, 1)
-    precision, recall = experiments.quality(told.on, world.about["abortion"])
+    told = frozen_lists.by_tree(world, topic, 1)
+    precision, recall = frozen_lists.quality(told.on, world.about["abortion"])
     assert precision > 0.7
     assert recall > 0.6
     assert told.on.tolist() != topic.on.tolist()
@@ -236,15 +245,15 @@ def test_a_tree_tells_a_topic_by_other_words_than_the_one_it_was_searched_by():
 
 def test_precision_and_recall_are_counted():
     on, about = np.array([1, 1, 0, 0, 1], bool), np.array([1, 0, 1, 0, 1], bool)
-    assert experiments.quality(on, about) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert frozen_lists.quality(on, about) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
 def test_what_cannot_be_computed_is_refused(world):
-    large = generate(Shape(experiments.SMALL + 1))
+    large = generate(Shape(frozen_lists.SMALL + 1))
     with pytest.raises(SettingsError, match="this is computed for 5,000"):
-        next(experiments.mixing(large, large.topic("uk")))
+        next(frozen_lists.mixing(large, large.topic("uk")))
     with pytest.raises(SettingsError, match="no texts"):
-        experiments.by_tree(replace(world, texts=None), world.topic("uk"), 1)
+        frozen_lists.by_tree(replace(world, texts=None), world.topic("uk"), 1)
     nobody = Topic("nobody", np.zeros(world.size, bool))
     with pytest.raises(SettingsError, match="no page is on topic"):
         truths.reached(world, nobody, "hard")
@@ -290,14 +299,15 @@ def test_a_figure_is_drawn_and_its_data_have_estimates_beside_the_truth(tmp_path
 def test_the_title_of_a_figure_says_what_its_intervals_are_of(words, intervals, tmp_path, monkeypatch):
     titles = []
     monkeypatch.setattr(
-        "socialcrawl.apps.sampling_work.draw", lambda stem, frames, across, title: titles.append(title) or []
+        "socialcrawl.lab.experiments.sampling.run_setup.draw",
+        lambda stem, frames, across, title: titles.append(title) or [],
     )
     done(*words, "--topic", "uk", "--out", tmp_path)
     assert [intervals in title for title in titles] == [True]
 
 
 def test_a_law_that_is_even_everywhere_has_no_correlation_to_print(tmp_path, monkeypatch):
-    monkeypatch.setattr(experiments, "GONE_ROUND", 1)
+    monkeypatch.setattr(frozen_lists, "GONE_ROUND", 1)
     said = done("bias", "--size", 200, *TINY[2:-4], "--runs", 1, "--topic", "uk", "--out", tmp_path)
     even = [line for line in said.splitlines() if " symmetric " in line]
     assert len(even) == 3

@@ -11,13 +11,13 @@ import pytest
 from pyarrow import parquet
 from shared import needed
 
+from socialcrawl.engine.model import Node, Pick
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.sampling import files, laws, truths
-from socialcrawl.lab.sampling.files import Asked
-from socialcrawl.lab.sampling.generated import CYCLING, Shape, generate
-from socialcrawl.lab.sampling.source import COMPLETE, Search, Walked, covered, shown
-from socialcrawl.lab.sampling.worlds import Topic, World, linked, turned
-from socialcrawl.model import Node, Pick
+from socialcrawl.lab.experiments.sampling import file_worlds, laws, truths
+from socialcrawl.lab.experiments.sampling.file_worlds import Asked
+from socialcrawl.lab.experiments.sampling.generated_webs import CYCLING, Shape, generate
+from socialcrawl.lab.experiments.sampling.source import COMPLETE, Search, Walked, covered, shown
+from socialcrawl.lab.experiments.sampling.worlds import Topic, World, linked, turned
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_pages_of_a_file_keep_their_links_categories_and_words(tmp_path):
         "categories": [["subject.Science.Biology.Birds", "subject.Art"], ["subject.Science.Biology"], []],
     }
     parquet.write_table(pa.table(table), tmp_path / "pages.parquet")
-    world = files.pages(tmp_path / "pages.parquet", [Asked("bird", ("owl",)), Asked("category:Science.Biology")])
+    world = file_worlds.pages(tmp_path / "pages.parquet", [Asked("bird", ("owl",)), Asked("category:Science.Biology")])
     assert edges(world.graph) == {(0, 1), (1, 2)}
     assert world.hosts == ["Science.Biology", "Science.Biology", ""]
     assert [world.domains[place] for place in world.domain] == ["Science", "Science", "none"]
@@ -120,7 +120,7 @@ def test_pages_of_a_file_keep_their_links_categories_and_words(tmp_path):
     assert world.topic("bird").parts["owl"].tolist() == [True, False, False]
     assert world.topic("category:Science.Biology").on.tolist() == [True, True, False]
     with pytest.raises(SettingsError, match="nothing there is on topic 'whale'"):
-        files.pages(tmp_path / "pages.parquet", [Asked("whale")])
+        file_worlds.pages(tmp_path / "pages.parquet", [Asked("whale")])
     with pytest.raises(SettingsError, match="no topic 'owl'"):
         world.topic("owl")
 
@@ -129,7 +129,7 @@ def test_a_category_is_whole_words_of_a_path(tmp_path):
     table = {"key": ["a", "b"], "text": ["x", "y"], "links": [[], []],
              "categories": [["subject.Art"], ["subject.Artillery"]]}  # fmt: skip
     parquet.write_table(pa.table(table), tmp_path / "pages.parquet")
-    assert files.pages(tmp_path / "pages.parquet", [Asked("category:Art")]).topic("category:Art").on.tolist() == [
+    assert file_worlds.pages(tmp_path / "pages.parquet", [Asked("category:Art")]).topic("category:Art").on.tolist() == [
         True,
         False,
     ]
@@ -140,7 +140,7 @@ def test_posts_make_a_world_of_accounts_in_which_who_only_is_mentioned_is_not_th
         "author,created_at,text,mentions\nAnn,1100000000,the kernel,bob carl\nbob,1200000000,hm,ANN\n"
         "ann,1000000000,first,\n"
     )
-    world = files.posts(tmp_path / "posts.csv", [Asked("kernel")])
+    world = file_worlds.posts(tmp_path / "posts.csv", [Asked("kernel")])
     assert edges(world.graph) == {(0, 1), (0, 2), (1, 0)}
     assert world.there.tolist() == [True, True, False]
     assert [world.domains[place] for place in world.domain] == ["2001", "2008", "unknown"]
@@ -149,7 +149,7 @@ def test_posts_make_a_world_of_accounts_in_which_who_only_is_mentioned_is_not_th
 
 def test_a_web_graph_has_ranges_of_addresses_for_topics(tmp_path):
     np.savez(tmp_path / "w.npz", offsets=np.arange(201), targets=(np.arange(200) + 1) % 200)
-    world = files.web(tmp_path / "w.npz")
+    world = file_worlds.web(tmp_path / "w.npz")
     assert edges(world.graph) == {(u, (u + 1) % 200) for u in range(200)}
     assert np.flatnonzero(world.topic("range 3").on).tolist() == list(range(60, 80))
     assert np.flatnonzero(world.topic("range 3").parts["first half"]).tolist() == list(range(60, 70))
@@ -167,12 +167,12 @@ def test_a_web_graph_has_ranges_of_addresses_for_topics(tmp_path):
 def test_a_broken_web_graph_is_refused(tmp_path, arrays, why):
     np.savez(tmp_path / "w.npz", **arrays)
     with pytest.raises(SettingsError, match=why):
-        files.web(tmp_path / "w.npz")
+        file_worlds.web(tmp_path / "w.npz")
 
 
 def test_shared_pages_make_a_world():
     path = needed("data/wikispeedia_6k.parquet")
-    world = files.pages(path, [Asked("category:Music")])
+    world = file_worlds.pages(path, [Asked("category:Music")])
     table = parquet.read_table(path).to_pylist()
     assert world.size == len(table) == 4598
     keys = {row["key"]: number for number, row in enumerate(table)}

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from wild import many
 
+from socialcrawl.crawls.sample.labels import accounts, texts
 from socialcrawl.errors import SettingsError
-from socialcrawl.sample.labels import accounts, texts
 
 
 def written(tmp_path, text, encoding="utf-8"):

@@ -11,12 +11,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.limits.lane import Lane, smallest
-from socialcrawl.limits.lanes import Lanes
-from socialcrawl.limits.offset import Offset
-from socialcrawl.limits.policy import Endpoint, Policy, Rule
-from socialcrawl.limits.window import DAY, ROUNDING
-from socialcrawl.model import Credential, Grant, Limit, Reply, Request
+from socialcrawl.engine.model import Credential, Grant, Limit, Reply, Request
+from socialcrawl.ratelimit.clock_offset import Offset
+from socialcrawl.ratelimit.lane import Lane, smallest
+from socialcrawl.ratelimit.lanes import Lanes
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
+from socialcrawl.ratelimit.window import DAY, ROUNDING
 
 BEGIN, ASKED = 1_700_000_000.0, Request((0, 0), "/e", {})
 AHEAD = 123.4  # seconds that the server's clock is ahead

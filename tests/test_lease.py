@@ -10,14 +10,14 @@ import pytest
 from commands import COMMAND, ENVIRONMENT, campaign_file, socialcrawl
 from crawling import TOPIC, campaign_of, posts, posts_file
 
-from socialcrawl.apps.screen import View
-from socialcrawl.build import build
+from socialcrawl.campaign.build import build
+from socialcrawl.cli.render.live_screen import View
 from socialcrawl.errors import HeldError, SettingsError, StoreError
 from socialcrawl.mock.server import running
-from socialcrawl.store.lease import Lease
+from socialcrawl.storage.database.lease import Lease
 
 HOLD = """
-import sys, time; from pathlib import Path; from socialcrawl.store.lease import Lease
+import sys, time; from pathlib import Path; from socialcrawl.storage.database.lease import Lease
 lease = Lease(Path(sys.argv[1]), "mine"); print("held", flush=True); time.sleep(60)
 """
 
@@ -66,7 +66,7 @@ def test_a_second_run_says_that_the_campaign_runs_although_its_token_is_looked_a
     def held(*given, **more):
         raise HeldError("Another process uses the token.")
 
-    monkeypatch.setattr("socialcrawl.build.access", held)
+    monkeypatch.setattr("socialcrawl.campaign.build.access", held)
     settings = campaign_of("http://127.0.0.1:9", tmp_path / "mine.db")
     (tmp_path / "mine.db").touch()
     with pytest.raises(HeldError, match="uses the token"):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 from wild import many
 
-from socialcrawl.collect.estimators.leastsquares import Moments
-from socialcrawl.relevance import worth
+from socialcrawl.crawls.collect.estimators.leastsquares import Moments
+from socialcrawl.graph.relevance import worth
 
 
 def fitted(x, y):

@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 from storing import AT, a_store, one, rows, save, timeline
 from tiny import BEGIN, SETTINGS, close, stored
 
+from socialcrawl.campaign.settings import checked
+from socialcrawl.engine.model import Mention, Node, Page, Pick, PostRow, Request, Who, iso
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import Mention, Node, Page, Pick, PostRow, Request, Who, iso
-from socialcrawl.relevance import Links, within, worth
-from socialcrawl.settings import checked
-from socialcrawl.sources.reading import Reading
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.erasure.forgetting import forget
-from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.held import Reuse
-from socialcrawl.store.retopic import retopic
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.graph.relevance import Links, within, worth
+from socialcrawl.platforms.node_reading import Reading
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.erasure.forgetting import forget
+from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.retopic import retopic
+from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.stored_answers import Reuse
 
 ANN, BOB, EVE, DAN = (Who(str(i), name) for i, name in enumerate(["ann", "bob", "eve", "dan"], 1))
 TALKS = {"mentions": 1, "replies": 3, "reposts": 0}

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
+from socialcrawl.engine.model import Node, Pick, SameAs, iso
 from socialcrawl.errors import SettingsError
-from socialcrawl.liveness import Activity, latest
-from socialcrawl.model import Node, Pick, SameAs, iso
+from socialcrawl.graph.liveness import Activity, latest
 
 DAY = 86_400.0
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()

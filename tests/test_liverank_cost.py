@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.refresh.cost import (
+from socialcrawl.crawls.refresh.cost import (
     ALPHAS,
     by_chance,
     cost,

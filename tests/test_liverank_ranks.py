@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.chance import chance, keys, shuffled
-from socialcrawl.importance import spread
-from socialcrawl.importance.matrix import out_links
+from socialcrawl.crawls.refresh.liveranks import RANKS, SAMPLED, STATIC, Ranks, ratio
+from socialcrawl.crawls.refresh.old_dataset import Growing, Old
+from socialcrawl.engine.splitmix import chance, keys, shuffled
+from socialcrawl.importance import pagerank_batch
+from socialcrawl.importance.link_matrix import out_links
 from socialcrawl.importance.pagerank import pagerank
-from socialcrawl.importance.spread import Spread
-from socialcrawl.refresh.old import Growing, Old
-from socialcrawl.refresh.ranks import RANKS, SAMPLED, STATIC, Ranks, ratio
+from socialcrawl.importance.pagerank_batch import Spread
 
 
 def old_of(pairs, size, sites=None):
@@ -85,7 +85,7 @@ def is_sorted_by(order, *columns):
 def test_ranks_solve_the_system_and_are_zero_exactly_where_the_walk_cannot_come(made, damping, block):
     old, tested, active = made
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spread, "BLOCK", block)
+        patch.setattr(pagerank_batch, "BLOCK", block)
         walk = Spread(old.indptr, old.indices, damping=damping)
         zaps = [tested[active], None, tested[~active]]
         found = walk.ranks(zaps, tolerance=1e-14)
@@ -101,7 +101,7 @@ def test_ranks_solve_the_system_and_are_zero_exactly_where_the_walk_cannot_come(
 def test_a_vector_has_the_same_bits_alone_and_in_company(made, block):
     old, tested, active = made
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spread, "BLOCK", block)
+        patch.setattr(pagerank_batch, "BLOCK", block)
         walk = Spread(old.indptr, old.indices)
         together = walk.ranks([None, tested[active], tested[~active]], tolerance=1e-3)
         alone = [walk.ranks([zap], tolerance=1e-3)[0] for zap in (None, tested[active], tested[~active])]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from socialcrawl import locks
 from socialcrawl.errors import HeldError
-from socialcrawl.locks import Lock, locked
+from socialcrawl.system import locks
+from socialcrawl.system.locks import Lock, locked
 
 # As versions before this one took a lock: flock on the file itself, and the process id as its text.
 FORMER = """
@@ -84,7 +84,7 @@ def test_a_file_that_its_holder_removes_while_we_take_it_is_made_anew(tmp_path, 
 def test_a_file_is_read_and_written_by_one_at_a_time(tmp_path):
     path = tmp_path / "count"
     script = """
-import sys; from pathlib import Path; from socialcrawl.locks import locked
+import sys; from pathlib import Path; from socialcrawl.system.locks import locked
 for _ in range(20):
     with locked(Path(sys.argv[1])) as file:
         number = int(file.read() or b"0") + 1

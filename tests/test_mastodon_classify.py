@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.model import Limit, unix
-from socialcrawl.sources.mastodon.classify import Context, limits, sense
-from socialcrawl.sources.mastodon.source import NO_INSTANCE
+from socialcrawl.engine.model import Limit, unix
+from socialcrawl.platforms.mastodon.classify import Context, limits, sense
+from socialcrawl.platforms.mastodon.source import NO_INSTANCE
 
 NOW = 1_775_949_256.0  # 2026-04-11 23:14:16 UTC
 HOME, ELSEWHERE = Context(True, False, True), Context(False, False, True)

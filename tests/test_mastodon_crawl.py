@@ -11,22 +11,22 @@ from serving import QuietHandler, serving
 from test_mock_world import START, posts_of
 from tiny import BEGIN, Clock, Watcher, story
 
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
+from socialcrawl.campaign.policies import policy
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.loop import Parts, run
+from socialcrawl.engine.model import Credential, Node, SameAs, Stop
+from socialcrawl.graph.relevance import Topic, worth
 from socialcrawl.mock.mastodon.service import MastodonService
 from socialcrawl.mock.routes import Routes
 from socialcrawl.mock.service import Asked
 from socialcrawl.mock.world import build_world
-from socialcrawl.model import Credential, Node, SameAs, Stop
-from socialcrawl.policies import policy
-from socialcrawl.relevance import Topic, worth
-from socialcrawl.run import Parts, run
-from socialcrawl.sources.mastodon.source import STATUSES, MastodonSource
-from socialcrawl.sources.mastodon.wire import MastodonWire
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.platforms.mastodon.source import STATUSES, MastodonSource
+from socialcrawl.platforms.mastodon.wire import MastodonWire
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.memory_store import MemoryStore
 
 HOME, NEAR, FAR = "home.example", "near.example", "far.example"
 TOPIC = Topic(["glacier"])
@@ -135,7 +135,7 @@ def crawled(
     rules = policy("mastodon").limited(100_000, None)
     source = MastodonSource(rules, queries, HOME, pages_per_user=9, search_pages=9, **more)
     seeds = Seeds([Node(-1)] if queries else [], store.enlist(list(names), clock.now()), most, look_up=False)
-    crawl = Collect(seeds, named("nh-ne-sum", seed=3, switch_after=3), steps, source.width)
+    crawl = Collect(seeds, make_estimator("nh-ne-sum", seed=3, switch_after=3), steps, source.width)
     planner = WindowPlanner(rules, [Credential("public", "public")], caps or Caps(), home=HOME)
     with ThreadPoolExecutor(4) as pool:
         reason = run(Parts(crawl, source, store, fediverse.wire, planner, clock, pool, Watcher()), size=size)

@@ -7,17 +7,17 @@ from fediverse import account_of, status_of
 from sqlalchemy import text
 from test_mock_world import START, posts_of
 
-from socialcrawl.apps.screen import View
-from socialcrawl.build import build
-from socialcrawl.imports.columns import page_of
-from socialcrawl.imports.trouble import Trouble
+from socialcrawl.campaign.build import build
+from socialcrawl.cli.render.live_screen import View
+from socialcrawl.engine.loop import run
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.importers.post_columns import page_of
 from socialcrawl.mock.server import running
-from socialcrawl.relevance import Topic
-from socialcrawl.run import run
-from socialcrawl.sources.mastodon.entities import ENTITIES
-from socialcrawl.sources.mastodon.parse import Reader
-from socialcrawl.store.counting import COUNTING, RULE
-from socialcrawl.store.database import opened
+from socialcrawl.platforms.mastodon.entities import ENTITIES
+from socialcrawl.platforms.mastodon.parse import Reader
+from socialcrawl.storage.counting_rule import COUNTING, RULE
+from socialcrawl.storage.database.connection import opened
 
 NASA, OTHER = "nasa@far.example", "nasa@near.example"
 

@@ -5,9 +5,9 @@ from fediverse import account_of, mention_of, status_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.model import PostRow, Who, unix
-from socialcrawl.sources.mastodon.parse import Reader
-from socialcrawl.sources.mastodon.people import opted_out
+from socialcrawl.engine.model import PostRow, Who, unix
+from socialcrawl.platforms.mastodon.parse import Reader
+from socialcrawl.platforms.mastodon.profiles import opted_out
 
 ANN, BOB = Who("ann@home.example", "ann@home.example"), Who("bob@other.example", "bob@other.example")
 

@@ -6,10 +6,10 @@ import pytest
 from fediverse import account_of, mention_of, status_of
 from shared import SHARED, needed
 
-from socialcrawl.sources.mastodon.classify import Context, limits, sense
-from socialcrawl.sources.mastodon.html import shown
-from socialcrawl.sources.mastodon.paging import later
-from socialcrawl.sources.mastodon.parse import Reader
+from socialcrawl.platforms.mastodon.classify import Context, limits, sense
+from socialcrawl.platforms.mastodon.link_header import later
+from socialcrawl.platforms.mastodon.parse import Reader
+from socialcrawl.platforms.mastodon.post_text import shown
 
 FOLDER = SHARED / "reference" / "samples"
 # What the source never asks for: statuses that were just deleted, and what an instance says of itself.

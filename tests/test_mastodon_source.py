@@ -1,8 +1,8 @@
 import pytest
 from fediverse import POLICY
 
-from socialcrawl.model import Answer, Node, Pick, Reply, SameAs, Who
-from socialcrawl.sources.mastodon.source import NO_INSTANCE, MastodonSource, hashtag
+from socialcrawl.engine.model import Answer, Node, Pick, Reply, SameAs, Who
+from socialcrawl.platforms.mastodon.source import NO_INSTANCE, MastodonSource, hashtag
 
 NOBODY = Who(None, None)
 ANN, BOB = Who("ann@home.example", "ann@home.example"), Who("bob@other.example", "bob@other.example")

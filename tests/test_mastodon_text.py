@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.sources.mastodon import names
-from socialcrawl.sources.mastodon.html import MAX_HTML, shown
-from socialcrawl.sources.mastodon.paging import later
+from socialcrawl.platforms.mastodon import account_names
+from socialcrawl.platforms.mastodon.link_header import later
+from socialcrawl.platforms.mastodon.post_text import MAX_HTML, shown
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_what_a_link_says_of_itself_is_heard_behind_any_number_of_attributes():
     ],
 )
 def test_an_account_is_named_in_full_and_in_lower_case(acct, told, whole):
-    assert names.full(acct, told) == whole
-    assert names.legal(whole)
-    assert names.full(whole, "third.example") == whole  # a name in full is nobody else's
+    assert account_names.full(acct, told) == whole
+    assert account_names.legal(whole)
+    assert account_names.full(whole, "third.example") == whole  # a name in full is nobody else's
 
 
 @pytest.mark.parametrize(
@@ -122,16 +122,16 @@ def test_an_account_is_named_in_full_and_in_lower_case(acct, told, whole):
     ],
 )
 def test_what_nobody_is_called_is_no_name(name):
-    assert not names.legal(name)
+    assert not account_names.legal(name)
 
 
 @settings(deadline=None)
 @given(st.text(), st.text())
 def test_any_name_is_legal_or_not_and_its_instance_holds_no_path(acct, told):
-    name = names.full(acct, told)
-    if names.legal(name):
-        assert re.fullmatch(r"[a-z0-9.:-]+", names.instance(name))
-        assert names.full(name, "x.example") == name
+    name = account_names.full(acct, told)
+    if account_names.legal(name):
+        assert re.fullmatch(r"[a-z0-9.:-]+", account_names.instance(name))
+        assert account_names.full(name, "x.example") == name
 
 
 @pytest.mark.parametrize(
@@ -149,19 +149,19 @@ def test_any_name_is_legal_or_not_and_its_instance_holds_no_path(acct, told):
     ],
 )
 def test_no_post_sends_the_crawler_into_its_own_network(host):
-    assert not names.public(host)
+    assert not account_names.public(host)
 
 
 def test_instances_are_named_by_domain_or_pattern():
-    match = names.pattern(["Mastodon.Example", "*.art", "münchen.*"]).fullmatch
+    match = account_names.pattern(["Mastodon.Example", "*.art", "münchen.*"]).fullmatch
     assert match("mastodon.example")
     assert match("pixel.art")
     assert match("xn--mnchen-3ya.social")
     assert not match("mastodon.example.org")
     assert not match("art")
-    assert names.pattern(["*"]).fullmatch("anything.at.all")
-    assert not names.pattern([]).fullmatch("anything.at.all")
-    assert not names.pattern([]).fullmatch("")
+    assert account_names.pattern(["*"]).fullmatch("anything.at.all")
+    assert not account_names.pattern([]).fullmatch("anything.at.all")
+    assert not account_names.pattern([]).fullmatch("")
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ import pytest
 from fediverse import account_of, status_of
 from serving import QuietHandler, serving
 
-from socialcrawl.bounds import MAX_ANSWER
-from socialcrawl.model import Grant, Limit, Page, Reply, Request, Who
-from socialcrawl.sources.http_client import HttpClient
-from socialcrawl.sources.mastodon.source import NO_INSTANCE
-from socialcrawl.sources.mastodon.wire import MastodonWire
+from socialcrawl.engine.model import Grant, Limit, Page, Reply, Request, Who
+from socialcrawl.platforms.http_client import HttpClient
+from socialcrawl.platforms.mastodon.source import NO_INSTANCE
+from socialcrawl.platforms.mastodon.wire import MastodonWire
+from socialcrawl.system.bounds import MAX_ANSWER
 
 TOKEN = "a-token-that-nobody-may-see"
 LOOK_UP, STATUSES = "/api/v1/accounts/lookup", "/api/v1/accounts/:id/statuses"

@@ -11,15 +11,14 @@ from sqlalchemy import insert, inspect, select, update
 from storing import AT, beside, opened, save, timeline
 from tiny import Clock, Wire, close, page_of, parts_of, person, posts_of, stored
 
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Limit, Page, Received, Request, iso
 from socialcrawl.errors import StoreError
-from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import Limit, Page, Received, Request, iso
-from socialcrawl.run import run
-from socialcrawl.store.database import alembic_config, connect, engine
-from socialcrawl.store.erasure.forgetting import forget
-from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.held import Reuse
-from socialcrawl.store.tables import (
+from socialcrawl.ratelimit.policy import Tariff
+from socialcrawl.storage.database.connection import alembic_config, connect, engine
+from socialcrawl.storage.erasure.forgetting import forget
+from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.schema.tables import (
     campaign,
     daemon,
     lease,
@@ -32,6 +31,7 @@ from socialcrawl.store.tables import (
     shadow,
     standing,
 )
+from socialcrawl.storage.stored_answers import Reuse
 
 VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008"]
 

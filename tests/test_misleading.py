@@ -6,10 +6,10 @@ import sqlite3
 import pytest
 from commands import campaign_file, demo_with_seeds, socialcrawl
 
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.settings import checked, read
 from socialcrawl.errors import HeldError, SettingsError
-from socialcrawl.plan import plan
-from socialcrawl.settings import checked, read
-from socialcrawl.store.lease import Lease
+from socialcrawl.storage.database.lease import Lease
 
 MINE = 'name = "mine"\n[topic]\n{keywords}\n[source]\nbase_url = "http://127.0.0.1:9"\n'
 
@@ -38,7 +38,7 @@ def test_run_names_the_campaign_file_where_the_database_is_another_file(tmp_path
 
 
 def test_a_database_without_campaigns_says_so(tmp_path):
-    from socialcrawl.store.database import connect
+    from socialcrawl.storage.database.connection import connect
 
     connect(tmp_path / "empty.db").close()
     child = socialcrawl("report", "--db", tmp_path / "empty.db")
@@ -165,13 +165,13 @@ def test_run_without_a_token_asks_for_the_token_before_it_speaks_of_the_cost(tmp
 
 
 def test_counts_of_a_campaign_that_is_done_are_not_announced(tmp_path, capsys, monkeypatch):
-    from socialcrawl.apps import offer
-    from socialcrawl.apps.console import plain
+    from socialcrawl.cli.render import quote
+    from socialcrawl.cli.render.console import plain
 
     file = campaign_file(tmp_path, "http://127.0.0.1:9")
-    monkeypatch.setattr(offer, "searches_left", lambda meant: 0)
-    monkeypatch.setattr(offer, "counts", lambda meant: pytest.fail("asked"))
-    offer.tell(read(file), plain(), count=True, as_json=False)
+    monkeypatch.setattr(quote, "searches_left", lambda meant: 0)
+    monkeypatch.setattr(quote, "counts", lambda meant: pytest.fail("asked"))
+    quote.tell(read(file), plain(), count=True, as_json=False)
     told = capsys.readouterr()
     assert "Asking X" not in told.out
     assert "all searches of this campaign are done" in told.err
@@ -180,7 +180,7 @@ def test_counts_of_a_campaign_that_is_done_are_not_announced(tmp_path, capsys, m
 @pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon", "web"])
 @pytest.mark.parametrize("kind", ["collect", "track", "refresh", "sample"])
 def test_every_kind_of_campaign_has_a_template(tmp_path, kind, platform):
-    from socialcrawl.apps.begin import begin
+    from socialcrawl.cli.commands.init import begin
 
     file = tmp_path / "new.toml"
     begin(file, [] if kind == "refresh" else ["sky"], platform, kind)

@@ -12,12 +12,12 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.coverage import walks as measured
 from benchmarks.coverage.worlds import near, twins
-from socialcrawl.lab.sampling.truths import reached
-from socialcrawl.sample.estimates import PIECES, Series, share
-from socialcrawl.sample.evidence import evidence
-from socialcrawl.sample.gap import relaxation
-from socialcrawl.sample.mixing import Verdict
-from socialcrawl.sample.variance import between, cut
+from socialcrawl.crawls.sample.estimates import PIECES, Series, share
+from socialcrawl.crawls.sample.evidence import evidence
+from socialcrawl.crawls.sample.mixing import Verdict
+from socialcrawl.crawls.sample.spectral_gap import relaxation
+from socialcrawl.crawls.sample.variance import between, cut
+from socialcrawl.lab.experiments.sampling.truths import reached
 
 HOW = {"focus": "hard", "idle": 2_000, "burn_in": 3}
 TWINS = {place.title: place for place in twins()}
@@ -171,7 +171,7 @@ def test_of_nine_short_runs_that_begin_in_a_corner_hardly_one_misleads(title, mo
     told = nine(TWINS[title])
     assert {one.at for run in told for one in run} == {"100 steps", "250 steps"}
     assert misleading(told) <= 1
-    monkeypatch.setattr("socialcrawl.sample.evidence.judge", lambda *_: Verdict(enough=True))
+    monkeypatch.setattr("socialcrawl.crawls.sample.evidence.judge", lambda *_: Verdict(enough=True))
     assert misleading(nine(TWINS[title])) >= 5  # this is what the checks are for
 
 

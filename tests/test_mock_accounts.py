@@ -13,11 +13,11 @@ from shared import needed
 from test_mock_limits import BOB, BY_NAME, bearer, client_of
 from test_mock_world import synthetic
 
-from socialcrawl.mock.bill import Bill, cycle_start
+from socialcrawl.mock.rate_windows import label
 from socialcrawl.mock.server import running
-from socialcrawl.mock.settings import MockSettings
-from socialcrawl.mock.visitors import SIGNED_WITH, visitor
-from socialcrawl.mock.windows import label
+from socialcrawl.mock.server_settings import MockSettings
+from socialcrawl.mock.x.authorization import SIGNED_WITH, visitor
+from socialcrawl.mock.x.bill import Bill, cycle_start
 
 CAPPED = {
     "title": "UsageCapExceeded",

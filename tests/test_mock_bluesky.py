@@ -10,11 +10,11 @@ from sky import BY_ID, DOMAIN, NOW, ROWS, START, Row, Sky, town
 from test_mock_world import posts_of
 from wild import many
 
-from socialcrawl.mock.bluesky.names import cid_of, did_of, number_of, record_key
-from socialcrawl.mock.bluesky.people import LIST_KEY
-from socialcrawl.mock.changes import Lifetime
+from socialcrawl.mock.bluesky.identifiers import cid_of, did_of, number_of, record_key
+from socialcrawl.mock.bluesky.profiles import LIST_KEY
 from socialcrawl.mock.names import DELETED, PROTECTED, SUSPENDED
 from socialcrawl.mock.service import Counting, Guest, Standing
+from socialcrawl.mock.world_changes import Lifetime
 
 FEED, SEARCH = "app.bsky.feed.getAuthorFeed", "app.bsky.feed.searchPosts"
 HANDLE = re.compile(r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -388,7 +388,7 @@ def test_search_pages_to_its_end_and_finds_no_reposts(sky):
 )
 @settings(deadline=None, max_examples=many(150))
 def test_search_with_an_index_finds_what_a_look_at_every_post_finds(parts):
-    from socialcrawl.mock.bluesky.finding import Finder
+    from socialcrawl.mock.bluesky.search import Finder
     from socialcrawl.mock.query import QueryError, parse
     from socialcrawl.mock.search import read
 

@@ -17,11 +17,11 @@ from wild import many
 
 from socialcrawl.errors import MockError
 from socialcrawl.mock import faults
-from socialcrawl.mock.gate import Gate
+from socialcrawl.mock.rate_windows import Rule, Windows, label
 from socialcrawl.mock.server import running
-from socialcrawl.mock.settings import ENDPOINTS, MockSettings
-from socialcrawl.mock.tallies import KEPT, tally
-from socialcrawl.mock.windows import Rule, Windows, label
+from socialcrawl.mock.server_settings import ENDPOINTS, MockSettings
+from socialcrawl.mock.x.gate import Gate
+from socialcrawl.mock.x.rule_counts import KEPT, tally
 
 BOB = "/2/users/by/username/bob"
 BY_NAME = "/2/users/by/username/:username"

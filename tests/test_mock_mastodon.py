@@ -14,14 +14,14 @@ from shared import needed
 from test_mock_world import START, posts_of, synthetic
 from wild import many
 
-from socialcrawl.lab.posts import read_posts
-from socialcrawl.mock.changes import Changes
+from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock.mastodon.instances import key_of
 from socialcrawl.mock.mastodon.service import MastodonService
 from socialcrawl.mock.names import DELETED, PROTECTED, SUSPENDED
 from socialcrawl.mock.routes import Routes
 from socialcrawl.mock.service import Asked, Guest, Told
 from socialcrawl.mock.world import build_world
+from socialcrawl.mock.world_changes import Changes
 
 HOME = "home.example"
 MEMBER = {"authorization": "Bearer member"}

@@ -11,11 +11,11 @@ from test_mock_mastodon import caller, text_of
 from test_mock_world import START, posts_of, synthetic
 from wild import many
 
-from socialcrawl.mock.mastodon.html import content, hashtags
 from socialcrawl.mock.mastodon.instances import key_of
-from socialcrawl.mock.mastodon.numbers import Numbers
 from socialcrawl.mock.mastodon.paging import cut, whole
+from socialcrawl.mock.mastodon.post_html import content, hashtags
 from socialcrawl.mock.mastodon.service import MastodonService
+from socialcrawl.mock.mastodon.status_ids import Numbers
 from socialcrawl.mock.service import Asked, Guest, Standing
 from socialcrawl.mock.world import build_world
 

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from test_mock_world import START, posts_of
 from typer.testing import CliRunner
 
-from socialcrawl.apps.cli import app as cli
+from socialcrawl.cli.main import app as cli
 from socialcrawl.errors import MockError
 from socialcrawl.mock.app import Mock
-from socialcrawl.mock.changes import Changes
-from socialcrawl.mock.moment import Moment
+from socialcrawl.mock.dataset_clock import Moment
 from socialcrawl.mock.search import Search
 from socialcrawl.mock.server import running
-from socialcrawl.mock.settings import MockSettings
+from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.world import build_world
+from socialcrawl.mock.world_changes import Changes
 
 NAMES = ("ann", "bob", "cy", "dot", "eve@far.example")
 DAY = 86_400

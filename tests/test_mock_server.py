@@ -17,16 +17,16 @@ from test_mock_world import synthetic
 
 from socialcrawl.errors import MockError, PostsFileError
 from socialcrawl.mock import faults
-from socialcrawl.mock.child import spawn
+from socialcrawl.mock.child_process import spawn
 from socialcrawl.mock.server import _listen, running, serve, write_report
-from socialcrawl.mock.settings import MockSettings
+from socialcrawl.mock.server_settings import MockSettings
 
 BEARER = {"Authorization": "Bearer x"}
 SERVE = """
 import sys
 from pathlib import Path
 from socialcrawl.mock.server import serve
-from socialcrawl.mock.settings import MockSettings
+from socialcrawl.mock.server_settings import MockSettings
 posts, *rest = sys.argv[1:]
 settings = dict(zip(rest[::2], rest[1::2]))
 report = Path(settings["report"]) if "report" in settings else None
@@ -265,7 +265,7 @@ def test_an_answer_may_hang_and_others_are_served_meanwhile():
 
 def test_modules_are_cheap_to_import():
     code = (
-        "import sys, socialcrawl.mock.server, socialcrawl.mock.child, socialcrawl.lab.posts\n"
+        "import sys, socialcrawl.mock.server, socialcrawl.mock.child_process, socialcrawl.lab.post_table\n"
         "print([name for name in ('starlette', 'uvicorn', 'pyarrow') if name in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -303,7 +303,7 @@ def test_a_recorded_file_is_served_as_it_is(name):
 
 def test_a_child_ends_with_the_process_that_started_it_even_when_that_one_is_killed(town):
     code = (
-        "import sys, time; from pathlib import Path; from socialcrawl.mock.child import spawn\n"
+        "import sys, time; from pathlib import Path; from socialcrawl.mock.child_process import spawn\n"
         "with spawn(Path(sys.argv[1])) as child: print(child.process.pid, flush=True); time.sleep(60)"
     )
     parent = subprocess.Popen([sys.executable, "-c", code, str(town)], stdout=subprocess.PIPE, text=True)

@@ -12,15 +12,15 @@ from test_mock_world import synthetic
 from wild import many
 
 from socialcrawl.errors import MockError
-from socialcrawl.mock.changes import Changes, Lifetime
-from socialcrawl.mock.counts import Counts
+from socialcrawl.mock.gated_service import Served
 from socialcrawl.mock.names import DELETED, HERE, SUSPENDED
-from socialcrawl.mock.platform import Served
 from socialcrawl.mock.routes import Routes
 from socialcrawl.mock.server import running
+from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.service import Counting, Guest, Told
-from socialcrawl.mock.settings import MockSettings
+from socialcrawl.mock.window_counts import Counts
 from socialcrawl.mock.world import build_world
+from socialcrawl.mock.world_changes import Changes, Lifetime
 
 BEARER = {"Authorization": "Bearer x"}
 

@@ -18,28 +18,28 @@ from test_web_source import outcome_of
 from test_web_wire import MUSIC, of_service, plays, wire
 from wild import many
 
-from socialcrawl.clock import Interruptible
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.clock import Interruptible
+from socialcrawl.engine.loop import Parts, run
+from socialcrawl.engine.model import Credential, Node, Pick, SameAs
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.doors import AtOnce, Tape, Unwatched, parts
+from socialcrawl.graph.known_graph import Known
+from socialcrawl.graph.link_context import WebPage, find_context, normalize_line, parse_title
+from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab.graphs import from_pages
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Endpoint, Policy, Rule
+from socialcrawl.lab.instant import AtOnce, Tape, Unwatched, parts
 from socialcrawl.mock.server import running
 from socialcrawl.mock.service import Asked, Guest, Standing
-from socialcrawl.mock.site.html import marked, marks, page_of, path_of
-from socialcrawl.mock.site.pages import numbered, read_pages
-from socialcrawl.mock.site.service import Site
-from socialcrawl.model import Credential, Node, Pick, SameAs
-from socialcrawl.policies import policy
-from socialcrawl.relevance import Topic
-from socialcrawl.run import Parts, run
-from socialcrawl.sources.cases.web import WebPage, around, one_line, title
-from socialcrawl.sources.known import Known
-from socialcrawl.sources.web.page import read
-from socialcrawl.sources.web.source import WebSource
-from socialcrawl.sources.web.wire import page_of as rows_of
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.mock.web.html import marked, marks, page_of, path_of
+from socialcrawl.mock.web.page_file import numbered, read_pages
+from socialcrawl.mock.web.service import Site
+from socialcrawl.platforms.web.page import read
+from socialcrawl.platforms.web.source import WebSource
+from socialcrawl.platforms.web.wire import page_of as rows_of
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
+from socialcrawl.storage.memory_store import MemoryStore
 
 HOST = "http://wiki.example"
 RULES = (Rule(1_000, 1.0, "sliding"),)
@@ -165,9 +165,11 @@ def test_whatever_overlaps_in_a_text_its_links_have_the_windows_of_the_laborator
     rows = rows_of(read(page_of("me", WebPage(text, keys)), url), url, MUSIC.hits)
     assert [key_of(mention.who.id) for mention in rows.mentions] == keys
     assert rows.posts[0].text == " ".join(text.split())
-    line = one_line(text)
+    line = normalize_line(text)
     assume(len(line) == len(rows.posts[0].text))  # else a character of the laboratory's is none of the page's
-    assert [mention.hits for mention in rows.mentions] == [MUSIC.count(around(line, title(key))) for key in keys]
+    assert [mention.hits for mention in rows.mentions] == [
+        MUSIC.count(find_context(line, parse_title(key))) for key in keys
+    ]
 
 
 def test_links_stand_where_the_titles_do():

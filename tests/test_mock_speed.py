@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from test_mock_world import START, posts_of, synthetic
 from wild import many
 
-from socialcrawl.mock.changes import Changes
-from socialcrawl.mock.entities import lowered, tags
-from socialcrawl.mock.held import Held
-from socialcrawl.mock.render import Renderer, stamp
+from socialcrawl.mock.bounded_cache import Held
 from socialcrawl.mock.server import running
-from socialcrawl.mock.vocabulary import POST, TWEET, ask
 from socialcrawl.mock.world import build_world
-from socialcrawl.mock.writing import Writer
+from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.x.entities import lowered, tags
+from socialcrawl.mock.x.page_writer import Writer
+from socialcrawl.mock.x.render import Renderer, stamp
+from socialcrawl.mock.x.vocabulary import POST, TWEET, ask
 
 EVERYTHING = {words.name: words.fields for words in (TWEET, POST)}
 BEARER = {"Authorization": "Bearer x"}
@@ -88,7 +88,7 @@ def test_every_field_of_a_page_is_told_and_the_usual_one_is_not_made_the_slow_wa
 
 @given(st.integers(0, 4_000_000_000))
 def test_a_whole_second_is_written_as_any_other(second):
-    from socialcrawl.mock.writing import _stamp
+    from socialcrawl.mock.x.page_writer import _stamp
 
     assert _stamp(second) == stamp(second)
 

@@ -8,9 +8,9 @@ import tweepy
 from requests.adapters import HTTPAdapter
 from test_mock_world import START, posts_of, synthetic
 
-from socialcrawl.mock.endpoints import REACH
 from socialcrawl.mock.server import running
-from socialcrawl.mock.tokens import Cursor, cut, read_token
+from socialcrawl.mock.x.pagination_tokens import Cursor, cut, read_token
+from socialcrawl.mock.x.user_endpoints import REACH
 
 
 class Redirect(HTTPAdapter):

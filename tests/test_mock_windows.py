@@ -7,10 +7,10 @@ from test_mock_world import START, synthetic
 from weeks import Virtual
 
 from socialcrawl.errors import MockError
-from socialcrawl.mock.bill import Bill
+from socialcrawl.mock.rate_windows import Windows, label
 from socialcrawl.mock.server import running
-from socialcrawl.mock.settings import MockSettings
-from socialcrawl.mock.windows import Windows, label
+from socialcrawl.mock.server_settings import MockSettings
+from socialcrawl.mock.x.bill import Bill
 
 DAY = 86_400
 

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.lab.posts import Posts
-from socialcrawl.mock.entities import LONGEST, locate, written
+from socialcrawl.lab.post_table import Posts
 from socialcrawl.mock.names import DELETED, HERE, LEGAL, PROTECTED, SUSPENDED, digests, fates, legal_names, user_ids
 from socialcrawl.mock.world import SNOWFLAKE_EPOCH, build_world, made_ids
+from socialcrawl.mock.x.entities import LONGEST, locate, written
 
 START = 1_700_000_000
 HOUR = 3_600

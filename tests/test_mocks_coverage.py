@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.coverage import mocks
 from benchmarks.coverage.towns import WORD, Town, make_town
-from socialcrawl.lab.posts import Posts
+from socialcrawl.lab.post_table import Posts
 from socialcrawl.mock.names import DELETED, HERE
 from socialcrawl.mock.world import build_world
 

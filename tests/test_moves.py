@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from socialcrawl.kinds.track.moves import OUTSIDE, Order, compare, number_places
+from socialcrawl.crawls.track.rank_changes import OUTSIDE, Order, compare, number_places
 
 
 def rates_of(g, size):

@@ -11,16 +11,16 @@ from laboratory import known, random_world
 from sklearn.linear_model import LinearRegression
 from wild import many
 
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import NAMES, Linear, named
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.collect.strategies import STRATEGIES, strategy
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import NAMES, Linear, make_estimator
+from socialcrawl.crawls.collect.strategies import STRATEGIES, strategy
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.model import Node, Stop
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab import simulation
 from socialcrawl.lab.oracle import Oracle
 from socialcrawl.lab.simulation import Setup, simulate
-from socialcrawl.model import Node, Stop
-from socialcrawl.sources.known import KnownGraph
 
 SGD = "sklearn.linear_model.SGDRegressor"
 EVERYBODY = (*NAMES, SGD)
@@ -138,7 +138,7 @@ def test_the_seals_hold():
 def fresh(name, steps, seeds=SEEDS, how="greedy", *, seed=3, switch_after=8):
     line = Seeds()
     line.ready = [Node(node) for node in seeds]
-    estimator = named(name, seed=seed, switch_after=switch_after)
+    estimator = make_estimator(name, seed=seed, switch_after=switch_after)
     return Collect(line, estimator, steps, strategy=strategy(how, seed=seed, q=0.5))
 
 

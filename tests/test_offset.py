@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.limits.offset import DRIFT, Offset
+from socialcrawl.ratelimit.clock_offset import DRIFT, Offset
 
 BEGIN = 1_700_000_000.0
 REPLY = st.tuples(

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from socialcrawl.apps.opic import opic_app
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.lab.experiments.opic import given as givens
+from socialcrawl.lab.experiments.opic import importances as asking
+from socialcrawl.lab.experiments.opic.commands import opic_app
+from socialcrawl.lab.experiments.opic.given import by_file, by_host, host
+from socialcrawl.lab.experiments.opic.importances import Asked, divided, importances, site_flow
+from socialcrawl.lab.experiments.opic.webs import LAWS, generated
 from socialcrawl.lab.graphs import write
-from socialcrawl.lab.opic import given as givens
-from socialcrawl.lab.opic import importances as asking
-from socialcrawl.lab.opic.given import by_file, by_host, host
-from socialcrawl.lab.opic.importances import Asked, divided, importances, site_flow
-from socialcrawl.lab.opic.webs import LAWS, generated
-from socialcrawl.sources.known import KnownGraph
 
 SIZE = 40
 

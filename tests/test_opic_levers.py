@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.importance.adaptive import Adaptive
-from socialcrawl.importance.levers import Lean, Topical
+from socialcrawl.importance.adaptive_opic import Adaptive
+from socialcrawl.importance.history_windows import Fixed, ImprovedFixed, Interpolation, Variable
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.windows import Fixed, ImprovedFixed, Interpolation, Variable
+from socialcrawl.importance.opic_levers import Lean, Topical
 
 
 def rows(numbers):

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.importance.adaptive import Adaptive
+from socialcrawl.importance.adaptive_opic import Adaptive
+from socialcrawl.importance.distributed_opic import VIRTUAL, Owner, Owners, Transfer, owner_of
+from socialcrawl.importance.history_windows import Fixed, ImprovedFixed, Interpolation, Variable
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.owners import VIRTUAL, Owner, Owners, Transfer, owner_of
-from socialcrawl.importance.selection import Greedy
-from socialcrawl.importance.windows import Fixed, ImprovedFixed, Interpolation, Variable
+from socialcrawl.importance.visit_order import Greedy
 
 NAMES = [f"account-{number}" for number in range(200)]
 
@@ -35,7 +35,9 @@ def named(numbers):
 
 
 def test_the_owner_of_a_name_is_the_same_in_every_process_and_all_get_about_as_much():
-    code = f"from socialcrawl.importance.owners import owner_of; print([owner_of(n, 7) for n in {NAMES[:20]!r}])"
+    code = (
+        f"from socialcrawl.importance.distributed_opic import owner_of; print([owner_of(n, 7) for n in {NAMES[:20]!r}])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str([owner_of(name, 7) for name in NAMES[:20]])
     counts = np.bincount([owner_of(f"https://example.org/{i}", 5) for i in range(5_000)], minlength=5)

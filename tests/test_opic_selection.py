@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.importance import selection as selections
-from socialcrawl.importance.known import Known
-from socialcrawl.importance.matrix import out_links
+from socialcrawl.importance import visit_order as selections
+from socialcrawl.importance.link_matrix import out_links
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.selection import SELECTIONS, selection
+from socialcrawl.importance.static_opic import Known
+from socialcrawl.importance.visit_order import SELECTIONS, selection
 
 
 def rows(numbers):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.importance.sites import SiteFlow, by_site
+from socialcrawl.importance.site_importance import SiteFlow, by_site
 
 
 def rows(numbers):

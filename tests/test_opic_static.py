@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from wild import many
 
 from socialcrawl.importance.fixpoint import reference
-from socialcrawl.importance.known import Known
-from socialcrawl.importance.matrix import MATRICES, out_links, with_virtual
+from socialcrawl.importance.link_matrix import MATRICES, out_links, with_virtual
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.selection import SELECTIONS, selection
+from socialcrawl.importance.static_opic import Known
+from socialcrawl.importance.visit_order import SELECTIONS, selection
 
 
 def rows(numbers):

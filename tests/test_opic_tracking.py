@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tracking import Timed, drive, tell, track
 
-from socialcrawl.track.choice import Choice
-from socialcrawl.track.expansion import EXPANSIONS, expansion
-from socialcrawl.track.picture import FRONTIER
-from socialcrawl.track.target import TARGETS, Target
+from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.expansion import EXPANSIONS, expansion
+from socialcrawl.crawls.track.target import TARGETS, Target
+from socialcrawl.crawls.track.tracked_graph import FRONTIER
 
 WORLD = Timed(size=60, links=500, end=1200.0, seed=3)
 

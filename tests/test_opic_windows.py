@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.importance.windows import Fixed, ImprovedFixed, Interpolation, Variable
+from socialcrawl.importance.history_windows import Fixed, ImprovedFixed, Interpolation, Variable
 
 
 def rows(numbers):

@@ -10,14 +10,14 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.collect.strategies import STRATEGIES
+from socialcrawl.crawls.collect.strategies import STRATEGIES
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab import optimum as module
 from socialcrawl.lab.graphs import checked
 from socialcrawl.lab.hardness import reduction
 from socialcrawl.lab.optimum import optimum
 from socialcrawl.lab.simulation import Setup, simulate
-from socialcrawl.sources.known import KnownGraph
 
 VALUES = [0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 0.1, 0.2, 0.1 + 0.2, 1e-300, 1e16]
 WHOLE = [0.0, 0.0, 1.0, 2.0, 5.0]

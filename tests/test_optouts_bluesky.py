@@ -14,14 +14,14 @@ from storing import opened
 from test_bluesky_wire import send
 from test_mock_world import START, posts_of
 
+from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.settings import checked
+from socialcrawl.engine.model import PUT_OFF, Answer, Node, Pick, Reply, Request, Who
 from socialcrawl.mock.names import chosen
 from socialcrawl.mock.server import running
-from socialcrawl.model import PUT_OFF, Answer, Node, Pick, Reply, Request, Who
-from socialcrawl.optouts import declines
-from socialcrawl.policies import policy
-from socialcrawl.settings import checked
-from socialcrawl.sources.bluesky.source import FEED, PROFILES, BlueskySource
-from socialcrawl.sources.bluesky.wishes import HIDES, hides
+from socialcrawl.platforms.bluesky.opt_outs import HIDES, hides
+from socialcrawl.platforms.bluesky.source import FEED, PROFILES, BlueskySource
+from socialcrawl.text.optouts import declines
 
 PEOPLE = [f"person{n}" for n in range(60)]
 SHARE = 0.3

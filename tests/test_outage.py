@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 from test_planner import WIDE, answered, asked, planner, worked
 
-from socialcrawl.limits.retry import HOLD, PROBE
-from socialcrawl.model import FAILED, Grant, Reply, Stop, Wait
+from socialcrawl.engine.model import FAILED, Grant, Reply, Stop, Wait
+from socialcrawl.ratelimit.retry import HOLD, PROBE
 
 NOW = 1_000.0
 

@@ -4,8 +4,8 @@ import pytest
 from crawling import campaign_of, crawl, posts_file, rows
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.limits.rate import rate
 from socialcrawl.mock.server import running
+from socialcrawl.ratelimit.batch_size import rate
 
 STEPS = {"estimator": "nh-ne-sum", "steps": 40, "refresh_rate": "auto"}
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.importance.matrix import out_links
+from socialcrawl.importance.link_matrix import out_links
 from socialcrawl.importance.pagerank import DANGLING, pagerank
 
 

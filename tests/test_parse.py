@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from socialcrawl.model import Mention, Who
-from socialcrawl.sources.x import parse
-from socialcrawl.sources.x.vocabulary import POST, TWEET
+from socialcrawl.engine.model import Mention, Who
+from socialcrawl.platforms.x import parse
+from socialcrawl.platforms.x.vocabulary import POST, TWEET
 
 BOTH = pytest.mark.parametrize("words", [TWEET, POST], ids=["tweet", "post"])
 

@@ -7,8 +7,8 @@ from shared import needed
 from test_parse import BOTH, long, post_of, problem
 from wild import many
 
-from socialcrawl.sources.x import parse
-from socialcrawl.sources.x.vocabulary import TWEET
+from socialcrawl.platforms.x import parse
+from socialcrawl.platforms.x.vocabulary import TWEET
 
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=9),

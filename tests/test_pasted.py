@@ -7,9 +7,9 @@ import traceback
 
 import pytest
 
+from socialcrawl.campaign.pasted_secrets import pasted
+from socialcrawl.campaign.settings import checked, read, stored
 from socialcrawl.errors import SettingsError
-from socialcrawl.pasted import pasted
-from socialcrawl.settings import checked, read, stored
 
 SECRETS = {
     "bearer token of X": "AAAAAAAAAAAAAAAAAAAAANRILgAAAAAAnNwIzUejRCOuH5E6I8xnZz4puTs%3D1Zv7ttfk8LF81IUq16cHjhLTvJ",

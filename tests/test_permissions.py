@@ -12,8 +12,8 @@ from storing import opened
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
-from socialcrawl.permissions import VARIABLE, read_umask
-from socialcrawl.store.database import connect
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.system.permissions import VARIABLE, read_umask
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes have no effect on Windows")
 USUAL = 0o022  # the umask of most systems: all may read
@@ -130,6 +130,6 @@ def test_a_umask_is_written_as_for_the_shell(monkeypatch, text, umask):
 
 
 def test_importing_the_package_changes_nothing_in_the_program_that_imports_it(usual):
-    code = "import os, socialcrawl.apps.cli, socialcrawl.store.database; print(os.umask(0))"
+    code = "import os, socialcrawl.cli.main, socialcrawl.storage.database.connection; print(os.umask(0))"
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(child.stdout) == USUAL

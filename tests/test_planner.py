@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits_referee import Summed
 
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Endpoint, Policy, Rule, Tariff, steps_in
-from socialcrawl.limits.retry import FEW, JITTER, LONGEST, PROBE, TRIES, Backoff
-from socialcrawl.model import Answer, Credential, Grant, Limit, Page, PostRow, Reply, Request, Stop, Wait
+from socialcrawl.engine.model import Answer, Credential, Grant, Limit, Page, PostRow, Reply, Request, Stop, Wait
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule, Tariff, steps_in
+from socialcrawl.ratelimit.retry import FEW, JITTER, LONGEST, PROBE, TRIES, Backoff
 
 POSTS, USERS, APPS = "/posts", "/users", "/apps"
 FIVE = (Rule(5, 900.0),)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from limits_referee import BEGIN
 from wild import many
 
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.others import HOSTS, RECENT, Others
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.retry import MANY, Backoff
-from socialcrawl.model import Answer, Credential, Grant, Reply, Request, Stop, Wait
-from socialcrawl.policies import policy
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.model import Answer, Credential, Grant, Reply, Request, Stop, Wait
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.other_servers import HOSTS, RECENT, Others
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.retry import MANY, Backoff
 
 LOOK_UP, STATUSES = "/api/v1/accounts/lookup", "/api/v1/accounts/:id/statuses"
 HOME, DEAD, NEAR = "home.example", "dead.example", "near.example"

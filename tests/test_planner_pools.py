@@ -18,12 +18,12 @@ from limits_referee import LONGEST, Aligned, Events, Fixed, Sent, Sliding, Summe
 from test_planner_referee import MILD, SLACK, WILD, noisy
 from wild import many
 
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Endpoint, Policy, Pool, Rule
-from socialcrawl.limits.retry import Backoff
-from socialcrawl.limits.shared import Shared
-from socialcrawl.model import Answer, Credential, Grant, Limit, Reply, Request, Stop, Wait
+from socialcrawl.engine.model import Answer, Credential, Grant, Limit, Reply, Request, Stop, Wait
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Pool, Rule
+from socialcrawl.ratelimit.retry import Backoff
+from socialcrawl.ratelimit.shared_windows import Shared
 
 BASE = "https://api.example"
 HOSTS = ["", "a.example", "b.example"]

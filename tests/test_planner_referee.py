@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 from limits_referee import LONGEST, Aligned, Events, Fixed, Sent, Sliding, Summed, said
 from wild import many
 
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Endpoint, Policy, Rule
-from socialcrawl.limits.retry import LONGEST as PAUSE
-from socialcrawl.limits.retry import Backoff
-from socialcrawl.limits.window import DAY, ROUNDING
-from socialcrawl.model import Answer, Credential, Grant, Limit, Reply, Request, Stop, Wait
+from socialcrawl.engine.model import Answer, Credential, Grant, Limit, Reply, Request, Stop, Wait
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
+from socialcrawl.ratelimit.retry import LONGEST as PAUSE
+from socialcrawl.ratelimit.retry import Backoff
+from socialcrawl.ratelimit.window import DAY, ROUNDING
 
 SLACK = 2 * LONGEST + 2 * ROUNDING + 0.1
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.settings import checked
 from socialcrawl.errors import SettingsError
-from socialcrawl.plan import plan
 from socialcrawl.platforms.registry import find_platform
-from socialcrawl.settings import checked
 
 DID = "did:plc:z72i7hdynmk6r22z27h6tvur"
 OF_DID, OF_HANDLE = (f"at://{owner}/app.bsky.graph.list/3kAb" for owner in (DID, "alice.bsky.social"))

@@ -3,11 +3,11 @@
 import pytest
 from crawling import TOKEN_ENV
 
-from socialcrawl.apps.begin import begin
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.settings import checked, read
+from socialcrawl.cli.commands.init import begin
 from socialcrawl.errors import SettingsError
-from socialcrawl.plan import plan
-from socialcrawl.platform_facts import BUILT_IN
-from socialcrawl.settings import checked, read
+from socialcrawl.platforms.facts import BUILT_IN
 
 CONTACT = {"contact": "mailto:me@example.org"}
 

@@ -18,19 +18,19 @@ from pyarrow import parquet
 from test_mock_site import PAGES, columns
 from test_web_wire import MUSIC
 
+from socialcrawl.campaign.settings import checked
+from socialcrawl.engine.model import RequestPart
+from socialcrawl.graph.relevance import Topic, worth
 from socialcrawl.lab.graphs import from_pages
-from socialcrawl.lab.graphs.posts import from_posts
-from socialcrawl.lab.posts import read_posts
+from socialcrawl.lab.graphs.from_posts import from_posts
+from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock import faults
-from socialcrawl.mock.bluesky.names import did_of
+from socialcrawl.mock.bluesky.identifiers import did_of
 from socialcrawl.mock.names import digests, user_ids
 from socialcrawl.mock.server import running
-from socialcrawl.mock.site.html import path_of
+from socialcrawl.mock.web.html import path_of
 from socialcrawl.mock.world import build_world
-from socialcrawl.model import RequestPart
-from socialcrawl.relevance import Topic, worth
-from socialcrawl.resources import folder
-from socialcrawl.settings import checked
+from socialcrawl.system.resources import folder
 
 PEOPLE = [f"{name}{i}" for i in range(4) for name in ("ann", "Bob", "eve", "dan", "ida_")]
 SEEDS = PEOPLE[:2]

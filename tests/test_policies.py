@@ -3,10 +3,10 @@
 import pytest
 from crawling import campaign_of
 
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.policies import policy, policy_in
 from socialcrawl.errors import SettingsError
-from socialcrawl.plan import plan
-from socialcrawl.policies import policy, policy_in
-from socialcrawl.resources import folder
+from socialcrawl.system.resources import folder
 
 WHOLE = (folder("config") / "x.toml").read_text("utf-8")
 

@@ -6,20 +6,20 @@ from math import floor
 import pytest
 from limits_referee import BEGIN
 
+from socialcrawl.campaign.policies import policy, policy_in
+from socialcrawl.engine.model import Answer, Credential, Grant, Limit, Reply, Request, Stop, Wait
 from socialcrawl.errors import SettingsError
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.lanes import FEW, Lanes
-from socialcrawl.limits.likely import Typical, likely
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Endpoint, Policy, Pool, Rule, host
-from socialcrawl.limits.pools import basins
-from socialcrawl.limits.quote import at_most
-from socialcrawl.limits.retry import ENTRIES, MANY, PROBE, Backoff
-from socialcrawl.limits.shape import Roles, Shape
-from socialcrawl.limits.shared import Shared
-from socialcrawl.model import Answer, Credential, Grant, Limit, Reply, Request, Stop, Wait
-from socialcrawl.policies import policy, policy_in
-from socialcrawl.resources import folder
+from socialcrawl.forecast.expected import Typical, likely
+from socialcrawl.forecast.quote import at_most
+from socialcrawl.forecast.shape import Roles, Shape
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.lanes import FEW, Lanes
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Pool, Rule, host
+from socialcrawl.ratelimit.pools import basins
+from socialcrawl.ratelimit.retry import ENTRIES, MANY, PROBE, Backoff
+from socialcrawl.ratelimit.shared_windows import Shared
+from socialcrawl.system.resources import folder
 
 FEED, PROFILES = "/xrpc/app.bsky.feed.getAuthorFeed", "/xrpc/app.bsky.actor.getProfiles"
 STATUSES, LOOK_UP = "/api/v1/accounts/:id/statuses", "/api/v1/accounts/lookup"

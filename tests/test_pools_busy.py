@@ -5,13 +5,13 @@ from math import floor
 import pytest
 from limits_referee import BEGIN, Aligned, Events, Fixed, Sliding
 
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.rate import rate
-from socialcrawl.limits.retry import Backoff
-from socialcrawl.limits.shared import Shared
-from socialcrawl.model import Answer, Credential, Grant, Limit, Reply, Request, Wait
-from socialcrawl.policies import policy
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.model import Answer, Credential, Grant, Limit, Reply, Request, Wait
+from socialcrawl.ratelimit.batch_size import rate
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.retry import Backoff
+from socialcrawl.ratelimit.shared_windows import Shared
 
 FEED, PROFILES = "/xrpc/app.bsky.feed.getAuthorFeed", "/xrpc/app.bsky.actor.getProfiles"
 STATUSES, LOOK_UP = "m.example/api/v1/accounts/:id/statuses", "m.example/api/v1/accounts/lookup"

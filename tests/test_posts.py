@@ -10,9 +10,9 @@ from pyarrow import parquet
 from shared import needed
 
 from socialcrawl.errors import PostsFileError
-from socialcrawl.imports.files import read as imported
-from socialcrawl.imports.trouble import Trouble
-from socialcrawl.lab.posts import read_posts
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.importers.post_files import read as imported
+from socialcrawl.lab.post_table import read_posts
 
 ROWS = [
     {"author": "Ann", "created_at": 1_700_000_000, "text": "hello @bob and @Cy", "id": "11"},

@@ -6,13 +6,13 @@ import pytest
 from blueskies import POLICY, did
 from probing import HALF_A_YEAR, NOW, Asking, carried, last, of, recent, stamp, town
 
-from socialcrawl.liveness import Activity
+from socialcrawl.engine.model import Answer, Node, Pick, Reply, Request, RequestPart, Who
+from socialcrawl.graph.liveness import Activity
+from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock.names import HERE, PROTECTED
-from socialcrawl.model import Answer, Node, Pick, Reply, Request, RequestPart, Who
-from socialcrawl.relevance import Topic
-from socialcrawl.sources.bluesky import parse
-from socialcrawl.sources.bluesky.source import FEED, PROFILES, BlueskySource
-from socialcrawl.sources.bluesky.wire import BlueskyWire, address
+from socialcrawl.platforms.bluesky import parse
+from socialcrawl.platforms.bluesky.source import FEED, PROFILES, BlueskySource
+from socialcrawl.platforms.bluesky.wire import BlueskyWire, address
 
 RECENTLY = Activity(float(HALF_A_YEAR))
 

@@ -13,22 +13,22 @@ from storing import a_store, reopened
 from test_mock_world import START, posts_of
 from test_web_wire import of_service, plays
 
-from socialcrawl.liveness import Activity
-from socialcrawl.mock.changes import Changes
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.model import Answer, Grant, Node, Page, Pick, Reply, Request, SameAs, Who
+from socialcrawl.graph.liveness import Activity
+from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.mock.gated_service import Served
 from socialcrawl.mock.mastodon.service import MastodonService
 from socialcrawl.mock.names import DELETED, PROTECTED, SUSPENDED
-from socialcrawl.mock.platform import Served
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.model import Answer, Grant, Node, Page, Pick, Reply, Request, SameAs, Who
-from socialcrawl.policies import policy
-from socialcrawl.relevance import Topic, worth
-from socialcrawl.sources import reaching
-from socialcrawl.sources.http_client import HttpAnswer
-from socialcrawl.sources.mastodon.parse import Reader
-from socialcrawl.sources.mastodon.source import FOLLOW, LOOK_UP, NO_INSTANCE, STAY, MastodonSource
-from socialcrawl.sources.mastodon.wire import MastodonWire
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.mock.world_changes import Changes
+from socialcrawl.platforms import unreachable_hosts
+from socialcrawl.platforms.http_client import HttpAnswer
+from socialcrawl.platforms.mastodon.parse import Reader
+from socialcrawl.platforms.mastodon.source import FOLLOW, LOOK_UP, NO_INSTANCE, STAY, MastodonSource
+from socialcrawl.platforms.mastodon.wire import MastodonWire
+from socialcrawl.storage.memory_store import MemoryStore
 
 HOME, FAR, DAY = "home.example", "far.example", 86_400
 TOPIC = Topic(["glacier"])
@@ -282,9 +282,9 @@ def away(monkeypatch, *, nameless=(), connects=True):
             raise TimeoutError
         return socket()
 
-    monkeypatch.setattr(reaching, "getaddrinfo", named)
-    monkeypatch.setattr(reaching, "create_connection", connected)
-    monkeypatch.setattr(reaching, "getproxies", dict)
+    monkeypatch.setattr(unreachable_hosts, "getaddrinfo", named)
+    monkeypatch.setattr(unreachable_hosts, "create_connection", connected)
+    monkeypatch.setattr(unreachable_hosts, "getproxies", dict)
 
 
 def reply_of(monkeypatch, came, host=FAR, params=None):
@@ -338,12 +338,12 @@ def told(monkeypatch, nameless=(), *, connects=True, after=0.0, answered="up.exa
     """What is made of a failure `after` so many seconds since a host has answered."""
     clock = [100.0]
     away(monkeypatch, nameless=nameless, connects=connects)
-    network = reaching.Reaching(lambda: clock[0])
+    network = unreachable_hosts.Reaching(lambda: clock[0])
     if answered:
         network.answered(answered, 8443)
     clock[0] += after
     reply = network.told(FAILED, "far.example", GONE_PAGE)
-    return {None: reply.kind, reaching.DOWN: "down", reaching.NOWHERE: "nowhere"}[reply.cursor]
+    return {None: reply.kind, unreachable_hosts.DOWN: "down", unreachable_hosts.NOWHERE: "nowhere"}[reply.cursor]
 
 
 def test_a_host_is_in_trouble_alone_while_another_answers_or_takes_a_connection(monkeypatch):
@@ -361,8 +361,8 @@ def test_a_name_is_unknown_while_the_network_is_up_or_nobody_has_answered_yet(mo
 
 def test_behind_a_proxy_nothing_is_known_of_hosts(monkeypatch):
     away(monkeypatch, nameless=["far.example"])
-    monkeypatch.setattr(reaching, "getproxies", lambda: {"https": "http://proxy.example"})
-    network = reaching.Reaching(lambda: 5.0)
+    monkeypatch.setattr(unreachable_hosts, "getproxies", lambda: {"https": "http://proxy.example"})
+    network = unreachable_hosts.Reaching(lambda: 5.0)
     network.answered("up.example")
     assert network.told(FAILED, "far.example", GONE_PAGE) is FAILED
 
@@ -371,7 +371,7 @@ def test_behind_a_proxy_nothing_is_known_of_hosts(monkeypatch):
 def test_only_failures_say_something_of_a_host(monkeypatch, kind):
     away(monkeypatch, nameless=["far.example"])
     reply = Reply(kind, 5.0)
-    assert reaching.Reaching(lambda: 5.0).told(reply, "far.example", GONE_PAGE) is reply
+    assert unreachable_hosts.Reaching(lambda: 5.0).told(reply, "far.example", GONE_PAGE) is reply
 
 
 def test_a_name_that_cannot_be_resolved_for_now_is_not_unknown(monkeypatch):
@@ -379,8 +379,8 @@ def test_a_name_that_cannot_be_resolved_for_now_is_not_unknown(monkeypatch):
         raise gaierror(EAI_AGAIN, "try again")
 
     away(monkeypatch)
-    monkeypatch.setattr(reaching, "getaddrinfo", later)
-    assert reaching.Reaching(lambda: 5.0).told(FAILED, "far.example", GONE_PAGE) is FAILED
+    monkeypatch.setattr(unreachable_hosts, "getaddrinfo", later)
+    assert unreachable_hosts.Reaching(lambda: 5.0).told(FAILED, "far.example", GONE_PAGE) is FAILED
 
 
 def test_the_mock_tells_where_an_account_has_moved_once_and_who_is_limited():

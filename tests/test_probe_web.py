@@ -16,21 +16,21 @@ from test_probe_mastodon import away
 from test_web_wire import HTML, of_service, plays, wire
 from wild import many
 
-from socialcrawl.lab.doors import parts
-from socialcrawl.liveness import Activity
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, Request, Stop, Who, iso
+from socialcrawl.graph.liveness import Activity
+from socialcrawl.graph.relevance import worth
+from socialcrawl.lab.instant import parts
 from socialcrawl.mock.server import running
 from socialcrawl.mock.service import Told
-from socialcrawl.model import Answer, Grant, Node, Pick, Reply, Request, Stop, Who, iso
-from socialcrawl.policies import policy
-from socialcrawl.relevance import worth
-from socialcrawl.run import run
-from socialcrawl.sources.http_client import HttpAnswer
-from socialcrawl.sources.reaching import DOWN, NOWHERE
-from socialcrawl.sources.web.classify import says_not_found
-from socialcrawl.sources.web.source import NO_HEAD, WebSource
-from socialcrawl.store.held import Reuse
-from socialcrawl.store.memory import MemoryStore
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.platforms.http_client import HttpAnswer
+from socialcrawl.platforms.unreachable_hosts import DOWN, NOWHERE
+from socialcrawl.platforms.web.classify import says_not_found
+from socialcrawl.platforms.web.source import NO_HEAD, WebSource
+from socialcrawl.storage.memory_store import MemoryStore
+from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.stored_answers import Reuse
 
 HOST, NOW = "http://wiki.example", 5.0
 PICK = Pick(7, Node(3), "probe")

@@ -7,16 +7,16 @@ import pytest
 from probing import DAY, HALF_A_YEAR, NOW, REASONS, Asking, carried, last, of, recent, stamp, town
 from test_judge_openapi import _document, _validator
 
-from socialcrawl.liveness import Activity
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, Request, SameAs, Who
+from socialcrawl.graph.liveness import Activity
+from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock import faults
 from socialcrawl.mock.names import HERE, PROTECTED
-from socialcrawl.model import Answer, Grant, Node, Pick, Reply, Request, SameAs, Who
-from socialcrawl.policies import policy
-from socialcrawl.relevance import Topic
-from socialcrawl.sources.x import parse
-from socialcrawl.sources.x.source import BY_ID, BY_NAME, XSource
-from socialcrawl.sources.x.vocabulary import POST, TWEET, USER_FIELDS
-from socialcrawl.sources.x.wire import XWire, client
+from socialcrawl.platforms.x import parse
+from socialcrawl.platforms.x.source import BY_ID, BY_NAME, XSource
+from socialcrawl.platforms.x.vocabulary import POST, TWEET, USER_FIELDS
+from socialcrawl.platforms.x.wire import XWire, client
 
 POLICY = policy("x")
 BOTH = pytest.mark.parametrize("words", [TWEET, POST], ids=["tweet", "post"])

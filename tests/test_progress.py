@@ -15,10 +15,11 @@ import pytest
 from commands import COMMAND, ENVIRONMENT, demo_with_seeds
 from exporting import NOW, a_town
 
-from socialcrawl.apps import keeping, progress
-from socialcrawl.apps.progress import BYTES, MANY, show_progress
+from socialcrawl.cli.commands import backup as keeping
+from socialcrawl.cli.render import progress
+from socialcrawl.cli.render.progress import BYTES, MANY, show_progress
+from socialcrawl.crawls.sample.cross_validation import examples, judged
 from socialcrawl.exporters.export import Wanted, export
-from socialcrawl.sample.judged import examples, judged
 
 ERASED = "\x1b[2K"  # a line is
 

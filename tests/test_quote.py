@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.likely import ASSUMED, COUNTED, FULL, TOKENS, Reached, Typical, likely
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Endpoint, Policy, Rule
-from socialcrawl.limits.quote import at_most, quote, total
-from socialcrawl.limits.shape import Amount, Done, Roles, Shape, allowed, bursts, pace, windows
-from socialcrawl.model import Answer, Credential, Grant, Reply, Request
+from socialcrawl.engine.model import Answer, Credential, Grant, Reply, Request
+from socialcrawl.forecast.expected import ASSUMED, COUNTED, FULL, TOKENS, Reached, Typical, likely
+from socialcrawl.forecast.quote import at_most, quote, total
+from socialcrawl.forecast.shape import Amount, Done, Roles, Shape, allowed, bursts, pace, windows
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
 
 SEARCH, NAMES, IDS, TIMELINE = "search", "by name", "by id", "timeline"
 POST, USER = 500, 1_000  # mills

@@ -18,19 +18,19 @@ from rich.console import Console
 from test_mock_world import START, posts_of
 from test_store_upgrade import at_version
 
-from socialcrawl.apps.counts import counts
-from socialcrawl.apps.offer import as_object, show, tell
-from socialcrawl.apps.quote import already, confirmed, known, quoted
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.policies import policy_in
+from socialcrawl.cli.commands.quote import already, confirmed, known, quoted
+from socialcrawl.cli.post_counts import counts
+from socialcrawl.cli.render.quote import as_object, show, tell
 from socialcrawl.errors import SettingsError, SourceError, StoreError
-from socialcrawl.limits.likely import ASSUMED, COUNTED, STORED, Typical
-from socialcrawl.limits.shape import Done
+from socialcrawl.forecast.expected import ASSUMED, COUNTED, STORED, Typical
+from socialcrawl.forecast.shape import Done
 from socialcrawl.mock import faults
 from socialcrawl.mock.names import HERE
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.plan import plan
-from socialcrawl.policies import policy_in
-from socialcrawl.resources import folder
+from socialcrawl.system.resources import folder
 
 LIVE = "https://192.0.2.1"  # an address that nobody has: it bills, as it is not this machine
 NAMES = [name for name, row in sorted(build_world(posts()).accounts.by_username.items())][:12]
@@ -413,7 +413,7 @@ def test_only_tokens_of_apps_count_and_none_that_is_in_use(mock, tmp_path):
     user = {"tokens": [{"env": campaign_of(None, tmp_path).source.variable, "kind": "user"}]}
     with pytest.raises(SettingsError, match="bearer token of an app"):
         counts(plan(campaign_of(mock.url, tmp_path / "a.db", source=user)))
-    from socialcrawl.access import access
+    from socialcrawl.campaign.credentials import access
 
     settings = campaign_of(mock.url, tmp_path / "a.db")
     held = access(settings, mock.url)
@@ -467,7 +467,7 @@ def test_a_quote_says_what_to_expect(tmp_path):
 
 def _for_apps(folder):
     """A policy that lets no token of a user search."""
-    from socialcrawl.resources import folder as of
+    from socialcrawl.system.resources import folder as of
 
     text = (of("config") / "x.toml").read_text()
     head, tail = text.split('[endpoints."/2/tweets/search/recent"]')

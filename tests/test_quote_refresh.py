@@ -16,20 +16,20 @@ from test_quote_campaign import served
 from test_refresh_campaign import LIMITS, MANY, SHARE, X, bring, edges, refreshing, written
 from wild import many
 
-from socialcrawl.apps.check import check
-from socialcrawl.apps.offer import show
-from socialcrawl.apps.quote import quoted
-from socialcrawl.limits.likely import Typical
-from socialcrawl.limits.quote import at_most, quote
-from socialcrawl.limits.shape import Done, Roles, Shape
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.policies import policy
+from socialcrawl.cli.commands.check import check
+from socialcrawl.cli.commands.quote import quoted
+from socialcrawl.cli.render.quote import show
+from socialcrawl.crawls.refresh.crawl import Refresh
+from socialcrawl.crawls.refresh.rules import RefreshRules
+from socialcrawl.forecast.expected import Typical
+from socialcrawl.forecast.quote import at_most, quote
+from socialcrawl.forecast.shape import Done, Roles, Shape
 from socialcrawl.mock.names import HERE
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.plan import plan
-from socialcrawl.policies import policy
-from socialcrawl.refresh.crawl import Refresh
-from socialcrawl.refresh.rules import RefreshRules
-from socialcrawl.store.statistics import done as done_of
+from socialcrawl.storage.queries.statistics import done as done_of
 
 BY_ID, BY_NAME, FEED = "/2/users", "/2/users/by", "/xrpc/app.bsky.feed.getAuthorFeed"
 OLD_ENOUGH = "7300d"

@@ -14,16 +14,16 @@ from rich.console import Console
 from test_quote import NAMES, POST, TIMELINE, USER, policy, shape
 from test_track_campaign import crawled, earlier, posts_file, tracking
 
-from socialcrawl.apps.offer import as_object, show
-from socialcrawl.apps.quote import known, quoted
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.likely import ASSUMED, FULL, STORED, Typical, likely
-from socialcrawl.limits.policy import Rule
-from socialcrawl.limits.quote import at_most, quote
-from socialcrawl.limits.shape import Done
+from socialcrawl.campaign.plan import plan
+from socialcrawl.cli.commands.quote import known, quoted
+from socialcrawl.cli.render.quote import as_object, show
+from socialcrawl.forecast.expected import ASSUMED, FULL, STORED, Typical, likely
+from socialcrawl.forecast.quote import at_most, quote
+from socialcrawl.forecast.shape import Done
 from socialcrawl.mock.server import running
-from socialcrawl.plan import plan
-from socialcrawl.store.statistics import LEAST
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.policy import Rule
+from socialcrawl.storage.queries.statistics import LEAST
 
 PAGE, BEHIND = 40, 7  # posts of a first visit, of a return
 MEANS = Typical(PAGE, (0.0,), 0.0, 1.0, answer=0.0, returned=BEHIND)

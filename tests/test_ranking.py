@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.collect import crowds, ranking
-from socialcrawl.collect.estimators import NAMES, Estimator, named
-from socialcrawl.collect.estimators.contract import Terms
-from socialcrawl.collect.ranking import Ranking
-from socialcrawl.collect.strategies import greedy
-from socialcrawl.graph import Graph
-from socialcrawl.model import Node
-from socialcrawl.relevance import worth
+from socialcrawl.crawls.collect import equal_rows, ranking
+from socialcrawl.crawls.collect.estimators import NAMES, Estimator, make_estimator
+from socialcrawl.crawls.collect.estimators.base import Terms
+from socialcrawl.crawls.collect.ranking import Ranking
+from socialcrawl.crawls.collect.strategies import greedy
+from socialcrawl.engine.model import Node
+from socialcrawl.graph.graph import Graph
+from socialcrawl.graph.relevance import worth
 
 FEATURES = ("n_sum", "e_sum", "ne_max")
 MANY = 250
@@ -89,18 +89,18 @@ def live(seed, estimator, *, kept=2, size=1, steps=60, worths=(0, 0, 0, 1, 3), s
 
 @pytest.fixture(autouse=True)
 def _small_crowds(monkeypatch):
-    monkeypatch.setattr(crowds, "CROWD", 3)
-    monkeypatch.setattr(crowds, "MOST", 4)
-    monkeypatch.setattr(crowds, "LOOK", 2)
-    monkeypatch.setattr(crowds, "FEW", 20)
+    monkeypatch.setattr(equal_rows, "CROWD", 3)
+    monkeypatch.setattr(equal_rows, "MOST", 4)
+    monkeypatch.setattr(equal_rows, "LOOK", 2)
+    monkeypatch.setattr(equal_rows, "FEW", 20)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("random", "nr")])
 @pytest.mark.parametrize("size", [1, 5])
 def test_every_estimator_is_ranked_as_by_a_rescan(name, size):
     for seed in range(6):
-        live(seed, named(name, seed=1, switch_after=15), size=size)
-        live(seed, named(name, seed=1, switch_after=15), size=size, worths=(0, 0, 0, 0, 0, 0, 1), trouble=0.2)
+        live(seed, make_estimator(name, seed=1, switch_after=15), size=size)
+        live(seed, make_estimator(name, seed=1, switch_after=15), size=size, worths=(0, 0, 0, 0, 0, 0, 1), trouble=0.2)
 
 
 @given(
@@ -118,11 +118,11 @@ def test_moving_weights_are_ranked_as_by_a_rescan(seed, stride, size, worths, tr
 @given(st.integers(0, 10**6), st.integers(2, 40), st.integers(30, 3000))
 @settings(deadline=None, max_examples=many(60))
 def test_the_size_of_the_world_and_of_the_candidates_changes_nothing(seed, kept, span):
-    live(seed, named("hybrid-sum", seed=1, switch_after=10), kept=kept, span=max(span, 30), steps=30)
+    live(seed, make_estimator("hybrid-sum", seed=1, switch_after=10), kept=kept, span=max(span, 30), steps=30)
 
 
 def test_few_steps_need_a_scan():
-    fast = live(3, named("nh-n-sum", seed=1), kept=50, steps=400, span=30_000, worths=(0, 1, 2, 3, 5, 8))
+    fast = live(3, make_estimator("nh-n-sum", seed=1), kept=50, steps=400, span=30_000, worths=(0, 1, 2, 3, 5, 8))
     assert fast.scans < 40
     assert fast.graph.left > 2_000
 
@@ -134,7 +134,7 @@ def test_masses_of_ties_need_few_scans_though_the_weights_move():
 
 
 def test_another_estimator_takes_its_turn_with_a_scan_of_its_own():
-    fast = live(1, named("hybrid-sum", seed=1, switch_after=20), kept=1000, steps=40)
+    fast = live(1, make_estimator("hybrid-sum", seed=1, switch_after=20), kept=1000, steps=40)
     assert fast.scans == 2
 
 

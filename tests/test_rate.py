@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.limits.rate import TOGETHER, measured, rate
-from socialcrawl.plan import THREADS
+from socialcrawl.campaign.plan import THREADS
+from socialcrawl.ratelimit.batch_size import TOGETHER, measured, rate
 
 
 def played(r, k, latency, left):

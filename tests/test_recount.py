@@ -10,16 +10,16 @@ from storing import AT, a_store, profile, rows, save, timeline, users
 from test_links import FOLLOWING, moons, suns
 from tiny import BEGIN, SETTINGS, close, stored
 
-from socialcrawl.model import Mention, Node, Outcome, Page, Pick, PostRow, Reason, Request, Who, iso
-from socialcrawl.relevance import Links, worth
-from socialcrawl.sources.reading import Reading
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.erasure.forgetting import forget
-from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.held import Reuse
-from socialcrawl.store.reread import Reread
-from socialcrawl.store.retopic import retopic
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Reason, Request, Who, iso
+from socialcrawl.graph.relevance import Links, worth
+from socialcrawl.platforms.node_reading import Reading
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.erasure.forgetting import forget
+from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.reread import Reread
+from socialcrawl.storage.retopic import retopic
+from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.stored_answers import Reuse
 
 TARGETS = [Who(str(100 + i), f"target{i}") for i in range(4)]
 WEIGHTS = {"mention": "mentions", "reply": "replies", "repost": "reposts", "quote": "quotes"}

@@ -18,22 +18,22 @@ from hypothesis import strategies as st
 from shared import needed
 from wild import many
 
-from socialcrawl.model import Answer, Node, Page, Pick, Reason, Reply, Who, unix
-from socialcrawl.policies import policy
-from socialcrawl.sources.bluesky import parse
-from socialcrawl.sources.bluesky.source import BlueskySource
-from socialcrawl.sources.bluesky.wire import address
-from socialcrawl.sources.excluding import Accounts, Excluding
-from socialcrawl.sources.known import Known, KnownGraph
-from socialcrawl.sources.marks import newest
-from socialcrawl.sources.mastodon import source as mastodon
-from socialcrawl.sources.mastodon.parse import Reader
-from socialcrawl.sources.mastodon.source import MastodonSource
-from socialcrawl.sources.reading import Reading
-from socialcrawl.sources.x import source as x
-from socialcrawl.sources.x.source import XSource, span
-from socialcrawl.sources.x.vocabulary import TWEET
-from socialcrawl.store import answers
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.model import Answer, Node, Page, Pick, Reason, Reply, Who, unix
+from socialcrawl.graph.known_graph import Known, KnownGraph
+from socialcrawl.platforms.bluesky import parse
+from socialcrawl.platforms.bluesky.source import BlueskySource
+from socialcrawl.platforms.bluesky.wire import address
+from socialcrawl.platforms.excluding import Accounts, Excluding
+from socialcrawl.platforms.marks import newest
+from socialcrawl.platforms.mastodon import source as mastodon
+from socialcrawl.platforms.mastodon.parse import Reader
+from socialcrawl.platforms.mastodon.source import MastodonSource
+from socialcrawl.platforms.node_reading import Reading
+from socialcrawl.platforms.x import source as x
+from socialcrawl.platforms.x.source import XSource, span
+from socialcrawl.platforms.x.vocabulary import TWEET
+from socialcrawl.storage import answers
 
 FLAKES = {"x": x.SNOWFLAKES, "mastodon": mastodon.SNOWFLAKES}
 BOTH = pytest.mark.parametrize("name", FLAKES)

@@ -9,20 +9,20 @@ import pytest
 from storing import a_store, reopened
 from test_mock_world import START, posts_of
 
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.model import Grant, Node, Pick, RequestPart, unix
+from socialcrawl.graph.relevance import Topic, worth
 from socialcrawl.mock.server import running
-from socialcrawl.model import Grant, Node, Pick, RequestPart, unix
-from socialcrawl.policies import policy
-from socialcrawl.relevance import Topic, worth
-from socialcrawl.sources.bluesky.source import FEED, FOLLOWS, BlueskySource
-from socialcrawl.sources.bluesky.wire import BlueskyWire
-from socialcrawl.sources.mastodon import source as mastodon
-from socialcrawl.sources.mastodon.source import STATUSES, MastodonSource
-from socialcrawl.sources.mastodon.wire import MastodonWire
-from socialcrawl.sources.x import source as x
-from socialcrawl.sources.x.source import FOLLOWING, TIMELINE, XSource
-from socialcrawl.sources.x.vocabulary import TWEET
-from socialcrawl.sources.x.wire import XWire, client
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, BlueskySource
+from socialcrawl.platforms.bluesky.wire import BlueskyWire
+from socialcrawl.platforms.mastodon import source as mastodon
+from socialcrawl.platforms.mastodon.source import STATUSES, MastodonSource
+from socialcrawl.platforms.mastodon.wire import MastodonWire
+from socialcrawl.platforms.x import source as x
+from socialcrawl.platforms.x.source import FOLLOWING, TIMELINE, XSource
+from socialcrawl.platforms.x.vocabulary import TWEET
+from socialcrawl.platforms.x.wire import XWire, client
+from socialcrawl.storage.memory_store import MemoryStore
 
 HOME = "home.example"
 TOPIC = Topic(["glacier"])

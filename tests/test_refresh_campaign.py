@@ -18,16 +18,16 @@ from rich.console import Console
 from storing import opened
 from test_platforms import BEGIN, EVERY, told
 
-from socialcrawl.apps.campaign import work
-from socialcrawl.apps.erasing import Manner, forget
+from socialcrawl.campaign.settings import checked
+from socialcrawl.cli.commands.forget import Manner, forget
+from socialcrawl.cli.commands.run import work
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import Wanted, export
-from socialcrawl.lab.posts import read_posts
+from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock.names import HERE, PROTECTED
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.settings import checked
-from socialcrawl.store.erasure.orders import ordered
+from socialcrawl.storage.erasure.orders import ordered
 
 MANY, DAY = 100_000, 86_400
 SNOWFLAKES = 1_288_834_974  # Unix seconds, rounded: ids of X count from then on

@@ -9,14 +9,16 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.coverage import refresh
 from benchmarks.coverage.table import covered
-from socialcrawl.lab.liverank import follows
+from socialcrawl.lab.experiments.liverank import follower_graphs
 
 SEEDS = range(21)
 
 
 def small(check):
     """A generated follower graph of 1,000 accounts of which 150 are active."""
-    return refresh.make_pages("small", follows.generate("small", follows.Shape(1_000, 8.0, 0.15, bond=3.0)), check)
+    return refresh.make_pages(
+        "small", follower_graphs.generate("small", follower_graphs.Shape(1_000, 8.0, 0.15, bond=3.0)), check
+    )
 
 
 @pytest.mark.parametrize("check", [0, 100])

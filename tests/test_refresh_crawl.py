@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from refreshing import bring, drive, lines_of, order_of, refresh, said, web
 
-from socialcrawl.model import Node, Pick, SameAs, Stop
-from socialcrawl.refresh.cost import shared_out
-from socialcrawl.refresh.old import Old
-from socialcrawl.refresh.ranks import DYNAMIC, RANKS, SAMPLED, STATIC, Ranks
-from socialcrawl.refresh.rules import RefreshRules
+from socialcrawl.crawls.refresh.cost import shared_out
+from socialcrawl.crawls.refresh.liveranks import DYNAMIC, RANKS, SAMPLED, STATIC, Ranks
+from socialcrawl.crawls.refresh.old_dataset import Old
+from socialcrawl.crawls.refresh.rules import RefreshRules
+from socialcrawl.engine.model import Node, Pick, SameAs, Stop
 
 
 def referee(old, active, rank, z, seed=1):

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from refreshing import InColumns, bring, drive, lines_of, refresh, said, web
 from wild import many
 
-from socialcrawl.model import SameAs, Stop
-from socialcrawl.refresh.ranks import RANKS
+from socialcrawl.crawls.refresh.liveranks import RANKS
+from socialcrawl.engine.model import SameAs, Stop
 
 ODD = [None] * 12 + ["temporary"] * 4 + ["suspended", "forgotten", SameAs(3), SameAs(90), SameAs(17)]
 

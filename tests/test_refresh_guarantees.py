@@ -11,9 +11,9 @@ from tiny import K as LIMIT
 from tiny import close
 from waking import DATASET, Lively, Ticking, bring, opened, refreshing, told
 
-from socialcrawl.model import Wait
-from socialcrawl.run import run
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Wait
+from socialcrawl.storage.memory_store import MemoryStore
 
 RANKS = {
     "pa": {"rank": "pa", "z": 5, "check": 4, "training": "indegree"},

@@ -11,16 +11,16 @@ from test_platforms import AND_THE_WEB, OnTheWeb
 from test_refresh_campaign import bring, edges, found_in, refreshing
 from typer.testing import CliRunner
 
-from socialcrawl.apps.begin import begin
-from socialcrawl.apps.cli import app
-from socialcrawl.apps.offer import tell
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.settings import checked, read, stored
+from socialcrawl.cli.commands.init import begin
+from socialcrawl.cli.main import app
+from socialcrawl.cli.render.quote import tell
+from socialcrawl.crawls.refresh.datasheet import tell_choice
+from socialcrawl.crawls.refresh.make import make_refresh
 from socialcrawl.errors import SettingsError
-from socialcrawl.kinds.refresh.datasheet import tell_choice
-from socialcrawl.kinds.refresh.make import make_refresh
-from socialcrawl.liveness import Activity
-from socialcrawl.plan import plan
-from socialcrawl.platform_facts import BUILT_IN
-from socialcrawl.settings import checked, read, stored
+from socialcrawl.graph.liveness import Activity
+from socialcrawl.platforms.facts import BUILT_IN
 
 DAY = 86_400.0
 SPANS = ("auto", "exists", "180d", "90d")

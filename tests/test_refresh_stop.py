@@ -8,11 +8,11 @@ from refreshing import drive, order_of, refresh, said, web
 from scipy.stats import hypergeom
 from wild import many
 
-from socialcrawl.lab.liverank.follows import Shape, generate
-from socialcrawl.model import Node, Pick, Stop
-from socialcrawl.refresh.estimate import OUTSIDE, Estimate, Stratum, at_most, estimate, least, most
-from socialcrawl.refresh.ranks import DYNAMIC, Ranks
-from socialcrawl.refresh.verdict import judge, percent
+from socialcrawl.crawls.refresh.active_estimate import OUTSIDE, Estimate, Stratum, at_most, estimate, least, most
+from socialcrawl.crawls.refresh.liveranks import DYNAMIC, Ranks
+from socialcrawl.crawls.refresh.stop_rule import judge, percent
+from socialcrawl.engine.model import Node, Pick, Stop
+from socialcrawl.lab.experiments.liverank.follower_graphs import Shape, generate
 
 # -- Intervals
 

@@ -14,15 +14,15 @@ from rich.console import Console
 from storing import a_database, opened
 from typer.testing import CliRunner
 
-from socialcrawl.apps.cli_import import import_, order
-from socialcrawl.apps.refreshing import draw, show
-from socialcrawl.apps.report import knowledge
+from socialcrawl.cli.commands.report import knowledge
+from socialcrawl.cli.definitions.imports import import_, order
+from socialcrawl.cli.render.refresh_report import draw, show
+from socialcrawl.crawls.refresh.report import order as next_of
+from socialcrawl.crawls.refresh.report import sliced
+from socialcrawl.crawls.refresh.stop_rule import percent
+from socialcrawl.crawls.reporting import report
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
-from socialcrawl.kinds.refresh.report import order as next_of
-from socialcrawl.kinds.refresh.report import sliced
-from socialcrawl.kinds.reporting import report
-from socialcrawl.refresh.verdict import percent
-from socialcrawl.store.traces import Traces
+from socialcrawl.storage.queries.traces import Traces
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 SIZE = 60

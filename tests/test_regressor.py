@@ -12,21 +12,21 @@ from sklearn.neural_network import MLPRegressor
 from test_estimators import random_graph
 from test_settings import FILE
 
-from socialcrawl.apps.screen import View
-from socialcrawl.build import build
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.collect.estimators.regressor import CHOICE, FEATURES, LOWEST, Flowing, Regressor
-from socialcrawl.collect.seeds import Seeds
+from socialcrawl.campaign.build import build
+from socialcrawl.campaign.settings import checked, read
+from socialcrawl.cli.render.live_screen import View
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.collect.estimators.regressor import CHOICE, FEATURES, LOWEST, Flowing, Regressor
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Node, Outcome, Stop
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph import COLUMNS
-from socialcrawl.lab.doors import Tape, parts
+from socialcrawl.graph.graph import COLUMNS
+from socialcrawl.graph.known_graph import Known
+from socialcrawl.lab.instant import Tape, parts
 from socialcrawl.lab.simulation import Setup, simulate
 from socialcrawl.mock.server import running
-from socialcrawl.model import Node, Outcome, Stop
-from socialcrawl.run import run
-from socialcrawl.settings import checked, read
-from socialcrawl.sources.known import Known
 
 SGD, MLP = "sklearn.linear_model.SGDRegressor", "sklearn.neural_network.MLPRegressor"
 OTHERS = [
@@ -55,7 +55,7 @@ def frontier(graph, features):
 @pytest.mark.parametrize(("name", "kind", "options"), OTHERS)
 def test_it_says_what_scikit_learn_says_when_taught_row_by_row(name, kind, options, features):
     graph, x, y, _ = random_graph()
-    estimator = named(name, seed=4, features=features, options=options)
+    estimator = make_estimator(name, seed=4, features=features, options=options)
     model, wanted = kind(random_state=4, **options), frontier(graph, features)
     for row, value in zip(x, y, strict=True):
         estimator.learn(row[None], np.array([value]))
@@ -70,7 +70,7 @@ def test_it_says_what_scikit_learn_says_when_taught_row_by_row(name, kind, optio
 @pytest.mark.parametrize(("name", "kind", "options"), OTHERS)
 def test_learning_in_bulk_is_bit_for_bit_learning_one_by_one(name, kind, options):
     graph, x, y, _ = random_graph()
-    bulk, parts, single = (named(name, seed=4, options=options) for _ in range(3))
+    bulk, parts, single = (make_estimator(name, seed=4, options=options) for _ in range(3))
     bulk.learn(x, y)
     for some in (slice(0, 7), slice(7, 7), slice(7, None)):
         if len(y[some]):
@@ -85,7 +85,7 @@ def test_learning_in_bulk_is_bit_for_bit_learning_one_by_one(name, kind, options
 @pytest.mark.parametrize("name", [SGD, MLP])
 def test_before_the_first_node_all_are_equal_and_of_nobody_nothing_is_said(name):
     graph, x, y, _ = random_graph()
-    estimator = named(name, seed=4)
+    estimator = make_estimator(name, seed=4)
     assert not estimator.score(graph, graph.frontier(), 0).any()
     estimator.learn(x, y)
     assert estimator.score(graph, graph.frontier()[:0], 0).shape == (0,)
@@ -95,7 +95,7 @@ def test_the_seed_decides_unless_the_options_name_another():
     graph, x, y, _ = random_graph()
     told = []
     for seed, options in ((1, {}), (1, {}), (2, {}), (1, {"random_state": 2})):
-        estimator = named(MLP, seed=seed, options={"hidden_layer_sizes": [4]} | options)
+        estimator = make_estimator(MLP, seed=seed, options={"hidden_layer_sizes": [4]} | options)
         estimator.learn(x, y)
         told.append(estimator.score(graph, graph.frontier(), 1).tolist())
     assert told[0] == told[1] != told[2] == told[3]
@@ -125,7 +125,7 @@ def test_what_is_no_number_is_the_lowest_score_and_all_else_stays():
 
 def test_a_regressor_whose_predictions_overflow_still_gives_finite_scores():
     graph, x, y, _ = random_graph()
-    estimator = named(SGD, seed=1, options={"learning_rate": "constant", "eta0": 1e290})
+    estimator = make_estimator(SGD, seed=1, options={"learning_rate": "constant", "eta0": 1e290})
     estimator.learn(x[:3], y[:3])
     graph.add(Node(int(graph.node(int(graph.frontier()[0])))), 1e20, np.array([900]), np.array([1e3]))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -145,7 +145,7 @@ def test_a_regressor_whose_predictions_overflow_still_gives_finite_scores():
 )
 def test_a_regressor_that_diverges_while_it_is_taught_does_not_end_the_crawl(name, options):
     graph, x, y, _ = random_graph()
-    estimator = named(name, seed=1, options=options)
+    estimator = make_estimator(name, seed=1, options=options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         for _ in range(20):
@@ -199,7 +199,7 @@ def test_folding_the_history_is_living_through_it(name, kind, options):
     for round_ in ("live", "fold"):
         seeds = Seeds()
         seeds.ready = list(line)
-        by = Collect(seeds, named(name, seed=4, features=SOME, options=options), 30)
+        by = Collect(seeds, make_estimator(name, seed=4, features=SOME, options=options), 30)
         if round_ == "fold":
             by.fold(history)
             assert by.choose(2, 0.0) == lived.choose(2, 0.0)
@@ -301,7 +301,7 @@ WRONG = [
 @pytest.mark.parametrize(("what", "said"), WRONG)
 def test_what_cannot_be_an_estimator_is_refused_with_a_reason(what, said):
     with pytest.raises(SettingsError, match=re.escape(said)):
-        named(**what, seed=1)
+        make_estimator(**what, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_what_cannot_be_an_estimator_is_refused_with_a_reason(what, said):
 )
 def test_what_scikit_learn_will_refuse_to_learn_with_is_refused_at_the_start(what):
     with pytest.raises(SettingsError):
-        named(**{"name": SGD, "seed": 1} | what)
+        make_estimator(**{"name": SGD, "seed": 1} | what)
 
 
 @pytest.mark.parametrize("name", ["xgboost.XGBRegressor", "linear_model.SGDRegressor"])
@@ -379,10 +379,10 @@ def test_cash_is_a_column_to_learn_over_and_is_that_of_a_dictionary(monkeypatch)
 
 
 def test_cash_may_be_named_among_the_features_of_a_campaign():
-    estimator = named(SGD, seed=1, features=("cash", "n_sum"))
+    estimator = make_estimator(SGD, seed=1, features=("cash", "n_sum"))
     assert isinstance(estimator, Flowing)
     assert estimator.features == ("n_sum",)
     assert estimator.one_by_one()
-    assert not named(SGD, seed=1).one_by_one()
+    assert not make_estimator(SGD, seed=1).one_by_one()
     with pytest.raises(SettingsError, match="cash"):
-        named(SGD, seed=1, features=("money",))
+        make_estimator(SGD, seed=1, features=("money",))

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from wild import many
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph.relevance import Topic, fold, worth
 from socialcrawl.mock.query import Reading, parse
-from socialcrawl.relevance import Topic, fold, worth
-from socialcrawl.scripts import LETTER, is_unspaced, members
-from socialcrawl.sources.bluesky.entities import ENTITIES as BLUESKY
-from socialcrawl.sources.mastodon.entities import ENTITIES as MASTODON
-from socialcrawl.sources.x.entities import ENTITIES as X
+from socialcrawl.platforms.bluesky.entities import ENTITIES as BLUESKY
+from socialcrawl.platforms.mastodon.entities import ENTITIES as MASTODON
+from socialcrawl.platforms.x.entities import ENTITIES as X
+from socialcrawl.text.word_boundaries import LETTER, is_unspaced, members
 
 MARKS = [mark for entities in (X, BLUESKY, MASTODON) for mark in entities.marks]
 

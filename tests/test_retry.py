@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialcrawl.limits.retry import FEW, GIVE_UP, JITTER, LONGEST, PROBE, TRIES, Backoff
-from socialcrawl.model import FAILED, Grant, Reply, Request
+from socialcrawl.engine.model import FAILED, Grant, Reply, Request
+from socialcrawl.ratelimit.retry import FEW, GIVE_UP, JITTER, LONGEST, PROBE, TRIES, Backoff
 
 KINDS = st.sampled_from(["broken", "lost", "backoff", "window", "day"])
 

@@ -6,12 +6,12 @@ import pytest
 from crawling import campaign_of, crawl, posts_file, rows
 from postgres import a_server_database
 
+from socialcrawl.campaign.sections.access import LimitsSection
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
-from socialcrawl.sections.asking import LimitsSection
-from socialcrawl.store.database import opened
-from socialcrawl.store.room import Disk, Reserve, disk_of, room_of
-from socialcrawl.words import size
+from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.database.disk_space import Disk, Reserve, disk_of, room_of
+from socialcrawl.text.wording import size
 
 FILE = Path("a.db")
 

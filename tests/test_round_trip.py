@@ -9,11 +9,11 @@ from reviving import brought, graph_of, revived
 from storing import a_database, opened
 from tiny import BEGIN, Clock, Wire, parts_of
 
+from socialcrawl.engine.loop import run
 from socialcrawl.errors import PostsFileError
 from socialcrawl.exporters.export import Wanted, export
-from socialcrawl.run import run
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.sql_store import SqlStore
 
 FORMATS = ("csv", "jsonl", "parquet")
 # Acts of the kinds of campaigns that find links: collect, track, refresh, sample, and collect from acquaintances.

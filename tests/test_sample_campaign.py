@@ -10,16 +10,16 @@ from crawling import TOKEN_ENV, TOPIC, crawl, posts, rows
 from test_platforms import TOPICAL, OnBluesky, OnMastodon, referee, serving, told
 from test_refresh_campaign import LIMITS, MANY, SOME, everything, exported, run
 
-from socialcrawl.apps.erasing import Manner, forget
+from socialcrawl.campaign.settings import checked
+from socialcrawl.cli.commands.forget import Manner, forget
+from socialcrawl.crawls.facts import SAMPLE
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.posts import read_posts
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock.names import DELETED, HERE
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.relevance import Topic
-from socialcrawl.sections.kinds import SAMPLE
-from socialcrawl.settings import checked
-from socialcrawl.store.erasure.orders import ordered
+from socialcrawl.storage.erasure.orders import ordered
 
 SHARE = 0.2  # of the accounts that are gone
 X = {"platform": "x", "token_env": TOKEN_ENV}

@@ -10,9 +10,9 @@ from hypothesis import strategies as some
 from scipy.stats import chi2_contingency, chisquare
 from wild import many
 
-from socialcrawl.sample.compare import chi_square, deviation, distance, same
-from socialcrawl.sample.estimates import Estimate, distribution
-from socialcrawl.sample.gap import delay, gap, mixing, moving, regular, simple, within
+from socialcrawl.crawls.sample.estimates import Estimate, distribution
+from socialcrawl.crawls.sample.law_comparison import chi_square, deviation, distance, same
+from socialcrawl.crawls.sample.spectral_gap import delay, gap, mixing, moving, regular, simple, within
 
 
 def counted(counts, effective=1.0):

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from walking import Searching, WalkRules, both, known, rows, tangle, walk
 from wild import many
 
-from socialcrawl.chance import chance, draws, stream
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.lab.doors import Tape
-from socialcrawl.model import Outcome, Pick, SameAs
-from socialcrawl.sample.crawl import REST, Sample
-from socialcrawl.sample.rules import FOCUSES
+from socialcrawl.crawls.sample.crawl import REST, Sample
+from socialcrawl.crawls.sample.rules import FOCUSES
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.model import Outcome, Pick, SameAs
+from socialcrawl.engine.splitmix import chance, draws, stream
+from socialcrawl.lab.instant import Tape
 
 SIZE = 40
 GRAPH = known(SIZE, tangle(SIZE, 90, 2), range(0, SIZE, 2))

@@ -13,9 +13,9 @@ from tiny import close, person
 from waking import DEAF, Lively, Ticking, opened, sampling, told
 from walking import WalkRules
 
-from socialcrawl.sample.rules import FOCUSES
-from socialcrawl.sources.x.source import MENTIONS
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.crawls.sample.rules import FOCUSES
+from socialcrawl.platforms.x.source import MENTIONS
+from socialcrawl.storage.memory_store import MemoryStore
 
 SOME = {"walkers": 3, "length": 60, "inward": True, "burn_in": 3, "b": 3}
 HOWS = {

@@ -12,23 +12,23 @@ from reviving import brought, judged, revived, written
 from rich.console import Console
 from storing import a_database, opened
 
-from socialcrawl.apps.handing import hand_on
-from socialcrawl.apps.report import knowledge, show
-from socialcrawl.apps.sample_report import apart, count, finite, interval, number, percent
-from socialcrawl.apps.screen import Lines, Picture, progress
-from socialcrawl.build import build
+from socialcrawl.campaign.build import build
+from socialcrawl.cli.commands.export import hand_on
+from socialcrawl.cli.commands.report import knowledge, show
+from socialcrawl.cli.render.live_screen import Lines, Picture, progress
+from socialcrawl.cli.render.sample_report import apart, count, finite, interval, number, percent
+from socialcrawl.crawls.base import ReportRequest
+from socialcrawl.crawls.reporting import report
+from socialcrawl.crawls.sample.estimates import Estimate
+from socialcrawl.crawls.sample.mixing import Verdict
+from socialcrawl.crawls.sample.walk_components import Part
+from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import Wanted
-from socialcrawl.kinds.base import ReportRequest
-from socialcrawl.kinds.reporting import report
 from socialcrawl.mock.server import running
-from socialcrawl.run import run
-from socialcrawl.sample.estimates import Estimate
-from socialcrawl.sample.mixing import Verdict
-from socialcrawl.sample.parts import Part
-from socialcrawl.store.summary import summary
-from socialcrawl.store.traces import Traces
-from socialcrawl.words import roughly
+from socialcrawl.storage.queries.summary import summary
+from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.text.wording import roughly
 
 
 @pytest.fixture(scope="module")

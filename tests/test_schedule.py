@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
+from socialcrawl.campaign.schedule import Schedule, cron, hours, zone
 from socialcrawl.errors import SettingsError
-from socialcrawl.schedule import Schedule, cron, hours, zone
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 BERLIN = "Europe/Berlin"

@@ -10,8 +10,8 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 from weeks import Virtual
 
-from socialcrawl.clock import SystemClock
 from socialcrawl.daemon.scheduler import Scheduler
+from socialcrawl.engine.clock import SystemClock
 
 
 class Ledger:

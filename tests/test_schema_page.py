@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from test_views import LINKED, a_crawl, some
 
-from socialcrawl.store.questions import QUESTIONS
-from socialcrawl.store.schema_page import page
-from socialcrawl.store.tables import metadata
-from socialcrawl.store.views import VIEWS
+from socialcrawl.storage.schema.questions import QUESTIONS
+from socialcrawl.storage.schema.schema_page import page
+from socialcrawl.storage.schema.tables import metadata
+from socialcrawl.storage.schema.views import VIEWS
 
 PAGE = Path(__file__).parent.parent / "docs" / "schema.md"
 
@@ -36,7 +36,7 @@ def plain(value):
 
 
 def test_the_page_is_current():
-    assert PAGE.read_text("utf-8") == page(), "python -m socialcrawl.store.schema_page > docs/schema.md"
+    assert PAGE.read_text("utf-8") == page(), "python -m socialcrawl.storage.schema.schema_page > docs/schema.md"
 
 
 def test_the_page_names_every_table_view_column_and_key():

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from socialcrawl.apps import figure, screen
-from socialcrawl.apps.screen import Lines, Picture, progress, spent
-from socialcrawl.build import build
+from socialcrawl.campaign.build import build
+from socialcrawl.cli.render import live_screen, score_curve
+from socialcrawl.cli.render.live_screen import Lines, Picture, progress, spent
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Grant, Node, Outcome, Pick, Reply, Request, Wait
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.limits.budget import dollars
-from socialcrawl.limits.outage import Outage
-from socialcrawl.limits.spread import FEW, Spread
+from socialcrawl.forecast.spread import FEW, Spread
 from socialcrawl.mock.server import running
-from socialcrawl.model import Grant, Node, Outcome, Pick, Reply, Request, Wait
-from socialcrawl.run import run
-from socialcrawl.words import instant, roughly, seconds, span
+from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.ratelimit.outage import Outage
+from socialcrawl.text.wording import instant, roughly, seconds, span
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_the_picture_of_a_run_counts_and_says_how_long_it_takes(mock, tmp_path):
 def watch(monkeypatch):
     """A watch that goes on when a test says so: the only clock of the screen's own."""
     hands = [1000.0]
-    monkeypatch.setattr(screen, "monotonic", lambda: hands[0])
+    monkeypatch.setattr(live_screen, "monotonic", lambda: hands[0])
     return hands
 
 
@@ -335,7 +335,7 @@ def test_an_instant_is_read_in_utc_unless_it_says_otherwise():
 
 
 def curve(values, **more):
-    return figure.letters(np.array(values, np.float64), **more).plain.splitlines()
+    return score_curve.letters(np.array(values, np.float64), **more).plain.splitlines()
 
 
 @pytest.mark.parametrize("values", [[], [0.0], [0.0] * 500, [5.0], [1.0] * 10, np.arange(1e6)], ids=len)
@@ -351,7 +351,7 @@ def test_the_curve_in_letters_grows_from_left_to_right_up_to_the_sum():
     lines = curve([1.0] * 100, width=10, height=2)
     assert lines[0].split("┤")[0].strip() == "100"
     assert lines[0].endswith("█")
-    heights = [sum(figure.BARS.index(line.split("┤")[1][i]) for line in lines[:2]) for i in range(10)]
+    heights = [sum(score_curve.BARS.index(line.split("┤")[1][i]) for line in lines[:2]) for i in range(10)]
     assert heights == sorted(heights)
     assert (heights[0], heights[-1]) == (0, 16)
     flat = curve([0.0] * 3, width=10, height=2)
@@ -363,7 +363,7 @@ def test_the_picture_of_the_curve_is_a_png_that_is_not_blank(tmp_path, values):
     from matplotlib.image import imread
 
     path = tmp_path / "curve.png"
-    figure.png(path, np.array(values, np.float64), f"{TOPIC}: $5 & <b>")
+    score_curve.png(path, np.array(values, np.float64), f"{TOPIC}: $5 & <b>")
     pixels = imread(path)
     assert pixels.shape[:2] == (576, 1008)
     assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 10
@@ -371,7 +371,7 @@ def test_the_picture_of_the_curve_is_a_png_that_is_not_blank(tmp_path, values):
 
 def test_a_picture_that_cannot_be_written_is_told(tmp_path):
     with pytest.raises(StoreError, match="name another file"):
-        figure.png(tmp_path / "no" / "curve.png", np.ones(3), "x")
+        score_curve.png(tmp_path / "no" / "curve.png", np.ones(3), "x")
 
 
 def test_what_follows_the_question_that_an_outage_asks_is_a_sentence_of_its_own():

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.secret import KEPT, Veil, conceal, redacted, secret
+from socialcrawl.system.secret import KEPT, Veil, conceal, redacted, secret
 
 NAME = "SOCIALCRAWL_TEST_SECRET"
 HIDDEN = "AAAAAkept%3Dfrom/every+log"
@@ -293,7 +293,7 @@ import logging, sys, threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx, requests
-from socialcrawl.sources.x import wire
+from socialcrawl.platforms.x import wire
 
 veiled, bearer, keys = sys.argv[1] == "veiled", sys.argv[2], tuple(sys.argv[3:7])
 if not veiled:

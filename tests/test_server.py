@@ -13,21 +13,23 @@ from rich.console import Console
 from storing import opened
 from tiny import close, stored
 
-from socialcrawl.apps.doctor import doctor
-from socialcrawl.apps.quote import already, quoted
+from socialcrawl.campaign.plan import plan
+from socialcrawl.cli.commands.doctor import doctor
+from socialcrawl.cli.commands.quote import already, quoted
 from socialcrawl.errors import StoreError
-from socialcrawl.limits.shape import Done
+from socialcrawl.forecast.shape import Done
 from socialcrawl.mock.server import running
-from socialcrawl.plan import plan
-from socialcrawl.store.address import Server
-from socialcrawl.store.database import OURS, connect, unlocked
-from socialcrawl.store.health import looked_at, readable, wanting
-from socialcrawl.store.lease import Lease
-from socialcrawl.store.summary import summary
+from socialcrawl.storage.database.address import Server
+from socialcrawl.storage.database.connection import OURS, connect, unlocked
+from socialcrawl.storage.database.health import looked_at, readable, wanting
+from socialcrawl.storage.database.lease import Lease
+from socialcrawl.storage.queries.summary import summary
 
 HOLD = """
-import sys; from socialcrawl.store.address import where; from socialcrawl.store.database import connect
-from socialcrawl.store.lease import Lease
+import sys
+from socialcrawl.storage.database.address import where
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.database.lease import Lease
 connection = connect(where(sys.argv[1])); lease = Lease(connection, "mine"); print("held", flush=True)
 for line in sys.stdin:
     with connection.begin():

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
+from socialcrawl.campaign.plan import THREADS, plan
+from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.schedule import Schedule, cron
+from socialcrawl.campaign.settings import Settings, checked, stored
+from socialcrawl.crawls.collect.make import make_shadows
+from socialcrawl.engine.model import unix
 from socialcrawl.errors import SettingsError
-from socialcrawl.kinds.collect.make import make_shadows
-from socialcrawl.limits.policy import Endpoint, Rule, Tariff
-from socialcrawl.model import unix
-from socialcrawl.plan import THREADS, plan
-from socialcrawl.policies import policy
-from socialcrawl.schedule import Schedule, cron
-from socialcrawl.settings import Settings, checked, stored
+from socialcrawl.ratelimit.policy import Endpoint, Rule, Tariff
 
 LEAST = {"name": "mine", "topic": {"keywords": ["sky"]}}
 FILE = "mine.toml"

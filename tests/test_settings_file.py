@@ -7,13 +7,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_settings import FILE
 
-from socialcrawl.apps.begin import begin
-from socialcrawl.apps.screen import View
-from socialcrawl.build import build
+from socialcrawl.campaign.build import build
+from socialcrawl.campaign.keywords import questionable
+from socialcrawl.campaign.settings import Section, Settings, checked, read
+from socialcrawl.cli.commands.init import begin
+from socialcrawl.cli.render.live_screen import View
 from socialcrawl.errors import SettingsError
-from socialcrawl.keywords import questionable
-from socialcrawl.resources import folder
-from socialcrawl.settings import Section, Settings, checked, read
+from socialcrawl.system.resources import folder
 
 
 def fields():

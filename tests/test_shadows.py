@@ -10,15 +10,15 @@ from test_golden_sequences import EVERYBODY, TABLE, WAYS, spelled
 from test_golden_sequences import GRAPHS as DRAWN
 from wild import many
 
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import NAMES, named
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.collect.strategies import strategy
-from socialcrawl.lab.doors import Tape, parts
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import NAMES, make_estimator
+from socialcrawl.crawls.collect.strategies import strategy
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Stop
+from socialcrawl.graph.known_graph import Known
+from socialcrawl.lab.instant import Tape, parts
 from socialcrawl.lab.simulation import Setup, estimator
-from socialcrawl.model import Stop
-from socialcrawl.run import run
-from socialcrawl.sources.known import Known
 
 SGD = "sklearn.linear_model.SGDRegressor"
 OTHERS = (*NAMES, SGD)
@@ -26,7 +26,7 @@ FEW = ("random", "lnh-sum", "opic-ne", "nh-e-max")
 
 
 def fresh(names):
-    return {name: named(name, seed=7, switch_after=3) for name in names}
+    return {name: make_estimator(name, seed=7, switch_after=3) for name in names}
 
 
 def watched(name, seeds, steps=None, shadows=OTHERS):

@@ -10,15 +10,15 @@ from limits_referee import BEGIN, Aligned, Fixed, Sliding, said
 from sharing import BASE, Crowd, planner, policy
 from wild import many
 
+from socialcrawl.engine.model import Credential, Grant, Limit, Page, PostRow, Reply, Request, Stop, Wait
 from socialcrawl.errors import SettingsError
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Rule
-from socialcrawl.limits.received import LAG
-from socialcrawl.limits.retry import Backoff
-from socialcrawl.limits.shared import Shared
-from socialcrawl.limits.window import DAY
-from socialcrawl.model import Credential, Grant, Limit, Page, PostRow, Reply, Request, Stop, Wait
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import Rule
+from socialcrawl.ratelimit.received import LAG
+from socialcrawl.ratelimit.retry import Backoff
+from socialcrawl.ratelimit.shared_windows import Shared
+from socialcrawl.ratelimit.window import DAY
 
 FIVE = Rule(5, 900.0)
 JUNE, JULY = 1_780_358_400.0, 1_782_864_000.0  # 2026-06-02, 2026-07-01

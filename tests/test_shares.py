@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from limits_referee import BEGIN, Aligned, Fixed, Sliding
 from sharing import Crowd
 
-from socialcrawl.limits.counted import SlidingWindow
-from socialcrawl.limits.policy import Rule
-from socialcrawl.limits.share import Shares
-from socialcrawl.limits.window import ALONE, ROUNDING
-from socialcrawl.model import Request
+from socialcrawl.engine.model import Request
+from socialcrawl.ratelimit.counted_window import SlidingWindow
+from socialcrawl.ratelimit.policy import Rule
+from socialcrawl.ratelimit.sharing import Shares
+from socialcrawl.ratelimit.window import ALONE, ROUNDING
 
 NAMES = "abcdef"
 

@@ -10,16 +10,16 @@ from limits_referee import BEGIN, Fixed, Summed, said
 from sharing import Crowd, planner, policy
 from wild import many
 
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.cycle import Cycle, cycle
-from socialcrawl.limits.offset import Offset
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Rule
-from socialcrawl.limits.received import LAG
-from socialcrawl.limits.retry import Backoff
-from socialcrawl.limits.shared import Shared
-from socialcrawl.limits.window import DAY
-from socialcrawl.model import Answer, Credential, Grant, Limit, Reply, Request, Stop, Wait
+from socialcrawl.engine.model import Answer, Credential, Grant, Limit, Reply, Request, Stop, Wait
+from socialcrawl.ratelimit.billing_cycle import Cycle, cycle
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.clock_offset import Offset
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import Rule
+from socialcrawl.ratelimit.received import LAG
+from socialcrawl.ratelimit.retry import Backoff
+from socialcrawl.ratelimit.shared_windows import Shared
+from socialcrawl.ratelimit.window import DAY
 
 HOUR = 3600.0
 GRID = 64  # instants are whole numbers of 1/64 s, so that moving them rounds nothing

@@ -22,20 +22,20 @@ from test_takeovers import ENDPOINTS, policy_file
 from weeks import BEGIN, Slowly, Virtual
 from wild import many
 
-from socialcrawl.apps.screen import View
-from socialcrawl.build import House, build
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.cycle import Cycle
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Rule
-from socialcrawl.limits.shared import Sent, Shared
+from socialcrawl.campaign.build import House, build
+from socialcrawl.campaign.siblings import unite
+from socialcrawl.cli.render.live_screen import View
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Credential, Grant, Page, PostRow, Reply, Request, Wait
+from socialcrawl.mock.rate_windows import Rule as Counted
 from socialcrawl.mock.server import running
-from socialcrawl.mock.windows import Rule as Counted
-from socialcrawl.model import Credential, Grant, Page, PostRow, Reply, Request, Wait
-from socialcrawl.run import run
-from socialcrawl.siblings import unite
-from socialcrawl.store.address import where
-from socialcrawl.store.database import engine, identify, opened
+from socialcrawl.ratelimit.billing_cycle import Cycle
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import Rule
+from socialcrawl.ratelimit.shared_windows import Sent, Shared
+from socialcrawl.storage.database.address import where
+from socialcrawl.storage.database.connection import engine, identify, opened
 
 K, D = 7, 900.0
 TIMELINE = "/2/users/:id/tweets"

@@ -4,9 +4,10 @@ import pytest
 from postgres import a_server_database, ask, stopped
 
 from socialcrawl.errors import StoreError
-from socialcrawl.store import database, silence
-from socialcrawl.store.database import closed, connect, opened, unlocked
-from socialcrawl.store.trouble import in_words
+from socialcrawl.storage.database import connection as database
+from socialcrawl.storage.database import silent_server
+from socialcrawl.storage.database.connection import closed, connect, opened, unlocked
+from socialcrawl.storage.database.trouble import in_words
 
 
 @pytest.fixture
@@ -39,13 +40,13 @@ def test_nobody_gets_into_a_server_that_hangs_and_that_is_said_in_time(place):
 
 def test_a_long_statement_is_left_alone_however_often_the_server_is_asked_whether_it_is_there(place, monkeypatch):
     checked = []
-    is_hung = silence._hangs
+    is_hung = silent_server._hangs
 
     def hangs(*given):
         checked.append(is_hung(*given))
         return checked[-1]
 
-    monkeypatch.setattr(silence, "_hangs", hangs)
+    monkeypatch.setattr(silent_server, "_hangs", hangs)
     with opened(place) as connection:
         assert query(connection, "select 3 from pg_sleep(2)") == 3
     assert checked[:2] == [False, False]

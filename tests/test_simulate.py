@@ -19,16 +19,16 @@ from laboratory import known, random_world, saved
 from pyarrow import parquet
 from rich.console import Console
 
-from socialcrawl.apps import simulate
-from socialcrawl.apps.cli import main
-from socialcrawl.apps.comparison import comparison
+from socialcrawl.cli.commands import simulate
+from socialcrawl.cli.main import main
+from socialcrawl.cli.render.comparison import comparison
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.lab.generators.twitterlike import twitter_like
 from socialcrawl.lab.graphs import from_edges, from_pages, from_posts, read, write
 from socialcrawl.lab.grid import results
 from socialcrawl.lab.simulation import Setup
 from socialcrawl.lab.simulation import simulate as replay
-from socialcrawl.lab.twitterlike import twitter_like
-from socialcrawl.relevance import Topic
-from socialcrawl.sources.known import KnownGraph
 
 WORLD = random_world(60, 4, 7)
 SEEDS = (5, 17, 2)

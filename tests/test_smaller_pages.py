@@ -10,18 +10,18 @@ from fediverse import POLICY as MASTODON
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Endpoint, Policy, Rule
-from socialcrawl.liveness import Activity
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.model import Answer, Credential, Grant, Node, Page, Pick, PostRow, Reply, Request, Stop, Who
+from socialcrawl.graph.liveness import Activity
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.model import Answer, Credential, Grant, Node, Page, Pick, PostRow, Reply, Request, Stop, Who
-from socialcrawl.policies import policy
-from socialcrawl.sources.bluesky.source import BlueskySource
-from socialcrawl.sources.mastodon.source import MastodonSource
-from socialcrawl.sources.x.source import XSource
-from socialcrawl.sources.x.vocabulary import TWEET
+from socialcrawl.platforms.bluesky.source import BlueskySource
+from socialcrawl.platforms.mastodon.source import MastodonSource
+from socialcrawl.platforms.x.source import XSource
+from socialcrawl.platforms.x.vocabulary import TWEET
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
 
 POSTS, USERS, WHOLE = "/posts", "/users", "/whole"
 MANY = (Rule(100_000, 900.0),)

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_quote import shape
 
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.likely import Typical, likely
-from socialcrawl.limits.quote import likely_range, quote
-from socialcrawl.limits.shape import Done
-from socialcrawl.limits.spread import CLUSTERED, DRIFT, ENOUGH, WIDEST, Spread, Sums, measure_spread
+from socialcrawl.forecast.expected import Typical, likely
+from socialcrawl.forecast.quote import likely_range, quote
+from socialcrawl.forecast.shape import Done
+from socialcrawl.forecast.spread import CLUSTERED, DRIFT, ENOUGH, WIDEST, Spread, Sums, measure_spread
+from socialcrawl.ratelimit.budget import Caps
 
 numbers = st.lists(st.integers(0, 10_000), min_size=2, max_size=60)
 DONE = Done(requests=450, posts=9_000, queries=1, found=0, asked=400, steps=400)

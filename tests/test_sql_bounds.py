@@ -14,8 +14,8 @@ from commands import COMMAND, ENVIRONMENT, socialcrawl
 from postgres import a_role, a_server_database, as_role, ask
 
 from socialcrawl.errors import StoreError
-from socialcrawl.store.readonly import asked
-from socialcrawl.store.tables import metadata
+from socialcrawl.storage.database.readonly import asked
+from socialcrawl.storage.schema.tables import metadata
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_values_below_the_bound_are_still_read_whole(database):
 
 def test_many_large_rows_are_fetched_a_few_at_a_time(database):
     reading = (
-        "import sys, time; from pathlib import Path; from socialcrawl.store.readonly import asked\n"
+        "import sys, time; from pathlib import Path; from socialcrawl.storage.database.readonly import asked\n"
         "with asked(Path(sys.argv[1]), 'select zeroblob(2e7) from post', 60.0, time.monotonic) as (_, rows):\n"
         "    assert sum(len(blob) for (blob,) in rows) == 100 * 20_000_000"  # 2 GB: the file has 100 rows
     )
@@ -84,7 +84,8 @@ def test_many_large_rows_are_fetched_a_few_at_a_time(database):
 
 def test_many_large_rows_of_a_server_are_fetched_a_few_at_a_time():
     reading = (
-        "import sys, time; from socialcrawl.store.address import where; from socialcrawl.store.readonly import asked\n"
+        "import sys, time; from socialcrawl.storage.database.address import where\n"
+        "from socialcrawl.storage.database.readonly import asked\n"
         "query = \"select repeat('x', 20000000) from generate_series(1, 60)\"\n"
         "with asked(where(sys.argv[1]), query, 60.0, time.monotonic, allow_superuser=True) as (_, rows):\n"
         "    assert sum(len(text) for (text,) in rows) == 60 * 20_000_000"  # 1.2 GB

@@ -13,13 +13,13 @@ from storing import opened
 from tiny import BEGIN, SETTINGS
 from typer.testing import CliRunner
 
-from socialcrawl.apps.cli import app
-from socialcrawl.settings import checked
-from socialcrawl.store import daemons
-from socialcrawl.store.address import Server
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.daemons import EXPIRY, Pauser, Told
-from socialcrawl.store.lease import Lease
+from socialcrawl.campaign.settings import checked
+from socialcrawl.cli.main import app
+from socialcrawl.storage import daemons
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.daemons import EXPIRY, Pauser, Told
+from socialcrawl.storage.database.address import Server
+from socialcrawl.storage.database.lease import Lease
 
 HERE = socket.gethostname()
 

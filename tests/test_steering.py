@@ -16,29 +16,29 @@ from crawling import campaign_of, posts, rows
 from rich.console import Console
 from scipy.stats import binomtest
 
-from socialcrawl.apps import steered
-from socialcrawl.apps.campaign import as_object, told, work
-from socialcrawl.apps.explained import explained
-from socialcrawl.apps.handing import hand_on
-from socialcrawl.arms import CHANCE, NEAREST, STEERED, arms
-from socialcrawl.collect.control import Controlled
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.collect.strategies import Greedy
+from socialcrawl.cli.commands.explain import explained
+from socialcrawl.cli.commands.export import hand_on
+from socialcrawl.cli.commands.run import as_object, told, work
+from socialcrawl.cli.render import steering as steering_lines
+from socialcrawl.crawls.collect.control import Controlled
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.collect.steering import LEAST, Compared, Steering, compared, steering
+from socialcrawl.crawls.collect.strategies import Greedy
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, arms
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Node
 from socialcrawl.exporters.export import Wanted
-from socialcrawl.intervals import Interval, difference_of
-from socialcrawl.kinds.collect.steering import LEAST, Compared, Steering, compared, steering
-from socialcrawl.lab.doors import Tape, parts
+from socialcrawl.forecast.intervals import Interval, difference_of
+from socialcrawl.graph.known_graph import Known, KnownGraph
+from socialcrawl.lab.instant import Tape, parts
 from socialcrawl.mock.server import running
-from socialcrawl.model import Node
-from socialcrawl.run import run
-from socialcrawl.sources.known import Known, KnownGraph
-from socialcrawl.store.backup import backup
-from socialcrawl.store.drawn import find_drawn
-from socialcrawl.store.health import readable
-from socialcrawl.store.judgement import Judged, Judgement, Scored, judged
-from socialcrawl.store.traces import Steps, Traces
+from socialcrawl.storage.database.backup import backup
+from socialcrawl.storage.database.health import readable
+from socialcrawl.storage.queries.control_picks import find_drawn
+from socialcrawl.storage.queries.judgement import Judged, Judgement, Scored, judged
+from socialcrawl.storage.queries.traces import Steps, Traces
 from socialcrawl.verify.exported import verify_export
 
 
@@ -76,7 +76,7 @@ def crawled(graph, estimator, *, seed=1, steps=200, control=0.2):
     """The steps of a crawl of `graph`, as a database has them."""
     line, tape = Seeds(), Written()
     line.ready = [Node(0)]
-    crawl = Collect(line, named(estimator, seed=seed), steps, strategy=Controlled(Greedy(), control, seed))
+    crawl = Collect(line, make_estimator(estimator, seed=seed), steps, strategy=Controlled(Greedy(), control, seed))
     run(parts(crawl, Known(graph), tape))
     n, node = (np.array([getattr(pick, name) for pick in tape.picks[1:]], np.int64) for name in ("n", "node"))
     return Steps(n, node, np.array(tape.values[1:]), np.full(len(n), ""), 0)
@@ -162,7 +162,7 @@ def test_steps_that_all_found_the_same_show_no_gain_and_the_report_says_so():
     found = compared("bfs", *steps_of(np.zeros(200)))
     assert found.chance.steps >= LEAST
     assert (found.chance.gain, found.chance.needed) == (None, None)
-    said = steered.steering(found)[1]
+    said = steering_lines.steering(found)[1]
     assert said.endswith(
         f"than chance: not enough data yet ({found.chance.steps} drawn from all known accounts all found 0.000)"
     )
@@ -218,7 +218,7 @@ def interval(low, high, n=40):
 
 def said(chance, breadth, judgement=None, needed=None):
     one, other = (Compared(40, 0.4, gain, needed) for gain in (chance, breadth))
-    lines = steered.steering(Steering("nh-ne-sum", 800, 0.9, 0.1, one, other), judgement)
+    lines = steering_lines.steering(Steering("nh-ne-sum", 800, 0.9, 0.1, one, other), judgement)
     return "\n".join(lines)
 
 
@@ -260,15 +260,15 @@ def test_another_estimator_is_named_only_where_steering_does_not_help_and_the_ot
 
 
 def test_without_drawn_steps_it_says_that_nothing_is_known_and_how_to_measure_it():
-    first, second = steered.steering(Steering("hybrid-sum", 90, 0.5, 0.0))
+    first, second = steering_lines.steering(Steering("hybrid-sum", 90, 0.5, 0.0))
     assert "it is not known whether hybrid-sum does better than chance or breadth-first" in first
     assert "set control = 0.1 under [crawl], and run with --change" in second
     assert "one step in 10" in second
-    assert steered.steering(None) == []
+    assert steering_lines.steering(None) == []
     few = Compared(3, nan, None, 140)
     assert (
         "not enough data yet (3 drawn from all known accounts, of at least 10); about 140 more steps may tell"
-        in (steered.steering(Steering("bfs", 30, 0.5, 0.1, few, few))[1])
+        in (steering_lines.steering(Steering("bfs", 30, 0.5, 0.1, few, few))[1])
     )
 
 
@@ -332,7 +332,7 @@ def test_regret_and_correlation_look_inside_of_groups_only():
 
 def printed(found):
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(steered.estimators(found))
+    console.print(steering_lines.estimators(found))
     return console.export_text()
 
 
@@ -357,7 +357,7 @@ def test_a_campaign_draws_its_steps_says_so_and_tells_what_they_show(ended):
     assert said["chance"]["gain"]["value"] == pytest.approx(said["mean"] - said["chance"]["mean"])
     console = Console(file=io.StringIO(), width=400)
     told(settings, console, ending, as_json=False)
-    assert "\n".join(steered.steering(found)) in console.file.getvalue()
+    assert "\n".join(steering_lines.steering(found)) in console.file.getvalue()
     with readable(database) as connection:
         traces = Traces(connection)
         assert steering(traces) == found
@@ -394,7 +394,7 @@ def test_an_export_says_which_picks_were_drawn_so_that_anybody_can_work_out_the_
     means = [gained.mean, gained.chance.mean, gained.breadth.mean]
     assert [statistics.fmean(group) for group in values.values()] == pytest.approx(means)
     sheet = json.loads((tmp_path / "out" / "datasheet.json").read_text("utf-8"))
-    notes = [line.strip() for line in steered.describe_gain(gained)]
+    notes = [line.strip() for line in steering_lines.describe_gain(gained)]
     assert sheet["campaigns"][0]["notes"] == notes
     assert notes[1] in (tmp_path / "out" / "datasheet.md").read_text("utf-8")
     found = {(one.about, check.name): check for one in verify_export(tmp_path / "out") for check in one.checks}

@@ -7,9 +7,9 @@ from scipy.stats import chisquare
 from benchmarks.coverage import looks, steering
 from benchmarks.coverage.costs import Place
 from benchmarks.coverage.table import covered
-from socialcrawl.intervals import Interval
-from socialcrawl.kinds.collect.steering import Compared, Steering
-from socialcrawl.sources.known import KnownGraph
+from socialcrawl.crawls.collect.steering import Compared, Steering
+from socialcrawl.forecast.intervals import Interval
+from socialcrawl.graph.known_graph import KnownGraph
 
 
 def a_place(size=1_500, relevant=0.08):

@@ -11,12 +11,12 @@ from storing import a_store, beside, failing, one, profile, reopened, rows, save
 from tiny import Clock, Wire, close, parts_of, stored
 from wild import many
 
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Grant, Page, PostRow, Reply
 from socialcrawl.errors import StoreError
-from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import Grant, Page, PostRow, Reply
-from socialcrawl.run import run
-from socialcrawl.store.charges import day
-from socialcrawl.store.summary import summary
+from socialcrawl.ratelimit.policy import Tariff
+from socialcrawl.storage.ledger.charges import day
+from socialcrawl.storage.queries.summary import summary
 
 TARIFF = Tariff(500, 1000)
 FEE = 7

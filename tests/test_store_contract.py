@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from storing import AT, a_store, mentioning, one, reopened, rows, save
 from tiny import Clock, Wire, close, page_of, parts_of, person, posts_of, stored, story
 
-from socialcrawl.graph import COLUMNS
-from socialcrawl.model import Answer, Grant, Limit, Mention, Node, Outcome, Page, Pick, PostRow, Request, Who
-from socialcrawl.run import run
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Answer, Grant, Limit, Mention, Node, Outcome, Page, Pick, PostRow, Request, Who
+from socialcrawl.graph.graph import COLUMNS
+from socialcrawl.storage.memory_store import MemoryStore
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])

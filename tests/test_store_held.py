@@ -9,15 +9,28 @@ from hypothesis import strategies as st
 from storing import AT, a_store, beside, mentioning, one, profile, reopened, rows, save, timeline, users
 from tiny import BEGIN, Clock, Wire, close, parts_of, stored, story
 
-from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import Answer, Grant, Mention, Node, Outcome, Page, Pick, PostRow, Request, SameAs, Who, unix
-from socialcrawl.relevance import Topic
-from socialcrawl.run import run
-from socialcrawl.store.held import Reuse
-from socialcrawl.store.memory import MemoryStore
-from socialcrawl.store.sql import SqlStore
-from socialcrawl.store.summary import summary
-from socialcrawl.store.writes import Writes
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import (
+    Answer,
+    Grant,
+    Mention,
+    Node,
+    Outcome,
+    Page,
+    Pick,
+    PostRow,
+    Request,
+    SameAs,
+    Who,
+    unix,
+)
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.ratelimit.policy import Tariff
+from socialcrawl.storage.memory_store import MemoryStore
+from socialcrawl.storage.queries.summary import summary
+from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.stored_answers import Reuse
+from socialcrawl.storage.writes import Writes
 
 HOUR = 3600.0
 LATER = AT + HOUR

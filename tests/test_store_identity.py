@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from storing import AT, a_store, mentioning, profile, reopened, save, users
 
-from socialcrawl.model import Mention, Node, Page, Pick, PostRow, SameAs, Who
+from socialcrawl.engine.model import Mention, Node, Page, Pick, PostRow, SameAs, Who
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])

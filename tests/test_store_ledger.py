@@ -7,7 +7,7 @@ from limits_referee import Summed
 from storing import AT, a_store, reopened, rows, save, timeline
 from tiny import page_of, posts_of
 
-from socialcrawl.model import Grant, Limit, Request
+from socialcrawl.engine.model import Grant, Limit, Request
 
 SENT = st.tuples(
     st.sampled_from(["/2/users", "/2/users/:id/tweets"]),

@@ -10,13 +10,13 @@ from alembic import command
 from storing import AT, beside, mentioning, one, opened, rows, save, timeline
 from tiny import BEGIN, SETTINGS
 
-from socialcrawl.limits.policy import Tariff
-from socialcrawl.model import Answer, Node, Outcome, Pick, Reply, Who, iso
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import alembic_config, engine
-from socialcrawl.store.held import Reuse
-from socialcrawl.store.sql import SqlStore
-from socialcrawl.store.summary import summary
+from socialcrawl.engine.model import Answer, Node, Outcome, Pick, Reply, Who, iso
+from socialcrawl.ratelimit.policy import Tariff
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.connection import alembic_config, engine
+from socialcrawl.storage.queries.summary import summary
+from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.stored_answers import Reuse
 
 KEPT = [1, 2, [1], [2], [], []]  # an answer as the first version packed it: posts, hits, targets, their hits
 PARAMS = '{"id":"900"}'

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.collect.strategies import greedy
+from socialcrawl.crawls.collect.strategies import greedy
 
 FEW = st.sampled_from([0.0, -0.0, 1.0, 1.0 + 2**-52, -1.0, np.inf, -np.inf, 1e300])
 SCORES = st.lists(FEW | st.floats(allow_nan=False), max_size=60)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 from wild import many
 
-from socialcrawl.collect import strategies
-from socialcrawl.collect.strategies import STRATEGIES, AlteredGreedy, Greedy, Proportional, greedy, strategy
+from socialcrawl.crawls.collect import strategies
+from socialcrawl.crawls.collect.strategies import STRATEGIES, AlteredGreedy, Greedy, Proportional, greedy, strategy
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.graphs import checked
 from socialcrawl.lab.simulation import Setup, simulate
-from socialcrawl.sources.known import KnownGraph
 
 DRAWS = 3000
 EXACT = st.integers(-8, 8).map(lambda eighths: eighths / 8)  # differences and products of these have no rounding

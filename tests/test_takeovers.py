@@ -8,8 +8,8 @@ from killing import nursery
 from taking_over import D, K, Succession, Turns
 from test_windows_filled import POLICY
 
+from socialcrawl.mock.rate_windows import Rule
 from socialcrawl.mock.server import running
-from socialcrawl.mock.windows import Rule
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
 ENDPOINTS = {

@@ -19,9 +19,9 @@ from rich.table import Table
 from storing import opened
 from tiny import Clock, Wire, close, parts_of, stored
 
-from socialcrawl.apps.console import Console, Text, plain
-from socialcrawl.run import run
-from socialcrawl.terminal import escape_controls, escape_json
+from socialcrawl.cli.render.console import Console, Text, plain
+from socialcrawl.engine.loop import run
+from socialcrawl.text.terminal import escape_controls, escape_json
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\r\x00é\u202egnp\u2066"  # renames the window, clears, colours, reverses it
 NAME = EVIL.replace("\x00", "")  # arguments hold no NUL
@@ -151,7 +151,7 @@ def test_what_cannot_be_encoded_ends_no_command(hostile):
 
 def test_a_traceback_and_the_records_of_libraries_are_escaped_too(tmp_path):
     script = (
-        "import logging, socialcrawl.terminal as terminal; terminal.guard()\n"
+        "import logging, socialcrawl.text.terminal as terminal; terminal.guard()\n"
         "logging.getLogger('a.library').warning('it said %s', '\\x1b]0;owned\\x07')\n"
         "raise RuntimeError('\\x1b]0;owned\\x07')"
     )
@@ -194,7 +194,7 @@ def test_what_is_printed_on_the_console_is_no_markup(capsys):
 
 
 def writes_itself(node):
-    """What a node of a module names that writes to the screen past `console.plain` and `socialcrawl.terminal`."""
+    """What a node of a module names that writes to the screen past `console.plain` and `socialcrawl.text.terminal`."""
     if isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr"):
         return ast.unparse(node)
     if isinstance(node, ast.ImportFrom):

@@ -13,17 +13,17 @@ from storing import opened
 from test_export_cli import command  # noqa: F401 - a fixture
 from typer.testing import CliRunner
 
-from socialcrawl.apps.begin import begin
-from socialcrawl.apps.cli import app
-from socialcrawl.apps.doctor import doctor
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.settings import checked, read
+from socialcrawl.cli.commands.doctor import doctor
+from socialcrawl.cli.commands.init import begin
+from socialcrawl.cli.main import app
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
-from socialcrawl.plan import plan
-from socialcrawl.platforms.bluesky import BlueskyPlatform
+from socialcrawl.platforms.bluesky.platform import BlueskyPlatform
+from socialcrawl.platforms.http_client import HttpClient
+from socialcrawl.platforms.mastodon.instance_rules import LONGEST, About, read_about
 from socialcrawl.platforms.registry import find_platform
-from socialcrawl.settings import checked, read
-from socialcrawl.sources.http_client import HttpClient
-from socialcrawl.sources.mastodon.about import LONGEST, About, read_about
 
 
 def test_a_template_of_mastodon_names_no_instance_and_says_that_one_is_to_be_chosen(tmp_path):

@@ -12,16 +12,16 @@ import conftest
 import pytest
 from commands import ENVIRONMENT
 
-from socialcrawl import tokens
+from socialcrawl.campaign import token_locks as tokens
+from socialcrawl.campaign.token_locks import TokenLease, distinct, state_folder
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.tokens import TokenLease, distinct, state_folder
 
 TOKEN, OTHER = "AAAA-the-token-of-the-lease", "AAAA-another-token-of-the-lease"
 KEYS = ("consumer-key", "consumer-secret", "access-token", "access-secret")
 X = "https://api.x.com"
 
 HOLD = """
-import sys; from socialcrawl.tokens import TokenLease
+import sys; from socialcrawl.campaign.token_locks import TokenLease
 try:
     lease = TokenLease(sys.argv[1], sys.argv[2], "mine"); print("held", flush=True); sys.stdin.read()
 except Exception as error:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tracking import Timed, answer, drive, tell, track
 from wild import many
 
-from socialcrawl.model import Node, Pick, SameAs, Stop, Wait
-from socialcrawl.relevance import worth
-from socialcrawl.track.choice import Choice
-from socialcrawl.track.picture import COLUMNS, CRAWLED
-from socialcrawl.track.target import PARALLEL, Target, counted
+from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.target import PARALLEL, Target, counted
+from socialcrawl.crawls.track.tracked_graph import COLUMNS, CRAWLED
+from socialcrawl.engine.model import Node, Pick, SameAs, Stop, Wait
+from socialcrawl.graph.relevance import worth
 
 # -- Totals and differences
 

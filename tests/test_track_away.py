@@ -13,13 +13,13 @@ from test_track import state_of
 from test_track_campaign import LIMIT, crawled
 from tracking import Timed, answer, drive, tell, track
 
+from socialcrawl.campaign.settings import checked
+from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.target import Target
+from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER
+from socialcrawl.engine.model import SameAs, Stop, Wait
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
-from socialcrawl.model import SameAs, Stop, Wait
-from socialcrawl.settings import checked
-from socialcrawl.track.choice import Choice
-from socialcrawl.track.picture import CRAWLED, FRONTIER
-from socialcrawl.track.target import Target
 
 BACK = Choice("gai", "u", 1.0, 1)
 AGAIN = 100.0

@@ -19,35 +19,35 @@ from rich.console import Console
 from test_crash import KilledError, Mortal
 from tiny import POLICY, SETTINGS, AtOnce, Clock, Watcher, Wire, close, page_of, posts_of
 
-from socialcrawl.apps.campaign import as_object, told, work
-from socialcrawl.apps.erasing import Manner, forget
-from socialcrawl.collect.seeds import Seeds
+from socialcrawl.campaign.snapshot_writer import Keeping
+from socialcrawl.cli.commands.forget import Manner, forget
+from socialcrawl.cli.commands.run import as_object, told, work
+from socialcrawl.crawls.base import ReportRequest
+from socialcrawl.crawls.reporting import report
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.crawl import Track
+from socialcrawl.crawls.track.expansion import EXPANSIONS
+from socialcrawl.crawls.track.recrawl import RECRAWLS
+from socialcrawl.crawls.track.report import crawl_of
+from socialcrawl.crawls.track.target import TARGETS, Target
+from socialcrawl.crawls.track.tracked_graph import COLUMNS
+from socialcrawl.engine.loop import Parts, run
+from socialcrawl.engine.model import Credential, Node, Stop, Wait, unix
 from socialcrawl.errors import SettingsError
-from socialcrawl.kinds.base import ReportRequest
-from socialcrawl.kinds.reporting import report
-from socialcrawl.kinds.track.report import crawl_of
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
+from socialcrawl.graph.relevance import worth
 from socialcrawl.mock.names import HERE
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.model import Credential, Node, Stop, Wait, unix
-from socialcrawl.relevance import worth
-from socialcrawl.run import Parts, run
-from socialcrawl.sources.x.source import TIMELINE, XSource
-from socialcrawl.sources.x.vocabulary import TWEET
-from socialcrawl.standings import Keeping
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import connect
-from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.sql import SqlStore
-from socialcrawl.store.traces import Traces
-from socialcrawl.track.choice import Choice
-from socialcrawl.track.crawl import Track
-from socialcrawl.track.expansion import EXPANSIONS
-from socialcrawl.track.picture import COLUMNS
-from socialcrawl.track.recrawl import RECRAWLS
-from socialcrawl.track.target import TARGETS, Target
+from socialcrawl.platforms.x.source import TIMELINE, XSource
+from socialcrawl.platforms.x.vocabulary import TWEET
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.sql_store import SqlStore
 
 LIMIT = 100_000
 TRACK = {"window": "all", "rest": "1ms", "target": "importance", "expansion": "opic", "recrawl": "yru"}
@@ -297,7 +297,7 @@ def test_standings_are_written_now_and_then_before_long_waits_and_at_the_end():
     ],
 )
 def test_what_is_wrong_with_a_campaign_that_tracks_is_told(sections, said):
-    from socialcrawl.settings import checked
+    from socialcrawl.campaign.settings import checked
 
     with pytest.raises(SettingsError) as error:
         checked({"name": "a", "topic": {"keywords": ["sky"]}, **sections}, "a.toml")

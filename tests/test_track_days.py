@@ -6,9 +6,9 @@ import numpy as np
 from crawling import TOKEN_ENV, posts_file, rows
 from weeks import BEGIN, DAY, TOPICS, WINDOW, K, Virtual, Week, a_mock, in_windows
 
-from socialcrawl.lab.posts import read_posts
+from socialcrawl.engine.model import unix
+from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock.world import build_world
-from socialcrawl.model import unix
 
 USERS, DAYS, REST = 150, 1.0, 3 * 3600.0
 

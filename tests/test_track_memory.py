@@ -12,22 +12,22 @@ from test_track_campaign import LIMIT, crawled, earlier, tracking
 from tracking import Timed, answer, drive, tell, track
 from wild import many
 
+from socialcrawl.campaign.settings import checked
+from socialcrawl.campaign.snapshot_writer import standings
+from socialcrawl.crawls.reporting import report as report_of
+from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.make import make_target
+from socialcrawl.crawls.track.report import crawl_of
+from socialcrawl.crawls.track.target import Target
+from socialcrawl.crawls.track.tracked_graph import COLUMNS, CRAWLED, FRONTIER
+from socialcrawl.engine.model import Node, Pick, SameAs
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph.relevance import worth
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.recent import Recent
-from socialcrawl.kinds.reporting import report as report_of
-from socialcrawl.kinds.track.make import make_target
-from socialcrawl.kinds.track.report import crawl_of
+from socialcrawl.importance.recent_importance import Recent
 from socialcrawl.mock.server import running
-from socialcrawl.model import Node, Pick, SameAs
-from socialcrawl.relevance import worth
-from socialcrawl.settings import checked
-from socialcrawl.standings import standings
-from socialcrawl.store.database import connect
-from socialcrawl.store.traces import Traces
-from socialcrawl.track.choice import Choice
-from socialcrawl.track.picture import COLUMNS, CRAWLED, FRONTIER
-from socialcrawl.track.target import Target
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.queries.traces import Traces
 
 RICHEST = Choice("opic", "opic", 0.5, 3)
 PAST = 0.0102345678  # what the virtual page of the dictionaries may hold: no sum of fractions lies at it

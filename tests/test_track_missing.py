@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from tracking import Timed, answer, drive, tell, track
 from wild import many
 
-from socialcrawl.model import SameAs, Stop
-from socialcrawl.relevance import worth
-from socialcrawl.track.choice import Choice
-from socialcrawl.track.crawl import REST
-from socialcrawl.track.picture import COLUMNS
-from socialcrawl.track.target import Target
+from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.crawl import REST
+from socialcrawl.crawls.track.target import Target
+from socialcrawl.crawls.track.tracked_graph import COLUMNS
+from socialcrawl.engine.model import SameAs, Stop
+from socialcrawl.graph.relevance import worth
 
 BACK = Choice("gai", "u", 1.0, 1)
 

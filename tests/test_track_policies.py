@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from tracking import Timed, drive, tell, track
 
+from socialcrawl.crawls.track.choice import NAMES, Choice
+from socialcrawl.crawls.track.target import Target
+from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER
+from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import Node
-from socialcrawl.track.choice import NAMES, Choice
-from socialcrawl.track.picture import CRAWLED, FRONTIER
-from socialcrawl.track.target import Target
 
 DRAWS = 4_000
 WORLD = Timed(size=60, links=500, end=1200.0, seed=3)

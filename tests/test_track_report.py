@@ -12,15 +12,15 @@ import pytest
 from rich.console import Console
 from test_explain import crawled, rows, settings_of, write
 
-from socialcrawl.apps.tracking import show, visits
+from socialcrawl.campaign.settings import checked, read
+from socialcrawl.cli.render.track_report import show, visits
+from socialcrawl.crawls.collect.explain import unread
+from socialcrawl.crawls.track.report import Place, Tracked, Visit, Visited, Yield
 from socialcrawl.errors import SettingsError
-from socialcrawl.kinds.collect.explain import unread
-from socialcrawl.kinds.track.report import Place, Tracked, Visit, Visited, Yield
-from socialcrawl.lab.generate import generate
-from socialcrawl.lab.generate import write as write_posts
-from socialcrawl.settings import checked, read
-from socialcrawl.store.summary import summary
-from socialcrawl.store.traces import Traces
+from socialcrawl.lab.generators.generate import generate
+from socialcrawl.lab.generators.generate import write as write_posts
+from socialcrawl.storage.queries.summary import summary
+from socialcrawl.storage.queries.traces import Traces
 
 PAGE = (Path(__file__).parent.parent / "docs" / "track.md").read_text("utf-8")
 REHEARSAL = PAGE[PAGE.index("## A rehearsal") : PAGE.index("## What it tells")]

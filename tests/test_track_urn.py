@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.chance import chance
-from socialcrawl.track.urn import Tops, Urn
+from socialcrawl.crawls.track.weighted_tree import Tops, Urn
+from socialcrawl.engine.splitmix import chance
 
 # Whole weights add up without rounding, so that the referee may add in any order.
 CHANGES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=60)
@@ -126,6 +126,6 @@ def test_a_quick_draw_is_the_same_whenever_it_is_asked_for():
     assert chance(3, "mix", 7) == chance(3, "mix", 7)
     assert len({chance(s, p, n) for s in (3, 4) for p in ("mix", "coin") for n in (7, 8)}) == 8
     # SplitMix64 itself: the first numbers of the stream whose state is 0 (Vigna's reference implementation).
-    from socialcrawl.chance import GOLDEN, _mixed
+    from socialcrawl.engine.splitmix import GOLDEN, _mixed
 
     assert [_mixed(n * GOLDEN) for n in (1, 2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]

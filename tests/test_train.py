@@ -9,19 +9,19 @@ from tiny import BEGIN, SETTINGS, Clock, Wire, close, parts_of, posts_of, stored
 from typer import Typer
 from typer.testing import CliRunner
 
-from socialcrawl.apps.cli_train import train
+from socialcrawl.cli.definitions.train import train
+from socialcrawl.crawls.sample.cross_validation import Judged
+from socialcrawl.crawls.sample.decision_tree import Tree
+from socialcrawl.engine.loop import run
 from socialcrawl.errors import SocialcrawlError
-from socialcrawl.run import run
-from socialcrawl.sample.judged import Judged
-from socialcrawl.sample.tree import Tree
-from socialcrawl.sources.x.source import SEARCH
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import connect
-from socialcrawl.store.examples import found, quiet
-from socialcrawl.store.health import readable
-from socialcrawl.store.held import Reuse
-from socialcrawl.store.sql import SqlStore
-from socialcrawl.store.summary import chosen
+from socialcrawl.platforms.x.source import SEARCH
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.database.health import readable
+from socialcrawl.storage.queries.examples import found, quiet
+from socialcrawl.storage.queries.summary import chosen
+from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.stored_answers import Reuse
 
 SEARCHED = [posts_of(number)[0] for number in (3, 4, 5, 7, 9, 12) if posts_of(number)]
 NOUNS = ["mirror", "lens", "dome", "orbit", "comet"]

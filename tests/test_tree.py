@@ -15,10 +15,10 @@ from sklearn.metrics import precision_recall_fscore_support
 from sklearn.tree import DecisionTreeClassifier
 from wild import many
 
+from socialcrawl.crawls.sample.cross_validation import Examples, Judged, examples, judged
+from socialcrawl.crawls.sample.decision_tree import Growth, Node, Tree, grow, matrix
+from socialcrawl.crawls.sample.tfidf import Vocabulary, words
 from socialcrawl.errors import SettingsError
-from socialcrawl.sample.judged import Examples, Judged, examples, judged
-from socialcrawl.sample.tree import Growth, Node, Tree, grow, matrix
-from socialcrawl.sample.words import Vocabulary, words
 
 WORDS = ["bike", "wheel", "chain", "soup", "salt", "the", "and", "road"]
 
@@ -110,7 +110,7 @@ def test_a_tree_is_asked_without_scikit_learn(tmp_path):
     told = posts(40, 5)
     grow([words(text) for text, _ in told], [on for _, on in told]).save(tmp_path / "tree.json")
     code = (
-        "import sys; from pathlib import Path; from socialcrawl.sample.tree import Tree\n"
+        "import sys; from pathlib import Path; from socialcrawl.crawls.sample.decision_tree import Tree\n"
         f"print(Tree.load(Path({str(tmp_path / 'tree.json')!r})).hits('bike wheel chain'), 'sklearn' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

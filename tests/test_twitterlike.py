@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.twitterlike import TOPICS, twitter_like, usual_link_share
-from socialcrawl.lab.twitterlike.people import MOST_LINKS
-from socialcrawl.relevance import worth
-from socialcrawl.sources.known import KnownGraph
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.graph.relevance import worth
+from socialcrawl.lab.generators.twitterlike import TOPICS, twitter_like, usual_link_share
+from socialcrawl.lab.generators.twitterlike.people import MOST_LINKS
 
 USERS, LINKS = 20_000, 110_000
 
@@ -75,7 +75,7 @@ def check_sound(graph: KnownGraph, users: int, links: int) -> None:
 def test_the_same_arguments_give_the_same_arrays_in_another_process_on_one_core_too(graph):
     code = (
         "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}) if hasattr(os, 'sched_setaffinity') else 0;"
-        "from test_twitterlike import digest; from socialcrawl.lab.twitterlike import twitter_like;"
+        "from test_twitterlike import digest; from socialcrawl.lab.generators.twitterlike import twitter_like;"
         f"print(digest(twitter_like({USERS}, {LINKS}, seed=3)))"
     )
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])

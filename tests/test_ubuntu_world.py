@@ -7,9 +7,9 @@ from known import World, collect, crawl, sequence
 from shared import needed
 from sklearn.linear_model import LinearRegression
 
-from socialcrawl.draws import generator
-from socialcrawl.lab.generate import generate, topics
-from socialcrawl.relevance import Topic, worth
+from socialcrawl.engine.draws import generator
+from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.lab.generators.generate import generate, topics
 
 SEEDS, SWITCH, STEPS = 50, 50, 300
 

@@ -9,11 +9,11 @@ import pytest
 from commands import socialcrawl
 from crawling import TOKEN_ENV, TOPIC, campaign_of, crawl, posts
 
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.settings import checked, read
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
-from socialcrawl.plan import plan
-from socialcrawl.resources import folder
-from socialcrawl.settings import checked, read
+from socialcrawl.system.resources import folder
 
 ELSEWHERE = "http://192.0.2.1"  # an address that nobody has
 CONTACT = {"contact": "mailto:me@example.org"}

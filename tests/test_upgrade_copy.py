@@ -11,9 +11,9 @@ from storing import a_place, opened
 from test_migrations import at
 from typer.testing import CliRunner
 
-from socialcrawl.apps.cli import app
-from socialcrawl.store import upgrade_copy
-from socialcrawl.store.database import engine
+from socialcrawl.cli.main import app
+from socialcrawl.storage.database.connection import engine
+from socialcrawl.storage.schema import upgrade_copy
 
 
 class Usage(NamedTuple):

@@ -10,16 +10,16 @@ from crawling import TOKEN, campaign_of, crawl, posts, rows
 from rich.console import Console
 from storing import opened
 
-from socialcrawl.apps import usage
-from socialcrawl.apps.report import show
-from socialcrawl.clock import SystemClock
+from socialcrawl.campaign.plan import plan
+from socialcrawl.cli.commands import usage
+from socialcrawl.cli.commands.report import show
+from socialcrawl.engine.clock import SystemClock
+from socialcrawl.engine.model import iso
 from socialcrawl.errors import SettingsError, SourceError, StoreError
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import running
-from socialcrawl.model import iso
-from socialcrawl.plan import plan
-from socialcrawl.store.statistics import spending
-from socialcrawl.store.summary import summary
+from socialcrawl.storage.queries.statistics import spending
+from socialcrawl.storage.queries.summary import summary
 
 DAY = 86_400.0
 

@@ -11,11 +11,11 @@ from postgres import a_place
 from test_store_upgrade import at_version
 from verifying import LIMIT, MADE, changed, checks, collecting, copied, died, differences, lasting, lived
 
-from socialcrawl.apps.erasing import Manner, forget, retain
+from socialcrawl.cli.commands.forget import Manner, forget, retain
 from socialcrawl.errors import StoreError
 from socialcrawl.mock.server import running
-from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.snapshot import open_snapshot
+from socialcrawl.storage.database.snapshot import open_snapshot
+from socialcrawl.storage.erasure.orders import ordered
 from socialcrawl.verify.replay import BROUGHT, EARLIER, ERASED, FORGOTTEN, IMPORTED
 
 SURE = Manner(yes=True, as_json=True)
@@ -205,7 +205,7 @@ def test_a_database_of_an_older_socialcrawl_is_verified_in_a_copy(tmp_path, capf
 
 def test_a_server_of_an_older_socialcrawl_is_left_as_it_is():
     with a_place("postgres") as place:
-        from socialcrawl.store.database import alembic_config, connect
+        from socialcrawl.storage.database.connection import alembic_config, connect
 
         connection = connect(place)
         config = alembic_config()

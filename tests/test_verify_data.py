@@ -10,11 +10,11 @@ from crawling import posts, rows
 from rich.console import Console
 from verifying import LIMIT, MADE, changed, checks, collecting, copied, differences, lasting, lived
 
-from socialcrawl.apps.verifying import prove, show
+from socialcrawl.cli.commands.verify import prove, show
 from socialcrawl.errors import StoreError
 from socialcrawl.mock.server import running
-from socialcrawl.store.tables import post
-from socialcrawl.verify.bills import UNANSWERED
+from socialcrawl.storage.schema.tables import post
+from socialcrawl.verify.billing import UNANSWERED
 from socialcrawl.verify.findings import Check, Verified
 from socialcrawl.verify.outcomes import NO_PAGE
 

@@ -16,10 +16,10 @@ from test_verify_export import changed, differences, exported, found_in, put, wr
 from verifying import LIMIT, SHARE, collecting, copied
 from verifying import changed as lied
 
-from socialcrawl.apps.erasing import Manner, forget
+from socialcrawl.cli.commands.forget import Manner, forget
 from socialcrawl.exporters.export import Wanted, export
 from socialcrawl.mock.server import running
-from socialcrawl.store.erasure.orders import ordered
+from socialcrawl.storage.erasure.orders import ordered
 from socialcrawl.verify.copies import OPTED_OUT
 from socialcrawl.verify.exported import EARLIER, TREE, verify_export
 from socialcrawl.verify.outcomes import EARLIER_RULE, NO_PAGE

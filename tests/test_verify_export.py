@@ -17,15 +17,15 @@ from rich.console import Console
 from storing import opened
 from verifying import DECIDED, MADE, checks, copied, lasting
 
-from socialcrawl.apps.erasing import Manner, forget
-from socialcrawl.apps.verifying import prove
+from socialcrawl.cli.commands.forget import Manner, forget
+from socialcrawl.cli.commands.verify import prove
+from socialcrawl.engine.model import unix
 from socialcrawl.errors import StoreError
 from socialcrawl.exporters.export import Wanted, export
-from socialcrawl.exporters.restored import DECISIONS, TABLES
-from socialcrawl.imports.export_tables import COLUMNS, read_table
-from socialcrawl.imports.exported import FORMATS
-from socialcrawl.model import unix
-from socialcrawl.store.erasure.orders import ordered
+from socialcrawl.exporters.restore import DECISIONS, TABLES
+from socialcrawl.importers.export_tables import COLUMNS, read_table
+from socialcrawl.importers.exported_datasets import FORMATS
+from socialcrawl.storage.erasure.orders import ordered
 from socialcrawl.verify.exported import ACTIVE_ONLY, HIDDEN, RENUMBERED, verify_export
 
 OUTSIDE = {"name": "../a", "bytes": 1, "sha256": "", "rows": 0}
@@ -145,11 +145,11 @@ def write_checksum(folder, file, count):
 
 def describe(folder, sheet):
     """Write another datasheet.json, and what is made of it."""
-    from socialcrawl.exporters import datasheet, dictionary
+    from socialcrawl.exporters import data_dictionary, datasheet
 
     (folder / "datasheet.json").write_text(json.dumps(sheet), "utf-8")
     (folder / "datasheet.md").write_text(datasheet.page(sheet), "utf-8")
-    (folder / "datapackage.json").write_text(json.dumps(dictionary.package(sheet)), "utf-8")
+    (folder / "datapackage.json").write_text(json.dumps(data_dictionary.package(sheet)), "utf-8")
 
 
 def first(table, **values):

@@ -11,11 +11,11 @@ from test_platforms import AND_THE_WEB, EVERY, PEOPLE, file_of, told
 from test_refresh_campaign import bring, edges, refreshing
 from verifying import DECIDED, changed, checks, differences, lived
 
-from socialcrawl.apps.erasing import Manner, forget
+from socialcrawl.campaign.settings import checked
+from socialcrawl.cli.commands.forget import Manner, forget
 from socialcrawl.exporters.export import Wanted, export
-from socialcrawl.lab.posts import read_posts
-from socialcrawl.settings import checked
-from socialcrawl.store.erasure.orders import ordered
+from socialcrawl.lab.post_table import read_posts
+from socialcrawl.storage.erasure.orders import ordered
 from socialcrawl.verify.exported import RENUMBERED, verify_export
 from socialcrawl.verify.outcomes import NO_PAGE
 from socialcrawl.verify.replay import BROUGHT, FORGOTTEN, IMPORTED

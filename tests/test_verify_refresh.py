@@ -8,7 +8,7 @@ from test_platforms import OnMastodon
 from test_refresh_campaign import LIMITS, bring, edges, refreshing
 from verifying import changed, checks, differences
 
-from socialcrawl.importance.spread import Spread
+from socialcrawl.importance.pagerank_batch import Spread
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
 from socialcrawl.verify.replay import COARSE, IMPORTED

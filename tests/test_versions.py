@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from storing import a_database
 from tiny import BEGIN
 
-from socialcrawl.model import Node, iso
-from socialcrawl.relevance import Topic
-from socialcrawl.store.campaigns import campaign, line
-from socialcrawl.store.erasure.forgetting import forget
-from socialcrawl.store.erasure.orders import ordered
-from socialcrawl.store.erasure.quiet import erase
-from socialcrawl.store.erasure.seats import reseated, spoken_of, unnamed
-from socialcrawl.store.identity import differences, parts, queries_of, texts_of
-from socialcrawl.store.sql import SqlStore
-from socialcrawl.store.versions import changes, in_force
+from socialcrawl.engine.model import Node, iso
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.storage.campaigns import campaign, line
+from socialcrawl.storage.erasure.execution import erase
+from socialcrawl.storage.erasure.forgetting import forget
+from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.seed_slots import reseated, spoken_of, unnamed
+from socialcrawl.storage.identity import differences, parts, queries_of, texts_of
+from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.versions import changes, in_force
 
 
 def test_a_campaign_begins_with_version_0_and_gets_one_with_each_change(database):

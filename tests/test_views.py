@@ -13,9 +13,9 @@ from storing import opened
 from tiny import Clock, Wire, close, parts_of, stored
 from troubles import DAY, TROUBLE
 
-from socialcrawl.run import run
-from socialcrawl.store.database import alembic_config
-from socialcrawl.store.views import VIEWS
+from socialcrawl.engine.loop import run
+from socialcrawl.storage.database.connection import alembic_config
+from socialcrawl.storage.schema.views import VIEWS
 
 ROOT = Path(__file__).parent.parent
 NAMES = [view.name for view in VIEWS]
@@ -191,7 +191,7 @@ def test_campaign_progress_adds_up_pick_by_pick(asked):
 
 
 def test_the_last_row_of_campaign_progress_is_what_the_report_says(asked):
-    from socialcrawl.store.summary import summary
+    from socialcrawl.storage.queries.summary import summary
 
     views, _ = asked
     rows = [row for row in views["campaign_progress"] if row["campaign"] == "tiny"]
@@ -264,7 +264,7 @@ def test_frontier_now_is_the_frontier_with_its_features(asked):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("steps", [0, 3, 8])
 def test_frontier_now_is_what_the_crawl_itself_would_choose_from(kind, steps):
-    from socialcrawl.graph import COLUMNS
+    from socialcrawl.graph.graph import COLUMNS
 
     with a_place(kind) as place:
         store = stored(place)
@@ -378,7 +378,7 @@ def module_of(version):
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     names = {node.module for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)}
-    assert names <= {"alembic", "socialcrawl.store.kept"}, "what a migration made stays as it was"
+    assert names <= {"alembic", "socialcrawl.storage.schema.kept"}, "what a migration made stays as it was"
     return module
 
 

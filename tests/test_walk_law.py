@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from walking import WalkRules, both, known, law, lazy, moves, rows, seen, tangle, walk
 
-from socialcrawl.sample.crawl import Sample
+from socialcrawl.crawls.sample.crawl import Sample
 
 SIZE = 14
 LINKS = tangle(SIZE, 16, 1)

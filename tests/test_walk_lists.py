@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from walking import rows
 from wild import many
 
-from socialcrawl.sample import lists as module
-from socialcrawl.sample.lists import GONE, UNREAD, Lists
+from socialcrawl.crawls.sample import neighbour_lists as module
+from socialcrawl.crawls.sample.neighbour_lists import GONE, UNREAD, Lists
 
 NODES = 9
 

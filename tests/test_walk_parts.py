@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from walking import WalkRules, both, known, tangle, walk
 
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.sample.crawl import Sample
-from socialcrawl.sample.estimates import share
-from socialcrawl.sample.parts import NONE, Part, parts
-from socialcrawl.sample.rules import FOCUSES
-from socialcrawl.standings import drawn
+from socialcrawl.campaign.snapshot_writer import drawn
+from socialcrawl.crawls.sample.crawl import Sample
+from socialcrawl.crawls.sample.estimates import share
+from socialcrawl.crawls.sample.rules import FOCUSES
+from socialcrawl.crawls.sample.walk_components import NONE, Part, parts
+from socialcrawl.crawls.seeds import Seeds
 
 HOW = {"focus": "hard", "burn_in": 10, "idle": 10**9}
 

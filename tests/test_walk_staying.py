@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from walking import WalkRules
 
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.model import Node, Outcome, Stop
-from socialcrawl.sample.crawl import Sample
-from socialcrawl.sample.staying import staying
+from socialcrawl.crawls.sample.crawl import Sample
+from socialcrawl.crawls.sample.topic_stability import staying
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.model import Node, Outcome, Stop
 
 SIZE, GRAPHS = 200, 10
 

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from walking import WalkRules, both, known, walk
 from wild import many
 
-from socialcrawl.model import Outcome
-from socialcrawl.sample.traps import Trap
-from socialcrawl.sources.known import Known
+from socialcrawl.crawls.sample.host_traps import Trap
+from socialcrawl.engine.model import Outcome
+from socialcrawl.graph.known_graph import Known
 
 WINDOW, HOSTS = 6, 2
 

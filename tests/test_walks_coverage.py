@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.coverage import templates, walks
 from benchmarks.coverage.table import covered
 from benchmarks.coverage.worlds import twins
-from socialcrawl.sections.sampling import SampleSection
+from socialcrawl.crawls.sample.section import SampleSection
 
 PLACE = {place.title: place for place in twins()}["degrees with a heavy tail"]
 LENGTHS, OFTEN = (250, 700), 50

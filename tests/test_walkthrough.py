@@ -6,23 +6,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.lab.posts import Posts
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
+from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.settings import checked
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.model import Answer, Credential, Grant, Node, Page, Pick
+from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.lab.post_table import Posts
 from socialcrawl.mock.server import running
-from socialcrawl.model import Answer, Credential, Grant, Node, Page, Pick
-from socialcrawl.policies import policy
-from socialcrawl.relevance import Topic, worth
-from socialcrawl.settings import checked
-from socialcrawl.sources.x.source import XSource
-from socialcrawl.sources.x.vocabulary import TWEET
-from socialcrawl.sources.x.wire import XWire, client
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import connect
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.platforms.x.source import XSource
+from socialcrawl.platforms.x.vocabulary import TWEET
+from socialcrawl.platforms.x.wire import XWire, client
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.sql_store import SqlStore
 
 # ada mentions bob (twice on the topic) and eve (never on it); the crawl begins at ada.
 SAID = [
@@ -71,7 +71,7 @@ def test_one_batch_through_the_nine_stages(world):
     planner = WindowPlanner(rules, [Credential("main")], Caps())
     wire = XWire({"main": client("token", url)}, TWEET, rules, topic.hits, lambda: 1000.0)
     (ada,) = store.enlist(["Ada"], 0.0)
-    crawl = Collect(Seeds(names=[ada]), named("nh-ne-sum", seed=1), steps=1, width=source.width)
+    crawl = Collect(Seeds(names=[ada]), make_estimator("nh-ne-sum", seed=1), steps=1, width=source.width)
 
     def walk(now):
         batch = crawl.choose(1, now)  # 1 decide
@@ -121,7 +121,7 @@ def test_one_batch_through_the_nine_stages(world):
     assert crawl.graph.frontier().tolist() == [crawl.graph.row(eve)]
     assert crawl.choose(1, 4.0).kind == "done"
 
-    again = Collect(Seeds(names=[ada]), named("nh-ne-sum", seed=1), steps=2, width=source.width)
+    again = Collect(Seeds(names=[ada]), make_estimator("nh-ne-sum", seed=1), steps=2, width=source.width)
     again.fold(store.history())  # a restart: the same state from the stored history
     assert again.choose(1, 5.0) == (Pick(3, eve, "expand", 0.0, crawl.graph.features(crawl.graph.row(eve))),)
     connection.close()

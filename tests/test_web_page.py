@@ -10,20 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wild import many
 
-from socialcrawl.sources import tame_html
-from socialcrawl.sources.network import resolves_privately
-from socialcrawl.sources.tame_html import MAX_LINKS
-from socialcrawl.sources.web.page import MAX_INTERNATIONAL, Link, plain, read
-from socialcrawl.sources.web.robots import ParsedFiles, permits
-from socialcrawl.sources.web.urls import (
-    allowed,
-    hosts,
-    is_private,
-    joined,
-    normalised,
-    server,
-)
-from socialcrawl.sources.web.windows import NOWHERE, united, window
+from socialcrawl.graph.link_context import NOWHERE, find_window, unite_spans
+from socialcrawl.platforms import bounded_html
+from socialcrawl.platforms.bounded_html import MAX_LINKS
+from socialcrawl.platforms.sockets import resolves_privately
+from socialcrawl.platforms.web.page import MAX_INTERNATIONAL, Link, plain, read
+from socialcrawl.platforms.web.robots import ParsedFiles, permits
+from socialcrawl.platforms.web.urls import allowed, hosts, is_private, joined, normalised, server
 
 HERE = "http://h.example/d/p"
 
@@ -240,16 +233,16 @@ def test_no_page_takes_long(name):
 def test_the_window_is_fifty_characters_on_either_side_without_half_words():
     text = "a" * 60 + " " + "b" * 10 + " LINK " + "c" * 43 + " dd " + "e" * 60
     start = text.index("LINK")
-    left, right = window(text, start, start + 4)
+    left, right = find_window(text, start, start + 4)
     assert text[left:right] == " " + "b" * 10 + " LINK " + "c" * 43 + " dd "
-    assert window("one LINK two", 4, 8) == (0, 12)
-    assert window("x" * 200, 100, 100) == (150, 150)  # one long word
-    assert window("楽" * 200, 100, 102) == (50, 152)
+    assert find_window("one LINK two", 4, 8) == (0, 12)
+    assert find_window("x" * 200, 100, 100) == (150, 150)  # one long word
+    assert find_window("楽" * 200, 100, 102) == (50, 152)
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=6))
 def test_the_union_of_windows_has_each_place_once(spans):
-    made = united(spans)
+    made = unite_spans(spans)
     places = {place for left, right in spans for place in range(left, right)}
     assert {place for left, right in made for place in range(left, right)} == places
     assert made == NOWHERE if not places else all(a[1] < b[0] for a, b in pairwise(made))
@@ -301,17 +294,17 @@ def test_rules_of_robots_are_kept_by_their_size_and_not_by_their_number():
 
 
 def test_only_attributes_that_say_something_reach_the_parser():
-    tame = tame_html.tame(
+    tame = bounded_html.tame(
         "<p a1 b2='x' HREF=/u Lang='de'>one <b class=c>two</b> <a id=i rel='tag x' href='/v?a&amp;b'>"
     )
     assert tame == (
         '<p href="/u" lang="de">one <span>two</span> <a href=0>',
-        [tame_html.Anchor("/v?a&b", "", "tag x")],
+        [bounded_html.Anchor("/v?a&b", "", "tag x")],
     )
 
 
 def test_what_more_tags_than_any_page_has_hold_is_text():
-    assert read("<p>x</p>" * (tame_html.MAX_TAGS // 2) + "<b>end</b>", HERE).text.endswith("x\nend")
+    assert read("<p>x</p>" * (bounded_html.MAX_TAGS // 2) + "<b>end</b>", HERE).text.endswith("x\nend")
 
 
 @pytest.mark.parametrize("scheme", ["http://", "//", " HTTPS:\\\\"])

@@ -7,17 +7,17 @@ from storing import a_store
 from test_web_wire import HTML, MUSIC, plays, wire
 from wild import many
 
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, SameAs, Who
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.doors import parts
-from socialcrawl.limits.policy import Endpoint, Policy, Rule
+from socialcrawl.graph.relevance import worth
+from socialcrawl.lab.instant import parts
 from socialcrawl.mock.service import Told
-from socialcrawl.model import Answer, Grant, Node, Pick, Reply, SameAs, Who
-from socialcrawl.relevance import worth
-from socialcrawl.run import run
-from socialcrawl.sources.web.source import WebSource
-from socialcrawl.store.held import Reuse
-from socialcrawl.store.memory import MemoryStore
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.platforms.web.source import WebSource
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
+from socialcrawl.storage.memory_store import MemoryStore
+from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.stored_answers import Reuse
 
 RULES = (Rule(1, 1.0, "sliding"),)
 POLICY = Policy(

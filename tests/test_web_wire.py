@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving import QuietHandler, serving
 
+from socialcrawl.engine.model import Grant, Page, Request, Who
+from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock.service import Asked, Told
-from socialcrawl.model import Grant, Page, Request, Who
-from socialcrawl.relevance import Topic
-from socialcrawl.sources.web.wire import WebWire
+from socialcrawl.platforms.web.wire import WebWire
 
 MUSIC = Topic(["music"])
 HTML = "text/html; charset=utf-8"

@@ -83,6 +83,6 @@ def test_a_day_of_three_campaigns_fills_its_windows_and_loses_no_step(tmp_path):
 @pytest.mark.chaos
 @pytest.mark.timeout(1800)
 def test_a_week_of_three_campaigns_fills_its_windows_and_its_memory_does_not_grow(tmp_path, monkeypatch):
-    monkeypatch.setattr("socialcrawl.mock.render._KEPT", 2_000)  # what the mock remembers is not the daemon's
+    monkeypatch.setattr("socialcrawl.mock.x.render._KEPT", 2_000)  # what the mock remembers is not the daemon's
     used, steps, memory, _ = check(tmp_path, 7, 8000)
     assert memory[6] < 1.05 * memory[1], (used, steps, memory)

@@ -14,9 +14,9 @@ from storing import a_store, rows
 from test_parse import post_of
 from wild import many
 
-from socialcrawl.model import Grant, Request
-from socialcrawl.sources.http_client import HttpAnswer, HttpClient
-from socialcrawl.sources.x.vocabulary import TWEET
+from socialcrawl.engine.model import Grant, Request
+from socialcrawl.platforms.http_client import HttpAnswer, HttpClient
+from socialcrawl.platforms.x.vocabulary import TWEET
 
 KINDS = {"ok", "missing", "lost", "broken", "invalid", "refused", "backoff", "window", "day", "month", "money"}
 TEXT = "word @bob #tag https://c.example/x"

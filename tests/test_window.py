@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from limits_referee import BEGIN, LONGEST, Fixed, Traffic
 from wild import many
 
-from socialcrawl.limits.fixed import FixedWindow
-from socialcrawl.limits.received import LAG
-from socialcrawl.limits.window import ALONE, ROUNDING
-from socialcrawl.model import Limit
+from socialcrawl.engine.model import Limit
+from socialcrawl.ratelimit.fixed_window import FixedWindow
+from socialcrawl.ratelimit.received import LAG
+from socialcrawl.ratelimit.window import ALONE, ROUNDING
 
 SECONDS = st.floats(0.0, LONGEST)
 WISH = st.fixed_dictionaries(

@@ -12,9 +12,9 @@ import pytest
 from crawling import campaign_of, crawl, posts, rows
 from weeks import Slowly, Virtual
 
-from socialcrawl.build import House
+from socialcrawl.campaign.build import House
+from socialcrawl.mock.rate_windows import Rule
 from socialcrawl.mock.server import running
-from socialcrawl.mock.windows import Rule
 
 TIMELINE = "/2/users/:id/tweets"
 LATENCY = 0.005  # seconds that a request takes, in virtual time

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_x_wire import BOTH, NOW, send, wire
 
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.model import Grant
 from socialcrawl.errors import SourceError
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import running
-from socialcrawl.model import Grant
-from socialcrawl.policies import policy
-from socialcrawl.sources.x import meters
-from socialcrawl.sources.x.vocabulary import POST, TWEET
+from socialcrawl.platforms.x import meters
+from socialcrawl.platforms.x.vocabulary import POST, TWEET
 
 POLICY = policy("x")
 KEY = (-1, 0)

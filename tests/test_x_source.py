@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 import pytest
 from crawling import TOKEN, TOPIC, posts
 
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, SameAs, Who
+from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock.server import running
-from socialcrawl.model import Answer, Grant, Node, Pick, Reply, SameAs, Who
-from socialcrawl.policies import policy
-from socialcrawl.relevance import Topic
-from socialcrawl.sources.x.source import TIMELINE, XSource, span
-from socialcrawl.sources.x.vocabulary import POST, TWEET, USER_FIELDS
-from socialcrawl.sources.x.wire import XWire, client
-from socialcrawl.store.memory import MemoryStore
+from socialcrawl.platforms.x.source import TIMELINE, XSource, span
+from socialcrawl.platforms.x.vocabulary import POST, TWEET, USER_FIELDS
+from socialcrawl.platforms.x.wire import XWire, client
+from socialcrawl.storage.memory_store import MemoryStore
 
 POLICY = policy("x")
 BOTH = pytest.mark.parametrize("words", [TWEET, POST], ids=["tweet", "post"])

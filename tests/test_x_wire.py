@@ -4,15 +4,15 @@ import orjson
 import pytest
 from crawling import TOKEN, TOPIC, posts
 
-from socialcrawl.lab.posts import fold
+from socialcrawl.campaign.policies import policy
+from socialcrawl.engine.model import Grant, Page, Request, Who
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.lab.post_table import fold
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.model import Grant, Page, Request, Who
-from socialcrawl.policies import policy
-from socialcrawl.relevance import Topic
-from socialcrawl.sources.x.vocabulary import POST, TWEET
-from socialcrawl.sources.x.wire import XWire, client
+from socialcrawl.platforms.x.vocabulary import POST, TWEET
+from socialcrawl.platforms.x.wire import XWire, client
 
 POLICY = policy("x")
 BOTH = pytest.mark.parametrize("words", [TWEET, POST], ids=["tweet", "post"])
@@ -266,7 +266,7 @@ def test_an_endpoint_that_is_not_there_is_no_missing_user(endpoint):
 
 
 def test_half_a_character_in_a_text_does_not_cost_the_page():
-    from socialcrawl.sources.reading_json import decoded
+    from socialcrawl.platforms.json_reader import decoded
 
     assert decoded(b'{"text": "a \\ud800 b", "n": [1, "\\ud83d\\ude00"]}') == {"text": "a ? b", "n": [1, "\U0001f600"]}
     assert decoded(b'{"text": "a') is None

@@ -10,8 +10,8 @@ import tweepy
 from crawling import TOKEN
 from test_x_wire import NOW, send, timeline, wire
 
-from socialcrawl.loopback import is_loopback
-from socialcrawl.model import Grant
+from socialcrawl.engine.model import Grant
+from socialcrawl.system.loopback import is_loopback
 
 
 @pytest.fixture

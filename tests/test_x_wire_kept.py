@@ -9,8 +9,8 @@ from crawling import TOKEN
 from storing import a_store, one, rows
 from test_x_wire import send, timeline, wire
 
-from socialcrawl.model import Grant
-from socialcrawl.sources.x.vocabulary import TWEET
+from socialcrawl.engine.model import Grant
+from socialcrawl.platforms.x.vocabulary import TWEET
 
 pytest_plugins = ["test_x_wire_door"]
 

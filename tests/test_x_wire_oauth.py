@@ -12,8 +12,8 @@ import pytest
 from oauthlib.oauth1 import RequestValidator, ResourceEndpoint
 from test_x_wire import TIMELINE, send, timeline, wire
 
-from socialcrawl.model import Grant, Request
-from socialcrawl.sources.x.wire import client
+from socialcrawl.engine.model import Grant, Request
+from socialcrawl.platforms.x.wire import client
 
 KEYS = ("a-consumer-key", "consumer/secret+&=", "123-an-access-token", "token secret's end")
 SEARCH = "/2/tweets/search/recent"

@@ -11,8 +11,8 @@ import pytest
 from crawling import TOKEN
 from test_x_wire import MOST, send, timeline, wire
 
-from socialcrawl.model import Grant
-from socialcrawl.sources import http_client, network
+from socialcrawl.engine.model import Grant
+from socialcrawl.platforms import http_client, sockets
 
 GOOD = b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"data":[]}'
 
@@ -299,7 +299,7 @@ def test_a_connection_that_the_server_closed_meanwhile_is_made_anew():
 
 def test_a_connection_that_was_silent_for_long_is_not_used_again(monkeypatch):
     """What stands in between may have forgotten it: the request would be lost, and counted as billed."""
-    monkeypatch.setattr(network, "IDLE", 0.0)
+    monkeypatch.setattr(sockets, "IDLE", 0.0)
     with server(answering(GOOD), answering(GOOD)) as port:
         made = wire(f"http://127.0.0.1:{port}")
         assert [made.send(Grant(timeline(), "main", 0.0)).kind for _ in range(2)] == ["ok", "ok"]

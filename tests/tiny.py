@@ -7,19 +7,19 @@ from pathlib import Path
 
 from limits_referee import Fixed, said
 
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.limits.policy import Endpoint, Policy, Rule
-from socialcrawl.model import AccountRow, Credential, Mention, Node, Page, PostRow, Reply, Who
-from socialcrawl.run import Parts
-from socialcrawl.sources.x.source import BY_ID, BY_NAME, SEARCH, TIMELINE, XSource
-from socialcrawl.sources.x.vocabulary import TWEET
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import connect
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.loop import Parts
+from socialcrawl.engine.model import AccountRow, Credential, Mention, Node, Page, PostRow, Reply, Who
+from socialcrawl.platforms.x.source import BY_ID, BY_NAME, SEARCH, TIMELINE, XSource
+from socialcrawl.platforms.x.vocabulary import TWEET
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.sql_store import SqlStore
 
 PEOPLE = 18
 SUSPENDED, PROTECTED = 5, 11
@@ -93,8 +93,10 @@ class Wire:
         limit, date = said(referee, referee.receive(at), 0.0), float(floor(at))
         number = len(self.calls)
         token = request.params.get("pagination_token") or request.params.get("next_token") or ""
-        named = {key: value for key, value in request.params.items() if key in ("id", "ids", "usernames", "query")}
-        self.calls.append((request.endpoint, str(named), token))
+        make_estimator = {
+            key: value for key, value in request.params.items() if key in ("id", "ids", "usernames", "query")
+        }
+        self.calls.append((request.endpoint, str(make_estimator), token))
         if referee.windows[-1][1] > K:
             return Reply("window", at, date=date, limits=[limit], status=429, why="too many")
         if kind := self.faults.get(number):
@@ -160,7 +162,7 @@ def parts_of(store, wire, *, steps=14, estimator="nh-ne-sum", caps=None, pool=No
     """A crawl of the town, all made anew, on `store`; person 0 and 11 are named, the search finds the others."""
     source = XSource(POLICY, TWEET, ["telescope"], pages_per_user=9, search_pages=2)
     names = store.enlist(["PERSON0", "person11", "nobody"], wire.clock.now())
-    crawl = Collect(Seeds([Node(-1)], names, 4), named(estimator, seed=3, switch_after=3), steps, source.width)
+    crawl = Collect(Seeds([Node(-1)], names, 4), make_estimator(estimator, seed=3, switch_after=3), steps, source.width)
     planner = planner or WindowPlanner(POLICY, [Credential("main")], caps or Caps())
     return Parts(crawl, source, store, wire, planner, wire.clock, pool or AtOnce(), Watcher())
 

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.model import Node, Outcome, Pick
-from socialcrawl.track.choice import Choice
-from socialcrawl.track.crawl import Track
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.crawl import Track
+from socialcrawl.engine.model import Node, Outcome, Pick
 
 TICK = 20.0  # seconds a visit takes
 

@@ -17,10 +17,10 @@ from test_refresh_campaign import SHARE, bring, edges, refreshing
 from test_sample_campaign import sampling
 from test_track_campaign import tracking
 
+from socialcrawl.engine.loop import run
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.run import run
-from socialcrawl.store.snapshot import open_snapshot
+from socialcrawl.storage.database.snapshot import open_snapshot
 from socialcrawl.verify.verification import verify
 
 EVERY = 17  # requests after which a process dies

@@ -10,21 +10,21 @@ from math import ceil
 import numpy as np
 from tiny import BEGIN, PEOPLE, POLICY, SETTINGS, AtOnce, Clock, Watcher, Wire, page_of, person, posts_of, profile
 
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.limits.budget import Caps
-from socialcrawl.limits.planner import WindowPlanner
-from socialcrawl.liveness import Activity
-from socialcrawl.model import Credential, Node, Outcome, Page, Pick, Reply, Who
-from socialcrawl.refresh.crawl import Refresh
-from socialcrawl.refresh.rules import RefreshRules as Order
-from socialcrawl.run import Parts
-from socialcrawl.sample.crawl import Sample
-from socialcrawl.sources.focusing import Focus, Predicate
-from socialcrawl.sources.x.source import BY_ID, BY_NAME, MENTIONS, TIMELINE, XSource
-from socialcrawl.sources.x.vocabulary import TWEET
-from socialcrawl.store.campaigns import campaign
-from socialcrawl.store.database import connect
-from socialcrawl.store.sql import SqlStore
+from socialcrawl.crawls.refresh.crawl import Refresh
+from socialcrawl.crawls.refresh.rules import RefreshRules as Order
+from socialcrawl.crawls.sample.crawl import Sample
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.loop import Parts
+from socialcrawl.engine.model import Credential, Node, Outcome, Page, Pick, Reply, Who
+from socialcrawl.graph.liveness import Activity
+from socialcrawl.platforms.focusing import Focus, Predicate
+from socialcrawl.platforms.x.source import BY_ID, BY_NAME, MENTIONS, TIMELINE, XSource
+from socialcrawl.platforms.x.vocabulary import TWEET
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.sql_store import SqlStore
 
 DAY, WIDTH = 86_400.0, 3
 

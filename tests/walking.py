@@ -7,15 +7,15 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.lab.doors import Tape, parts
-from socialcrawl.model import Node, Outcome, Pick, Stop, Wait, Who
-from socialcrawl.protocols import Batch, Source, Store, Talk
-from socialcrawl.run import run
-from socialcrawl.sample.crawl import Sample
-from socialcrawl.sample.lists import Lists
-from socialcrawl.sample.rules import WalkRules as Rules
-from socialcrawl.sources.known import Known, KnownGraph
+from socialcrawl.crawls.sample.crawl import Sample
+from socialcrawl.crawls.sample.neighbour_lists import Lists
+from socialcrawl.crawls.sample.rules import WalkRules as Rules
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Node, Outcome, Pick, Stop, Wait, Who
+from socialcrawl.engine.protocols import Batch, Source, Store, Talk
+from socialcrawl.graph.known_graph import Known, KnownGraph
+from socialcrawl.lab.instant import Tape, parts
 
 Floats = NDArray[np.float64]
 Links = Sequence[tuple[int, int]]

@@ -8,14 +8,14 @@ import structlog
 from apscheduler.executors.debug import DebugExecutor
 from crawling import TOKEN_ENV
 
-from socialcrawl.build import House
-from socialcrawl.daemon.news import Events
-from socialcrawl.daemon.service import Daemon, Identity
-from socialcrawl.lab import doors
-from socialcrawl.lab.doors import AtOnce
-from socialcrawl.lab.generate import topics
+from socialcrawl.campaign.build import House
+from socialcrawl.daemon.daemon import Daemon, Identity
+from socialcrawl.daemon.state_changes import Events
+from socialcrawl.lab import instant
+from socialcrawl.lab.generators.generate import topics
+from socialcrawl.lab.instant import AtOnce
 from socialcrawl.mock.server import running
-from socialcrawl.store.room import disk_of
+from socialcrawl.storage.database.disk_space import disk_of
 
 BEGIN = 1_800_000_000.0
 DAY, WINDOW, K = 86_400.0, 900.0, 15
@@ -23,14 +23,14 @@ LATENCY = 0.25
 TOPICS = list(topics().values())
 
 
-class Virtual(doors.Virtual):
+class Virtual(instant.Virtual):
     """A clock that begins at an instant of these tests."""
 
     def __init__(self, now=BEGIN):
         super().__init__(now)
 
 
-class Slowly(doors.Slowly):
+class Slowly(instant.Slowly):
     """An executor whose work takes a while of virtual time."""
 
     def __init__(self, time, latency=LATENCY):

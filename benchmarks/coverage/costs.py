@@ -8,14 +8,14 @@ import numpy as np
 
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import SHARED
-from socialcrawl.lab.graphs.posts import from_posts
-from socialcrawl.lab.graphs.tables import parquet_table
-from socialcrawl.lab.posts import fold, read_posts
-from socialcrawl.lab.sampling.worlds import Ints
+from socialcrawl.forecast.spread import ENOUGH, FEW, Needs
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.lab.experiments.sampling.worlds import Ints
+from socialcrawl.lab.graphs.column_files import parquet_table
+from socialcrawl.lab.graphs.from_posts import from_posts
+from socialcrawl.lab.post_table import fold, read_posts
 from socialcrawl.lab.simulation import Setup, simulate
-from socialcrawl.limits.spread import ENOUGH, FEW, Needs
-from socialcrawl.relevance import Topic, worth
-from socialcrawl.sources.known import KnownGraph
 
 TITLE = "Requests and posts that the rest of a crawl takes"
 NOTE = """A run is a crawl of 1,000 steps from 20 accounts that are on topic, drawn; every second one is steered by

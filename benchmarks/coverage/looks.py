@@ -13,9 +13,9 @@ from benchmarks.coverage.costs import SEEDS, Place, places, read_topics
 from benchmarks.coverage.steering import CONTROL, compare, crawl
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import SHARED
-from socialcrawl.collect.strategies import Ranked, Scored
-from socialcrawl.draws import uniform
-from socialcrawl.kinds.collect.steering import Compared
+from socialcrawl.crawls.collect.steering import Compared
+from socialcrawl.crawls.collect.strategies import Ranked, Scored
+from socialcrawl.engine.draws import uniform
 
 TITLE = "Repeated looks at steering that gains nothing"
 OFTEN, STEPS = 100, 2_000

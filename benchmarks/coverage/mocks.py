@@ -14,25 +14,26 @@ from sqlalchemy import text
 
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.towns import LANGUAGES, WORD, Town, make_town
-from socialcrawl.apps import auditing, offer
-from socialcrawl.apps.quote import quoted
-from socialcrawl.apps.report import knowledge
-from socialcrawl.apps.screen import View
-from socialcrawl.build import House, build
-from socialcrawl.imports.refreshing import Tables, as_dataset
-from socialcrawl.kinds.reporting import report
-from socialcrawl.lab.doors import Slowly, Virtual
+from socialcrawl.campaign.build import House, build
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.settings import Settings, checked
+from socialcrawl.cli.commands import audit as auditing
+from socialcrawl.cli.commands.quote import quoted
+from socialcrawl.cli.commands.report import knowledge
+from socialcrawl.cli.render import quote
+from socialcrawl.cli.render.live_screen import View
+from socialcrawl.crawls.reporting import report
+from socialcrawl.crawls.sample.audit_report import audited
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Outcome, Stop
+from socialcrawl.engine.protocols import Batch
+from socialcrawl.importers.import_dataset import Tables, as_dataset
+from socialcrawl.lab.instant import Slowly, Virtual
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import Running, running
-from socialcrawl.model import Outcome, Stop
-from socialcrawl.plan import plan
-from socialcrawl.protocols import Batch
-from socialcrawl.reports.audited import audited
-from socialcrawl.run import run
-from socialcrawl.settings import Settings, checked
-from socialcrawl.store.database import connect
-from socialcrawl.store.health import readable
-from socialcrawl.store.traces import Traces
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.database.health import readable
+from socialcrawl.storage.queries.traces import Traces
 
 TITLE = "Whole campaigns against mock servers"
 NOTE = """10 runs on each platform can show gross errors only: intervals that hold the truth in 95 of 100 runs hold it
@@ -217,7 +218,7 @@ def collect(desk: Desk) -> Iterator[Shown]:
     for at, (done, steps) in zip((EARLY, LATE), pairwise(desk.place.size.collect), strict=True):
         settings = desk.collecting(steps)
         meant = plan(settings)
-        ranges = offer.as_object(meant, quoted(meant))["probably_ranges"]
+        ranges = quote.as_object(meant, quoted(meant))["probably_ranges"]
         before, view = desk.spent(), Noting((done + steps) // 2)
         desk.run(settings, view)
         after = desk.spent()

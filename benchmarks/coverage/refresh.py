@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import SHARED
-from socialcrawl.lab.liverank import death, follows, weblike
-from socialcrawl.lab.liverank.dated import Cut, dated
-from socialcrawl.lab.liverank.worlds import World
-from socialcrawl.model import Outcome, Stop
-from socialcrawl.refresh.cost import cost
-from socialcrawl.refresh.crawl import Refresh
-from socialcrawl.refresh.ranks import Ranks
-from socialcrawl.refresh.rules import ESTIMATE, RefreshRules
-from socialcrawl.refresh.verdict import judge
+from socialcrawl.crawls.refresh.cost import cost
+from socialcrawl.crawls.refresh.crawl import Refresh
+from socialcrawl.crawls.refresh.liveranks import Ranks
+from socialcrawl.crawls.refresh.rules import ESTIMATE, RefreshRules
+from socialcrawl.crawls.refresh.stop_rule import judge
+from socialcrawl.engine.model import Outcome, Stop
+from socialcrawl.lab.experiments.liverank import death, follower_graphs, weblike
+from socialcrawl.lab.experiments.liverank.dataset_worlds import World
+from socialcrawl.lab.experiments.liverank.dated import Cut, dated
 
 TITLE = "Refreshes of old datasets"
 NOTE = """The datasets are those of [liverank.md](liverank.md), the generated ones smaller. Each run has its own seed
@@ -79,7 +79,7 @@ def datasets() -> Iterator[Dataset]:
             yield make_accounts(title, dated(path, cut))
         else:
             print(f"not measured: {path} is missing (set SOCIALCRAWL_SHARED)", flush=True)
-    yield make_accounts("generated accounts", follows.generate("accounts", follows.Shape(20_000)))
+    yield make_accounts("generated accounts", follower_graphs.generate("accounts", follower_graphs.Shape(20_000)))
     web = death.passed("web", weblike.generate(weblike.Shape(20_000)), death.Death())
     yield make_pages("generated web", web)
     yield make_pages("generated web, check = 0", web, check=0)

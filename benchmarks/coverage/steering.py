@@ -10,21 +10,21 @@ import numpy as np
 
 from benchmarks.coverage.costs import SEEDS, Place, places
 from benchmarks.coverage.table import Shown, repeat
-from socialcrawl.arms import STEERED, arms
-from socialcrawl.collect.control import Controlled
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import named
-from socialcrawl.collect.ranking import Ranking
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.collect.strategies import Greedy, Ranked, Scored, Strategy, greedy
-from socialcrawl.garbage import uncollected
-from socialcrawl.kinds.collect.steering import Compared, Steering, compared
-from socialcrawl.lab.doors import Tape, parts
-from socialcrawl.lab.sampling.worlds import Floats
-from socialcrawl.model import Node
-from socialcrawl.run import run
-from socialcrawl.sources.known import Known
-from socialcrawl.store.traces import Steps
+from socialcrawl.crawls.collect.control import Controlled
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.collect.ranking import Ranking
+from socialcrawl.crawls.collect.steering import Compared, Steering, compared
+from socialcrawl.crawls.collect.strategies import Greedy, Ranked, Scored, Strategy, greedy
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.arms import STEERED, arms
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Node
+from socialcrawl.graph.known_graph import Known
+from socialcrawl.lab.experiments.sampling.worlds import Floats
+from socialcrawl.lab.instant import Tape, parts
+from socialcrawl.storage.queries.traces import Steps
+from socialcrawl.system.garbage_collection import uncollected
 
 TITLE = "What steering gains"
 NOTE = """A run is three crawls from 20 accounts that are on topic, drawn; one step in ten is drawn for comparison
@@ -132,7 +132,7 @@ def crawl(
     line, tape = Seeds(), Tape()
     line.ready = [Node(node) for node in seeds]
     expecting = Expecting(Controlled(strategy, control, seed), place.graph.beta)
-    driven = Collect(line, named(by, seed=seed), steps, strategy=expecting)
+    driven = Collect(line, make_estimator(by, seed=seed), steps, strategy=expecting)
     driven.graph.reserve(place.graph.size)
     with uncollected():
         run(parts(driven, Known(place.graph), tape))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from benchmarks.coverage import walks
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import Place, places
-from socialcrawl.sections.sampling import SampleSection
+from socialcrawl.crawls.sample.section import SampleSection
 
 TITLE = "Samples and audits with the settings of `init`, and repeated looks"
 SECTION = SampleSection()

@@ -10,10 +10,10 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 
-from socialcrawl.lab.generate import generate, topics, write
-from socialcrawl.lab.posts import Posts, fold, read_posts
-from socialcrawl.lab.sampling.worlds import Flags
-from socialcrawl.mock.bluesky.names import did_of
+from socialcrawl.lab.experiments.sampling.worlds import Flags
+from socialcrawl.lab.generators.generate import generate, topics, write
+from socialcrawl.lab.post_table import Posts, fold, read_posts
+from socialcrawl.mock.bluesky.identifiers import did_of
 from socialcrawl.mock.names import HERE
 from socialcrawl.mock.world import World, build_world
 

@@ -9,24 +9,24 @@ import numpy as np
 
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import Place, near, places
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.draws import uniform
-from socialcrawl.garbage import uncollected
-from socialcrawl.lab.doors import Tape, parts
-from socialcrawl.lab.sampling.truths import out_degrees, reached
-from socialcrawl.lab.sampling.worlds import Flags, Floats, Ints, sources
-from socialcrawl.model import Act, Node, Pick
-from socialcrawl.reports.audited import GROUPS
-from socialcrawl.run import run
-from socialcrawl.sample import audit as audits
-from socialcrawl.sample.audit import Audit
-from socialcrawl.sample.crawl import Sample
-from socialcrawl.sample.estimates import NOTHING, Estimate, doubling, histogram
-from socialcrawl.sample.evidence import Evidence, evidence
-from socialcrawl.sample.lists import UNREAD
-from socialcrawl.sample.rules import WalkRules
-from socialcrawl.sample.staying import Links, staying
-from socialcrawl.sample.walks import Walks
+from socialcrawl.crawls.sample import audit as audits
+from socialcrawl.crawls.sample.audit import Audit
+from socialcrawl.crawls.sample.audit_report import GROUPS
+from socialcrawl.crawls.sample.crawl import Sample
+from socialcrawl.crawls.sample.estimates import NOTHING, Estimate, doubling, histogram
+from socialcrawl.crawls.sample.evidence import Evidence, evidence
+from socialcrawl.crawls.sample.neighbour_lists import UNREAD
+from socialcrawl.crawls.sample.rules import WalkRules
+from socialcrawl.crawls.sample.topic_stability import Links, staying
+from socialcrawl.crawls.sample.walks import Walks
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.draws import uniform
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Act, Node, Pick
+from socialcrawl.lab.experiments.sampling.truths import out_degrees, reached
+from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, sources
+from socialcrawl.lab.instant import Tape, parts
+from socialcrawl.system.garbage_collection import uncollected
 
 TITLE = "Samples and audits by walks"
 NOTE = """A run is one hard-focused walk of eight walkers (burn-in 10) that begin with accounts near each other. It is

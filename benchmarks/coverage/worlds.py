@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from socialcrawl.lab.graphs.tables import parquet_table
-from socialcrawl.lab.posts import fold, read_posts
-from socialcrawl.lab.sampling import files
-from socialcrawl.lab.sampling.generated import Shape, generate
-from socialcrawl.lab.sampling.source import Search, Walked
-from socialcrawl.lab.sampling.worlds import Flags, Ints, Topic, World, linked, saying, sources
+from socialcrawl.lab.experiments.sampling import file_worlds
+from socialcrawl.lab.experiments.sampling.generated_webs import Shape, generate
+from socialcrawl.lab.experiments.sampling.source import Search, Walked
+from socialcrawl.lab.experiments.sampling.worlds import Flags, Ints, Topic, World, linked, saying, sources
+from socialcrawl.lab.graphs.column_files import parquet_table
+from socialcrawl.lab.post_table import fold, read_posts
 
 SHARED = Path(os.environ.get("SOCIALCRAWL_SHARED") or "../shared") / "data"
 NEWEST = 100  # posts of a timeline, and posts that mention an account, which a platform shows
@@ -127,13 +127,13 @@ def _firsts(values: Ints) -> Ints:
 
 def _wireless() -> Place:
     """The same channel with all posts, about something rarer: one of twelve neighbours is on topic."""
-    world = files.posts(SHARED / "ubuntu_irc.parquet", [files.Asked("wireless")])
+    world = file_worlds.posts(SHARED / "ubuntu_irc.parquet", [file_worlds.Asked("wireless")])
     return _told("ubuntu_irc, `wireless`, all posts", world, "wireless")
 
 
 def _species() -> Place:
     """Pages of an encyclopaedia."""
-    world = files.pages(SHARED / "wikispeedia_6k.parquet", [files.Asked("species")])
+    world = file_worlds.pages(SHARED / "wikispeedia_6k.parquet", [file_worlds.Asked("species")])
     return _told("wikispeedia, `species`", world, "species")
 
 

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from socialcrawl.store.kept import aside, away, back, rows_back
+from socialcrawl.storage.schema.kept import aside, away, back, rows_back
 
 revision = "0003"
 down_revision = "0002"

@@ -5,7 +5,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from socialcrawl.store.kept import away, held, rows_back
+from socialcrawl.storage.schema.kept import away, held, rows_back
 
 revision = "0008"
 down_revision = "0007"

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from socialcrawl.store.kept import aside, back
+from socialcrawl.storage.schema.kept import aside, back
 
 revision = "0009"
 down_revision = "0008"

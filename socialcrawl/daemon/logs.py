@@ -21,8 +21,8 @@ from typing import Any, TextIO, cast
 import structlog
 
 from socialcrawl.errors import SettingsError, SocialcrawlError
-from socialcrawl.secret import redacted
-from socialcrawl.terminal import DIRECTIONS, ENDS, escape_json
+from socialcrawl.system.secret import redacted
+from socialcrawl.text.terminal import DIRECTIONS, ENDS, escape_json
 
 STYLES = ("json", "people")
 FIRST = ("timestamp", "level", "event", "campaign")

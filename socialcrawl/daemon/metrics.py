@@ -15,9 +15,9 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.registry import Collector
 
 from socialcrawl import __version__
-from socialcrawl.daemon.standing import DOWN, STATES, Figures, Standing, WindowUse
-from socialcrawl.model import MILLS_PER_DOLLAR
-from socialcrawl.secret import redacted
+from socialcrawl.daemon.campaign_state import DOWN, STATES, Figures, Standing, WindowUse
+from socialcrawl.engine.model import MILLS_PER_DOLLAR
+from socialcrawl.system.secret import redacted
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 LONGEST = 200  # characters of a label

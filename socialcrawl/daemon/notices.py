@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from socialcrawl.daemon.addresses import Address
-from socialcrawl.daemon.health import iso
-from socialcrawl.daemon.standing import BROKEN, DONE, DOWN, PAUSED, STALLED, STOPPED, Standing
+from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, PAUSED, STALLED, STOPPED, Standing
+from socialcrawl.daemon.health_page import iso
+from socialcrawl.daemon.notice_addresses import Address
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, Reply
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import MILLS_PER_DOLLAR, Reply
-from socialcrawl.secret import conceal, redacted
+from socialcrawl.system.secret import conceal, redacted
 
 EVENT_OF = {
     PAUSED: "paused", STOPPED: "paused", DONE: "ended", STALLED: "stalled", BROKEN: "stalled", DOWN: "down"
@@ -282,7 +282,7 @@ class _Webhook:
         return trouble
 
     def _post(self, told: Facts) -> str | None:
-        from socialcrawl.sources.http_client import HttpClient  # noqa: PLC0415  (a daemon without a webhook has none)
+        from socialcrawl.platforms.http_client import HttpClient  # noqa: PLC0415  (a daemon without a webhook has none)
 
         http = HttpClient(self._address, lambda: 0.0, WEBHOOK_PATIENCE)
         try:

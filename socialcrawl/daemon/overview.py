@@ -5,16 +5,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from socialcrawl.build import House
-from socialcrawl.daemon.books import Books
-from socialcrawl.daemon.news import News
-from socialcrawl.daemon.opening import Opening
-from socialcrawl.daemon.runner import Runner
-from socialcrawl.daemon.stall import stalled
-from socialcrawl.daemon.standing import BROKEN, RUNNING, STALLED, WAITING, Standing
-from socialcrawl.store.address import Where
-from socialcrawl.store.daemons import Told
-from socialcrawl.store.room import Room
+from socialcrawl.campaign.build import House
+from socialcrawl.daemon.campaign_runner import Runner
+from socialcrawl.daemon.campaign_state import BROKEN, RUNNING, STALLED, WAITING, Standing
+from socialcrawl.daemon.daemon_records import Books
+from socialcrawl.daemon.group_opening import Opening
+from socialcrawl.daemon.stall_detector import stalled
+from socialcrawl.daemon.state_changes import News
+from socialcrawl.storage.daemons import Told
+from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.disk_space import Room
 
 BEAT = 10.0  # seconds between two heartbeats where nothing changes
 

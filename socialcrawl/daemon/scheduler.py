@@ -16,7 +16,7 @@ from apscheduler.jobstores.memory import MemoryJobStore
 from apscheduler.schedulers.base import STATE_STOPPED, BaseScheduler
 from apscheduler.triggers.date import DateTrigger
 
-from socialcrawl.clock import Time
+from socialcrawl.engine.clock import Time
 
 LONGEST = 3600.0  # seconds between two looks at what is due, if nobody wakes the scheduler
 BUSY = 0.5  # seconds after which a job is begun that was due while it ran

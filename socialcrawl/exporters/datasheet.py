@@ -7,9 +7,9 @@ preprocessing, uses, distribution, maintenance. Every number in it is read from 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from socialcrawl.kinds.registry import find_kind
-from socialcrawl.sections.kinds import DEFAULT, list_kinds
-from socialcrawl.words import pluralize
+from socialcrawl.crawls.facts import DEFAULT, list_kinds
+from socialcrawl.crawls.registry import find_kind
+from socialcrawl.text.wording import pluralize
 
 FORMAT = "socialcrawl export"  # by which a folder is known as an export of ours
 WORDS = ("keywords", "patterns")

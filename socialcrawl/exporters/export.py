@@ -14,23 +14,23 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl import __version__
+from socialcrawl.engine.model import iso
 from socialcrawl.errors import SettingsError
-from socialcrawl.exporters import archive, dictionary, network
-from socialcrawl.exporters.cells import plain
-from socialcrawl.exporters.choice import SOME, Choice, choosing
+from socialcrawl.exporters import data_dictionary, mention_network, warc
+from socialcrawl.exporters.columns import plain
 from socialcrawl.exporters.datasheet import FORMAT, page
-from socialcrawl.exporters.facts import facts
-from socialcrawl.exporters.hiding import Hiding
-from socialcrawl.exporters.place import beside
+from socialcrawl.exporters.datasheet_facts import facts
+from socialcrawl.exporters.export_folder import beside
+from socialcrawl.exporters.exported_tables import SHEETS, Sheet
+from socialcrawl.exporters.pseudonymize import Hiding
 from socialcrawl.exporters.pseudonyms import Pseudonyms
-from socialcrawl.exporters.sheets import SHEETS, Sheet
-from socialcrawl.exporters.written import IDS, WRITERS, Ids, Maker, SafeCsv, pyarrow_version
-from socialcrawl.model import iso
-from socialcrawl.store import address
-from socialcrawl.store.trouble import told
-from socialcrawl.words import pluralize
+from socialcrawl.exporters.selection import SOME, Choice, choosing
+from socialcrawl.exporters.table_files import IDS, WRITERS, Ids, Maker, SafeCsv, pyarrow_version
+from socialcrawl.storage.database import address
+from socialcrawl.storage.database.trouble import told
+from socialcrawl.text.wording import pluralize
 
-FORMATS = (*WRITERS, *network.FORMS, "ids", "warc")
+FORMATS = (*WRITERS, *mention_network.FORMS, "ids", "warc")
 """What an export can be made of: parquet, csv, jsonl (tables), gexf, graphml (the network), ids, warc."""
 ARCHIVE = "answers.warc.gz"
 NAMING = ("ids", "warc")  # what cannot be had without names
@@ -92,13 +92,13 @@ def export(
             about = {name: _file(to / name, *said) for name, said in _write(choice, to, wanted, hiding, watch)}
             sheet = _sheet(choice, hiding, now, ids=set(wanted.formats) == {"ids"}) | {
                 **({"safe_csv": wanted.safe_csv} if "csv" in wanted.formats else {}),
-                "dictionary": dictionary.NAME,
+                "dictionary": data_dictionary.NAME,
                 "files": [{"name": name, **about[name]} for name in sorted(about)],
             }
             if wanted.notes:
                 sheet["campaigns"][0]["notes"] = list(wanted.notes)
-            package = dictionary.package(sheet)
-            (to / dictionary.NAME).write_bytes(orjson.dumps(package, option=orjson.OPT_INDENT_2))
+            package = data_dictionary.package(sheet)
+            (to / data_dictionary.NAME).write_bytes(orjson.dumps(package, option=orjson.OPT_INDENT_2))
             (to / "datasheet.json").write_bytes(orjson.dumps(sheet, option=orjson.OPT_INDENT_2))
             (to / "datasheet.md").write_text(page(sheet), "utf-8")
             return sheet
@@ -115,7 +115,7 @@ def _check(wanted: Wanted) -> None:
         raise SettingsError(
             f"The format {naming[0]} names people, so it cannot be pseudonymised: leave out one of the two."
         )
-    if wanted.whole and (drawn := [name for name in network.FORMS if name in wanted.formats]):
+    if wanted.whole and (drawn := [name for name in mention_network.FORMS if name in wanted.formats]):
         raise SettingsError(f"The format {drawn[0]} is the network of one campaign: leave out --all, or the format.")
     if wanted.active and (wanted.whole or "warc" in wanted.formats):
         other = "--all" if wanted.whole else "the format warc"
@@ -125,7 +125,7 @@ def _check(wanted: Wanted) -> None:
     if "parquet" in wanted.formats:
         pyarrow_version()
     if "warc" in wanted.formats:
-        archive.check()
+        warc.check()
 
 
 def _write(
@@ -142,15 +142,15 @@ def _write(
             yield from ((name, (sheet.about, count)) for name in names)
             if ids:
                 yield ids, (f"ids of {sheet.name}, one a line", listed)
-    if drawn := {name: to / f"mentions.{name}" for name in network.FORMS if name in formats}:
+    if drawn := {name: to / f"mentions.{name}" for name in mention_network.FORMS if name in formats}:
         watch("network", 0)
-        nodes, edges = network.write(choice, drawn, hiding.pseudonyms if hiding else None)
+        nodes, edges = mention_network.write(choice, drawn, hiding.pseudonyms if hiding else None)
         what = "mention network" if not choice.refreshes else "refreshed dataset" if choice.active else "old dataset"
         about = f"the {what}; rows: its {pluralize(nodes, 'node')} and {pluralize(edges, 'edge')}"
         yield from ((path.name, (about, nodes + edges)) for path in drawn.values())
     if "warc" in formats:
         watch("original answers", 0)
-        yield ARCHIVE, ("the original answers", archive.write(choice, to / ARCHIVE))
+        yield ARCHIVE, ("the original answers", warc.write(choice, to / ARCHIVE))
 
 
 def _table(

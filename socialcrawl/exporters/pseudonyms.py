@@ -8,7 +8,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.exporters.cells import Person
+from socialcrawl.exporters.columns import Person
 
 SHORTEST = 16  # bytes of a key
 REMEMBERED = 200_000  # pseudonyms, as the same people come again and again

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.importance.matrix import with_virtual
+from socialcrawl.importance.link_matrix import with_virtual
 from socialcrawl.importance.opic import Floats
 
 TOLERANCE = 1e-13  # the sum of all changes in one step; what is left to go is some tens of it

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import PostsFileError, SettingsError
-from socialcrawl.imports.lines import allowed, grown
+from socialcrawl.formats.lines import allowed, grown
 
 BROKEN = (
     OSError,

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.draws import generator
+from socialcrawl.engine.draws import generator
 from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.graphs import read
 from socialcrawl.lab.results import Job, Stamp, place, results, stamp, write
 from socialcrawl.lab.simulation import Replay, Setup, simulate
-from socialcrawl.sources.known import KnownGraph
 
 __all__ = ["Job", "replay_all", "results", "scheduler", "seed_sets"]
 

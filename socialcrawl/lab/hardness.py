@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.sources.known import KnownGraph
+from socialcrawl.graph.known_graph import KnownGraph
 
 COUNTED = ("nodes", "edges")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.intervals import CONFIDENCE, holm, p_value, quantile
+from socialcrawl.forecast.intervals import CONFIDENCE, holm, p_value, quantile
 
 Floats = NDArray[np.float64]
 

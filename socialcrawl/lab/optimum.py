@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.simulation import Setup, scored
-from socialcrawl.sources.known import KnownGraph
 
 NODES = 100  # the most nodes that may lie within the budget's reach
 STATES = 1_000_000  # the most sets that are looked at, up to a minute

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.collect.estimators.contract import Estimator, Terms, itself
-from socialcrawl.graph import Graph, Rows
+from socialcrawl.crawls.collect.estimators.base import Estimator, Terms, itself
+from socialcrawl.graph.graph import Graph, Rows
 
 
 class Oracle(Estimator):

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl import __version__
-from socialcrawl.collect.estimators.named import check, named
+from socialcrawl.crawls.collect.estimators.registry import check, make_estimator
 from socialcrawl.errors import SettingsError, SocialcrawlError
-from socialcrawl.folders import replace_whole
-from socialcrawl.lab.code import code_of
-from socialcrawl.lab.graphs.files import ARRAYS
+from socialcrawl.lab.code_checksum import code_of
+from socialcrawl.lab.graphs.graph_folder import ARRAYS
 from socialcrawl.lab.simulation import Replay, Setup, simulate
+from socialcrawl.system.files import replace_whole
 
 ORDER = ("graph", "estimator", "strategy", "refresh_rate", "objective", "budget", "seed", "seed_set")
 NAME = "[0-9a-f]" * 32
 
-ESTIMATORS = "socialcrawl.collect.estimators"
+ESTIMATORS = "socialcrawl.crawls.collect.estimators"
 
 Stamp = tuple[tuple[int, ...], ...]
 
@@ -161,7 +161,7 @@ def _code(name: str, start: str | None) -> str:
     loop = code_of(simulate, check, apart=ESTIMATORS)
     if name == "oracle":
         return loop  # it belongs to the laboratory
-    made = named(name, seed=1, start=start)
+    made = make_estimator(name, seed=1, start=start)
     return loop + code_of(made, *(part for part in vars(made).values() if hasattr(part, "score")))
 
 

@@ -11,18 +11,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.collect.crawl import Collect
-from socialcrawl.collect.estimators import Estimator, named
-from socialcrawl.collect.estimators.named import begins, check
-from socialcrawl.collect.seeds import Seeds
-from socialcrawl.collect.strategies import strategy
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import Estimator, make_estimator
+from socialcrawl.crawls.collect.estimators.registry import begins, check
+from socialcrawl.crawls.collect.strategies import strategy
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
-from socialcrawl.garbage import uncollected
-from socialcrawl.lab.doors import Tape, parts
+from socialcrawl.graph.known_graph import Known, KnownGraph
+from socialcrawl.lab.instant import Tape, parts
 from socialcrawl.lab.oracle import Oracle
-from socialcrawl.model import Node
-from socialcrawl.run import run
-from socialcrawl.sources.known import Known, KnownGraph
+from socialcrawl.system.garbage_collection import uncollected
 
 OBJECTIVES = ("sum", "count")
 
@@ -122,7 +122,9 @@ def estimator(graph: KnownGraph, setup: Setup) -> Estimator:
     """
     if setup.estimator == "oracle":
         return Oracle(graph.beta)
-    return named(setup.estimator, seed=setup.seed, switch_after=setup.switch_after, start=setup.start, nr_d=setup.nr_d)
+    return make_estimator(
+        setup.estimator, seed=setup.seed, switch_after=setup.switch_after, start=setup.start, nr_d=setup.nr_d
+    )
 
 
 def _check(graph: KnownGraph, seeds: Sequence[int]) -> None:

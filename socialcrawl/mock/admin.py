@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 
 from socialcrawl.errors import MockError
-from socialcrawl.mock.called import Called
-from socialcrawl.mock.moment import FORM, Moment, read_moment
+from socialcrawl.mock.account_list import Called
+from socialcrawl.mock.dataset_clock import FORM, Moment, read_moment
+from socialcrawl.mock.scenario_state import Stage
 from socialcrawl.mock.service import Told
-from socialcrawl.mock.stage import Stage
 
 REPORT = "/_mock/report"
 FAULTS = "/_mock/faults"

@@ -8,30 +8,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 from socialcrawl.errors import MockError
+from socialcrawl.mock.account_list import Called
 from socialcrawl.mock.admin import Admin
-from socialcrawl.mock.called import Called
+from socialcrawl.mock.asgi import ASGIApp, Receive, Scope, Send, answer, body_of, headers_of, host_of, query_of, sever
+from socialcrawl.mock.dataset_clock import Moment
 from socialcrawl.mock.faults import Fault, FaultHook
-from socialcrawl.mock.moment import Moment
-from socialcrawl.mock.platform import Entry, Platform
+from socialcrawl.mock.gated_service import Entry, Platform
 from socialcrawl.mock.routes import Routes
-from socialcrawl.mock.sending import (
-    ASGIApp,
-    Receive,
-    Scope,
-    Send,
-    answer,
-    body_of,
-    headers_of,
-    host_of,
-    query_of,
-    sever,
-)
+from socialcrawl.mock.scenario_state import Stage
+from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.service import Asked, Guest, Told
 from socialcrawl.mock.services import platforms
-from socialcrawl.mock.settings import MockSettings
-from socialcrawl.mock.stage import Stage
 from socialcrawl.mock.world import World
-from socialcrawl.mock.x import not_found
+from socialcrawl.mock.x.service import not_found
 
 At = tuple[Platform, str, tuple[str, ...]]  # a platform, one of its templates, and the names in it
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.mock.moment import Moment
+from socialcrawl.mock.dataset_clock import Moment
 from socialcrawl.mock.world import Grouping, World
 
 

@@ -11,7 +11,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.posts import fold
+from socialcrawl.lab.post_table import fold
 
 LEGAL = re.compile(r"[A-Za-z0-9_]{1,15}")
 HERE, SUSPENDED, PROTECTED, DELETED = range(4)

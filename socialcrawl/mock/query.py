@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from socialcrawl.lab.posts import fold
+from socialcrawl.lab.post_table import fold
 
 WORD = re.compile(r"\w+")
 _BARE = re.compile(r"(?<!\w)[#@$]\w+|\w+")

@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.posts import Posts, fold
+from socialcrawl.lab.post_table import Posts, fold
 
 _RETWEET = re.compile(r"RT @([^\s:]+):?\s*(.*)", re.DOTALL)
 _HEAD = 40  # characters by which an original is looked up; retweets are often cut

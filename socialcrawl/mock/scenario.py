@@ -11,9 +11,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from socialcrawl.documents import read_toml
-from socialcrawl.draws import uniform
+from socialcrawl.engine.draws import uniform
 from socialcrawl.errors import MockError
+from socialcrawl.formats.documents import read_toml
 from socialcrawl.mock import faults
 from socialcrawl.mock.faults import Fault
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED, SUSPENDED

@@ -7,11 +7,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.posts import fold
-from socialcrawl.mock.changes import Changes
-from socialcrawl.mock.entities import cashtags, written
+from socialcrawl.lab.post_table import fold
 from socialcrawl.mock.query import WORD, Reading, parse
 from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.x.entities import cashtags, written
 
 WEEK = 7 * 86_400
 _KEPT = 50_000  # posts held as search sees them beside those of a week, about 60 MB

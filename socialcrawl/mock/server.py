@@ -21,15 +21,15 @@ from time import time as wall
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.errors import MockError
-from socialcrawl.folders import replace_whole
-from socialcrawl.lab.exported import read_export
-from socialcrawl.lab.posts import Posts, read_posts
-from socialcrawl.mock.settings import MockSettings
+from socialcrawl.lab.exported_campaign import read_export
+from socialcrawl.lab.post_table import Posts, read_posts
+from socialcrawl.mock.server_settings import MockSettings
+from socialcrawl.system.files import replace_whole
 
 if TYPE_CHECKING:
     from socialcrawl.mock.app import Mock
     from socialcrawl.mock.faults import FaultHook
-    from socialcrawl.mock.platform import Platform
+    from socialcrawl.mock.gated_service import Platform
     from socialcrawl.mock.world import World
 
 REFRESH = 1.0  # seconds between two writings of the report
@@ -160,7 +160,7 @@ def _mock(
 
 
 def _world(posts: Posts | Path | None, settings: MockSettings) -> "World | None":
-    from socialcrawl.mock.rehearsal import rehearsed  # noqa: PLC0415
+    from socialcrawl.mock.export_world import rehearsed  # noqa: PLC0415
     from socialcrawl.mock.world import build_world  # noqa: PLC0415
 
     if settings.export is not None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from socialcrawl.mock.changes import Changes
-from socialcrawl.mock.moment import Moment
-from socialcrawl.mock.platform import Platform, Served
-from socialcrawl.mock.settings import MockSettings
+from socialcrawl.mock.dataset_clock import Moment
+from socialcrawl.mock.gated_service import Platform, Served
+from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import Changes
 
 
 def platforms(world: World | None, settings: MockSettings, moment: Moment | None = None) -> list[Platform]:
@@ -18,7 +18,7 @@ def platforms(world: World | None, settings: MockSettings, moment: Moment | None
 
 
 def _x(world: World, settings: MockSettings, changes: Changes) -> Platform:
-    from socialcrawl.mock.x import X  # noqa: PLC0415
+    from socialcrawl.mock.x.service import X  # noqa: PLC0415
 
     return X(world, settings, changes)
 
@@ -58,8 +58,8 @@ def _mastodon(world: World, settings: MockSettings, changes: Changes) -> Platfor
 
 
 def _site(settings: MockSettings) -> Platform:
-    from socialcrawl.mock.site.pages import read_pages  # noqa: PLC0415
-    from socialcrawl.mock.site.service import Site  # noqa: PLC0415
+    from socialcrawl.mock.web.page_file import read_pages  # noqa: PLC0415
+    from socialcrawl.mock.web.service import Site  # noqa: PLC0415
 
     assert settings.pages is not None
     return Served(Site(read_pages(settings.pages), settings.site_limit, settings.window_of("web")), None)

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.posts import Posts, fold
+from socialcrawl.lab.post_table import Posts, fold
 from socialcrawl.mock.names import DELETED, HERE, digests, fates, legal_names, user_ids
 from socialcrawl.mock.references import References, find_references
 

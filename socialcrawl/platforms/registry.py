@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from socialcrawl.platform_facts import BLUESKY, MASTODON, WEB, X, find_plugin
-from socialcrawl.platforms.platform import Platform
-from socialcrawl.settings import Settings
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.platforms.base import Platform
+from socialcrawl.platforms.facts import BLUESKY, MASTODON, WEB, X, find_plugin
 
 
 @cache
@@ -15,19 +15,19 @@ def find_platform(name: str) -> Platform:
         SettingsError: there is no such platform.
     """
     if name == X.name:
-        from socialcrawl.platforms.x import XPlatform  # noqa: PLC0415 - each platform has libraries of its own
+        from socialcrawl.platforms.x.platform import XPlatform  # noqa: PLC0415 - each platform has libraries of its own
 
         return XPlatform()
     if name == BLUESKY.name:
-        from socialcrawl.platforms.bluesky import BlueskyPlatform  # noqa: PLC0415 - as above
+        from socialcrawl.platforms.bluesky.platform import BlueskyPlatform  # noqa: PLC0415 - as above
 
         return BlueskyPlatform()
     if name == MASTODON.name:
-        from socialcrawl.platforms.mastodon import MastodonPlatform  # noqa: PLC0415 - as above
+        from socialcrawl.platforms.mastodon.platform import MastodonPlatform  # noqa: PLC0415 - as above
 
         return MastodonPlatform()
     if name == WEB.name:
-        from socialcrawl.platforms.web import WebPlatform  # noqa: PLC0415 - as above
+        from socialcrawl.platforms.web.platform import WebPlatform  # noqa: PLC0415 - as above
 
         return WebPlatform()
     platform: Platform = find_plugin(name)

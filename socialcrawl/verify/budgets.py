@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from socialcrawl.campaign.plan import about
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, ReplyKind, unix
 from socialcrawl.errors import SettingsError
-from socialcrawl.limits.policy import Policy
-from socialcrawl.model import MILLS_PER_DOLLAR, ReplyKind, unix
-from socialcrawl.plan import about
-from socialcrawl.store.counting import Counting
-from socialcrawl.store.database import Opened
-from socialcrawl.store.epochs import TOPIC
-from socialcrawl.store.traces import Traces
-from socialcrawl.store.versions import Version, changes
+from socialcrawl.ratelimit.policy import Policy
+from socialcrawl.storage.counting_rule import Counting
+from socialcrawl.storage.database.connection import Opened
+from socialcrawl.storage.epochs import TOPIC
+from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.versions import Version, changes
+from socialcrawl.text.wording import seconds
 from socialcrawl.verify.findings import MALFORMED, Check
 from socialcrawl.verify.story import Story
-from socialcrawl.words import seconds
 
 RECOUNTED = "an earlier socialcrawl may have counted the same keywords by another rule"
 NAMED = {"seeds.usernames", "seeds.file", "seeds.lists"}  # change also where a file names others, which is not stored

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from socialcrawl.exporters.cells import Person
-from socialcrawl.exporters.copied import count_hits, find_mentioned, find_opted_out, find_people, find_tested
-from socialcrawl.exporters.restored import Reader
-from socialcrawl.store.database import Opened
+from socialcrawl.exporters.columns import Person
+from socialcrawl.exporters.repeated_values import count_hits, find_mentioned, find_opted_out, find_people, find_tested
+from socialcrawl.exporters.restore import Reader
+from socialcrawl.storage.database.connection import Opened
 from socialcrawl.verify.findings import Check
 
 SHOWN, ID = "shown", "id"  # what a column copies of an account: what it is called, or the platform's own id

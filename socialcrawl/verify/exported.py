@@ -10,26 +10,26 @@ from typing import Any
 import orjson
 
 from socialcrawl import __version__
-from socialcrawl.bounds import MAX_LINE
-from socialcrawl.documents import read_text
+from socialcrawl.crawls.facts import DEFAULT
+from socialcrawl.crawls.registry import find_kind
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, unix
 from socialcrawl.errors import PostsFileError, SocialcrawlError, StoreError
-from socialcrawl.exporters import dictionary
-from socialcrawl.exporters.copied import find_tested
+from socialcrawl.exporters import data_dictionary
 from socialcrawl.exporters.datasheet import FORMAT, page
-from socialcrawl.exporters.facts import count_gaps, find_seeds, read_span
-from socialcrawl.exporters.place import SHEETS
-from socialcrawl.exporters.restored import DECISIONS, TABLES, count_picks, restored, sum_posts, sum_requests
-from socialcrawl.imports.export_tables import count_rows, find_forms, read_table
-from socialcrawl.kinds.registry import find_kind
-from socialcrawl.model import MILLS_PER_DOLLAR, unix
-from socialcrawl.platform_facts import find_platform_facts
-from socialcrawl.sections.kinds import DEFAULT
-from socialcrawl.store.database import Opened
-from socialcrawl.store.linking import links_of
-from socialcrawl.store.versions import leaves
-from socialcrawl.verify.bills import Bills
+from socialcrawl.exporters.datasheet_facts import count_gaps, find_seeds, read_span
+from socialcrawl.exporters.export_folder import SHEETS
+from socialcrawl.exporters.repeated_values import find_tested
+from socialcrawl.exporters.restore import DECISIONS, TABLES, count_picks, restored, sum_posts, sum_requests
+from socialcrawl.formats.documents import read_text
+from socialcrawl.importers.export_tables import count_rows, find_forms, read_table
+from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.storage.database.connection import Opened
+from socialcrawl.storage.link_weights import links_of
+from socialcrawl.storage.versions import leaves
+from socialcrawl.system.bounds import MAX_LINE
+from socialcrawl.verify.billing import Bills
+from socialcrawl.verify.control_picks import check_drawn
 from socialcrawl.verify.copies import COPIES, Copies
-from socialcrawl.verify.drawn import check_drawn
 from socialcrawl.verify.findings import MALFORMED, Check, Verified
 from socialcrawl.verify.integrity import check_order, check_references, check_shared
 from socialcrawl.verify.outcomes import Lacking, Outcomes
@@ -132,15 +132,15 @@ def _check_sheets(folder: Path, sheet: Mapping[str, Any]) -> Check:
     """
     check = Check("descriptions")
     try:
-        package = orjson.loads(read_text(folder / dictionary.NAME, most=MAX_LINE))
+        package = orjson.loads(read_text(folder / data_dictionary.NAME, most=MAX_LINE))
         text = read_text(folder / SHEETS[1], most=MAX_LINE)
     except (OSError, *MALFORMED) as error:
-        check.differ(str(folder), "descriptions", f"cannot be read: {error}", f"{dictionary.NAME} and {SHEETS[1]}")
+        check.differ(str(folder), "descriptions", f"cannot be read: {error}", f"{data_dictionary.NAME} and {SHEETS[1]}")
         return check
     told = {(one["path"], one["bytes"], one["hash"]) for one in package["resources"]}
     made = {(one["name"], one["bytes"], f"sha256:{one['sha256']}") for one in sheet["files"]}
     for name in sorted({one[0] for one in told ^ made}):
-        check.differ(dictionary.NAME, name, "another size or checksum", "that of datasheet.json")
+        check.differ(data_dictionary.NAME, name, "another size or checksum", "that of datasheet.json")
     if check.differing:
         return check
     names = [file["name"] for file in sheet["files"]]
@@ -149,7 +149,7 @@ def _check_sheets(folder: Path, sheet: Mapping[str, Any]) -> Check:
         check.leave(OTHER_VERSION, 2)
         return check
     for name, stored, written in (
-        (dictionary.NAME, package, orjson.loads(orjson.dumps(dictionary.package(sheet)))),
+        (data_dictionary.NAME, package, orjson.loads(orjson.dumps(data_dictionary.package(sheet)))),
         (SHEETS[1], text, page(sheet)),
     ):
         if stored == written:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from socialcrawl.model import unix
-from socialcrawl.store.database import Opened
-from socialcrawl.store.integrity import (
+from socialcrawl.engine.model import unix
+from socialcrawl.storage.database.connection import Opened
+from socialcrawl.storage.queries.integrity import (  # fmt: skip
     ORDER,
     REFERENCES,
     SHARED,
@@ -13,8 +13,8 @@ from socialcrawl.store.integrity import (
     find_last_answer,
     find_strays,
     find_unlisted,
-)  # fmt: skip
-from socialcrawl.store.traces import Traces
+)
+from socialcrawl.storage.queries.traces import Traces
 from socialcrawl.verify.findings import Check
 from socialcrawl.verify.story import ERASING
 

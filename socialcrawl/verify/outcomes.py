@@ -8,22 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from socialcrawl.campaign.plan import about
+from socialcrawl.engine.model import ON_TOPIC, WIDER, Act, Node, Reason, ReplyKind, Who, iso, unix
 from socialcrawl.errors import SettingsError
-from socialcrawl.model import ON_TOPIC, WIDER, Act, Node, Reason, ReplyKind, Who, iso, unix
-from socialcrawl.plan import about
-from socialcrawl.platform_facts import find_platform_facts
-from socialcrawl.recount import Recount
-from socialcrawl.relevance import Topic, worth
-from socialcrawl.sources.focusing import NOBODY
-from socialcrawl.store.audits import named as called
-from socialcrawl.store.counting import COUNTING, Counting
-from socialcrawl.store.database import Opened
-from socialcrawl.store.integrity import count_rows
-from socialcrawl.store.matches import Matches, read_matches
-from socialcrawl.store.reread import Reread
+from socialcrawl.graph.recount import Recount
+from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.platforms.focusing import NOBODY
+from socialcrawl.storage.counting_rule import COUNTING, Counting
+from socialcrawl.storage.database.connection import Opened
+from socialcrawl.storage.queries.holdings import named as called
+from socialcrawl.storage.queries.integrity import count_rows
+from socialcrawl.storage.queries.matches import Matches, read_matches
+from socialcrawl.storage.reread import Reread
 from socialcrawl.verify.findings import Check, is_equal
-from socialcrawl.verify.posts import Posts
 from socialcrawl.verify.replay import BROUGHT, FORGOTTEN, IMPORTED
+from socialcrawl.verify.stored_posts import Posts
 from socialcrawl.verify.story import Story
 
 READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.WALK, Act.IMPORT)  # acts that read an account's posts

@@ -10,14 +10,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from socialcrawl.importance.spread import TOLERANCE
-from socialcrawl.kinds.base import Crawling
-from socialcrawl.model import Act, Node, Pick, Stop, Wait
-from socialcrawl.protocols import Batch, cut_history
-from socialcrawl.store.database import Opened
-from socialcrawl.store.decided import Decided, find_forgotten, read_decided
-from socialcrawl.store.traces import Traces
-from socialcrawl.track.crawl import Track
+from socialcrawl.crawls.base import Crawling
+from socialcrawl.crawls.track.crawl import Track
+from socialcrawl.engine.model import Act, Node, Pick, Stop, Wait
+from socialcrawl.engine.protocols import Batch, cut_history
+from socialcrawl.importance.pagerank_batch import TOLERANCE
+from socialcrawl.storage.database.connection import Opened
+from socialcrawl.storage.queries.decisions import Decided, find_forgotten, read_decided
+from socialcrawl.storage.queries.traces import Traces
 from socialcrawl.verify.findings import ACCOUNT, Check, is_equal
 from socialcrawl.verify.story import Stage, Story
 

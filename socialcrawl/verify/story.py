@@ -4,21 +4,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from socialcrawl.campaign.plan import about
+from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.settings import Settings, stored
+from socialcrawl.crawls.base import Crawling, CrawlKind, remember_seeds
+from socialcrawl.crawls.registry import kind_of
+from socialcrawl.engine.model import Node
+from socialcrawl.engine.protocols import NEVER
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.kinds.base import Crawling, CrawlKind, remember_seeds
-from socialcrawl.kinds.registry import kind_of
-from socialcrawl.model import Node
-from socialcrawl.plan import about
-from socialcrawl.platforms.platform import Terms
+from socialcrawl.platforms.base import Terms
 from socialcrawl.platforms.registry import platform_of
-from socialcrawl.policies import policy
-from socialcrawl.protocols import NEVER
-from socialcrawl.settings import Settings, stored
-from socialcrawl.store.database import Opened
-from socialcrawl.store.decided import find_first_picks, find_searches, read_aliases
-from socialcrawl.store.erasure.orders import WHY as FORGET
-from socialcrawl.store.traces import Begun, Traces
-from socialcrawl.store.versions import Version
+from socialcrawl.storage.database.connection import Opened
+from socialcrawl.storage.erasure.orders import WHY as FORGET
+from socialcrawl.storage.queries.decisions import find_first_picks, find_searches, read_aliases
+from socialcrawl.storage.queries.traces import Begun, Traces
+from socialcrawl.storage.versions import Version
 
 ERASING = {FORGET, "retain"}  # why epochs began after which something is not there
 STEERING = {"kind", "seed", "topic", "seeds", "crawl", "track", "refresh", "sample", "source"}

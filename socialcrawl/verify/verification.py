@@ -3,21 +3,21 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from socialcrawl.crawls.base import Crawling
+from socialcrawl.engine.model import Node
 from socialcrawl.errors import StoreError
-from socialcrawl.kinds.base import Crawling
-from socialcrawl.limits.budget import dollars
-from socialcrawl.model import Node
-from socialcrawl.store.bills import sum_bills
-from socialcrawl.store.database import Opened
-from socialcrawl.store.summary import campaigns
-from socialcrawl.store.traces import Traces
-from socialcrawl.verify.bills import Bills
+from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.storage.database.connection import Opened
+from socialcrawl.storage.ledger.request_costs import sum_bills
+from socialcrawl.storage.queries.summary import campaigns
+from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.verify.billing import Bills
 from socialcrawl.verify.budgets import check_settings
 from socialcrawl.verify.findings import ACCOUNT, MALFORMED, Check, Verified
 from socialcrawl.verify.integrity import check_order, check_references, check_shared
 from socialcrawl.verify.outcomes import Outcomes
 from socialcrawl.verify.replay import Replay
-from socialcrawl.verify.standing import check_standings
+from socialcrawl.verify.standings import check_standings
 from socialcrawl.verify.story import Story, read_story
 
 Watch = Callable[[str, int, int | None], None]

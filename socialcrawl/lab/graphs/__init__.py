@@ -10,9 +10,9 @@ tables    Parquet and CSV files as columns
 """
 
 from socialcrawl.lab.graphs.checks import checked
-from socialcrawl.lab.graphs.edges import from_edges
-from socialcrawl.lab.graphs.files import read, read_seeds, write
-from socialcrawl.lab.graphs.pages import from_pages
-from socialcrawl.lab.graphs.posts import from_posts
+from socialcrawl.lab.graphs.from_edges import from_edges
+from socialcrawl.lab.graphs.from_pages import from_pages
+from socialcrawl.lab.graphs.from_posts import from_posts
+from socialcrawl.lab.graphs.graph_folder import read, read_seeds, write
 
 __all__ = ["checked", "from_edges", "from_pages", "from_posts", "read", "read_seeds", "write"]

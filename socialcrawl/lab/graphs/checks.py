@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.graphs.links import Rows, fitting, gathered, offsets
-from socialcrawl.sources.known import KnownGraph
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.lab.graphs.csr_links import Rows, fitting, gathered, offsets
 
 LEAST, MOST = 1e-20, 1e20  # so that sums of products, and their squares, stay numbers that can be told apart
 CHUNK = 2**20  # links looked at at a time: some tens of MB, whatever the graph

@@ -7,7 +7,7 @@ from unicodedata import category
 
 import orjson
 
-from socialcrawl.mock.entities import links, locate, lowered
+from socialcrawl.mock.x.entities import links, locate, lowered
 
 _TAG = re.compile(r"(?<!\S)#([^\s\u00ad\u2060\u200a-\u200d\u20e2]+)")
 _FACET = '{"features":[{"$type":"app.bsky.richtext.facet#'

@@ -3,14 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.mock.bluesky.names import Names, record_key
+from socialcrawl.mock.bluesky.identifiers import Names, record_key
 from socialcrawl.mock.bluesky.parameters import identifier, limit, needed, number_in
 from socialcrawl.mock.bluesky.refusals import RefusalError, gone, invalid
-from socialcrawl.mock.bluesky.views import Views
-from socialcrawl.mock.changes import Changes
+from socialcrawl.mock.bluesky.view_json import Views
 from socialcrawl.mock.names import PROTECTED
 from socialcrawl.mock.service import Asked, Told
 from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import Changes
 
 FILTERS = (
     "posts_with_replies",

@@ -3,10 +3,10 @@
 import re
 from datetime import UTC, datetime
 
-from socialcrawl.mock.bluesky.names import number_of
+from socialcrawl.mock.bluesky.identifiers import number_of
 from socialcrawl.mock.bluesky.refusals import invalid
-from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.service import Asked
+from socialcrawl.mock.world_changes import Changes
 
 LARGEST = 100
 

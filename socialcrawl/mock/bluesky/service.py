@@ -4,23 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 
 from socialcrawl.mock.bluesky.feeds import Feeds
-from socialcrawl.mock.bluesky.names import Names
-from socialcrawl.mock.bluesky.people import People
+from socialcrawl.mock.bluesky.identifiers import Names
+from socialcrawl.mock.bluesky.profiles import People
 from socialcrawl.mock.bluesky.refusals import NOT_SERVED, SEARCH_CLOSED, TOO_MANY, RefusalError
-from socialcrawl.mock.bluesky.searching import Searching
-from socialcrawl.mock.bluesky.sessions import (
-    ACCESS,
-    ACCESS_SECONDS,
-    REFRESH,
-    REFRESH_SECONDS,
-    Sessions,
-    credentials,
-)
-from socialcrawl.mock.bluesky.views import Views
-from socialcrawl.mock.changes import Changes
+from socialcrawl.mock.bluesky.search_endpoint import Searching
+from socialcrawl.mock.bluesky.sessions import ACCESS, ACCESS_SECONDS, REFRESH, REFRESH_SECONDS, Sessions, credentials
+from socialcrawl.mock.bluesky.view_json import Views
 from socialcrawl.mock.names import Chosen
 from socialcrawl.mock.service import Asked, Counting, Guest, Standing, Told
 from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import Changes
 
 Handler = Callable[[Asked, Views], Told]
 

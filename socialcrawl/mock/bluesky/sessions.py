@@ -10,13 +10,13 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.lab.posts import fold
-from socialcrawl.mock.bluesky.names import Names, did_of
+from socialcrawl.lab.post_table import fold
+from socialcrawl.mock.bluesky.identifiers import Names, did_of
 from socialcrawl.mock.bluesky.refusals import AUTH_MISSING, RefusalError
-from socialcrawl.mock.bluesky.views import Views
-from socialcrawl.mock.changes import Changes
+from socialcrawl.mock.bluesky.view_json import Views
 from socialcrawl.mock.names import DELETED, SUSPENDED
 from socialcrawl.mock.service import Asked, Told
+from socialcrawl.mock.world_changes import Changes
 
 ACCESS, REFRESH = "com.atproto.appPass", "com.atproto.refresh"
 ACCESS_SECONDS, REFRESH_SECONDS = 7_200, 60 * 86_400

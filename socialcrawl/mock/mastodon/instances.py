@@ -4,9 +4,9 @@ import re
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 
-from socialcrawl.loopback import is_loopback_host
-from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import Changes
+from socialcrawl.system.loopback import is_loopback_host
 
 _NAME = re.compile(r"[a-z0-9_]{1,30}")
 _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+")

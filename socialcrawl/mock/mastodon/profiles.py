@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from socialcrawl.mock.changes import Changes
 from socialcrawl.mock.follows import Follows
 from socialcrawl.mock.mastodon.instances import Instances
 from socialcrawl.mock.names import PROTECTED, SUSPENDED, Chosen, chosen
 from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import Changes
 
 NOBODY: Mapping[str, str] = {}
 _NOBODY = {"automatic": [], "manual": [], "current_user": "denied"}

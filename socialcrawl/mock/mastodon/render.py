@@ -4,15 +4,15 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.mock.changes import Changes
-from socialcrawl.mock.held import Held
-from socialcrawl.mock.mastodon.drafts import Draft, draft_of, draft_of_original
-from socialcrawl.mock.mastodon.html import content, hashtags
+from socialcrawl.mock.bounded_cache import Held
 from socialcrawl.mock.mastodon.instances import Instances
-from socialcrawl.mock.mastodon.numbers import Numbers
+from socialcrawl.mock.mastodon.post_html import content, hashtags
 from socialcrawl.mock.mastodon.profiles import Profiles
-from socialcrawl.mock.render import stamp
+from socialcrawl.mock.mastodon.status_facts import Draft, draft_of, draft_of_original
+from socialcrawl.mock.mastodon.status_ids import Numbers
 from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.x.render import stamp
 
 _MOST = 48_000_000  # bytes held of statuses, and a quarter of that of accounts
 

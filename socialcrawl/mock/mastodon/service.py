@@ -11,19 +11,19 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from socialcrawl.mock.changes import Changes
-from socialcrawl.mock.mastodon.answers import BAD_TOKEN, NOBODY_HERE, TOO_MANY
-from socialcrawl.mock.mastodon.following import Following
+from socialcrawl.mock.mastodon.follow_endpoints import Following
+from socialcrawl.mock.mastodon.instance_world import build_town
+from socialcrawl.mock.mastodon.lookup_endpoints import Single
 from socialcrawl.mock.mastodon.paging import CURSORS
 from socialcrawl.mock.mastodon.profiles import NOBODY
-from socialcrawl.mock.mastodon.searching import Searching
-from socialcrawl.mock.mastodon.single import Single
+from socialcrawl.mock.mastodon.responses import BAD_TOKEN, NOBODY_HERE, TOO_MANY
+from socialcrawl.mock.mastodon.search_endpoint import Searching
 from socialcrawl.mock.mastodon.timelines import Timelines
-from socialcrawl.mock.mastodon.town import build_town
 from socialcrawl.mock.names import Chosen
+from socialcrawl.mock.rate_windows import label
 from socialcrawl.mock.service import Asked, Counting, Guest, Standing, Told
-from socialcrawl.mock.windows import label
 from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import Changes
 
 _PAGED = ("page", *CURSORS)
 _BEARER = re.compile(r"bearer\s+(\S+)\s*", re.IGNORECASE)

@@ -6,10 +6,10 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.mock.mastodon.answers import array, told
-from socialcrawl.mock.mastodon.html import hashtags
+from socialcrawl.mock.mastodon.instance_world import Answer, Town
 from socialcrawl.mock.mastodon.paging import cut, links, size, true, whole
-from socialcrawl.mock.mastodon.town import Answer, Town
+from socialcrawl.mock.mastodon.post_html import hashtags
+from socialcrawl.mock.mastodon.responses import array, told
 from socialcrawl.mock.service import Asked, Guest, Told
 
 STATUSES, MOST_STATUSES = 20, 40

@@ -1,0 +1,278 @@
+"""The one place where the parts of a campaign are joined."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from socialcrawl.campaign.credentials import Access, access
+from socialcrawl.campaign.pace import Pace
+from socialcrawl.campaign.plan import THREADS, Plan, plan
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.campaign.siblings import Siblings, unite
+from socialcrawl.campaign.snapshot_writer import Keeping
+from socialcrawl.campaign.token_locks import TokenLeases, state_folder
+from socialcrawl.crawls.base import Crawling, CrawlKind
+from socialcrawl.crawls.node_limit import Bounded
+from socialcrawl.crawls.registry import kind_of
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.clock import Interruptible, Steady
+from socialcrawl.engine.loop import Parts
+from socialcrawl.engine.model import Node, Stop, Wait
+from socialcrawl.engine.protocols import Crawl, Source, Watcher
+from socialcrawl.errors import HeldError
+from socialcrawl.platforms.base import Keys, Wired
+from socialcrawl.platforms.excluding import Excluding
+from socialcrawl.platforms.focusing import Focus
+from socialcrawl.platforms.look_ahead import Ahead
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.ratelimit.policy import host
+from socialcrawl.ratelimit.received import LAG
+from socialcrawl.ratelimit.retry import Backoff
+from socialcrawl.ratelimit.shared_windows import Membership, Shared
+from socialcrawl.storage.campaigns import Change, Line, campaign, line
+from socialcrawl.storage.counting_rule import Counting
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.database.disk_space import Look, Reserve, Roomy, disk_of
+from socialcrawl.storage.database.lease import Lease
+from socialcrawl.storage.erasure.skip_forgotten import Sparing
+from socialcrawl.storage.sql_store import SqlStore
+from socialcrawl.storage.stored_answers import Reuse
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What the campaigns of one process share.
+
+    Attributes:
+        time: the clock.
+        shared: the windows of their tokens.
+        leases: the rights to use these.
+        pool: makes the executor for so many requests in flight.
+        disk: what looks at the disk of a database.
+    """
+
+    time: Steady
+    shared: Shared = field(default_factory=Shared)
+    leases: TokenLeases = field(default_factory=TokenLeases)
+    pool: Callable[[int], Executor] = ThreadPoolExecutor
+    disk: Look = disk_of
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """A campaign ready to run: its plan, and its parts under their own types."""
+
+    settings: Settings
+    plan: Plan
+    parts: Parts
+    crawl: Crawling
+    planner: WindowPlanner
+    clock: Interruptible
+    store: SqlStore
+    lease: Lease
+    access: Access
+    together: Callable[[], int]
+    wire: Wired
+    member: Membership
+
+    @property
+    def failing(self) -> bool:
+        """Whether it waits out failures of the server."""
+        return self.planner.backoff.since is not None
+
+    def hungry(self) -> None:
+        """Claim a share of the windows that others use too."""
+        self.member.hungry()
+
+    def idle(self) -> None:
+        """Leave the windows to the others for now."""
+        self.member.idle()
+
+    def keep(self, reason: Wait | Stop) -> None:
+        """Write what it knows of accounts, where it tracks them, after a run that returned for `reason`."""
+        if isinstance(self.parts.watcher, Keeping):
+            self.parts.watcher.after(reason)
+
+    def close(self) -> None:
+        """Let go of the database and the tokens; requests that were abandoned in flight are not waited for."""
+        with ExitStack() as ends:
+            ends.callback(self.access.release)
+            ends.callback(self.lease.release)
+            ends.callback(self.store.close)
+            ends.callback(self.member.leave)
+            ends.callback(self.wire.close)
+            self.parts.pool.shutdown(wait=False, cancel_futures=True)
+
+
+def build(
+    settings: Settings,
+    watcher: Watcher,
+    house: House | None = None,
+    *,
+    clock: Interruptible | None = None,
+    change: bool = False,
+) -> Campaign:
+    """Return the campaign of `settings`, its database opened and brought up to date.
+
+    Args:
+        settings: the campaign file.
+        watcher: who looks on.
+        house: what it shares with others; None: nothing.
+        clock: the clock of its runs; None: that of this machine.
+        change: whether settings are taken up on which its history rests, and that are others now.
+
+    Raises:
+        SettingsError: a token is missing, the keywords are unusable, or a live host is to be asked without a budget.
+        StoreError: the database cannot be used, or another process uses a token.
+    """
+    meant = plan(settings)
+    meant.guard()
+    kind_of(settings).check(settings)  # before the database keeps a choice that is none
+    clock = clock or Interruptible(house.time if house else None)
+    with ExitStack() as undo:
+        allowed = _allowed(meant, house)
+        undo.callback(allowed.release)
+        shared = house.shared if house else Shared()
+        member = shared.join(known_as(settings), settings.limits.weight, meant.base, allowed.marks, allowed.bills)
+        undo.callback(member.leave)
+        planner = _planner(meant, allowed, member)
+        wire = wired(meant, allowed, clock.now)
+        undo.callback(wire.close)
+        store, lease = _opened(meant, allowed, clock.now(), change=change)
+        undo.pop_all()
+    _introduce(member, meant, allowed, store)
+    store.note = allowed.noting(member.ledger, planner.lanes.longest() + LAG)
+    along = line(store.connection, store.campaign, meant.queries)
+    names = store.enlist(meant.usernames, clock.now())
+    source, ahead = _source(meant, along.texts, store, clock.now)
+    seeds = _seeds(meant, along, names)
+    crawl = ahead.crawl = meant.kind.make_crawl(settings, seeds, source.width, source.mark)
+    together = settings.crawl.together
+    pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
+    watcher = _attend(watcher, meant.kind, crawl, store, clock.now)
+    parts = Parts(_bounded(crawl, settings, house), source, store, wire, planner, clock, pool, watcher)
+    windows = meant.policy, allowed.credentials, meant.timeline
+    pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)
+    return Campaign(settings, meant, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
+
+
+def _bounded(crawl: Crawling, settings: Settings, house: House | None) -> Crawl:
+    """Return the crawl within its budget of accounts and the room on its disk."""
+    most = settings.budget.max_nodes
+    bounded = crawl if most is None else Bounded(crawl, most)
+    return Roomy(bounded, reserve(settings, house))
+
+
+def _allowed(meant: Plan, house: House | None) -> Access:
+    """Return the tokens of a campaign; if another process has them as it runs the same campaign, that is the error."""
+    where = meant.settings.database
+    try:
+        return access(meant.settings, meant.base, among=house.leases if house else None)
+    except HeldError:
+        if isinstance(where, Path) and where.exists():
+            Lease(where, meant.settings.name).release()
+        raise
+
+
+def reserve(settings: Settings, house: House | None) -> Reserve:
+    """Return what has to stay free on the disk of a campaign's database."""
+    return Reserve(settings.database, settings.limits.least_free, house.disk if house else disk_of)
+
+
+def known_as(settings: Settings) -> str:
+    """Return what tells a campaign from all others of a machine: names are its database's own.
+
+    A password is not shown.
+    """
+    where = settings.database
+    return f"{settings.name!r} ({where.resolve() if isinstance(where, Path) else where})"
+
+
+def _introduce(member: Membership, meant: Plan, allowed: Access, store: SqlStore) -> None:
+    """Tell a campaign's part in shared windows how its ledger is called, and who else uses its tokens."""
+    siblings = Siblings(store, allowed, meant.policy, meant.settings.limits.cycle_day)
+    member.called(siblings.name_ledger(meant.settings.name))
+    member.elsewhere = lambda since: unite(siblings.sent(since), allowed.elsewhere(since))
+    member.cycles = siblings.cycles
+
+
+def _attend(watcher: Watcher, kind: CrawlKind, crawl: Crawling, store: SqlStore, now: Callable[[], float]) -> Watcher:
+    """Return the watcher; of a kind of campaign that has a snapshot, one that also writes that."""
+    snapshot = kind.snapshot()
+    return watcher if snapshot is None else Keeping(watcher, crawl, lambda: snapshot.write(store, crawl), now)
+
+
+def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
+    settings, platform = meant.settings, meant.platform
+    look_up, known = not platform.expanded(settings), not platform.look_up
+    return Seeds(
+        along.queries,
+        names,
+        settings.seeds.most,
+        look_up=look_up,
+        topics=along.topics,
+        known=known,
+        advice=platform.advice,
+        searches=platform.searches,
+    )
+
+
+def _source(meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], float]) -> tuple[Source, Ahead]:
+    """Return the platform, as the campaign asks it: neither the forgotten nor the excluded.
+
+    A sample judges who is read.
+    """
+    ahead = Ahead(store, meant.accounts, now)
+    source = meant.platform.source(replace(meant.terms, ahead=ahead), queries, now())
+    if (judges := meant.kind.predicates(meant.settings)) is not None:
+        source = Focus(source, *judges)
+    return Sparing(Excluding(source, meant.accounts)), ahead
+
+
+def _planner(meant: Plan, allowed: Access, member: Membership) -> WindowPlanner:
+    limits = meant.settings.limits
+    backoff = Backoff(limits.pause, limits.longest_pause, limits.give_up, meant.settings.seed)
+    own = host(meant.timeline)
+    return WindowPlanner(
+        meant.policy, allowed.credentials, meant.caps, backoff, limits.cycle_day, shared=member, home=own
+    )
+
+
+def wired(meant: Plan, allowed: Access, now: Callable[[], float]) -> Wired:
+    """Return the wire of a campaign, with its tokens; `now` is the clock."""
+    return meant.platform.wire(meant.terms, Keys(allowed.secrets, state_folder), now)
+
+
+def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[SqlStore, Lease]:
+    """Return the campaign's store, and the right to run it; both are let go again if it cannot be gone on with."""
+    settings = meant.settings
+    with ExitStack() as undo:
+        connection = connect(settings.database, durable=meant.billed)
+        undo.callback(connection.engine.dispose)
+        undo.callback(connection.close)
+        lease = Lease(connection, settings.name)
+        undo.callback(lease.release)
+        whole = settings.model_dump(mode="json")
+        leave = Change(meant.topic.hits, meant.queries) if change else None
+        identity = settings.identity(meant.usernames)
+        counting = Counting.of(meant.topic)
+        given, fixed = (whole, identity), meant.kind.facts.fixed
+        number = campaign(connection, *given, now, change=leave, queries=meant.queries, counting=counting, fixed=fixed)
+        undo.pop_all()
+    source = settings.source
+    links = meant.terms.links
+    hours = source.reuse_hours if meant.kind.reuses else 0.0
+    reuse = Reuse(hours, meant.topic.hits, source.keep_original, links)
+    return SqlStore(
+        connection,
+        number,
+        source.platform,
+        meant.policy.tariff,
+        reuse=reuse,
+        server=meant.base,
+        marks=allowed.marks,
+        links=links,
+        columns=meant.kind.features,
+    ), lease

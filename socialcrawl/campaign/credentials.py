@@ -1,0 +1,114 @@
+"""The tokens of a campaign: read from the environment, kept secret, and used by one process at a time."""
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.campaign.token_journal import Journal
+from socialcrawl.campaign.token_locks import SharedLease, TokenLeases, distinct, mark, state_folder
+from socialcrawl.engine.model import Credential, Grant, Reply
+from socialcrawl.platforms.base import Platform, Secret, Variables
+from socialcrawl.platforms.registry import platform_of
+from socialcrawl.ratelimit.shared_windows import Sent
+from socialcrawl.system.secret import secret
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The credentials of a campaign and what is behind their names: a bearer token, or OAuth 1.0a's four secrets.
+
+    `marks` tell tokens apart that stood in one variable one after the other: they may belong to two accounts. Who asks
+    without a token has a mark too: the windows are those of this machine's address. `bills` are the marks of the tokens
+    and of their applications: whoever shares one has one bill. `journals` have what was sent with each token, by the
+    names of the credentials.
+    """
+
+    credentials: tuple[Credential, ...]
+    secrets: dict[str, Secret] = field(repr=False)
+    marks: dict[str, str] = field(default_factory=dict)
+    bills: frozenset[str] = frozenset()
+    leases: list[SharedLease] = field(default_factory=list, repr=False)
+    journals: dict[str, Journal] = field(default_factory=dict)
+
+    def noting(self, campaign: str, keep: float) -> Callable[[Grant, Reply | None], None]:
+        """Return what notes the requests of a campaign, and their replies, in the journals of the tokens.
+
+        Args:
+            campaign: what tells the campaign from all others of this machine.
+            keep: seconds for which its requests count.
+        """
+        return lambda grant, reply: self.journals[grant.credential].note(campaign, grant, reply, keep)
+
+    def elsewhere(self, since: float) -> dict[str, list[Sent]]:
+        """Return what each campaign has sent with these tokens since an instant, as the journals tell.
+
+        Raises:
+            StoreError: a journal cannot be read.
+        """
+        found: dict[str, list[Sent]] = {}
+        for credential, journal in self.journals.items():
+            for campaign, lines in journal.read(since).items():
+                found.setdefault(campaign, []).extend(Sent(credential, *line) for line in lines)
+        return found
+
+    def release(self) -> None:
+        """Let other processes use the tokens."""
+        for lease in self.leases:
+            lease.release()
+
+
+def access(settings: Settings, base: str, *, lease: bool = True, among: TokenLeases | None = None) -> Access:
+    """Return the tokens that the settings name, for the server at `base`.
+
+    Args:
+        settings: the campaign.
+        base: the server.
+        lease: whether other processes are kept from using them; they are let go with `release`.
+        among: the leases of this process, where several campaigns may share a token.
+
+    Raises:
+        SettingsError: a variable is not set or holds no token, or two name the same one.
+        StoreError: another process uses one of them.
+    """
+    platform = platform_of(settings)
+    wanted = platform.credentials(settings)
+    secrets = {credential.name: read_token(env) for credential, env in wanted if env is not None}
+    distinct(secrets)
+    platform.admits(settings, base, secrets)
+    credentials = tuple(credential for credential, _ in wanted)
+    if not lease:
+        return Access(credentials, secrets)
+    held = among or TokenLeases()
+    used = {credential.name: secrets.get(credential.name, "") for credential in credentials}
+    with ExitStack() as undo:
+        leases = []
+        for name, value in used.items():
+            leases.append(held.take(base, value, name))
+            undo.callback(leases[-1].release)
+        undo.pop_all()
+    marks, bills = mark_tokens(platform, base, used)
+    journals = {name: Journal(state_folder() / f"{one}.sent") for name, one in marks.items()}
+    return Access(credentials, secrets, marks, bills, leases, journals)
+
+
+def read_token(variables: Variables | None) -> Secret:
+    """Return the token that environment variables hold; "" where there are none, for who asks without one.
+
+    Raises:
+        SettingsError: a variable is not set or holds no token.
+    """
+    return secret(variables) if isinstance(variables, str) else tuple(map(secret, variables or ())) or ""
+
+
+def mark_tokens(platform: Platform, base: str, tokens: Mapping[str, Secret]) -> tuple[dict[str, str], frozenset[str]]:
+    """Return the marks of tokens by the names of their credentials, and those of whatever has one bill.
+
+    Args:
+        platform: whose tokens they are.
+        base: the server that they are for.
+        tokens: by the names of their credentials; "" for who asks without one.
+    """
+    marks = {name: mark(base, token) for name, token in tokens.items()}
+    applications = {platform.application(token) for token in tokens.values() if token} - {""}
+    return marks, frozenset([*marks.values(), *(mark(base, ("application", one)) for one in applications)])

@@ -1,0 +1,141 @@
+"""Secrets that were pasted into a file where they do not belong: found by their shape, answered, never shown. Pure."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from socialcrawl.platforms.facts import BLUESKY, X, find_platform_facts, list_platforms
+
+BEARER = re.compile(r"A{16,}[A-Za-z0-9%+/=_-]{8,}")  # of an application of X
+SESSION = re.compile(r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")  # a JSON Web Token, as Bluesky's sessions are
+ACCESS = re.compile(r"\d{5,20}-[A-Za-z0-9]{25,}")  # an access token of X's OAuth 1.0a
+APP_PASSWORD = re.compile(r"[a-z2-7]{4}(?:-[a-z2-7]{4}){3}")  # of Bluesky
+WORD = re.compile(r"[A-Za-z0-9_-]{22,}={0,2}")
+_KEY = r"(?:token|secret|password|passwd|bearer|api_?key|access_?key|credentials?)"
+KEYED = re.compile(rf"(?i)^(?:.*_)?{_KEY}$")
+"""Keys that are no settings, and that people write a secret behind."""
+ADDRESS = re.compile(r"\S[:/]\S")
+LOCKED = re.compile(rf"(?i)://[^\s/?#@]*:[^\s/?#@]+@|[?&](?:[\w-]*[_-])?{_KEY}=[^&\s]")
+"""An address with a password before its host, or with a secret among its parameters."""
+ADDRESSED = (("notify", "webhook_env"), ("notify", "apprise_env"))
+"""Where the variable of an address is named: whoever has the address can write there, so it is a secret itself."""
+SEPARATORS = 3  # - and _ in a random word at most
+RANDOM = 0.42  # of neighbours that differ in kind: 62 % in a random word of letters and digits, 33 % in CamelCase
+ANYBODY = ""  # whose a secret is that has no shape of its own
+ADVICE = "export NAME=..., and write NAME where that is wanted: token_env under [source], webhook_env under [notify]"
+NOTICES = (
+    'export NOTICES=..., and under [notify] webhook_env = "NOTICES", or '
+    'apprise_env = "NOTICES" for an address of apprise'
+)
+STAYS = f"A token stays out of this file: {ADVICE}."
+FREE = (("notify", "command"),)  # a program's arguments, which belong to who wrote them, and are never shown
+DATABASE = ("database",)  # its password has another place, which its own refusal names
+
+Place = tuple[str | int, ...]
+"""The keys that lead to a value, and numbers in lists; the last is "" for a key that is itself a secret."""
+
+
+def pasted(given: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
+    """Iterate over what looks like a secret in a file: its place, and a platform whose it probably is, or ANYBODY."""
+    if place in FREE:
+        return
+    if isinstance(given, Mapping):
+        for key, value in given.items():
+            if whose := _whose(str(key), place):
+                yield (*place, ""), whose[0]
+            else:
+                yield from pasted(value, (*place, str(key)))
+    elif isinstance(given, list):
+        for number, value in enumerate(given):
+            yield from pasted(value, (*place, number))
+    elif isinstance(given, str) and (found := _whose(given, place)):
+        yield place, found[0]
+
+
+def advise(found: Mapping[Place, str], platform: str) -> Iterator[str]:
+    """Iterate over what to do about secrets, for people: a sentence for all that go to the same place; none is shown.
+
+    Args:
+        found: see `pasted`.
+        platform: of the campaign, for a secret that may be anybody's.
+    """
+    places: dict[str, list[Place]] = {}
+    for place, whose in found.items():
+        advice = NOTICES if place[0] == "notify" else _advise_on(whose or platform)
+        places.setdefault(advice, []).append(place)
+    for advice, some in places.items():
+        names = _named(some)
+        several = len(names) > 1
+        where = f"{', '.join(names[:-1])} and {names[-1]} hold" if several else f"{names[0]} holds"
+        what = "tokens or passwords" if several else "a token or a password"
+        each = "each into an environment variable of its own" if several else "it into an environment variable"
+        names_of = "the names of these" if several else "that one's name"
+        yield (
+            f"{where} what looks like {what}. Secrets do not go into this file: put {each}, and only {names_of} here: "
+            f"{advice}. A file can hold it too: NAME_FILE is its path"
+        )
+
+
+def _advise_on(platform: str) -> str:
+    """Return where a secret of a platform belongs; of one that is not known, where any secret does."""
+    known = platform in list_platforms()
+    return (find_platform_facts(platform).env_advice if known else "") or ADVICE
+
+
+def _named(places: Sequence[Place]) -> list[str]:
+    """Return how people call places: `[section] key`, `key` of the same section again, or of none."""
+    names: dict[str, None] = {}
+    before: str | int | None = None
+    for place in places:
+        first, *keys = place
+        if place[-1] == "":
+            names[f"a key under [{first}]" if keys else "a key"] = None
+        elif keys and isinstance(keys[0], str):
+            key = ".".join(map(str, keys))
+            names[key if first == before else f"[{first}] {key}"] = None
+        else:
+            names[".".join(map(str, place))] = None
+        before = first if keys else None
+    return [*names]
+
+
+def _whose(text: str, place: Place) -> tuple[str] | None:
+    """Whose secret a text probably is; None where it is none."""
+    word = re.sub(r"^(?:[Bb]earer|OAuth)\s+", "", text.strip())
+    if BEARER.search(word) or ACCESS.fullmatch(word) or _is_of_user(word):
+        return (X.name,)
+    if SESSION.search(word):
+        return (BLUESKY.name,)
+    # Four words of four letters may be a keyword, but nothing that [source] wants.
+    if APP_PASSWORD.fullmatch(word) and (place[:1] == ("source",) or any(sign.isdigit() for sign in word)):
+        return (BLUESKY.name,)
+    if (LOCKED.search(word) and place != DATABASE) or (ADDRESS.search(word) and place in ADDRESSED):
+        return (ANYBODY,)
+    return (ANYBODY,) if _is_random(word) else None
+
+
+def _is_of_user(word: str) -> bool:
+    """Return whether it is a bearer token of a user of X (OAuth 2.0): base64 of parts that end with their kind."""
+    if not 40 <= len(word) <= 400:
+        return False
+    try:
+        inside = base64.b64decode(word + "=" * (-len(word) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return re.search(rb":\d+:\d+:(?:at|rt):\d", inside) is not None
+
+
+def _is_random(word: str) -> bool:
+    """Return whether a word is letters and digits as chance throws them, and none that a person would write.
+
+    It has capitals, small letters and digits in several places, and they change often or make no part of a word.
+    """
+    if not WORD.fullmatch(word) or len(re.findall(r"[_-]", word)) > SEPARATORS or len(re.findall(r"\d+", word)) < 2:
+        return False
+    kinds = ["d" if sign.isdigit() else "u" if sign.isupper() else "l" if sign.islower() else "-" for sign in word]
+    changes = sum(one != other for one, other in pairwise(kinds))
+    mixed = changes >= RANDOM * (len(word) - 1) or not re.search(r"[a-z]{4}", word)
+    return {"u", "l"} <= {*kinds} and mixed

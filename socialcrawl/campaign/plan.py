@@ -1,0 +1,318 @@
+"""What a campaign file means, before anything is opened or asked: topic, start, server, prices, what it can cost."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+from math import isinf
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from socialcrawl.campaign.keywords import questionable
+from socialcrawl.campaign.policies import policy, policy_in
+from socialcrawl.campaign.schedule import Schedule
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.crawls.base import CrawlKind
+from socialcrawl.crawls.registry import kind_of
+from socialcrawl.engine.model import MILLS_PER_DOLLAR
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.forecast.quote import at_most, total
+from socialcrawl.forecast.shape import Done, Shape
+from socialcrawl.formats.documents import read_text, why_unreadable
+from socialcrawl.graph.relevance import NOTHING, Topic
+from socialcrawl.platforms.base import Platform, Terms
+from socialcrawl.platforms.excluding import Accounts
+from socialcrawl.platforms.registry import platform_of
+from socialcrawl.ratelimit.batch_size import TOGETHER
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.policy import Policy
+from socialcrawl.system.loopback import is_loopback
+from socialcrawl.text.wording import seconds
+
+KINDS = ("app", "user", "public")  # of tokens
+THREADS = TOGETHER  # requests in flight at most
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A campaign as it was meant.
+
+    Attributes:
+        settings: the file.
+        topic: what it is about.
+        table: the platform's own policy; `policy` is the same under the campaign's [limits].
+        platform: what is asked.
+        base: the server that is asked; `billed` says that it charges, and is not on this machine.
+        queries: the texts to search.
+        usernames: the accounts to begin with.
+        caps: the budget, but for the number of nodes, which the crawl keeps.
+        accounts: who is never asked.
+        schedule: when a daemon works on it.
+        doubts: what is to be said of keywords that are refused in new campaigns; this one has begun with them.
+    """
+
+    settings: Settings
+    topic: Topic
+    table: Policy
+    policy: Policy
+    platform: Platform
+    base: str
+    billed: bool
+    queries: list[str]
+    usernames: list[str]
+    caps: Caps
+    accounts: Accounts = field(default_factory=Accounts)
+    schedule: Schedule = field(default_factory=Schedule)
+    doubts: list[str] = field(default_factory=list)
+
+    @property
+    def shape(self) -> Shape:
+        """The campaign in numbers, of which quotes are made."""
+        settings, roles = self.settings, self.platform.roles
+        usual: dict[str, Any] = {
+            "policy": self.policy,
+            "roles": roles,
+            "kinds": tuple(credential.kind for credential, _ in self.platform.credentials(settings)),
+            "queries": len(self.queries),
+            "search_pages": settings.seeds.search_pages,
+            "expanded": self.platform.expanded(settings),
+            "usernames": len({name.lower() for name in self.usernames}),
+            "most_found": settings.seeds.most,
+            "pages_per_user": settings.source.pages_per_user,
+            "steps": settings.crawl.steps,
+            "max_nodes": settings.budget.max_nodes,
+            "caps": self.caps,
+            "flight": min(THREADS, settings.crawl.together or THREADS),
+            "heeds": roles.heeds and settings.source.opt_outs,
+        }
+        return Shape(**{**usual, **self.kind.count(settings, self.platform)})
+
+    @property
+    def kind(self) -> CrawlKind:
+        """The kind of the campaign."""
+        return kind_of(self.settings)
+
+    @property
+    def told(self) -> str:
+        """How it goes on, for people: how many steps, and who chooses them."""
+        return self.kind.describe(self.settings)
+
+    @property
+    def timeline(self) -> str:
+        """The endpoint that most requests go to."""
+        return self.platform.timeline(self.settings, self.base)
+
+    @property
+    def terms(self) -> Terms:
+        """The campaign as its platform has to know it."""
+        activity = self.kind.activity(self.settings)
+        return Terms(self.settings, self.topic, self.policy, self.base, self.usernames, activity=activity)
+
+    @property
+    def exposed(self) -> bool:
+        """Whether the token travels unencrypted to another machine; only [source] insecure permits that."""
+        return _exposes(self.settings, self.platform, self.base)
+
+    @property
+    def warnings(self) -> Iterator[tuple[str, str]]:
+        """What a person should know before it runs: what it is about (keywords | tokens), and a sentence."""
+        yield from (("keywords", text) for text in (*self.doubts, *self._prefixes()))
+        if self.exposed:
+            sent = f"[source] insecure = true: the token is sent unencrypted to {self.base}"
+            yield (
+                "tokens",
+                f"{sent}, where anyone on the way can read it. Use an https:// address if the server has one",
+            )
+
+    def _prefixes(self) -> Iterator[str]:
+        """Iterate over the prefixes among the keywords, which searches do not know."""
+        platform = self.platform
+        for keyword in dict.fromkeys(self.topic.keywords) if self.queries else ():
+            alone = replace(self.topic, keywords=[keyword], patterns=[], languages=[])
+            if keyword.endswith("*") and (searched := platform.queries(self.settings, alone)):
+                yield (
+                    f"[topic] keywords: {keyword!r} counts whatever begins so, but {platform.title} cannot search "
+                    f"prefixes: it is asked for {searched[0]} alone. To search more, list the words in full too."
+                )
+
+    @property
+    def most(self) -> int | None:
+        """The most that the whole campaign can cost, in mills of a cent; None where nothing bounds it.
+
+        Of an old dataset its size is not known here.
+        """
+        if self.shape.tests and not self.settings.crawl.steps:
+            return self.caps.money
+        money = total(self.shape, at_most(self.shape, Done(dataset=self.settings.crawl.steps or 0))).money
+        return None if isinf(money) else round(money)
+
+    def guard(self) -> None:
+        """Nothing, but for a server that bills and a budget without an end.
+
+        Raises:
+            SettingsError: the campaign could spend without limit.
+        """
+        budget = self.settings.budget
+        if not self.billed or budget.max_money is not None:
+            return
+        if self.shape.tests:  # by which posts are not read, so that no number of them is a bound
+            user = self.table.price("user", 1) / MILLS_PER_DOLLAR
+            raise SettingsError(
+                f"This campaign would ask {self.base}, which bills what it returns: ${user:.3f} for each account that "
+                "is tested. Set max_money (dollars) under [budget]."
+            )
+        if budget.max_posts is not None:
+            return
+        timelines = self.table.endpoint(self.timeline)
+        page = self.table.price("post", timelines.page)
+        window = max(rules[0].k for rules in (timelines.app, timelines.user) if rules) * page / MILLS_PER_DOLLAR
+        raise SettingsError(
+            f"This campaign would ask {self.base}, which bills what it returns: a page of 100 posts is "
+            f"${page / MILLS_PER_DOLLAR:.2f}, one window of timelines up to ${window:,.0f}. "
+            "Set max_money (dollars) or max_posts under [budget]."
+        )
+
+
+def plan(settings: Settings) -> Plan:
+    """Return the plan of a campaign.
+
+    Raises:
+        SettingsError: the keywords, the usernames or the policy are unusable, there is nothing to start from, or a
+            token would travel unencrypted.
+    """
+    topic = about(settings)
+    doubts = _doubts(settings)
+    own = settings.source.policy
+    table = policy(settings.source.platform) if own is None else policy_in(own)
+    platform = platform_of(settings)
+    _complete(table, platform)
+    base = settings.source.base_url or table.base_url
+    platform.fits(settings, base)
+    _check_encryption(settings, platform, base)
+    usernames = _usernames(settings, platform)
+    begins = not kind_of(settings).dataset
+    queries = platform.queries(settings, topic) if begins else []
+    if begins and not queries and not usernames:
+        wanted = "name keywords under [topic] to search for, or" if settings.seeds.search else "set search = true or"
+        search = f"{wanted} " if platform.searches else ""
+        raise SettingsError(f"There is nothing to start from: {search}name usernames under [seeds].")
+    rules = table.limited(settings.limits.k, settings.limits.d)
+    billed = (table.billed or policy(settings.source.platform).billed) and not is_loopback(base)
+    accounts = Accounts(settings.accounts.exclude, settings.accounts.include)
+    _asked(usernames, accounts)
+    return Plan(
+        settings,
+        topic,
+        table,
+        rules,
+        platform,
+        base,
+        billed,
+        queries,
+        usernames,
+        _caps(settings),
+        accounts,
+        settings.schedule.meant,
+        doubts,
+    )
+
+
+def about(settings: Settings) -> Topic:
+    """Return the topic of a campaign.
+
+    Raises:
+        SettingsError: the keywords are unusable.
+    """
+    given = settings.topic
+    if not given.keywords and not given.patterns and not kind_of(settings).needs_topic(settings):
+        return NOTHING
+    entities = platform_of(settings).entities
+    return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(settings.sample.tree), entities)
+
+
+def _doubts(settings: Settings) -> list[str]:
+    """Return what is to be said of keywords that cannot be meant, but that the campaign has in its database already.
+
+    Raises:
+        SettingsError: there are others.
+    """
+    found = questionable(settings.topic.keywords)
+    kept = _begun_with(settings) if found else ()
+    if new := dict.fromkeys(why for keyword, why in found.items() if kept is not None and keyword not in kept):
+        raise SettingsError("\n".join(new))
+    return [f"{why} The campaign has it from before, and goes on with it." for why in dict.fromkeys(found.values())]
+
+
+def _begun_with(settings: Settings) -> Collection[str] | None:
+    """Return the keywords that the database has of a campaign; None where it cannot be asked, which a run says."""
+    from socialcrawl.storage.campaigns import keywords_of  # noqa: PLC0415 - plans are made without SQLAlchemy
+
+    try:
+        return keywords_of(settings.database, settings.name)
+    except StoreError:
+        return None
+
+
+def _check_encryption(settings: Settings, platform: Platform, base: str) -> None:
+    """Raise SettingsError if a token would travel unencrypted and the campaign file does not permit it."""
+    if _exposes(settings, platform, base) and not settings.source.insecure:
+        raise SettingsError(
+            f"The token of this campaign would be sent unencrypted to {base}, where anyone on the way can read it. Use "
+            "an https:// address as base_url under [source]; or, if you accept that risk, set insecure = true there."
+        )
+
+
+def _exposes(settings: Settings, platform: Platform, base: str) -> bool:
+    """Return whether a token is sent without TLS to another machine; a private network is one of others too."""
+    signed = any(variables is not None for _, variables in platform.credentials(settings))
+    return signed and urlsplit(base).scheme != "https" and not is_loopback(base)
+
+
+def _judge(tree: Path | None) -> Callable[[str], int] | None:
+    if tree is None:
+        return None
+    from socialcrawl.crawls.sample.decision_tree import Tree  # noqa: PLC0415 - few campaigns have one
+
+    return Tree.load(tree).hits
+
+
+def _asked(usernames: list[str], accounts: Accounts) -> None:
+    for name in usernames:
+        if (why := accounts.why(name)) is not None:
+            raise SettingsError(
+                f"{name!r} is named under [seeds], and {why!r} under [accounts] excludes it: take one of them out, or "
+                "add the name to include under [accounts]."
+            )
+
+
+def _complete(table: Policy, platform: Platform) -> None:
+    roles = platform.roles
+    for name in dict.fromkeys((roles.search, roles.by_name, roles.by_id, roles.timeline)):
+        found = table.known(name) if name else None
+        if name and (found is None or not any(found.rules(kind) for kind in KINDS)):
+            raise SettingsError(f'The policy has no rules for {name}: add [endpoints."{name}"] with app or user.')
+
+
+def usernames_in(file: Path) -> list[str]:
+    """Return the names in a file of seeds, one a line, without @; empty lines and those that begin with # are none.
+
+    Raises:
+        SettingsError: the file cannot be read.
+    """
+    try:
+        lines = [line.strip().removeprefix("@") for line in read_text(file, "utf-8-sig").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        why = why_unreadable(file, error)
+        raise SettingsError(f"{why}: as a file of seeds, name a text with one username a line.") from error
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _caps(settings: Settings) -> Caps:
+    given = settings.budget
+    money = None if given.max_money is None else round(given.max_money * MILLS_PER_DOLLAR)
+    lasting = None if given.max_time is None else seconds(given.max_time)
+    return Caps(given.max_requests, given.max_posts, money, lasting)
+
+
+def _usernames(settings: Settings, platform: Platform) -> list[str]:
+    file = settings.seeds.file
+    return platform.names([*settings.seeds.usernames, *(usernames_in(file) if file is not None else ())])

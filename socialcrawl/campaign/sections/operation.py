@@ -1,0 +1,82 @@
+"""Sections on a campaign that a daemon runs for weeks: when it works, and who is told how it fares."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from socialcrawl.campaign.schedule import Schedule, cron, hours, zone
+from socialcrawl.campaign.sections.values import Section, Span, Variable, checking
+from socialcrawl.text.wording import seconds
+
+Times = Annotated[str, checking(cron)]
+Hours = Annotated[str, checking(hours)]
+Zone = Annotated[str, checking(zone)]
+NOTICES = ("paused", "ended", "stalled", "down")
+
+
+class ScheduleSection(Section):
+    """When a daemon works on it; see `schedule.Schedule`."""
+
+    continuous: bool | None = Field(default=None, description="always: the default without cron and every")
+    cron: Times | None = Field(
+        default=None, description="a turn begins at these times: minute, hour, day of month, month, day of week"
+    )
+    every: Span | None = Field(default=None, description="a turn begins so long after the last one ended: 6h, 1d")
+    lasting: Span | None = Field(
+        default=None, description="a turn of cron or every waits and goes on for so long; without, until its first wait"
+    )
+    between: Hours | None = Field(
+        default=None, description="the window of the day: 22:00-06:00; nothing is asked outside of it"
+    )
+    timezone: Zone = Field(default="UTC", description="whose clocks cron and between mean: Europe/Berlin")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        named = [key for key in ("continuous", "cron", "every") if getattr(self, key)]
+        if len(named) > 1:
+            raise ValueError(f"{' and '.join(named)} contradict each other: keep one of them")
+        if not named and self.continuous is False:
+            raise ValueError("continuous = false says not when: set cron or every")
+        if self.lasting is not None and self.cron is None and self.every is None:
+            raise ValueError("lasting is how long a turn of cron or every may last: set one of them, or remove it")
+        return self
+
+    @property
+    def meant(self) -> Schedule:
+        """The schedule that is written here."""
+        return Schedule(
+            None if self.cron is None else cron(self.cron),
+            None if self.every is None else seconds(self.every),
+            None if self.between is None else hours(self.between),
+            self.timezone,
+            None if self.lasting is None else seconds(self.lasting),
+        )
+
+
+class NotifySection(Section):
+    """Who is told by a daemon when the campaign is paused, stopped, done or stalled, or its platform is down."""
+
+    on: list[str] = Field(default=list(NOTICES), description=f"of what: {', '.join(NOTICES)}")
+    command: list[str] = Field(default=[], description="a program and its arguments, run at each notice")
+    webhook_env: Variable | None = Field(
+        default=None, description="environment variable that holds the address to post notices to: it is a secret"
+    )
+    apprise_env: Variable | None = Field(
+        default=None,
+        description="environment variable that holds addresses of apprise (mail, Matrix, Telegram, ntfy): secrets",
+    )
+
+    @field_validator("on")
+    @classmethod
+    def _known(cls, names: list[str]) -> list[str]:
+        for name in names:
+            if name not in NOTICES:
+                raise ValueError(f"there is no notice {name!r}; known are: {', '.join(NOTICES)}")
+        return names
+
+    @field_validator("command")
+    @classmethod
+    def _program(cls, words: list[str]) -> list[str]:
+        if words and not words[0].strip():
+            raise ValueError("its first word is the program to run: write it, or remove the command")
+        return words

@@ -1,0 +1,155 @@
+"""Sections on what a campaign is about: its topic, its accounts, its choice, its budget."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from socialcrawl.campaign.sections.values import (
+    FilePath,
+    Kinds,
+    Language,
+    Moment,
+    Names,
+    Positive,
+    Section,
+    Span,
+    Together,
+)
+from socialcrawl.crawls.collect.estimators.registry import NAMES, begins, check
+from socialcrawl.crawls.collect.estimators.regressor import FEATURES
+from socialcrawl.crawls.collect.strategies import STRATEGIES
+from socialcrawl.engine.model import LARGEST
+from socialcrawl.text.wording import instant
+
+
+class TopicSection(Section):
+    """What the campaign is about; see `relevance.Topic`."""
+
+    keywords: list[str] = Field(default=[], description="words, phrases and prefixes (modul*), compared without case")
+    patterns: list[str] = Field(default=[], description="regular expressions, on request")
+    languages: list[Language] = Field(
+        default=[], max_length=10, description="only posts in these languages count (BCP 47: en, zh-TW); none: all do"
+    )
+    from_: Moment = Field(default=None, alias="from", description="only posts written then (UTC) or later count")
+    until: Moment = Field(default=None, description="only posts written before that (UTC) count")
+
+    @model_validator(mode="after")
+    def _forwards(self) -> Self:
+        begin, end = self.span
+        if begin is not None and end is not None and begin >= end:
+            raise ValueError("from is not before until, so nothing would count: put an earlier from, or a later until")
+        return self
+
+    @property
+    def span(self) -> tuple[float | None, float | None]:
+        """From when until when (exclusive) posts count, Unix seconds; None: nothing bounds it."""
+        begin, end = (None if text is None else instant(text) for text in (self.from_, self.until))
+        return begin, end
+
+
+class AccountsSection(Section):
+    """Who is never asked: bots and hubs."""
+
+    exclude: Names = Field(default=[], description="usernames, or patterns with * (*_bot), that are never asked")
+    include: Names = Field(default=[], description="exceptions: asked although a pattern excludes them")
+
+    @model_validator(mode="after")
+    def _excepted(self) -> Self:
+        if self.include and not self.exclude:
+            raise ValueError("include names exceptions, and nothing is excluded: set exclude too, or remove include")
+        if not self.include and any(not name.strip("@* ") for name in self.exclude):
+            raise ValueError('exclude = ["*"] leaves nobody: name in include who is asked')
+        return self
+
+
+class SeedsSection(Section):
+    """Where it starts: accounts that are named, and authors that a search for the keywords finds."""
+
+    search: bool = Field(default=True, description="search the keywords and begin with the authors")
+    usernames: list[str] = Field(default=[], description="accounts to begin with, without @")
+    file: FilePath | None = Field(default=None, description="a text file with one username a line")
+    lists: list[str] = Field(
+        default=[],
+        description="lists whose members to begin with (Bluesky: at://..., or the address of the list's page)",
+    )
+    most: Positive | None = Field(default=50, description="the most accounts that the search adds")
+    search_pages: Positive = Field(default=1, description="pages of 100 posts that each search may read")
+
+
+class CrawlSection(Section):
+    """How it chooses: Algorithm 1's estimator, refresh rate r and budget n."""
+
+    estimator: str = Field(default="hybrid-sum", description=f"one of {', '.join(NAMES)}")
+    switch_after: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
+        default=1000, description="steps before a hybrid turns linear"
+    )
+    start: str | None = Field(default=None, description="estimator that a hybrid starts with")
+    refresh_rate: Together = Field(
+        default=1,
+        description='r: accounts picked together before the estimate is renewed; "auto": as few as keep a window busy',
+    )
+    steps: Positive | None = Field(default=None, description="n: accounts to ask after the seeds")
+    strategy: str = Field(default="greedy", description=f"one of {', '.join(STRATEGIES)}")
+    q: Annotated[float, Field(ge=0, le=1)] = Field(default=0.9, description="altered greedy: how often the best")
+    zeta: Annotated[float, Field(ge=0, le=1e9)] = Field(
+        default=0.5, description="altered greedy: how far from the best"
+    )
+    control: Annotated[float, Field(ge=0, le=0.5)] = Field(
+        default=0.0,
+        description="share of the steps that are drawn, so that report can say what the estimator gains",
+    )
+    nr_d: Annotated[float, Field(ge=0.001, le=1)] = Field(default=0.5, description="nr: weight of a node's own score")
+    features: list[str] = Field(default=list(FEATURES), description="what a scikit-learn regressor learns over")
+    regressor: dict[str, Any] = Field(default={}, description="arguments of a scikit-learn regressor")
+    links: Kinds = Field(
+        default={"mentions": 1},
+        description="what makes a link: mentions (of any kind), replies, reposts, quotes, follows; or their weights",
+    )
+    shadows: list[str] = Field(default=[], description="estimators that look on and cost nothing; report compares them")
+
+    @field_validator("strategy")
+    @classmethod
+    def _planned(cls, name: str) -> str:
+        if name not in STRATEGIES:
+            raise ValueError(f"there is no strategy {name!r}; known are: {', '.join(STRATEGIES)}")
+        return name
+
+    @field_validator("estimator")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        return check(name)
+
+    @field_validator("start")
+    @classmethod
+    def _starting(cls, name: str | None) -> str | None:
+        return begins(name) if name is not None else None
+
+    @field_validator("shadows")
+    @classmethod
+    def _looking(cls, names: list[str], info: ValidationInfo) -> list[str]:
+        for place, name in enumerate(names):
+            if check(name) == info.data.get("estimator"):
+                raise ValueError(f"{name!r} is the estimator itself: a shadow is another one")
+            if name in names[:place]:
+                raise ValueError(f"{name!r} is named twice: once is enough")
+        return names
+
+    @property
+    def together(self) -> int | None:
+        """The refresh rate r; None: it is chosen when the campaign begins (auto)."""
+        return self.refresh_rate if isinstance(self.refresh_rate, int) else None
+
+
+class BudgetSection(Section):
+    """What it may spend at most; reaching one pauses the campaign."""
+
+    max_requests: Positive | None = Field(default=None, description="requests sent, whatever they bring")
+    max_nodes: Positive | None = Field(
+        default=None, description="accounts asked, seeds included; visits, where it tracks"
+    )
+    max_posts: Positive | None = Field(default=None, description="posts read")
+    max_money: Annotated[float, Field(gt=0, le=1e9)] | None = Field(default=None, description="dollars")
+    max_time: Span | None = Field(default=None, description="since its first request: 12h, 7d")
+    confirm_above: Annotated[float, Field(ge=0, le=1e9)] = Field(
+        default=10.0, description="dollars from which a run asks for confirmation (or for --yes)"
+    )

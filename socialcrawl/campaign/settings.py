@@ -1,0 +1,344 @@
+"""Settings of a campaign: typed, read from TOML, refused with a sentence that names the key and the remedy."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from difflib import get_close_matches
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated, Any, Self, get_args
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    ModelWrapValidatorHandler,
+    PlainSerializer,
+    PlainValidator,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails
+
+from socialcrawl.campaign import pasted_secrets
+from socialcrawl.campaign.sections.access import LimitsSection, SourceSection
+from socialcrawl.campaign.sections.operation import NotifySection, ScheduleSection
+from socialcrawl.campaign.sections.topic import AccountsSection, BudgetSection, CrawlSection, SeedsSection, TopicSection
+from socialcrawl.campaign.sections.values import Section
+from socialcrawl.crawls.facts import BUILT_IN, DEFAULT, KindFacts, find_kind_facts, list_foreign_keys
+from socialcrawl.crawls.refresh.section import RefreshSection
+from socialcrawl.crawls.sample.section import SampleSection
+from socialcrawl.crawls.track.section import TrackSection
+from socialcrawl.engine.model import LARGEST
+from socialcrawl.errors import SettingsError
+from socialcrawl.formats.documents import read_bytes, read_toml, toml_error, why_unreadable
+from socialcrawl.platforms import facts as platform_facts
+from socialcrawl.storage.database.address import Server, Where, where
+from socialcrawl.storage.database.filetypes import describe_wrong_campaign
+
+__all__ = ["CrawlSection", "Section", "Settings", "checked", "read"]
+
+# Settings into which a token or a secret address may be pasted: they are never shown.
+SECRETS = {"source": ("token_env", "tokens", "base_url"), "notify": ("webhook_env", "apprise_env", "command")}
+
+
+INSIDE = re.compile(r"\[|function-")  # parts of a place that pydantic adds where a value has several forms
+
+
+def _digest(path: Path, kind: str) -> str:
+    try:
+        return blake2b(read_bytes(path), digest_size=16).hexdigest()
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read ({error.strerror}): [{kind}] names it.") from error
+
+
+def _database(given: Any) -> Where:
+    if isinstance(given, Path | Server):
+        return given
+    if not isinstance(given, str) or not given:
+        raise ValueError("write the name of a file, or postgresql://USER@HOST/NAME")
+    try:
+        found = where(given)
+    except SettingsError as error:
+        raise ValueError(str(error)) from error
+    if isinstance(found, Server) and found.secret:
+        raise ValueError("the password does not go into this file: put it into PGPASSWORD or ~/.pgpass")
+    return found
+
+
+def _check_kind(name: str) -> str:
+    try:
+        return find_kind_facts(name).name
+    except SettingsError as error:
+        raise ValueError(str(error)) from error
+
+
+class Settings(Section):
+    """A campaign."""
+
+    name: Annotated[str, Field(min_length=1, pattern=r"^[\w.-]+$", description="letters, digits and _ . -")]
+    seed: Annotated[int, Field(ge=0, le=LARGEST, description="of all random draws")] = 1
+    database: Annotated[
+        Where,
+        PlainValidator(_database),
+        PlainSerializer(str),
+        WithJsonSchema({"type": "string", "default": "socialcrawl.db"}),
+        Field(description="an SQLite file, made if it is not there, or postgresql://USER@HOST/NAME"),
+    ] = Path("socialcrawl.db")
+    kind: Annotated[
+        str,
+        AfterValidator(_check_kind),
+        Field(description="; ".join(f"{facts.name}: {facts.purpose}" for facts in BUILT_IN.values())),
+    ] = DEFAULT.name
+    topic: TopicSection = TopicSection()
+    accounts: AccountsSection = AccountsSection()
+    seeds: SeedsSection = SeedsSection()
+    crawl: CrawlSection = CrawlSection()
+    track: TrackSection = TrackSection()
+    refresh: RefreshSection = RefreshSection()
+    sample: SampleSection = SampleSection()
+    budget: BudgetSection = BudgetSection()
+    source: SourceSection = SourceSection()
+    limits: LimitsSection = LimitsSection()
+    schedule: ScheduleSection = ScheduleSection()
+    notify: NotifySection = NotifySection()
+    _extension: Section | None = PrivateAttr(None)  # of a kind that another package adds
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read_section(cls, given: Any, read: ModelWrapValidatorHandler["Settings"]) -> "Settings":
+        """Refuse a section of another kind as a whole, before each of its keys is; read that of an added kind."""
+        own = given.get("kind", DEFAULT.name) if isinstance(given, dict) else None
+        if not isinstance(own, str):
+            return read(given)
+        try:
+            facts = find_kind_facts(own)
+        except SettingsError:  # which the field says
+            return read(given)
+        for kind, other in BUILT_IN.items():
+            if kind != own and other.section is not None and isinstance(given.get(kind), dict):
+                raise ValueError(f'[{kind}] belongs to kind = "{kind}": write that above [topic], or take [{kind}] out')
+        if own in BUILT_IN or facts.section is None:
+            return read(given)
+        made = read({key: value for key, value in given.items() if key != own})
+        try:
+            return made.with_section(facts.section.model_validate(given.get(own, {})))
+        except ValidationError as error:
+            wrong = [
+                InitErrorDetails(type=one["type"], loc=(own, *one["loc"]), input=one["input"], ctx=one.get("ctx", {}))
+                for one in error.errors()
+            ]
+            raise ValidationError.from_exception_data(cls.__name__, wrong) from error
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        facts = find_kind_facts(self.kind)
+        if facts.topical and "topic" not in self.model_fields_set:
+            raise ValueError("topic is missing: `socialcrawl init` writes a file that has it")
+        if idle := [name for name in facts.idle if getattr(self, name) != type(getattr(self, name))()]:
+            raise ValueError(
+                f'[{idle[0]}] has no effect where kind = "{self.kind}", whose accounts `socialcrawl import` brings: '
+                "take it out"
+            )
+        for other in BUILT_IN.values():
+            self._lacks_keys_of(other)
+        return self
+
+    def _lacks_keys_of(self, other: KindFacts) -> None:
+        wrong = [key for key in other.crawl if key in self.crawl.model_fields_set and self.kind != other.name]
+        if wrong and any(getattr(self.crawl, key) != getattr(CrawlSection(), key) for key in wrong):
+            raise ValueError(
+                f'{wrong[0]} under [crawl] belongs to kind = "{other.name}": take it out; who is asked is said under '
+                f"[{self.kind}]"
+            )
+
+    @model_serializer(mode="wrap")
+    def _write_extension(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = dump(self)
+        return written if self._extension is None else {**written, self.kind: self._extension.model_dump(mode="json")}
+
+    @property
+    def section(self) -> Section | None:
+        """The section of its kind; None where the kind has none."""
+        own: Section | None = getattr(self, self.kind) if self.kind in type(self).model_fields else self._extension
+        return own
+
+    def with_section(self, section: Section) -> "Settings":
+        """Return the same settings with another section of its kind."""
+        if self.kind in type(self).model_fields:
+            return self.model_copy(update={self.kind: section})
+        copy = self.model_copy()
+        copy._extension = section  # noqa: SLF001 - its own
+        return copy
+
+    def identity(self, usernames: list[str]) -> dict[str, Any]:
+        """Return what may not change while a campaign goes on, because its history rests on it.
+
+        `usernames` are its seeds.
+        """
+        whole = self.model_dump(mode="json")
+        chosen = {"seed": whole["seed"]}
+        topic, own = TopicSection().model_dump(mode="json"), ("keywords", "patterns")
+        chosen["topic"] = {key: told for key, told in whole["topic"].items() if key in own or told != topic[key]}
+        chosen["seeds"] = {key: whole["seeds"][key] for key in ("search", "most", "search_pages")}
+        chosen["seeds"]["usernames"] = usernames
+        if whole["seeds"]["lists"]:
+            chosen["seeds"]["lists"] = whole["seeds"]["lists"]
+        chosen["crawl"] = {key: whole["crawl"][key] for key in ("estimator", "switch_after", "start")}
+        # Older campaigns have the defaults.
+        later = ("strategy", "q", "zeta", "control", "nr_d", "features", "regressor", "links")
+        plain = CrawlSection().model_dump(mode="json")
+        chosen["crawl"] |= {key: whole["crawl"][key] for key in later if whole["crawl"][key] != plain[key]}
+        chosen["source"] = {key: whole["source"][key] for key in ("platform", "pages_per_user")}
+        facts, section = find_kind_facts(self.kind), self.section
+        if facts is not DEFAULT:
+            chosen["kind"] = whole["kind"]
+        foreign = list_foreign_keys(self.kind)
+        chosen["crawl"] = {key: told for key, told in chosen["crawl"].items() if key not in foreign}
+        if section is not None:
+            usual, own = type(section)().model_dump(mode="json"), whole[self.kind]
+            chosen[self.kind] = {key: own[key] for key in own if key in facts.keys or own[key] != usual[key]}
+            # What files say counts, not where they are.
+            named = {key: path for key in facts.files if (path := getattr(section, key))}
+            chosen[self.kind] |= {key: _digest(path, self.kind) for key, path in named.items()}
+            chosen[self.kind] |= section.resolve(self.source.platform)
+        if "seeds" in facts.idle:  # nobody is searched for
+            chosen["seeds"] = {"usernames": usernames}
+        if "topic" in facts.idle:  # nothing that is fetched depends on it
+            del chosen["topic"]
+        if accounts := {key: names for key, names in whole["accounts"].items() if names}:
+            chosen["accounts"] = accounts
+        return chosen
+
+
+def describe_namesake(first: Path, settings: Settings) -> str:
+    """Return what to do about a second file of a campaign, whose first file is `first`."""
+    return f"{first} is the campaign {settings.name!r} of that database too: rename one."
+
+
+def read(path: Path) -> Settings:
+    """Return the settings in the campaign file `path`; paths in it are taken from its folder.
+
+    Raises:
+        SettingsError: the file is missing, is not TOML, or a key is unknown or out of range.
+    """
+    if (wrong := describe_wrong_campaign(path)) is not None:
+        raise SettingsError(wrong)
+    try:
+        given = read_toml(path)
+    except (OSError, UnicodeDecodeError) as error:
+        why = why_unreadable(path, error)
+        raise SettingsError(f"{why}: name a campaign file (`socialcrawl init` writes one).") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is not valid TOML: {toml_error(error, path)}.") from error
+    settings = checked(given, str(path))
+    file, own = settings.seeds.file, settings.source.policy
+    seeds = settings.seeds.model_copy(update={"file": path.parent / file if file else None})
+    source = settings.source.model_copy(update={"policy": path.parent / own if own else None})
+    database = path.parent / settings.database if isinstance(settings.database, Path) else settings.database
+    placed: dict[str, Any] = {"database": database, "seeds": seeds, "source": source}
+    if (section := settings.section) is not None:
+        files = {
+            key: path.parent / name for key in find_kind_facts(settings.kind).files if (name := getattr(section, key))
+        }
+        settings = settings.with_section(section.model_copy(update=files))
+    return settings.model_copy(update=placed)
+
+
+def stored(given: dict[str, Any], origin: str) -> Settings:
+    """Return the settings that a database keeps, all of them: sections of other kinds of campaigns say nothing.
+
+    A seed that was forgotten has left the number of its account in place of its name; it is left out.
+
+    Raises:
+        SettingsError: with one line for each key that is wrong.
+    """
+    kind = given.get("kind", DEFAULT.name)
+    idle = {*(other for other in BUILT_IN if other != kind), *find_kind_facts(kind).idle}
+    kept = {key: told for key, told in given.items() if key not in idle}
+    if named := (seeds := kept.get("seeds") or {}).get("usernames"):
+        kept["seeds"] = {**seeds, "usernames": [name for name in named if isinstance(name, str)]}
+    return _validated(kept, origin)
+
+
+def checked(given: dict[str, Any], origin: str) -> Settings:
+    """Return the settings given as a dictionary; `origin` is named in errors.
+
+    Raises:
+        SettingsError: with one line for each key that is wrong, or that holds what looks like a secret.
+    """
+    if found := dict(pasted_secrets.pasted(given)):
+        source = given.get("source")
+        platform = (
+            source.get("platform", platform_facts.DEFAULT.name)
+            if isinstance(source, dict)
+            else platform_facts.DEFAULT.name
+        )
+        raise SettingsError("\n".join(f"{origin}: {line}." for line in pasted_secrets.advise(found, str(platform))))
+    return _validated(given, origin)
+
+
+def _validated(given: dict[str, Any], origin: str) -> Settings:
+    try:
+        return Settings.model_validate(given)
+    except ValidationError as error:
+        raise SettingsError("\n".join(dict.fromkeys(_told(error, origin)))) from error
+
+
+def _told(error: ValidationError, origin: str) -> Iterator[str]:
+    for problem in error.errors():
+        place = [str(part) for part in problem["loc"] if not INSIDE.search(str(part))]
+        if len(place) < len(problem["loc"]) and _of_other_form(problem):
+            continue
+        if not place:  # of the file as a whole
+            yield f"{origin}: {problem['msg'].removeprefix('Value error, ')}."
+            continue
+        kept = SECRETS.get(place[0], ())
+        hidden = place[0] in SECRETS and (len(place) < 2 or place[1] in kept) and place[-1] != "kind"
+        whole = len(place) == 1 and problem["type"] == "value_error"  # of several keys of a section
+        where = f"[{place[0]}] {'.'.join(place[1:])}".rstrip() if len(place) > 1 or _section(place[0]) else place[0]
+        where = f"[{place[0]}]" if whole and isinstance(problem["input"], dict) else where
+        shown = "" if hidden or whole or place[0] == "database" else f" = {problem['input']!r}"
+        if problem["type"] == "extra_forbidden" and pasted_secrets.KEYED.match(place[-1]):
+            yield f"{origin}: {where} is not a setting. {pasted_secrets.STAYS}"
+        elif problem["type"] == "extra_forbidden":
+            yield f"{origin}: {where} is not a setting.{_nearest(place)}"
+        elif problem["type"] == "missing":
+            yield f"{origin}: {where} is missing: `socialcrawl init` writes a file that has it."
+        elif problem["type"] == "model_type" and len(place) == 1:
+            yield f"{origin}: {place[0]}{shown}: it is a table, so write [{place[0]}] and its keys below."
+        else:
+            message = problem["msg"].removeprefix("Value error, ")
+            if problem["type"] == "list_type" and isinstance(problem["input"], str) and not hidden:
+                message = f"a list is wanted: write {place[-1]} = {json.dumps([problem['input']], ensure_ascii=False)}"
+            yield f"{origin}: {where}{shown}: {message[0].lower()}{message[1:].rstrip('.')}."
+
+
+def _of_other_form(problem: Any) -> bool:
+    """Whether a problem is that of a value in a form that it has not: a list where one text was written, or a text."""
+    return (problem["type"], isinstance(problem["input"], str)) in (("list_type", True), ("string_type", False))
+
+
+def _section(name: str) -> bool:
+    """Return whether it is a table that may be left out."""
+    return name in Settings.model_fields and isinstance(Settings.model_fields[name].default, Section)
+
+
+def _nearest(place: list[str]) -> str:
+    model: type[BaseModel] = Settings
+    if len(place) > 1 and place[0] not in Settings.model_fields:  # the section of a kind that another package adds
+        model, place = find_kind_facts(place[0]).section or Settings, place[1:]
+    for part in place[:-1]:
+        if not part.isdigit():  # the place in a list
+            kind = next(field.annotation for name, field in model.model_fields.items() if part in (name, field.alias))
+            (model,) = get_args(kind) or (kind,)
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    nearest = get_close_matches(place[-1], known, 1)
+    if nearest:
+        return f" Did you mean {nearest[0]!r}?"
+    return f" Known here are: {', '.join(known)}."

@@ -1,0 +1,141 @@
+"""What the other campaigns of a database have sent with the tokens of one, and read in its billing cycle.
+
+The journals of tokens are one machine's; ledgers are wherever the database is asked from. A ledger has the names of
+tokens only. Which tokens these are, the settings say that each campaign ran with last, and the environment of this
+process: the tokens themselves are in no database, nor is anything that they could be tried against.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+
+import orjson
+
+from socialcrawl.campaign.credentials import Access, mark_tokens, read_token
+from socialcrawl.campaign.policies import policy, policy_in
+from socialcrawl.campaign.settings import Settings, stored
+from socialcrawl.errors import SettingsError
+from socialcrawl.platforms.base import Platform, Secret, Variables
+from socialcrawl.platforms.registry import platform_of
+from socialcrawl.ratelimit.billing_cycle import Counted, Cycle, cycle
+from socialcrawl.ratelimit.policy import Policy
+from socialcrawl.ratelimit.shared_windows import Sent
+from socialcrawl.storage.database.connection import identify
+from socialcrawl.storage.ledger.request_log import find_siblings
+from socialcrawl.storage.sql_store import SqlStore
+
+DAY = 86_400.0
+
+
+class Siblings:
+    """The other campaigns of a campaign's database.
+
+    Args:
+        store: of the campaign.
+        access: its tokens.
+        policy: its windows, and the cap of its billing cycle.
+        cycle_day: the day of the month on which that begins.
+    """
+
+    def __init__(self, store: SqlStore, access: Access, policy: Policy, cycle_day: int) -> None:
+        self.store, self.policy, self.cycle_day = store, policy, cycle_day
+        self._names = {mark: name for name, mark in access.marks.items()}
+        self._database = identify(store.connection)
+
+    def name_ledger(self, campaign: str) -> str:
+        """Return what tells the ledger of a campaign of this database from all others."""
+        return f"{campaign!r} ({self._database})"
+
+    def sent(self, since: float) -> dict[str, list[Sent]]:
+        """Return what has been sent since an instant (Unix seconds) with tokens of the campaign, by ledger.
+
+        Raises:
+            StoreError: the database cannot be read.
+        """
+        found = {}
+        for one in find_siblings(self.store.connection, self.store.campaign, since):
+            its, _ = read_marks(one.settings)
+            names = {name: self._names[mark] for name, mark in its.items() if mark in self._names}
+            rows = one.ledger.since(since) if names else ()
+            found[self.name_ledger(one.name)] = [
+                Sent(names[grant.credential], grant.request.endpoint, grant.at, None if reply is None else reply.at)
+                for grant, reply in rows
+                if grant.credential in names and (reply is None or reply.reached)
+            ]
+        return found
+
+    def cycles(self, now: float, known: Collection[str] = ()) -> dict[str, Counted]:
+        """Return what was read in the billing cycle that `now` (Unix seconds) falls in, by ledger.
+
+        Args:
+            now: the instant.
+            known: ledgers that need not be read.
+
+        Raises:
+            StoreError: the database cannot be read.
+        """
+        found, begin = {}, cycle(now, self.cycle_day)[0] - DAY  # what was sent before may have come since
+        for one in find_siblings(self.store.connection, self.store.campaign, begin):
+            name, (_, bills) = self.name_ledger(one.name), read_marks(one.settings)
+            if bills and name not in known:
+                read = Cycle(self.policy.cap, self.cycle_day)
+                for sums in one.ledger.after(begin):
+                    read.settle(0, self.policy.posts_of(sums), sums.day)
+                found[name] = bills, read
+        return found
+
+
+def unite(*told: Mapping[str, Sequence[Sent]]) -> dict[str, list[Sent]]:
+    """Return what several have told of each ledger; a request that several tell of is one, as the first tells it."""
+    found: dict[str, list[Sent]] = {}
+    for ledger in dict.fromkeys(ledger for one in told for ledger in one):
+        alike: dict[tuple[str, str, float], list[Sent]] = {}
+        for one in told:
+            own: dict[tuple[str, str, float], list[Sent]] = {}
+            for sent in one.get(ledger, ()):
+                own.setdefault((sent.credential, sent.endpoint, round(sent.left, 6)), []).append(sent)
+            for key, its in own.items():
+                alike[key] = max(alike.get(key, []), its, key=len)
+        found[ledger] = [sent for its in alike.values() for sent in its]
+    return found
+
+
+def read_marks(settings: str) -> tuple[dict[str, str], frozenset[str]]:
+    """Return the marks of the tokens that stored settings name, see `access.mark_tokens`; of those that are set here.
+
+    Args:
+        settings: all of a campaign's, as JSON.
+    """
+    named = _named(settings)
+    if named is None:
+        return {}, frozenset()
+    platform, base, credentials = named
+    tokens: dict[str, Secret] = {}
+    for name, variables in credentials:
+        with suppress(SettingsError):  # this process may not have it
+            tokens[name] = read_token(variables)
+    return mark_tokens(platform, base, tokens)
+
+
+@lru_cache(maxsize=1024)
+def _named(settings: str) -> tuple[Platform, str, list[tuple[str, Variables | None]]] | None:
+    """Return the platform and server of stored settings, and the variables of its credentials.
+
+    None: they make no sense.
+    """
+    try:
+        whole = stored(orjson.loads(settings), "the database")
+    except SettingsError:
+        return None
+    platform = platform_of(whole)
+    return platform, _server(whole), [(one.name, variables) for one, variables in platform.credentials(whole)]
+
+
+def _server(settings: Settings) -> str:
+    source = settings.source
+    if source.base_url:
+        return source.base_url
+    if source.policy is not None:
+        with suppress(SettingsError):  # the file may be on another machine
+            return policy_in(source.policy).base_url
+    return policy(source.platform).base_url

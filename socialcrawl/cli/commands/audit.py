@@ -1,0 +1,293 @@
+"""`socialcrawl audit`: what a sample says of a dataset that was collected, as tables or JSON."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from math import inf, isfinite, isnan
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from socialcrawl.campaign.plan import about
+from socialcrawl.campaign.settings import Settings, read
+from socialcrawl.cli.render.console import Text
+from socialcrawl.cli.render.progress import show_progress
+from socialcrawl.cli.render.sample_report import about_count, apart, count, finite, interval, judged
+from socialcrawl.crawls.facts import BUILT_IN
+from socialcrawl.crawls.registry import find_kind, kind_of
+from socialcrawl.crawls.sample.audit import Gap
+from socialcrawl.crawls.sample.audit_report import GROUPS, Audited, Audits, audited
+from socialcrawl.crawls.sample.estimates import Estimate
+from socialcrawl.crawls.sample.holdings import Listing
+from socialcrawl.errors import PostsFileError, SettingsError
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.graph.relevance import Hits
+from socialcrawl.importers.account_cells import Naming
+from socialcrawl.importers.dataset_files import describe_members, gathered, spoken
+from socialcrawl.platforms.registry import platform_of
+from socialcrawl.storage.database.address import where
+from socialcrawl.storage.database.filetypes import (
+    CAMPAIGN,
+    DATABASE,
+    EXPORT,
+    OTHER,
+    find_campaigns,
+    read_campaign,
+    recognize,
+)
+from socialcrawl.storage.database.health import readable
+from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.text.terminal import write_error, write_json
+from socialcrawl.text.wording import pluralize
+
+HALF = "to +- 5 percentage points"
+WIDEST = 10_000  # a width that every table of gaps fits into
+UNSETTLED = "It is not settled whether the share held and the size of a topic are such metrics: you decide."
+REACH = ("reach", "near", "beyond")  # what nobody knows of a list of accounts
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked for.
+
+    Attributes:
+        campaign: the file of the campaign that samples.
+        of: names of campaigns to audit; none: all of the database.
+        database: where those are; None: where the sample is.
+        held: files with lists of accounts to audit; `on_topic`: whether all of these are said to be on topic.
+    """
+
+    campaign: Path
+    of: Sequence[str] = ()
+    database: str | None = None
+    held: Sequence[Path] = ()
+    on_topic: bool = False
+
+
+def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
+    """Say what a sample tells of datasets: as tables, or one JSON object to stdout.
+
+    Raises:
+        SettingsError: the campaign samples nothing, has no sample yet, or is of another platform.
+        StoreError: a database cannot be read, or has nothing to audit.
+        PostsFileError: a list of accounts cannot be read.
+    """
+    settings = read(wanted.campaign)
+    if not kind_of(settings).sample:
+        raise SettingsError(_no_sample(wanted.campaign, settings))
+    if wanted.on_topic and not wanted.held:
+        raise SettingsError("--on-topic says it of a file of accounts: name one with --held.")
+    hits = about(settings).hits if wanted.held else None
+    with ExitStack() as ends, show_progress("reading lists") as watch:
+        given = {str(path): accounts(path, settings.source.platform, hits) for path in wanted.held}
+        held = {name: replace(one, on_topic=wanted.on_topic) for name, one in given.items()}
+        watch("auditing")
+        traces = Traces(ends.enter_context(readable(settings.database)))
+        place = None if wanted.database is None else where(wanted.database)
+        others = None if place in (None, settings.database) else place
+        there = None if others is None else Traces(ends.enter_context(readable(others)))
+        found = audited(traces, settings, there, wanted.of, held)
+    if as_json:
+        write_json(json.dumps(as_object(found), ensure_ascii=False, allow_nan=False))
+        return
+    show(console, found)
+    if restricted := platform_of(settings).publishing:
+        write_error(f"{restricted} {UNSETTLED}")
+
+
+def _no_sample(file: Path, settings: Settings) -> str:
+    """Return that a campaign file is of another kind, and which to give."""
+    near = [one for one in find_campaigns(file.parent) if one.kind in BUILT_IN]
+    samples = [str(one.path) for one in near if find_kind(one.kind).sample]
+    which = f", such as {' or '.join(samples)}" if samples else ""
+    return (
+        f"{file} is a campaign of kind {settings.kind}, but an audit needs a sample: give the file of a campaign of "
+        f'kind = "sample"{which}, and --of {settings.name} to audit this one.'
+    )
+
+
+def accounts(path: Path, platform: str, hits: Hits | None = None) -> Listing:
+    """Return the accounts that a file lists: ids or names; or the ends of links, or who wrote posts, and about what.
+
+    Args:
+        path: the file.
+        platform: whose accounts they are.
+        hits: occurrences of the topic in a post, by its text, its language and when it was written; None: not asked.
+
+    Raises:
+        PostsFileError: it cannot be read, or has lines that name nobody.
+        SettingsError: it is a database, a campaign file or an export.
+    """
+    if (wrong := _no_list(path)) is not None:
+        raise SettingsError(wrong)
+    trouble = Trouble()
+    naming = Naming(platform)
+    found = gathered([path], naming, trouble)
+    trouble.refuse("Fix the file, or take such lines out.")
+    told = [who for who, member in zip(found.whos, found.member.tolist(), strict=True) if member]
+    if not told:
+        raise PostsFileError(f"{path} names no account: give ids or usernames, one a line.")
+    occurrences = {} if hits is None else spoken(path, naming, hits)
+    return Listing(told, occurrences, members=describe_members(path, naming))
+
+
+def _no_list(path: Path) -> str | None:
+    """Return what to give instead of a database, a campaign file or an export with --held; None for other files."""
+    kind = recognize(path) if path.exists() else OTHER
+    campaign = read_campaign(path) if kind == CAMPAIGN else None
+    place = path if kind == DATABASE else campaign.database if campaign is not None else None
+    if kind == EXPORT:
+        what = f"give one of its files, such as {path / 'accounts'}.csv or .parquet"
+    elif place is not None:
+        what = f"leave --held out, and audit the campaigns of that database with --db {place}"
+    else:
+        return None
+    return f"{path} is {kind}, not a list of accounts or posts: {what}."
+
+
+def as_object(found: Audits) -> dict[str, Any]:
+    """Return the audit as plain values; what is not known, or without end, is null."""
+    told: dict[str, Any] = finite(asdict(found))
+    for one, dataset in zip(told["datasets"], found.datasets, strict=True):
+        one["found"]["lacking"] = finite(dataset.found.lacking)
+        if dataset.outlook is None:
+            one["found"] |= dict.fromkeys(REACH)
+            for gap in (*one["found"]["gaps"], *one["languages"]):
+                gap["reach"] = None
+    return told
+
+
+def show(console: Console, found: Audits) -> None:
+    """Print what a sample says of datasets."""
+    console.print(Text("\n".join(_sample(found))))
+    if len(found.datasets) > 1 and found.verdict.enough:
+        console.print()
+        console.print(_overview(found))
+    for one in found.datasets:
+        console.print()
+        console.print(
+            Text(f"{one.name}: {pluralize(one.read, 'account')} read, {one.found.on_topic:,} of them on topic")
+        )
+        if found.verdict.enough:
+            console.print(Text(f"of the accounts on topic that walks can reach, {_how(found)}", style="italic"))
+            console.print(_facts(one))
+        for by, gaps in ((found.by, one.found.gaps), ("language", one.languages)):
+            if gaps:
+                console.print()
+                title = _title(by, gaps, counted=found.verdict.whole)
+                console.print(_fitting(console, title, gaps, linked=one.outlook is not None))
+        words = [*(_words(one) if found.verdict.enough else ()), *(f"note: {note}" for note in one.notes)]
+        console.print(Text("\n".join(["", *words]) if words else ""))
+
+
+def _sample(found: Audits) -> Iterator[str]:
+    accounts = pluralize(found.accounts, "on-topic account")
+    draws = f"{pluralize(found.draws, 'draw')} at {accounts}"
+    worth = f"{draws}, which tell as much as about {found.effective:,.0f} accounts drawn independently"
+    yield f"the sample {found.sample} of {found.topic}: {accounts if found.verdict.whole else worth}"
+    yield from apart(found.parts)
+    yield from judged(found.verdict)
+    if found.more is not None and found.more >= 1:
+        draws = f"about {about_count(found.more)} more draws would narrow the interval of any share of the topic {HALF}"
+        yield f"{draws}; fewer if all accounts on topic are read before"
+
+
+def _how(found: Audits) -> str:
+    """Return what numbers are: counts, or estimates."""
+    return "counted" if found.verdict.whole else "with 95 % intervals"
+
+
+def _overview(found: Audits) -> Table:
+    title = f"what is held of the topic, {_how(found)}"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("", overflow="fold")
+    for name in ("on topic", "share of the topic", "accounts in the topic"):
+        table.add_column(name, justify="right")
+    for one in found.datasets:
+        told = one.found
+        sizes = interval(told.size, count)
+        table.add_row(Text(one.name), f"{told.on_topic:,}", interval(told.share), sizes)
+    return table
+
+
+def _facts(one: Audited) -> Table:
+    found, search = one.found, one.found.search
+    rows = [("accounts in the topic", interval(found.size, count)), ("share held", interval(found.share))]
+    if one.outlook is not None:
+        rows += [("not held, but linked to from what is held", interval(found.reach))]
+        rows += [("neither held nor linked to", interval(found.beyond))]
+    if search is not None:
+        rows += [
+            ("found by the platform's search so far", interval(search.found)),
+            ("found by it and not held", interval(search.only)),
+            ("found by it, as a share of what is held", interval(search.held)),
+        ]
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column("")
+    table.add_column("", no_wrap=True)
+    for words, told in rows:
+        table.add_row(words, told)
+    return table
+
+
+def _fitting(console: Console, title: str, gaps: Sequence[Gap], *, linked: bool) -> Table:
+    """Return the table of gaps; where it is wider than the console, intervals are below their estimates."""
+    table = _gaps(title, gaps, " ", linked=linked)
+    fits = console.measure(table, options=console.options.update_width(WIDEST)).maximum <= console.width
+    return table if fits else _gaps(title, gaps, "\n", linked=linked)
+
+
+def _title(by: str, gaps: Sequence[Gap], *, counted: bool) -> str:
+    drawn = " (groups of the sample's accounts that mention each other)" if by == "community" else ""
+    widest = f", the {GROUPS} widest" if len(gaps) == GROUPS else ""
+    sure = "" if counted else f", 95 % for the {len(gaps)} together" if len(gaps) > 1 else ", 95 % intervals"
+    return f"gaps by {by}{drawn}{widest}{sure}"
+
+
+def _gaps(title: str, gaps: Sequence[Gap], between: str, *, linked: bool) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("", overflow="fold")
+    for name in ("of the topic", "held of it", "the gap", *(["linked to"] if linked else [])):
+        table.add_column(name, justify="right", no_wrap=True)
+    for gap in gaps:
+        told = [gap.topic, gap.held, gap.lacking, *([gap.reach] if linked else [])]
+        table.add_row(Text(str(gap.group)), *(interval(one).replace(" ", between, 1) for one in told))
+    return table
+
+
+def _words(one: Audited) -> Iterator[str]:
+    found, outlook = one.found, one.outlook
+    if not found.on_topic:
+        yield "it holds nobody on topic: how large the topic is cannot be said"
+    elif found.share.value == 0.0:
+        yield "none of the sample are held: the topic is larger than can be said, or is another one"
+    elif isnan(found.size.value):
+        yield f"how many accounts the topic has is not known, only that they are {_ends(found.size)}"
+    elif isfinite(found.lacking):
+        yield f"on-topic accounts that are not held: {interval(_less(found.size, found.on_topic), count)}"
+    if outlook is not None:
+        yield f"would more budget pay? {outlook.why}"
+        if isfinite(outlook.reach.value):
+            yield f"on-topic accounts that are not held and linked to: {interval(outlook.reach, count)}"
+        if outlook.recent:
+            hits = round(outlook.rate * outlook.recent)
+            yield (
+                f"{hits:,} of the {outlook.recent:,} that it read last are on topic; that is no forecast, as each one "
+                "found leaves fewer within reach"
+            )
+    if 1 <= one.more < inf:
+        yield f"about {about_count(one.more)} more draws would narrow the interval of the share held {HALF}"
+
+
+def _less(size: Estimate, known: int) -> Estimate:
+    """Return how many are left of a number of accounts without those that are known."""
+    low, value, high = (max(0.0, one - known) for one in (size.low, size.value, size.high))
+    return replace(size, low=low, value=value, high=high)
+
+
+def _ends(size: Estimate) -> str:
+    """Return the ends of an interval of a number of accounts."""
+    return f"{count(size.low)} at least" + (f", {count(size.high)} at most" if size.high < inf else "")

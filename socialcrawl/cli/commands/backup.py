@@ -1,0 +1,36 @@
+"""`socialcrawl backup`: the copy, how far it has come, and what is said about it."""
+
+from pathlib import Path
+
+from socialcrawl.cli.commands.sql import database
+from socialcrawl.cli.render.progress import BYTES, show_progress
+from socialcrawl.cli.running_campaigns import give_way
+from socialcrawl.storage.database.backup import backup
+from socialcrawl.text.terminal import write_line
+from socialcrawl.text.wording import pluralize
+
+
+def copy(given: str | None, file: Path, *, force: bool, pause: bool) -> None:
+    """Copy the database that is given into a file; `pause`: while campaigns that a daemon runs are paused."""
+    place = database(given)
+    parts: list[Path] = []
+
+    def size() -> tuple[int, int | None]:
+        whole = _bytes(place) if isinstance(place, Path) else None
+        copied = _bytes(parts[-1]) if parts else 0
+        return (whole or 0) if copied is None else copied, whole  # it is gone when it has become `file`
+
+    def work() -> None:
+        with show_progress("copying", unit=BYTES, size=size):
+            backup(place, file, force=force, began=parts.append)
+
+    give_way("backup", place, None, work, pause=pause)
+    write_line(f"wrote {file}: {pluralize(file.stat().st_size, 'byte')}, a copy of {place}")
+
+
+def _bytes(file: Path) -> int | None:
+    """Return the size of a file; None where it is gone."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return None

@@ -1,0 +1,124 @@
+"""`socialcrawl check`: campaign files looked through without a request; and their JSON Schema, for editors."""
+
+from collections.abc import Callable, Iterator, Sequence
+from math import isinf
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rich.console import Console
+
+from socialcrawl.campaign.plan import Plan, plan
+from socialcrawl.campaign.schedule import Schedule
+from socialcrawl.campaign.settings import Settings, describe_namesake, read
+from socialcrawl.cli.render.console import Text
+from socialcrawl.crawls.registry import kind_of
+from socialcrawl.daemon.notice_addresses import require_apprise
+from socialcrawl.errors import SettingsError
+from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.storage.database.health import missing
+
+DONE, WRONG = 0, 2
+Made = TypeVar("Made")
+
+
+def check(given: Sequence[Path], console: Console) -> int:
+    """Return the exit code after every campaign file was looked through: 2 if something in one of them is wrong.
+
+    Args:
+        given: campaign files, and folders of them (`*.toml`).
+        console: where each file gets its line.
+
+    Raises:
+        SettingsError: there is nothing to look at.
+    """
+    files = list(campaign_files(given))
+    code = DONE
+    names: dict[tuple[str, str], Path] = {}
+    for file in files:
+        try:
+            meant = _meant(file)
+            _alone(names, file, meant.settings)
+            console.print(Text(f"ok     {file}: {_told(meant)}"), soft_wrap=True)
+            for _, warning in meant.warnings:
+                console.print(Text(f"WARN   {file}: {warning}"), soft_wrap=True)
+        except SettingsError as error:
+            lines = [line.removeprefix(f"{file}: ") for line in str(error).splitlines()]
+            console.print(Text("\n".join(f"WRONG  {file}: {line}" for line in lines)), soft_wrap=True)
+            code = WRONG
+    return code
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of campaign files: what keys there are, what they mean, what they may be."""
+    whole = Settings.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "title": "A campaign of socialcrawl"}
+
+
+def campaign_files(given: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files that are given, and those in the folders that are.
+
+    Raises:
+        SettingsError: there is none in a folder.
+    """
+    for path in given:
+        inside = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+        if not inside:
+            raise SettingsError(f"There is no campaign file (*.toml) in {path}: `socialcrawl init` writes one.")
+        yield from inside
+
+
+def _meant(file: Path) -> Plan:
+    """Return the plan of a file.
+
+    Raises:
+        SettingsError: with a line for each thing that is wrong, as far as one does not hide another.
+    """
+    settings = read(file)
+    wrong: list[str] = []
+    meant = _tried(lambda: plan(settings), wrong)
+    if meant is not None:
+        _tried(meant.guard, wrong)
+    _tried(lambda: kind_of(settings).check(settings), wrong)
+    if settings.notify.apprise_env:
+        _tried(require_apprise, wrong)
+    if wrong or meant is None:
+        raise SettingsError("\n".join(dict.fromkeys(wrong)))
+    return meant
+
+
+def _tried(step: Callable[[], Made], wrong: list[str]) -> Made | None:
+    """Return what a step makes; None, and what it says is wrong, where it cannot."""
+    try:
+        return step()
+    except SettingsError as error:
+        wrong.append(str(error))
+        return None
+
+
+def _alone(names: dict[tuple[str, str], Path], file: Path, settings: Settings) -> None:
+    first = names.setdefault((settings.name, str(settings.database)), file)
+    if first is not file:
+        raise SettingsError(describe_namesake(first, settings))
+
+
+def _told(meant: Plan) -> str:
+    settings = meant.settings
+    told = f"campaign {settings.name!r}, {meant.told}, into {settings.database}"
+    told = ", ".join([told, *_beside(meant)])
+    if not meant.billed:
+        return told
+    most = meant.most
+    return f"{told}; {'no bound on its cost' if most is None or isinf(most) else f'at most {dollars(round(most))}'}"
+
+
+def _beside(meant: Plan) -> Iterator[str]:
+    """Yield what differs from a campaign that runs alone and always."""
+    settings = meant.settings
+    if meant.kind.dataset and missing(settings.database):
+        yield "whose dataset is still to be brought (socialcrawl import FILES --as dataset)"
+    if settings.crawl.shadows:
+        yield f"{', '.join(settings.crawl.shadows)} looking on"
+    if meant.schedule != Schedule():
+        yield meant.schedule.told()
+    if settings.limits.weight != 1.0:
+        yield f"weight {settings.limits.weight:g}"

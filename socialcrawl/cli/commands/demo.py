@@ -1,0 +1,230 @@
+"""`socialcrawl demo`: the mock X API on a file of posts, crawled from keywords within its windows, from end to end."""
+
+import json
+import os
+import secrets
+import signal
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from socialcrawl.campaign.keywords import AS_OPTION, check_keywords
+from socialcrawl.campaign.plan import usernames_in
+from socialcrawl.campaign.settings import CrawlSection, Settings, checked
+from socialcrawl.cli.commands.run import FAILED, Ending, as_object, told, work
+from socialcrawl.engine.draws import generator
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.database.lease import Lease
+from socialcrawl.storage.queries.summary import campaigns
+from socialcrawl.text.terminal import write_error, write_json
+from socialcrawl.text.wording import pluralize
+
+TOKEN_ENV = "SOCIALCRAWL_DEMO_TOKEN"  # noqa: S105  (the name of a variable)
+OWN = Path("demo.db")  # replaced by every demo that names no database
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What a person can set about the demo; see `socialcrawl demo --help`."""
+
+    posts: Path | None
+    keyword: str | None
+    seeds: Path | None
+    seed_count: int | None
+    seed: int
+    steps: int
+    estimator: str
+    switch_after: int | None
+    refresh_rate: int
+    control: float
+    window: float
+    limit: int
+    missing: float
+    vocabulary: str
+    database: Where | None
+
+
+def demo(wanted: Demo, console: Console, *, as_json: bool) -> int:
+    """Run the demo and show what it found; the exit code."""
+    from socialcrawl.mock.child_process import spawn  # noqa: PLC0415
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the mock is stopped on the way out
+    with tempfile.TemporaryDirectory(prefix="socialcrawl-") as scratch:
+        posts, keyword = wanted.posts, wanted.keyword
+        if posts is None:
+            posts, keyword = _generated(Path(scratch), wanted, console, quiet=as_json)
+        elif keyword is None:
+            raise SettingsError("Which topic? Name a word that the posts use: --keyword WORD.")
+        check_keywords([keyword], AS_OPTION)
+        settings = _settings(wanted, posts, keyword)
+        count = Path(scratch) / "count.json"
+        with spawn(posts, *_options(wanted, count)) as mock:
+            if not as_json:
+                console.print(f"the mock X API answers at {mock.url}: {wanted.limit} requests per {wanted.window:g} s")
+            if wanted.database is None:
+                _remove_earlier(OWN)
+            os.environ[TOKEN_ENV] = secrets.token_urlsafe(24)
+            live = settings.model_copy(update={"source": settings.source.model_copy(update={"base_url": mock.url})})
+            wall, cpu = time.perf_counter(), time.process_time()
+            ending = work(live, console, quiet=as_json)
+            took = {
+                "wall_seconds": round(time.perf_counter() - wall, 3),
+                "cpu_seconds": round(time.process_time() - cpu, 3),
+            }
+        report = json.loads(count.read_text("utf-8"))
+        return _end(live, ending, report, took, console, as_json=as_json)
+
+
+def _end(
+    settings: Settings,
+    ending: Ending,
+    report: dict[str, Any],
+    took: dict[str, float],
+    console: Console,
+    *,
+    as_json: bool,
+) -> int:
+    counted = _counted(report)
+    if as_json:
+        write_json(json.dumps(as_object(ending) | counted | took))
+    else:
+        told(settings, console, ending, as_json=False)
+        statuses = ", ".join(f"{count:,} x {status}" for status, count in counted["statuses"].items())
+        filled = sum(window["filled"] for window in counted["windows"])
+        console.print(
+            f"the mock's own count: {statuses}; {filled} of {pluralize(len(counted['windows']), 'window')} filled; "
+            f"{took['wall_seconds']:.1f} s, {took['cpu_seconds']:.1f} s of processor time",
+            soft_wrap=True,
+        )
+        if ending.code == FAILED and not settings.seeds.usernames:
+            console.print("a search reaches back 7 days; --seed-count 50 draws seeds from the whole file")
+        console.print(f"on X itself, reading these posts and users would have cost {dollars(ending.found.cost)}")
+    refused = counted["statuses"].get("429", 0)
+    if refused:
+        write_error(f"{refused} requests were sent outside a window: please report this as a fault")
+    return ending.code or (FAILED if refused else 0)
+
+
+def _remove_earlier(database: Path) -> None:
+    """Remove what an earlier demo left; anything else is left as it is.
+
+    Raises:
+        SettingsError: the file is not the database of a demo.
+        StoreError: another demo is using it.
+    """
+    if not database.exists():
+        return
+    lease = Lease(database, "demo")
+    try:
+        held = _campaigns_in(database)
+        if held not in ([], ["demo"]):
+            raise SettingsError(f"{database} holds other campaigns ({', '.join(held)}): name another with --db.")
+        for suffix in ("", "-wal", "-shm"):
+            database.with_name(database.name + suffix).unlink(missing_ok=True)
+    finally:
+        lease.release()
+
+
+def _campaigns_in(database: Path) -> list[str]:
+    try:
+        with opened(database, create=False) as connection:
+            return [name for _, name in campaigns(connection)]
+    except StoreError as error:
+        raise SettingsError(f"{database} is not the database of a demo: name another with --db.") from error
+
+
+def _options(wanted: Demo, count: Path) -> list[str]:
+    return [
+        *("--platform", "x"),
+        *("--window", str(wanted.window)),
+        *("--limit", str(wanted.limit)),
+        *("--missing", str(wanted.missing)),
+        *("--report", str(count)),
+    ]
+
+
+def _counted(report: dict[str, Any]) -> dict[str, Any]:
+    """Return the mock's count as plain values: answers by status, and every window in order of opening."""
+    statuses: dict[str, int] = {}
+    windows = []
+    for window in report["windows"]:
+        for status, count in window["answers"].items():
+            statuses[status] = statuses.get(status, 0) + count
+        windows.append({key: window[key] for key in ("endpoint", "opened", "requests", "answers")})
+        windows[-1]["filled"] = window["requests"] >= window["limit"]
+    return {"statuses": dict(sorted(statuses.items())), "windows": windows}
+
+
+def _generated(folder: Path, wanted: Demo, console: Console, *, quiet: bool) -> tuple[Path, str]:
+    from socialcrawl.lab.generators.generate import DEMO_USERS, generate, topics, write  # noqa: PLC0415
+
+    if not quiet:
+        console.print(f"no --posts given: generating the posts of {DEMO_USERS:,} invented people (seed {wanted.seed})")
+    path = folder / "posts.parquet"
+    write(path, generate(DEMO_USERS, wanted.seed))
+    return path, wanted.keyword or next(iter(topics().values()))
+
+
+def _settings(wanted: Demo, posts: Path, keyword: str) -> Settings:
+    names = _seeds(wanted, posts, keyword)
+    return checked(
+        {
+            "name": "demo",
+            "seed": wanted.seed,
+            "database": wanted.database or OWN,
+            "topic": {"keywords": [keyword]},
+            "seeds": {"search": not names, "usernames": names},
+            "crawl": {
+                "estimator": wanted.estimator,
+                "switch_after": _switch_after(wanted),
+                "refresh_rate": wanted.refresh_rate,
+                "control": wanted.control,
+                "steps": wanted.steps,
+            },
+            "source": {"token_env": TOKEN_ENV, "pages_per_user": 32, "vocabulary": wanted.vocabulary},
+            "limits": {"k": wanted.limit, "d": wanted.window},
+        },
+        "demo",
+    )
+
+
+def _switch_after(wanted: Demo) -> int:
+    """Return the setting's own default on a user's posts; early enough to be seen on the generated ones."""
+    if wanted.switch_after is not None:
+        return wanted.switch_after
+    return 100 if wanted.posts is None else CrawlSection().switch_after
+
+
+def _seeds(wanted: Demo, posts: Path, keyword: str) -> list[str]:
+    """Return the usernames to begin with, as the mock shows them; none: the keywords are to find them."""
+    if wanted.seeds is None and wanted.seed_count is None:
+        return []
+    if wanted.seeds is not None and wanted.seed_count is not None:
+        raise SettingsError("--seeds names the accounts to begin with, --seed-count draws some: give one of the two.")
+    from socialcrawl.lab.post_table import fold, read_posts  # noqa: PLC0415
+    from socialcrawl.mock.world import build_world  # noqa: PLC0415
+
+    world = build_world(read_posts(posts))
+    usernames = world.accounts.usernames
+    if wanted.seeds is not None:
+        shown = dict(zip(world.accounts.keys, usernames, strict=True))
+        names = [shown.get(fold(name), name) for name in usernames_in(wanted.seeds)]
+        if not names:
+            raise SettingsError(f"The file of seeds {wanted.seeds} names nobody: write one username a line.")
+        return names
+    count = Topic([keyword]).count
+    matching = dict.fromkeys(int(a) for a, text in zip(world.author, world.texts, strict=True) if count(text))
+    if not matching:
+        raise SettingsError(f"No post of {posts} uses the word {keyword!r}: choose another --keyword.")
+    authors = list(matching)
+    size = min(wanted.seed_count or 0, len(authors))
+    drawn = generator(wanted.seed, "seeds of the demo", 0).choice(len(authors), size, replace=False)
+    return [usernames[authors[i]] for i in drawn.tolist()]

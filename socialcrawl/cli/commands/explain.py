@@ -1,0 +1,219 @@
+"""`socialcrawl explain`: why an account was asked or was not, for people and for programs."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from math import isfinite
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from socialcrawl.cli.commands.sql import choose_campaign
+from socialcrawl.cli.render import account_trace
+from socialcrawl.cli.render.console import Text
+from socialcrawl.cli.render.track_report import visits
+from socialcrawl.crawls.collect.crawl import REST
+from socialcrawl.crawls.collect.explain import Explanation
+from socialcrawl.crawls.reporting import explain
+from socialcrawl.crawls.seeds import TRIES
+from socialcrawl.crawls.trace import Met
+from socialcrawl.crawls.track.report import Visited
+from socialcrawl.engine.arms import CHANCE, STEERED
+from socialcrawl.engine.model import Act
+from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.queries.traces import Led, Traces
+from socialcrawl.text.terminal import write_json
+from socialcrawl.text.wording import pluralize
+
+SAID = {
+    "stranger": "the database knows it, but this campaign has met no link to it and no search found it",
+    "unchosen": "a search found it, when as many seeds were chosen already as [seeds] most allows; nobody who was read "
+    "links to it",
+    "closed": "it is linked to, but not among those that can be asked",
+    "waiting": "it is a seed, and its turn comes before any other account is chosen",
+    "open": "it was chosen, and its answer has not come yet: run the campaign to go on",
+    "looked-up": "it was looked up as a seed, and can not be read; nobody who was read links to it",
+    "frontier": "it can be asked, and was not yet",
+}
+
+
+def explained(
+    where: Where, user: str, campaign: str | None, console: Console, *, top: int = 10, as_json: bool = False
+) -> int:
+    """Say why a campaign asked `user`, or did not, and return the exit code: 1 if nothing is known of that name.
+
+    Args:
+        where: the database.
+        user: a username or id.
+        campaign: its name; None: the newest.
+        console: where it is read.
+        top: how many links are listed.
+        as_json: one JSON object to stdout instead.
+
+    Raises:
+        StoreError: there is no such database or campaign.
+    """
+    told = _asked(where, user, campaign)
+    if isinstance(told, Visited):
+        visits(console, told, as_json=as_json)
+        return 0
+    if isinstance(told, Met):
+        account_trace.show(console, told, as_json=as_json)
+        return 0
+    code = int(told.state == "unknown")
+    if as_json:
+        write_json(json.dumps(_plain(asdict(told)), ensure_ascii=False))
+        return code
+    console.print(Text("\n".join(_story(told))))
+    if told.decision is not None:
+        console.print()
+        console.print(_parts(told))
+    if told.links and top:
+        console.print()
+        console.print(_links(told, top))
+    return code
+
+
+def _asked(where: Where, user: str, campaign: str | None) -> Any:
+    from socialcrawl.storage.database.health import readable  # noqa: PLC0415
+
+    with readable(where) as connection:
+        traces, campaign = Traces(connection), choose_campaign(connection, campaign)
+        return explain(traces, user, campaign)
+
+
+def _story(told: Explanation) -> Iterator[str]:
+    pages = find_platform_facts(told.platform).pages
+    who = told.user if pages else shown(told.user)
+    who = who if told.names is None or told.node is None else _called(told, told.node)
+    yield f"{who} in the campaign {told.campaign}"
+    if told.state == "unknown":
+        page = "no page that was read links to it" if pages else "nobody who was read mentions it"
+        yield f"this database has never heard of it: {page}, and no search found it"
+        if told.alike:
+            yield f"it knows {', '.join(map(shown, told.alike))}: ask for the whole name"
+    elif told.state == "forgotten":
+        yield f"it was forgotten ({told.why or 'on request'}): nothing of it is left, and it is not collected again"
+    else:
+        yield from _asks(told)
+        yield from _state(told)
+        yield from _decision(told)
+        for number, first, at, why in told.epochs:
+            other = not {"topic", "forget", "retain"}.isdisjoint(why.split(","))
+            then = "the history before it was changed" if other else "the campaign goes on in another way"
+            yield f"epoch {number} began at {at} with decision {first} ({why}): {then}"
+        for number, first, at, changed in told.versions[1:]:
+            yield f"version {number} of the settings came at {at} with decision {first}: {', '.join(changed)} changed"
+
+
+def _asks(told: Explanation) -> Iterator[str]:
+    for ask in told.asks:
+        act = {"seed": "asked as a seed", "resolve": "looked up as a seed", "import": "taken from a file"}
+        found = "the answer has not come yet"
+        if ask.missing is not None:
+            found = f"not to be read: {ask.missing}"
+        elif ask.at is not None and ask.act == Act.RESOLVE:
+            found = "found"
+        elif ask.at is not None:
+            matches = pluralize(ask.occurrences or 0, "match", "matches")
+            found = f"worth {ask.value:.4g} ({matches} in {pluralize(ask.posts or 0, 'post')})"
+        score = f", score {ask.score:.6g}" if ask.act == Act.EXPAND else ""
+        yield f"decision {ask.n:,}: {act.get(ask.act, 'asked')}{score}; {ask.at or 'since'}: {found}"
+
+
+def _state(told: Explanation) -> Iterator[str]:
+    if told.state in ("seed", "import"):
+        yield "it was not chosen by an estimator: campaigns begin with such accounts"
+    elif told.state == "same" and told.same is not None:
+        yield f"that name turned out to be the account {_called(told, told.same)}: ask for that one"
+    elif told.state == "resting":
+        yield (
+            f"it failed for a while and rests: it is offered again at decision {told.rests_until:,} "
+            f"({REST} after the failure; {TRIES} times at most)"
+        )
+    elif told.state == "asked" and told.decision is None:
+        yield "no estimate led to it: nothing else was left to ask, or the history was changed after it"
+    elif told.state in SAID:
+        yield SAID[told.state]
+
+
+def _decision(told: Explanation) -> Iterator[str]:
+    made = told.decision
+    if made is None:
+        return
+    if len(told.versions) > 1:
+        yield f"explained with version {told.version} of the settings, those of the time"
+    taken = pluralize(made.taken, "step")
+    yield f"estimator {told.estimator}, strategy {told.strategy}; after {taken} it was {made.turn}"
+    yield f"score {made.score:.6g}: rank {made.rank:,} of {made.frontier:,} that could be asked"
+    best, who = made.best
+    if made.rank > 1:
+        yield f"the best of them scored {best:.6g} ({_called(told, who)})"
+    if told.together > 1:
+        yield f"{told.together} are chosen together (refresh_rate), so not only the best"
+    if made.drawn != STEERED:
+        among = "all of them" if made.drawn == CHANCE else "those of them that are nearest to the seeds"
+        yield f"it was drawn from {among}, to measure what the estimator gains ([crawl] control): no score decided"
+    elif told.strategy != "greedy":
+        yield f"the strategy {told.strategy} draws: the best is not always taken"
+    if told.state == "frontier" and told.steps is not None and made.taken >= told.steps:
+        yield f"the campaign's {pluralize(told.steps, 'step is', 'steps are')} done: it would take more to reach it"
+    if made.agrees is False:
+        yield f"what was stored with the decision differs: {made.why} after it"
+    seen = ", ".join(f"{name} {value:.6g}" for name, value in made.features.items())
+    yield f"known of it then: {seen}" if made.agrees is not None else f"known of it: {seen}"
+
+
+def _parts(told: Explanation) -> Table:
+    made = told.decision
+    assert made is not None
+    table = Table(title="how the score is made", title_justify="left", box=None, pad_edge=False)
+    table.add_column("feature")
+    for name in ("value", "weight", "adds"):
+        table.add_column(name, justify="right")
+    for part in made.parts:
+        table.add_row(part.name, f"{part.value:.6g}", f"{part.weight:.6g}", f"{part.share:.6g}")
+    if not made.parts:
+        table.add_row(f"{made.turn} is no sum of features", "", "", "")
+    elif made.intercept:
+        table.add_row("intercept", "", "", f"{made.intercept:.6g}")
+    return table
+
+
+def _links(told: Explanation, top: int) -> Table:
+    """Return the heaviest links: relevance times weight, then the earlier."""
+    best = sorted(told.links, key=lambda link: (-link.value * link.alpha, -link.value, link.n))[:top]
+    title = f"who links to it ({len(best):,} of {len(told.links):,})"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("page" if find_platform_facts(told.platform).pages else "account", overflow="fold")
+    for name in ("relevance", "alpha", "product", "decision"):
+        table.add_column(name, justify="right")
+    for link in best:
+        numbers = (link.value, link.alpha, link.value * link.alpha)
+        table.add_row(Text(_source(told, link)), *(f"{number:.4g}" for number in numbers), f"{link.n:,}")
+    return table
+
+
+def _source(told: Explanation, link: Led) -> str:
+    return _called(told, link.source)
+
+
+def _called(told: Explanation, node: Any) -> str:
+    name = (told.names or {}).get(node, f"account {node}")
+    return name if name.startswith("account ") else shown(name)
+
+
+def shown(name: str) -> str:
+    """Return an account as people read it: names with an @; ids and the addresses of pages as they are."""
+    return name if name.isdecimal() or name.startswith(("did:", "http://", "https://")) else f"@{name}"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: its keys are texts, and it knows no infinity."""
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -1,0 +1,94 @@
+"""`socialcrawl export`: the key of pseudonyms, the export, and what is said about it."""
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from socialcrawl.cli.commands.sql import choose_campaign, database
+from socialcrawl.cli.render.progress import show_progress
+from socialcrawl.cli.render.sample_report import judged
+from socialcrawl.cli.render.steering import describe_gain
+from socialcrawl.cli.running_campaigns import give_way
+from socialcrawl.crawls.collect.steering import steering
+from socialcrawl.crawls.sample.report import drawn
+from socialcrawl.errors import SettingsError
+from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.export_folder import check
+from socialcrawl.platforms.registry import find_platform
+from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.system.secret import conceal
+from socialcrawl.text.terminal import write_error, write_json, write_line
+from socialcrawl.text.wording import pluralize
+
+LONGEST = 10_000  # bytes of a file that could hold a key
+
+
+def key_of(variable: str, file: Path | None) -> bytes:
+    """Return the key of pseudonyms, from a file or else from an environment variable; blanks around it do not count.
+
+    Raises:
+        SettingsError: there is none. The message never shows it.
+    """
+    if file is not None:
+        try:
+            with file.open("rb") as opened:
+                key = opened.read(LONGEST).strip()
+        except OSError as error:
+            raise SettingsError(f"The key file {file} cannot be read ({error.strerror}): check the path.") from error
+    else:
+        key = os.environ.get(variable, "").strip().encode(errors="surrogateescape")
+        if not key:
+            raise SettingsError(
+                f"Pseudonyms need a key: put one into the environment variable {variable} or a file (--key-file), such "
+                "as the output of `openssl rand -hex 32`, and keep it apart from the export."
+            )
+    conceal(key.decode(errors="replace"))
+    return key
+
+
+def _notes(traces: Traces, campaign: str | None) -> tuple[str, ...]:
+    """Return what a datasheet says of a sample as a whole, and of what steering gained where steps were drawn.
+
+    Args:
+        traces: the database.
+        campaign: the name of one; None: the newest.
+    """
+    gained = steering(traces, campaign)
+    if gained is not None and gained.control:
+        return tuple(line.strip() for line in describe_gain(gained))
+    sample = drawn(traces, campaign)
+    said = [] if sample is None else list(judged(sample.seen.verdict))
+    return tuple(f"does the sample tell of the whole topic? {one}" for one in said[:1]) + tuple(said[1:])
+
+
+def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, pause: bool = False) -> None:
+    """Export what is wanted, and say what was written; `pause`: while campaigns that a daemon runs are paused."""
+    check(folder.resolve(), force=wanted.force)  # before a database is looked for
+    where = database(place)
+
+    def write() -> dict[str, Any]:
+        with opened(where, create=False) as connection, show_progress("exporting", unit="rows") as watch:
+            name = None if wanted.whole else choose_campaign(connection, wanted.campaign)
+            chosen = replace(wanted, campaign=name, notes=() if wanted.whole else _notes(Traces(connection), name))
+            return export(connection, folder, chosen, time.time(), lambda what, rows: watch(f"writing {what}", rows))
+
+    sheet = give_way("export", where, None, write, pause=pause)
+    if as_json:
+        write_json(orjson.dumps(sheet).decode())
+        return
+    for file in sheet["files"]:
+        write_line(f"{folder / file['name']}: {pluralize(file['rows'], 'row')}, {pluralize(file['bytes'], 'byte')}")
+    write_line(f"{folder / 'datasheet.md'} says how they came about")
+    if not sheet["pseudonymised"] and {"csv", "jsonl", "parquet"} & set(wanted.formats):
+        write_error("these files name people: see the notes on terms in the datasheet before you hand them on")
+    restricted = (
+        find_platform(name).publishing for name in dict.fromkeys(one["platform"] for one in sheet["campaigns"])
+    )
+    if set(wanted.formats) != {"ids"}:
+        for text in filter(None, restricted):
+            write_error(text)

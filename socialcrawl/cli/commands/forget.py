@@ -1,0 +1,270 @@
+"""`socialcrawl forget` and `retain`: what goes is shown and agreed to, then it goes."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import typer
+
+from socialcrawl.cli.commands.status import Addressed
+from socialcrawl.cli.render.progress import show_progress
+from socialcrawl.cli.running_campaigns import give_way
+from socialcrawl.crawls.reporting import renew_snapshots
+from socialcrawl.engine.clock import SystemClock
+from socialcrawl.engine.model import iso
+from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.platforms.registry import find_platform
+from socialcrawl.platforms.web.urls import normalised
+from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.connection import Opened, opened
+from socialcrawl.storage.database.health import missing
+from socialcrawl.storage.erasure import execution, forgetting
+from socialcrawl.storage.erasure.forgetting import Report
+from socialcrawl.storage.erasure.orders import Order
+from socialcrawl.storage.erasure.similar_names import alike
+from socialcrawl.storage.queries.summary import ElsewhereError, platform_meant
+from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.text.terminal import write_error, write_json, write_line
+from socialcrawl.text.wording import pluralize
+
+DAY = 86_400.0  # seconds
+UNITS = {"d": 1, "w": 7, "y": 365}
+SPAN = re.compile(r"(\d{1,5}) ?([dwy])")
+ROWS = {
+    "account": ("account emptied", "accounts emptied"),
+    "post": ("post removed", "posts removed"),
+    "mention": ("mention removed", "mentions removed"),
+    "hit": ("hit removed", "hits removed"),
+    "text": ("text or reference of others edited", "texts and references of others edited"),
+    "response": ("original answer removed", "original answers removed"),
+    "request": ("row of the ledger edited", "rows of the ledger edited"),
+    "charge": ("charge made anonymous", "charges made anonymous"),
+    "outcome": ("outcome recomputed", "outcomes recomputed"),
+    "link": ("link removed or recomputed", "links removed or recomputed"),
+    "campaign": ("campaign that named them as seeds", "campaigns that named them as seeds"),
+    "tombstone": ("tombstone added", "tombstones added"),
+    "epoch": ("epoch begun", "epochs begun"),
+}
+"""What is said of the rows of each table: of one, and of several."""
+
+MATCHES = {
+    "request": "the address that was fetched names them",
+    "id": "a field holds their id or that of a post of theirs",
+    "name": "a field holds their name",
+    "text": "a text holds their @name",
+    "link": "a link leads to their profile, page or post",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How it is done: `dry` changes nothing, `yes` asks nobody, `as_json` prints one JSON object.
+
+    `pause`: campaigns that a daemon runs are paused meanwhile.
+    """
+
+    dry: bool = False
+    yes: bool = False
+    as_json: bool = False
+    pause: bool = False
+
+
+def days(text: str) -> float:
+    """Return the seconds of a span written as 90d, 12w or 2y.
+
+    Raises:
+        SettingsError: it is none, or nothing at all.
+    """
+    written = SPAN.fullmatch(text.strip().lower())
+    if written is not None and not int(written[1]):
+        raise SettingsError(f"{text!r} would keep nothing at all: write 90d, 12w or 2y.")
+    if written is None:
+        raise SettingsError(f"{text!r} is no span of days: write 90d, 12w or 2y.")
+    return int(written[1]) * UNITS[written[2]] * DAY
+
+
+def erase_in(given: Addressed, erase: Callable[[Where, Manner], Report], manner: Manner, *, several: bool) -> int:
+    """Erase in a database, or in all databases of campaign files, and return the exit code.
+
+    Args:
+        given: the databases.
+        erase: `forget` or `retain` with what is to be erased.
+        manner: how it is done.
+        several: whether campaign files are named: then one database after the other is named, and an error in one does
+            not keep the others from it, but makes the exit code 1.
+
+    Raises:
+        SocialcrawlError: it cannot be done in the only database that is named.
+    """
+    if not several:
+        (where,) = given.places
+        report = erase(where, manner)
+        if manner.as_json:
+            write_json(json.dumps(_plain(report, manner)))
+        return 0
+    for _, why in given.broken:
+        write_error(f"left out: {why}")
+    told = [{"database": str(where)} | _erase_one(where, erase, manner) for where in given.places]
+    if manner.as_json:
+        write_json(json.dumps({"databases": told}))
+    return int(bool(given.broken) or any("error" in one for one in told))
+
+
+def _erase_one(where: Where, erase: Callable[[Where, Manner], Report], manner: Manner) -> dict[str, Any]:
+    """Return what came of one of several databases, as plain values."""
+    say = _ignore if manner.as_json else write_line
+    say(f"{where}:")
+    try:
+        if missing(where):
+            say("  not begun: nothing is stored yet")
+            return {"begun": False}
+        return _plain(erase(where, manner), manner)
+    except ElsewhereError as error:
+        say(f"  {error}")
+        return {"skipped": str(error)}
+    except SocialcrawlError as error:
+        write_error(f"{where}: {error}")
+        return {"error": str(error)}
+
+
+def _ignore(line: str) -> None:
+    """Write nothing."""
+
+
+def forget(where: Where, manner: Manner, order: Order, platform: str | None) -> Report:
+    """Carry out an order on a database, after it was agreed to, and return what went.
+
+    Raises:
+        StoreError: a campaign runs, or the database cannot be used.
+        SettingsError: nobody is there to agree.
+    """
+    now = iso(SystemClock().now())
+    lines = pluralize(order.passed, "line of the file asks", "lines of the file ask")
+    passed = f", {lines} for nothing" if order.passed else ""
+    with opened(where, create=False) as connection:
+        meant = platform_meant(connection, platform)
+        order = ordered_on(connection, order, meant)
+    kind = "page" if find_platform_facts(meant).pages else "user"
+    work = partial(forgetting.forget, order=order, now=now, platform=meant)
+    return _work(where, _Erasure("forget", work, passed, kind), manner)
+
+
+def ordered_on(connection: Any, order: Order, platform: str) -> Order:
+    """Return an order in the words of a platform: names in full, addresses of pages in their one form.
+
+    Args:
+        connection: the database, which is asked whom a name without its domain may mean.
+        order: as it was given.
+        platform: that of the ids and names.
+
+    Raises:
+        SettingsError: on that platform nobody can be called so; the message names the accounts that may be meant.
+    """
+    if (facts := find_platform_facts(platform)).numeric_ids:
+        return order
+    told = Order(posts=order.posts, places=order.places, passed=order.passed)
+    if facts.pages:
+        told.posts = {normalised(key) or key: why for key, why in order.posts.items()}
+    for key, why in (*order.users.items(), *order.names.items()):
+        name = _called(connection, key, platform)
+        (told.users if name.startswith(("did:", "http://", "https://")) or name.isdecimal() else told.names)[name] = why
+    return told
+
+
+def _called(connection: Any, given: str, platform: str) -> str:
+    asked = find_platform(platform)
+    try:
+        return asked.identify(given)
+    except SettingsError as error:
+        found = alike(connection, platform, given)
+        here = f" In this database it may be {', '.join(found)}." if found else ""
+        raise SettingsError(f"{given!r} is no whole name on {platform}: {asked.full_name}.{here}") from error
+
+
+def retain(where: Where, manner: Manner, kept: float) -> Report:
+    """Forget what was fetched more than `kept` seconds ago, after it was agreed to, and return what went.
+
+    Raises:
+        StoreError: a campaign runs, or the database cannot be used.
+        SettingsError: nobody is there to agree.
+    """
+    now = SystemClock().now()
+    before = iso(max(0.0, now - kept))
+    work = partial(forgetting.retain, before=before, now=iso(now))
+    return _work(where, _Erasure("retain", work, f", of before {before[:19]}"), manner)
+
+
+class _Erasure(NamedTuple):
+    """What a command does: its name, its work in a transaction, what is said of it, and what it calls accounts."""
+
+    command: str
+    work: Callable[[Opened], Report]
+    more: str
+    kind: str = "user"
+
+
+def _work(where: Where, erasure: _Erasure, manner: Manner) -> Report:
+    """Say what would go, for which no campaign has to be paused; or have it agreed to, and carry it out."""
+    if manner.dry or not manner.yes:
+        with opened(where, create=False) as connection, show_progress("counting what would be forgotten"):
+            found = execution.erase(connection, erasure.work, dry=True)
+        if not manner.dry and (manner.as_json or not sys.stdin.isatty()):
+            raise SettingsError("What goes is gone for good: agree to it with --yes, or look first with --dry-run.")
+        report = _of_kind(found, erasure.kind)
+        if not manner.as_json:
+            _tell(report, erasure.more, replace(manner, dry=True))
+        if manner.dry:
+            return report
+        typer.confirm("This cannot be undone. Go on?", abort=True)
+
+    def erase() -> Report:
+        with opened(where, create=False, durable=True) as connection, show_progress("forgetting") as watch:
+            report = execution.erase(connection, erasure.work)
+            watch("computing reports again")
+            renew_snapshots(Traces(connection))
+            return report
+
+    report = _of_kind(give_way(erasure.command, where, None, erase, pause=manner.pause), erasure.kind)
+    if not manner.as_json:
+        _tell(report, erasure.more, manner)
+    return report
+
+
+def _plain(report: Report, manner: Manner) -> dict[str, Any]:
+    """Return a report as plain values."""
+    told = {"dry_run": manner.dry, "rows": report.counts, "not_held": report.unheld, "before": report.before}
+    return told | {"answers": report.answers}
+
+
+def _of_kind(report: Report, kind: str) -> Report:
+    """Return the report, in which accounts are called what they are: on the web they are pages."""
+
+    def named(keys: list[str]) -> list[str]:
+        return [f"{kind}:{key.removeprefix('user:')}" if key.startswith("user:") else key for key in keys]
+
+    return Report(report.counts, named(report.unheld), named(report.before), report.answers)
+
+
+def _tell(report: Report, more: str, manner: Manner) -> None:
+    write_line(f"{'would be forgotten' if manner.dry else 'forgotten'}{more}:")
+    for table, (one, several) in ROWS.items():
+        if count := report.counts.get(table):
+            write_line(f"  {count:>9,}  {one if count == 1 else several}")
+        for kind, why in MATCHES.items() if table == "response" else ():
+            if report.answers.get(kind):
+                write_line(f"  {'':>9}    {report.answers[kind]:,}: {why}")
+    if report.nothing:
+        write_line("  nothing: there is nothing of it here")
+    _listed("not held, and from now on kept out", report.unheld)
+    _listed("forgotten before", report.before)
+
+
+def _listed(words: str, names: list[str], most: int = 10) -> None:
+    if names:
+        rest = f" and {len(names) - most} more" if len(names) > most else ""
+        write_line(f"{words}: {', '.join(names[:most])}{rest}")

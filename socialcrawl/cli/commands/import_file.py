@@ -1,0 +1,246 @@
+"""`socialcrawl import`: what the options mean, how far it has come, and what it says at the end."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from socialcrawl.campaign.plan import about
+from socialcrawl.campaign.settings import Settings, read
+from socialcrawl.cli.commands.sql import database
+from socialcrawl.cli.render.progress import Watch, show_progress
+from socialcrawl.cli.running_campaigns import give_way
+from socialcrawl.engine.clock import SystemClock
+from socialcrawl.engine.model import iso
+from socialcrawl.errors import SettingsError
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.importers.exported_datasets import files_in
+from socialcrawl.importers.import_posts import Brought, Files, as_history, as_posts, as_seeds
+from socialcrawl.platforms.facts import X
+from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.connection import Opened, opened
+from socialcrawl.storage.imports.parsed_page import Found
+from socialcrawl.text.terminal import data_stream, write_error
+from socialcrawl.text.wording import pluralize
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The options of `socialcrawl import`."""
+
+    files: list[Path]
+    kind: str
+    campaign: Path | None = None
+    out: Path | None = None
+    most: int | None = None
+    database: str | None = None
+    skip_bad: bool = False
+    earlier: str | None = None
+    by_id: bool | None = None
+    pause: bool = False
+
+    @property
+    def reading(self) -> str:
+        """How cells name accounts; see `imports.naming.Naming`."""
+        return "auto" if self.by_id is None else "ids" if self.by_id else "names"
+
+
+def bring(wanted: Wanted) -> None:
+    """Import what is wanted, and say what was imported.
+
+    Raises:
+        SettingsError: the options do not go together.
+        PostsFileError: a file cannot be read, or is a folder that is no export.
+    """
+    if (kind := KINDS.get(wanted.kind)) is None:
+        *others, last = KINDS
+        raise SettingsError(f"--as {wanted.kind!r} is not known: write {', '.join(others)} or {last}.")
+    _agree(wanted, kind)
+    settings = None if wanted.campaign is None else read(wanted.campaign)
+    kind.work(replace(wanted, files=files_in(wanted.files, kind.tables)), settings)
+
+
+def _posts(wanted: Wanted, settings: Settings | None) -> None:
+    def work(connection: Opened, watch: Watch) -> Brought:
+        return as_posts(Files(wanted.files, wanted.skip_bad, watch), connection, settings, SystemClock().now())
+
+    place = _place(wanted, settings)
+    _tell(_store(place, wanted, settings, "posts", work), f"into {place}")
+
+
+def _history(wanted: Wanted, settings: Settings | None) -> None:
+    assert settings is not None  # it needs a campaign
+
+    def work(connection: Opened, watch: Watch) -> Brought:
+        return as_history(Files(wanted.files, wanted.skip_bad, watch), connection, settings, SystemClock().now())
+
+    brought = _store(settings.database, wanted, settings, "posts", work)
+    _tell(brought, f"into {settings.database}")
+    asked = f"; {brought.asked:,} had been fetched before" if brought.asked else ""
+    authors = pluralize(brought.authors, "author is", "authors are")
+    _say(f"{authors} now the history of the campaign {settings.name!r}{asked}")
+
+
+def _dataset(wanted: Wanted, settings: Settings | None) -> None:
+    assert settings is not None  # it needs a campaign
+    from socialcrawl.importers.import_dataset import Tables, as_dataset  # noqa: PLC0415
+
+    def work(connection: Opened, watch: Watch) -> tuple[list[str], Trouble]:
+        tables = Tables(wanted.files, wanted.reading, wanted.skip_bad, watch)
+        entered, trouble = as_dataset(tables, connection, settings, SystemClock().now(), wanted.earlier)
+        accounts, links = pluralize(entered.nodes, "account"), pluralize(entered.links, "link")
+        return [
+            f"{accounts} and {links} are new in the campaign {settings.name!r}",
+            *([f"{pluralize(entered.known, 'account')} had been in it before"] if entered.known else []),
+            *([f"{entered.forgotten:,} skipped: they were forgotten"] if entered.forgotten else []),
+        ], trouble
+
+    _tell_tables(*_store(settings.database, wanted, settings, "rows", work))
+
+
+def _liveness(wanted: Wanted, settings: Settings | None) -> None:
+    assert settings is not None  # it needs a campaign
+    from socialcrawl.importers.import_dataset import Tables, as_liveness  # noqa: PLC0415
+
+    def work(connection: Opened, watch: Watch) -> tuple[list[str], Trouble]:
+        tables = Tables(wanted.files, wanted.reading, wanted.skip_bad, watch)
+        learned, trouble = as_liveness(tables, connection, settings, SystemClock().now())
+        return [
+            f"{pluralize(learned.new, 'test is', 'tests are')} new in the campaign {settings.name!r}",
+            *([f"{pluralize(learned.known, 'account')} had been tested before"] if learned.known else []),
+            *([f"{learned.strange:,} not in its dataset"] if learned.strange else []),
+            *([f"{learned.waiting:,} of the lists not tested yet"] if learned.waiting else []),
+        ], trouble
+
+    _tell_tables(*_store(settings.database, wanted, settings, "rows", work))
+
+
+def _store(place: Where, wanted: Wanted, settings: Settings | None, unit: str, work: Callable[[Opened, Watch], T]) -> T:
+    """Return what comes of work with a database, which shows how far it has come and may pause a daemon."""
+
+    def storing() -> T:
+        with opened(place) as connection, show_progress("reading", unit=unit, lines=True) as watch:
+            return work(connection, watch)
+
+    return give_way("import", place, None if settings is None else [settings.name], storing, pause=wanted.pause)
+
+
+def _agree(wanted: Wanted, kind: "Kind") -> None:
+    if kind.needs and wanted.campaign is None:
+        raise SettingsError(f"--as {wanted.kind} needs the campaign {kind.needs}.")
+    if wanted.kind != "dataset" and wanted.earlier is not None:
+        raise SettingsError("--from-campaign is for --as dataset.")
+    if not kind.names_accounts and wanted.by_id is not None:
+        raise SettingsError("--ids and --names are for --as dataset and --as liveness.")
+    if not wanted.files and wanted.earlier is None:
+        raise SettingsError("There is nothing to import: name files.")
+    if wanted.campaign is not None and wanted.database is not None:
+        raise SettingsError("--campaign names the campaign and its database: leave --db out.")
+    if kind.stores and (wanted.out is not None or wanted.most is not None):
+        raise SettingsError("--out and --most are for --as seeds.")
+    if wanted.out is not None and wanted.out.exists():
+        raise SettingsError(f"{wanted.out} already exists and was not overwritten. Choose another file name.")
+
+
+def _seeds(wanted: Wanted, settings: Settings | None) -> None:
+    topic = None if settings is None else about(settings)
+    with _sparing(wanted, settings) as spare, show_progress("reading", unit="posts", lines=True) as watch:
+        names, brought = as_seeds(Files(wanted.files, wanted.skip_bad, watch), topic, spare)
+    lines = "".join(f"{name}\n" for name, _ in names[: wanted.most])
+    if wanted.out is None:
+        data_stream().write(lines)
+    else:
+        try:
+            with wanted.out.open("x", encoding="utf-8") as file:
+                file.write(lines)
+        except OSError as error:
+            raise SettingsError(f"{wanted.out} cannot be written ({error.strerror}): name another file.") from error
+    what = "posts" if topic is None else "posts of the topic"
+    authors = pluralize(brought.authors, "author")
+    _tell(brought, f"by {authors}; {len(names):,} of them can be fetched by name and have {what}")
+
+
+@contextmanager
+def _sparing(wanted: Wanted, settings: Settings | None) -> Iterator[Callable[[Found], Found]]:
+    """What takes the forgotten out of what is found, by the database, where there is one."""
+    place = _place(wanted, settings)
+    if (wanted.database is None and settings is None) or (isinstance(place, Path) and not place.exists()):
+        yield lambda found: found
+        return
+    from socialcrawl.storage.erasure.page_redaction import Barring  # noqa: PLC0415
+    from socialcrawl.storage.imports.skip_forgotten_posts import shown, spared  # noqa: PLC0415
+
+    with opened(place) as connection:
+        barring, now = Barring(connection, X.name), iso(SystemClock().now())
+
+        def spare(found: Found) -> Found:
+            with connection.begin():
+                return spared(found, barring.of(shown(found), now))
+
+        yield spare
+
+
+def _place(wanted: Wanted, settings: Settings | None) -> Where:
+    if settings is not None:
+        return settings.database
+    stores = KINDS[wanted.kind].stores
+    return database(wanted.database, changed=stores) if stores or wanted.database else Path("none")
+
+
+def _tell(brought: Brought, more: str) -> None:
+    stored = brought.stored
+    _tell_skipped(brought.trouble)
+    new = f", {stored.new:,} of them new," if stored.new or more.startswith("into") else ""
+    _say(f"{pluralize(stored.posts, 'post')}{new} {more}")
+    if stored.forgotten:
+        _say(f"{pluralize(stored.forgotten, 'post')} skipped: forgotten, or by forgotten authors")
+
+
+def _tell_tables(lines: Sequence[str], trouble: Trouble) -> None:
+    _tell_skipped(trouble)
+    _say("; ".join(lines))
+
+
+def _tell_skipped(trouble: Trouble) -> None:
+    for note in trouble.notes:
+        _say(note)
+    if trouble.count:
+        _say(f"{pluralize(trouble.count, 'bad line')} skipped:\n{trouble}")
+
+
+def _say(line: str) -> None:
+    write_error(line)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a file can be imported as.
+
+    Attributes:
+        work: does it, with the campaign, if one is named.
+        tables: those of an export that are imported where a folder with one is named.
+        needs: which campaign it needs; "": none.
+        stores: whether it changes the database.
+        names_accounts: whether --ids and --names say what its cells are.
+    """
+
+    work: Callable[[Wanted, Settings | None], None]
+    tables: Sequence[str]
+    needs: str = ""
+    stores: bool = True
+    names_accounts: bool = False
+
+
+REFRESHING = "--campaign FILE.toml, of kind refresh"
+KINDS: Mapping[str, Kind] = {
+    "posts": Kind(_posts, ("posts",)),
+    "seeds": Kind(_seeds, ("posts",), stores=False),
+    "history": Kind(_history, ("posts",), "that goes on from it: --campaign FILE.toml"),
+    "dataset": Kind(
+        _dataset, ("accounts", "links"), f"that checks which accounts are active: {REFRESHING}", names_accounts=True
+    ),
+    "liveness": Kind(_liveness, ("liveness",), f"whose accounts were checked: {REFRESHING}", names_accounts=True),
+}

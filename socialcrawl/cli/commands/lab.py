@@ -1,0 +1,132 @@
+"""`socialcrawl lab`: known graphs to replay crawls on, made from files or generated."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.experiments.gouriten.commands import gouriten_app
+from socialcrawl.lab.experiments.kumar.commands import kumar_app
+from socialcrawl.lab.experiments.liverank.commands import liverank_app
+from socialcrawl.lab.experiments.opic.commands import opic_app
+from socialcrawl.lab.experiments.sampling.commands import sampling_app
+from socialcrawl.text.terminal import write_error, write_line
+
+lab_app = typer.Typer(
+    help="The laboratory: known graphs to replay crawls on, from files or generated.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+graph_app = typer.Typer(
+    help="Make a known graph: a folder that opens at once.", no_args_is_help=True, rich_markup_mode=None
+)
+lab_app.add_typer(graph_app, name="graph")
+lab_app.add_typer(gouriten_app, name="gouriten")
+lab_app.add_typer(kumar_app, name="kumar")
+lab_app.add_typer(opic_app, name="opic")
+lab_app.add_typer(liverank_app, name="liverank")
+lab_app.add_typer(sampling_app, name="sampling")
+
+Out = Annotated[Path, typer.Option(help="The folder to write; a graph that is there already is replaced.")]
+Keywords = Annotated[list[str], typer.Option(help="A keyword or phrase of the topic; may be given again.")]
+
+
+@graph_app.command()
+def posts(
+    file: Annotated[Path, typer.Argument(help="Posts: Parquet, CSV or JSON lines with author, created_at, text.")],
+    *,
+    keyword: Keywords,
+    out: Out,
+) -> None:
+    """Make a graph of who mentions whom, valued by what they write of a topic."""
+    from socialcrawl.graph.relevance import Topic  # noqa: PLC0415
+    from socialcrawl.lab.graphs import from_posts  # noqa: PLC0415
+    from socialcrawl.lab.post_table import read_posts  # noqa: PLC0415
+
+    topic = Topic(keyword)
+    _keep(lambda: from_posts(read_posts(file), topic), out)
+
+
+@graph_app.command()
+def pages(
+    file: Annotated[Path, typer.Argument(help="Pages: Parquet with key, text, links (lists of keys).")],
+    *,
+    keyword: Keywords,
+    out: Out,
+) -> None:
+    """Make a graph of pages and their links, valued by what they and the text around the links say of a topic."""
+    from socialcrawl.graph.relevance import Topic  # noqa: PLC0415
+    from socialcrawl.lab.graphs import from_pages  # noqa: PLC0415
+
+    topic = Topic(keyword)
+    _keep(lambda: from_pages(file, topic), out)
+
+
+@graph_app.command()
+def edges(
+    file: Annotated[Path, typer.Argument(help="Edges: text (u v, or u v weight), CSV or Parquet (source, target).")],
+    *,
+    values: Annotated[
+        Path | None, typer.Option(help="Names and values: text, CSV or Parquet; without it all are 1.")
+    ] = None,
+    out: Out,
+) -> None:
+    """Make a graph of a list of edges, with weights and values where there are any."""
+    from socialcrawl.lab.graphs import from_edges  # noqa: PLC0415
+
+    _keep(lambda: from_edges(file, values, say=write_error), out)
+
+
+@graph_app.command()
+def npz(
+    file: Annotated[Path, typer.Argument(help="A .npz with indptr, indices, alpha, beta (CSR of out-links).")],
+    *,
+    out: Out,
+) -> None:
+    """Turn a .npz into a folder, which opens at once and is shared by all who read it."""
+    from socialcrawl.lab.graphs import read  # noqa: PLC0415
+
+    _keep(lambda: read(file), out)
+
+
+@lab_app.command("twitter-like")
+def twitter_like(
+    *,
+    users: Annotated[int, typer.Option(help="The number of nodes; the paper: 17000000.")] = 100_000,
+    links: Annotated[int, typer.Option(help="The number of links; the paper: 93000000.")] = 550_000,
+    topic: Annotated[str | None, typer.Option(help="One of the paper's topics: happy, jazz or weird.")] = None,
+    topic_share: Annotated[float | None, typer.Option(help="Share of nodes with a value; default: happy's.")] = None,
+    link_share: Annotated[
+        float | None, typer.Option(help="Share of links with a weight; default: what goes with the nodes' share.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws.")] = 0,
+    out: Out,
+) -> None:
+    """Generate a graph of mentions with the shape of the paper's Twitter data."""
+    from socialcrawl.lab.generators import twitterlike  # noqa: PLC0415
+
+    if topic is not None:
+        if topic not in twitterlike.TOPICS:
+            raise SettingsError(f"there is no topic {topic!r}. Known are: {', '.join(twitterlike.TOPICS)}.")
+        if topic_share is not None or link_share is not None:
+            raise SettingsError("--topic says both shares: leave out --topic-share and --link-share, or --topic.")
+        topic_share, link_share = twitterlike.TOPICS[topic]
+    share = twitterlike.TOPICS["happy"][0] if topic_share is None else topic_share
+    _keep(lambda: twitterlike.twitter_like(users, links, share, link_share, seed), out)
+
+
+def _keep(make: Callable[[], Any], out: Path) -> None:
+    """Make a known graph, write it and say what it is."""
+    from socialcrawl.lab.graphs import write  # noqa: PLC0415
+
+    if not out.resolve().parent.is_dir():
+        raise SettingsError(f"{out}: the folder {out.resolve().parent} does not exist; create it first.")
+    graph = make()
+    write(graph, out)
+    nodes, links = (int((weights > 0).sum()) for weights in (graph.beta, graph.alpha))
+    write_line(
+        f"wrote {out}: {graph.size:,} nodes ({nodes / graph.size:.2%} with a value), "
+        f"{graph.links:,} links ({links / max(1, graph.links):.2%} with a weight)"
+    )

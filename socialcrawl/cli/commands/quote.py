@@ -1,0 +1,132 @@
+"""`socialcrawl quote`: what a campaign needs, before its first request; and the confirmation above a price."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+from rich.console import Console
+
+from socialcrawl.campaign.plan import Plan
+from socialcrawl.engine.clock import SystemClock
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, iso
+from socialcrawl.errors import SettingsError
+from socialcrawl.forecast.expected import COUNTED, Typical
+from socialcrawl.forecast.quote import Quote, at_most, quote, total
+from socialcrawl.forecast.shape import Done, Stored
+from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.storage.database.health import looked_at, missing, usable
+from socialcrawl.storage.queries.statistics import done, stored, typical
+
+HOUR = 3600.0  # seconds
+
+
+def already(meant: Plan) -> Done:
+    """Return what a campaign has done and spent; nothing is made or changed where it has not begun.
+
+    Raises:
+        StoreError: the database is not ours, or a newer program's.
+    """
+    with _looked_at(meant) as connection:
+        return Done() if connection is None else _done(meant, connection)
+
+
+def known(meant: Plan) -> tuple[Done, Typical]:
+    """Return what a campaign has done and spent, and what the answers in its database are like.
+
+    Raises:
+        StoreError: the database is not ours, or a newer program's.
+    """
+    with _looked_at(meant) as connection:
+        if connection is None:
+            return Done(), Typical()
+        return _done(meant, connection), typical(connection, meant.shape.roles, meant.settings.name)
+
+
+@contextmanager
+def _looked_at(meant: Plan) -> Iterator[Any]:
+    """Yield a connection that reads a campaign's database; None where there is none, or nothing in it."""
+    where = meant.settings.database
+    if missing(where):
+        yield None
+        return
+    with looked_at(where) as connection:
+        yield connection if usable(connection, where) else None
+
+
+def _done(meant: Plan, connection: Any) -> Done:
+    settings = meant.settings
+    reading = [name for name, endpoint in meant.policy.endpoints.items() if endpoint.returns == "post"]
+    linked = settings.refresh.linked if meant.shape.tests else None
+    return done(connection, settings.name, reading, settings.source.platform, meant.usernames, linked=linked)
+
+
+def quoted(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:
+    """Return the quote of a campaign, begun or not.
+
+    Args:
+        meant: the campaign.
+        matches: how many posts each of its searches finds, where X was asked.
+
+    Raises:
+        StoreError: the database is not ours, or a newer program's.
+    """
+    now = SystemClock().now()
+    with _looked_at(meant) as connection:
+        spare = Stored() if connection is None else _stored(meant, connection, now)
+    spent, mean = known(meant)
+    if matches is not None:
+        mean = replace(mean, matches=matches, rests={**mean.rests, "matches": COUNTED})
+    return quote(meant.shape, mean, spent, now, spare)
+
+
+def _stored(meant: Plan, connection: Any, now: float) -> Stored:
+    source = meant.settings.source
+    hours = 0.0 if meant.shape.tests else source.reuse_hours  # a test reuses no answers
+    return stored(connection, meant.settings.name, source.platform, now - hours * HOUR, iso(now)[:10])
+
+
+def still(meant: Plan, spent: Done) -> float:
+    """Return the most that a campaign can still cost after what it has spent, in mills; inf where nothing bounds it."""
+    now = SystemClock().now()
+    return total(meant.shape, at_most(meant.shape, spent, now), spent, now).money
+
+
+def confirmed(meant: Plan, spent: Done, console: Console, *, yes: bool, ask: bool = True) -> None:
+    """Nothing, once a person has agreed to what a run may still cost, or where it costs less than confirm_above.
+
+    Args:
+        meant: the campaign.
+        spent: what it has spent already.
+        console: where a person is asked, if it is a terminal.
+        yes: whether they have agreed beforehand.
+        ask: whether a person may be asked at all.
+
+    Raises:
+        SettingsError: they have not, or nobody is there to be asked, or the campaign has no bound at all.
+    """
+    meant.guard()
+    settings, money = meant.settings, still(meant, spent)
+    if yes or not meant.billed or money <= settings.budget.confirm_above * MILLS_PER_DOLLAR:
+        return
+    price = "without bound" if money == inf else f"up to {dollars(round(money))}"
+    before = f" ({dollars(spent.money)} are spent already)" if spent.money else ""
+    what = f"This run may cost {price}{before} by the price table of {meant.policy.as_of}"
+    above = f"confirm_above = {settings.budget.confirm_above:g} dollars under [budget]"
+    if not (ask and console.is_terminal and sys.stdin is not None and sys.stdin.isatty()):
+        raise SettingsError(
+            f"{what}, which is more than {above}. Run `socialcrawl quote` with the same campaign file first, then "
+            "`socialcrawl run` with --yes. Nothing was sent, nothing was spent."
+        )
+    console.print(f"{what}.", soft_wrap=True)
+    if not _agreed(console):
+        raise SettingsError("Not confirmed: nothing was sent, nothing was spent.")
+
+
+def _agreed(console: Console) -> bool:
+    try:
+        return console.input("Continue? [y/N] ", markup=False).strip().lower() in ("y", "yes")
+    except EOFError:
+        return False

@@ -1,0 +1,270 @@
+"""What a campaign found, for people: best accounts, the curve, the requests, who guessed best, what it was worth."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from functools import singledispatch
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from socialcrawl.cli.render import refresh_report, sample_report, score_curve, steering, track_report
+from socialcrawl.cli.render.console import Text
+from socialcrawl.crawls.collect.steering import Steering
+from socialcrawl.crawls.refresh.report import Refreshed
+from socialcrawl.crawls.sample.report import Sampled
+from socialcrawl.crawls.track.report import Tracked
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, Reason
+from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.platforms.registry import find_platform
+from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.ratelimit.policy import host, path
+from socialcrawl.storage.queries.judgement import Judgement
+from socialcrawl.storage.queries.summary import Summary
+from socialcrawl.text.wording import pluralize
+
+SERVERS = 10  # servers that are shown one by one
+DAYS = 14  # days of the bill that are shown one by one
+Spending = Mapping[str, tuple[int, int]]
+
+
+@singledispatch
+def knowledge(found: object) -> dict[str, Any]:
+    """Return what a campaign knows beside counts as plain values, for scripts, under a name; {} of none."""
+    return {} if found is None else {"report": asdict(found) if is_dataclass(found) else found}  # type: ignore[arg-type]
+
+
+@knowledge.register
+def _(found: Sampled) -> dict[str, Any]:
+    return {"sampled": sample_report.as_object(found)}
+
+
+@knowledge.register
+def _(found: Refreshed) -> dict[str, Any]:
+    return {"refreshed": sample_report.finite({**asdict(found), "found": int(found.found.sum())})}
+
+
+@knowledge.register
+def _(found: Tracked) -> dict[str, Any]:
+    return {"tracked": {name: told for name, told in asdict(found).items() if name != "posts"}}
+
+
+def show(
+    console: Console,
+    found: Summary,
+    png: Path | None,
+    *,
+    billed: bool,
+    spending: Spending | None = None,
+    judgement: Judgement | None = None,
+    unread: Sequence[tuple[str, str]] = (),
+    known: Any = None,
+    gained: Steering | None = None,
+) -> None:
+    """Print a summary, and draw its curve into `png` if one is named.
+
+    Args:
+        console: where it is read.
+        found: the summary.
+        png: a file for the curve.
+        billed: whether the server charges for what it returns.
+        spending: requests and mills by act, from `statistics.spending`; without it, only the whole is told.
+        judgement: which estimator guessed best, from `shadows.judgement`; None where nobody looked on.
+        unread: the seeds that were named and could not be read, with why, from `explain.unread`.
+        known: what a campaign knows beside counts, from `kinds.reporting.report`; None for one that collects.
+        gained: what the estimator of one that collects gained, from `steering`.
+    """
+    _show_known(known, console, found, billed=billed)
+    console.print()
+    console.print(_requests(found))
+    if billed and found.billed_posts:
+        console.print()
+        console.print(_bill(found))
+    if judgement is not None:
+        console.print()
+        console.print(steering.estimators(judgement))
+    worth = [] if known is not None else _relevance(found, spending or {}, billed=billed)
+    console.print(_totals(found, worth, billed=billed))
+    if gained is not None:
+        console.print(Text("\n".join(["", *steering.steering(gained, judgement)])))
+    if unread:
+        lines = (f"  {who}: {_why(why, found.platform)}" for who, why in unread)
+        console.print(Text("\n".join(["seeds that could not be read:", *lines])))
+    if png is not None and (told := _draw(known, png, found)):
+        console.print(f"{told}: {png}", soft_wrap=True)
+
+
+def _why(why: str, platform: str) -> str:
+    """Return why a seed could not be read, and which setting it is that excludes it."""
+    if why != Reason.EXCLUDED:
+        return why
+    if find_platform_facts(platform).pages:
+        return f"{why}: it is, or leads to, a host that [source] hosts does not name, or one of this machine's network"
+    return f"{why}: [accounts] exclude names it"
+
+
+@singledispatch
+def _show_known(told: object, console: Console, found: Summary, *, billed: bool) -> None:
+    """Print what a campaign knows beside counts; of kinds that other packages add, each value on its line."""
+    del billed
+    if told is None:
+        _found(console, found)
+        return
+    lines = (f"{name}: {value}" for name, value in knowledge(told)["report"].items())
+    console.print(Text("\n".join(["", *lines])))
+
+
+@_show_known.register
+def _(told: Tracked, console: Console, found: Summary, *, billed: bool) -> None:
+    del found, billed
+    track_report.show(console, told)
+
+
+@_show_known.register
+def _(told: Refreshed, console: Console, found: Summary, *, billed: bool) -> None:
+    refresh_report.show(console, told, billed=billed)
+    if restricted := find_platform(found.platform).publishing:
+        console.print(Text(f"\n{restricted}"))
+
+
+@_show_known.register
+def _(told: Sampled, console: Console, found: Summary, *, billed: bool) -> None:
+    del found, billed
+    sample_report.show(console, told)
+
+
+@singledispatch
+def _draw(told: object, png: Path, found: Summary) -> str:
+    """Draw what there is to draw, and return what it is; "" where there is nothing."""
+    if told is not None or not len(found.steps):
+        return ""
+    score_curve.png(png, found.steps, f"{found.name}: relevance found")
+    return "score curve"
+
+
+@_draw.register
+def _(told: Tracked, png: Path, found: Summary) -> str:
+    track_report.draw(png, told, found.name)
+    return "posts that visits brought"
+
+
+@_draw.register
+def _(told: Refreshed, png: Path, found: Summary) -> str:
+    if not len(told.found):
+        return ""
+    refresh_report.draw(png, told, found.name)
+    return "active accounts found"
+
+
+@_draw.register
+def _(told: Sampled, png: Path, found: Summary) -> str:
+    del told
+    if not len(found.steps):
+        return ""
+    score_curve.png(png, found.steps, f"{found.name}: who is on topic", ("accounts read", "accounts on topic (sum)"))
+    return "accounts on topic"
+
+
+def _found(console: Console, found: Summary) -> None:
+    console.print()
+    console.print(_best(found))
+    if len(found.steps):
+        console.print()
+        console.print(score_curve.letters(found.steps, width=min(60, max(20, console.width - 14))))
+
+
+def _best(found: Summary) -> Table:
+    table = Table(title="most relevant accounts", title_justify="left", box=None, pad_edge=False)
+    pages = find_platform_facts(found.platform).pages
+    table.add_column("page" if pages else "account", overflow="fold")
+    for name in ("relevance", "matches", "posts read", "step"):
+        table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
+    for row in found.top:
+        step = "seed" if row["act"] == "seed" else f"{row['step']:,}"
+        name = row["account"].removeprefix("@") if pages else row["account"]
+        table.add_row(Text(name), f"{row['value']:.2f}", f"{row['occurrences']:,}", f"{row['posts']:,}", step)
+    if not found.top:
+        table.add_row("none yet", "", "", "", "")
+    return table
+
+
+def _requests(found: Summary) -> Table:
+    table = Table(title="requests by status", title_justify="left", box=None, pad_edge=False)
+    table.add_column("endpoint", no_wrap=True)
+    table.add_column("answer")
+    table.add_column("status", justify="right")
+    table.add_column("requests", justify="right")
+    for (endpoint, kind, status), count in _together(found.requests).items():
+        table.add_row(endpoint, kind, str(status or "-"), f"{count:,}")
+    return table
+
+
+def _together(rows: Sequence[Mapping[str, Any]]) -> Counter[tuple[str, str, int]]:
+    """Return the requests by endpoint, kind and status; where there are many servers, those of all of them together."""
+    many = len({host(row["endpoint"]) for row in rows}) > SERVERS
+    found: Counter[tuple[str, str, int]] = Counter()
+    for row in rows:
+        endpoint = row["endpoint"]
+        found[path(endpoint) if many else endpoint, row["kind"], row["status"]] += row["requests"]
+    return found
+
+
+def _bill(found: Summary) -> Table:
+    table = Table(title="billed by day (UTC)", title_justify="left", box=None, pad_edge=False)
+    table.add_column("day", no_wrap=True)
+    table.add_column("posts", justify="right")
+    table.add_column("cost at most", justify="right")
+    before, shown = found.billed_posts[:-DAYS], found.billed_posts[-DAYS:]
+    if before:
+        table.add_row("before", f"{sum(row[1] for row in before):,}", f"${sum(row[2] for row in before):,.2f}")
+    for day, posts, cost in shown:
+        table.add_row(day, f"{posts:,}", f"${cost:,.2f}")
+    return table
+
+
+def _totals(found: Summary, worth: Sequence[str], *, billed: bool) -> Text:
+    missing = ", ".join(f"{count:,} {reason}" for reason, count in found.missing.items())
+    asked = len(found.steps) + len(found.seeds)
+    posts = f"{pluralize(found.posts, 'post')} returned, counting repeats"
+    lines = [*worth[:2], f"{posts}, {pluralize(asked, 'account')} asked, {found.known:,} known"]
+    if missing:
+        lines.append(f"not to be read: {missing}")
+    if found.reused:
+        lines.append(
+            f"{pluralize(found.reused, 'answer was', 'answers were')} in the database already, and cost nothing"
+        )
+    if billed:
+        lines.append(f"cost by the price table, at most: {dollars(found.cost)}")
+    return Text("\n" + "\n".join([*lines, *worth[2:]]))
+
+
+def _relevance(found: Summary, spending: Spending, *, billed: bool) -> list[str]:
+    """Return what a campaign that collects found in all, and for each request and dollar."""
+    steps, seeds = pluralize(len(found.steps), "step"), pluralize(len(found.seeds), "seed")
+    return [
+        f"{steps} after {seeds} found relevance {found.relevance:,.1f} in all",
+        f"the seeds themselves are worth {found.seed_relevance:,.1f}",
+        *_worth(found, spending, billed=billed),
+    ]
+
+
+def _worth(found: Summary, spending: Spending, *, billed: bool) -> Iterator[str]:
+    """Relevance per request and per dollar: of the steps for what was sent for them, and of everything for all."""
+    whole = found.relevance + found.seed_relevance
+    requests, mills = spending.get("expand", (0, 0))
+    for name, of_steps, of_all in (
+        ("request", requests, found.sent),
+        ("dollar", _dollars(mills), _dollars(found.cost)),
+    ):
+        if name == "dollar" and not billed:
+            return
+        told = [f"{found.relevance / of_steps:,.2f} in the steps after the seeds"] if of_steps else []
+        told += [f"{whole / of_all:,.2f} with seeds, searches and look-ups"] if of_all else []
+        if told:
+            yield f"relevance per {name}: {', '.join(told)}"
+
+
+def _dollars(mills: int) -> float:
+    return mills / MILLS_PER_DOLLAR

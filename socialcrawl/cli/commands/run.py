@@ -1,0 +1,208 @@
+"""Running a campaign from the command line: signals, the view, the report at the end, the exit code."""
+
+import json
+import os
+import shlex
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from math import inf
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from rich.console import Console
+
+from socialcrawl.campaign.build import Campaign, build
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.cli.commands.quote import already, still
+from socialcrawl.cli.commands.report import Spending, knowledge, show
+from socialcrawl.cli.render.live_screen import Lines, Picture, View
+from socialcrawl.cli.render.sample_report import finite
+from socialcrawl.crawls.collect.explain import unread
+from socialcrawl.crawls.collect.steering import Steering, steering
+from socialcrawl.crawls.reporting import report
+from socialcrawl.engine.loop import GRACE, run
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, Wait, iso
+from socialcrawl.forecast.shape import allowed
+from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.storage.queries.judgement import Judgement
+from socialcrawl.storage.queries.shadow_estimates import judgement
+from socialcrawl.storage.queries.statistics import spending
+from socialcrawl.storage.queries.summary import Summary, summary
+from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.text.terminal import flush, write_json
+from socialcrawl.text.wording import pluralize, span, tidy
+
+DAY = 86_400.0
+DONE, FAILED, USAGE, STOPPED, INTERRUPTED = 0, 1, 2, 3, 130
+STOPPING = f"stopping: waiting up to {GRACE:.0f} s for what is in flight; once more to stop at once\n".encode()
+CODES = {"done": DONE, "failed": FAILED, "budget": STOPPED, "room": STOPPED, "interrupted": INTERRUPTED}
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended: its reason, the summary of the campaign, the exit code, what it took, who guessed best.
+
+    `unread` are named seeds that could not be read, with why; `known` is what one that does not collect knows,
+    `gained` what the estimator of one that does gained.
+    """
+
+    reason: Wait | Stop
+    found: Summary
+    code: int
+    billed: bool
+    spending: Spending
+    judgement: Judgement | None
+    unread: Sequence[tuple[str, str]] = ()
+    known: Any = None
+    gained: Steering | None = None
+
+
+def work(settings: Settings, console: Console, *, quiet: bool = False, change: bool = False) -> Ending:
+    """Run a campaign until it is done or stopped, watched on `console`.
+
+    Args:
+        settings: the campaign.
+        console: where a person looks; plain lines where it is no terminal.
+        quiet: whether to show nothing.
+        change: whether a file is taken up that is another than its history rests on.
+    """
+    view = View() if quiet else Picture(console) if console.is_terminal else Lines(console)
+    campaign = build(settings, view, change=change)
+    if not quiet:
+        console.print(_announcement(campaign), soft_wrap=True)
+    try:
+        # A live picture says by itself that it stops.
+        with _signals(campaign, quiet=quiet or console.is_terminal):
+            view.begin(campaign)
+            try:
+                reason = run(campaign.parts, size=campaign.together)
+                campaign.keep(reason)
+            finally:
+                view.end()
+        found = summary(campaign.store.connection, settings.name)
+        spent = spending(campaign.store.connection, settings.name)
+        guessed = judgement(campaign.store.connection, settings.name)
+        lost = unread(Traces(campaign.store.connection), settings.name) if found.missing else []
+        other = report(Traces(campaign.store.connection), settings.name)
+        gained = steering(Traces(campaign.store.connection), settings.name)
+    finally:
+        campaign.close()
+    code = CODES[reason.kind] if isinstance(reason, Stop) else STOPPED
+    return Ending(reason, found, code, campaign.plan.billed, spent, guessed, lost, other, gained)
+
+
+def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
+    """Show how a run ended: a report for people, or one JSON object."""
+    if as_json:
+        write_json(json.dumps(as_object(ending)))
+        return
+    show(
+        console,
+        ending.found,
+        _beside(settings),
+        billed=ending.billed,
+        spending=ending.spending,
+        judgement=ending.judgement,
+        unread=ending.unread,
+        known=ending.known,
+        gained=ending.gained,
+    )
+    console.print(tidy(f"{'done' if ending.code == DONE else 'stopped'}: {ending.reason.why}"), soft_wrap=True)
+    console.print(
+        f"everything is in {settings.database}; ask it with: "
+        f"socialcrawl sql --db {shlex.quote(str(settings.database))} QUERY",
+        soft_wrap=True,
+    )
+
+
+def _beside(settings: Settings) -> Path:
+    """Return the file of the picture: beside the database, or in this folder where that is on a server."""
+    path = settings.database
+    if not isinstance(path, Path):
+        return Path(f"{settings.name}.png")
+    return path.with_name(f"{path.stem}.png" if path.stem == settings.name else f"{path.stem}-{settings.name}.png")
+
+
+def as_object(ending: Ending) -> dict[str, Any]:
+    """Return the figures of a run as plain values, for scripts."""
+    found = ending.found
+    return {
+        "reason": ending.reason.why,
+        "ended": ending.reason.kind if isinstance(ending.reason, Stop) else "waiting",
+        "until": None if ending.reason.until is None else iso(ending.reason.until),
+        "steps": len(found.steps),
+        "relevance": found.relevance,
+        "seed_relevance": found.seed_relevance,
+        "posts": found.held,
+        "posts_read": found.posts,
+        "accounts_asked": len(found.steps) + len(found.seeds),
+        "accounts_known": found.known,
+        "requests": found.sent,
+        "reused": found.reused,
+        "dollars": found.cost / MILLS_PER_DOLLAR,
+        "seeds_unread": dict(ending.unread),
+    } | _more(ending)
+
+
+def _more(ending: Ending) -> dict[str, Any]:
+    """Return what not every campaign has."""
+    more = {} if ending.judgement is None else {"guesses": asdict(ending.judgement)}
+    more |= {} if ending.gained is None else {"steering": finite(asdict(ending.gained))}
+    more |= knowledge(ending.known)
+    return more
+
+
+def leave(code: int) -> NoReturn:
+    """End the process; threads that still wait for an abandoned request are not waited for."""
+    flush()
+    os._exit(code)
+
+
+@contextmanager
+def _signals(campaign: Campaign, *, quiet: bool) -> Iterator[None]:
+    """Ctrl-C and SIGTERM ask the run to stop; a second one ends it at once (what is in flight counts as spent).
+
+    The end is a KeyboardInterrupt, so that whoever started something (the demo its mock) stops it on the way out.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if campaign.clock.interrupted():
+            raise KeyboardInterrupt
+        campaign.clock.interrupt()
+        if not quiet:
+            os.write(2, STOPPING)  # a handler may run in the middle of anything: no buffers
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _announcement(campaign: Campaign) -> str:
+    settings = campaign.settings
+    line = f"campaign {settings.name!r}: {campaign.plan.told}, into {settings.database}"
+    if campaign.plan.billed:
+        table = f"by the price table of {campaign.planner.policy.as_of}"
+        spent = already(campaign.plan)
+        posts, bound = campaign.planner.budget.caps.posts, still(campaign.plan, spent)
+        more = f"after {dollars(spent.money)} it can still cost" if spent.money else "it can cost"
+        if bound == inf and posts is not None:
+            most = dollars(campaign.planner.policy.price("post", posts))
+            line += f"\nits posts can cost at most {most} {table}; profiles that are looked up come on top"
+        elif bound == inf:
+            line += f"\nwhat it can cost {table} is not bounded: set steps under [crawl], or max_money under [budget]"
+        else:
+            line += f"\n{more} at most {dollars(round(bound))} {table}"
+        if not campaign.plan.shape.tests:
+            daily = allowed(campaign.plan.shape, campaign.plan.timeline, DAY)
+            line += f"\nthe windows allow {pluralize(daily, 'timeline')} a day"
+    lasting = campaign.planner.budget.caps.seconds
+    if lasting is not None and not campaign.plan.shape.tests:
+        n = allowed(campaign.plan.shape, campaign.plan.timeline, lasting)
+        line += f"\nin its {span(lasting)} the windows allow n = k T / d = {pluralize(n, 'timeline')}"
+    return line

@@ -1,0 +1,167 @@
+"""`socialcrawl simulate`: crawls replayed on known graphs, one for a script or a whole grid for a person."""
+
+import json
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from socialcrawl.cli.render.comparison import comparison
+from socialcrawl.cli.render.console import plain
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.collect.strategies import strategy
+from socialcrawl.errors import SettingsError
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.lab.graphs import read, read_seeds
+from socialcrawl.lab.grid import Job, replay_all, results, scheduler, seed_sets
+from socialcrawl.lab.simulation import Setup
+from socialcrawl.lab.simulation import simulate as replayed
+from socialcrawl.text.terminal import write_error, write_json
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Seeding:
+    """Where crawls begin: files of rows, or so many sets, drawn among the nodes of value above `least`."""
+
+    files: Sequence[Path]
+    sets: int | None
+    size: int
+    least: float
+    seed: int
+
+    def of(self, graph: KnownGraph) -> list[list[int]]:
+        """Return the sets of seeds for one graph.
+
+        Raises:
+            SettingsError: neither or both ways are named, or the graph has not what they need.
+        """
+        if bool(self.files) == (self.sets is not None):
+            raise SettingsError("Where to begin? Give either --seeds FILE, or --seed-sets N to have them drawn.")
+        if self.sets is not None:
+            return seed_sets(graph, self.sets, self.size, self.seed, self.least)
+        return [read_seeds(file, graph) for file in self.files]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """What is replayed: every graph with every estimator, strategy, refresh rate and set of seeds.
+
+    `common` are the arguments of `Setup` that all have in common.
+    """
+
+    graphs: Sequence[Path]
+    estimators: Sequence[str]
+    strategies: Sequence[str]
+    refresh_rates: Sequence[int]
+    seeding: Seeding
+    common: Mapping[str, Any]
+
+    def setups(self) -> list[Setup]:
+        """Return all that is done with one set of seeds, found sound.
+
+        Raises:
+            SettingsError: a name is not known or a number out of range.
+        """
+        wanted = product(_once(self.estimators), _once(self.strategies), _once(self.refresh_rates))
+        found = [Setup(estimator=name, strategy=by, refresh_rate=size, **self.common) for name, by, size in wanted]
+        for setup in found:  # before any graph is opened
+            _check(setup)
+        return found
+
+    def jobs(self) -> list[Job]:
+        """Return all replays, graph after graph.
+
+        Raises:
+            SettingsError: a name is not known, or a graph or a file of seeds not sound.
+        """
+        setups, jobs = self.setups(), []
+        for path in _once(self.graphs):
+            sets = self.seeding.of(read(path))
+            jobs += [Job(str(path), i, tuple(seeds), setup) for setup in setups for i, seeds in enumerate(sets)]
+        return jobs
+
+
+def simulate(grid: Grid, out: Path, *, jobs: int, address: str | None, as_json: bool) -> None:
+    """Replay a grid and show what it found; see `run` and, for scripts, `one`. Ctrl-C ends with exit code 130."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that workers are stopped on the way out
+    try:
+        if as_json:
+            write_json(json.dumps(one(grid)))
+        else:
+            run(grid, out, plain(unfolded=True), jobs=jobs, address=address)
+    except KeyboardInterrupt:
+        kept = "" if as_json else f"; what is done is in {out}, and the same command again goes on"
+        write_error(f"interrupted{kept}")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def one(grid: Grid) -> dict[str, Any]:
+    """Return the only replay of a grid, as plain values: curve, steps, seed_score, seconds, peak_rss_mb.
+
+    Raises:
+        SettingsError: the grid has more than one, or something in it is not sound.
+    """
+    setups, paths = grid.setups(), _once(grid.graphs)
+    if len(setups) * len(paths) * (grid.seeding.sets or len(grid.seeding.files) or 1) > 1:
+        raise SettingsError("--json prints one replay: name one graph, estimator, strategy, refresh rate and seed set.")
+    graph = read(paths[0])
+    replay = replayed(graph, grid.seeding.of(graph)[0], setups[0])
+    return {
+        "curve": replay.curve.tolist(),
+        "steps": replay.steps.tolist(),
+        "seed_score": replay.seed_score,
+        "seconds": replay.seconds,
+        "peak_rss_mb": replay.peak_rss_mb,
+    }
+
+
+def run(grid: Grid, out: Path, console: Console, *, jobs: int, address: str | None) -> None:
+    """Replay what has no result in `out` yet, watched on `console`, and compare all of the grid.
+
+    Args:
+        grid: what is replayed.
+        out: the folder of results.
+        console: where a person looks; it shows progress only where it is a terminal.
+        jobs: replays at once on this machine; -1: as many as there are processors.
+        address: of a Dask scheduler whose workers do it instead.
+    """
+    if jobs == 0 or jobs < -1:
+        raise SettingsError(f"--jobs {jobs}: give the number of replays at once, or -1 for one a processor.")
+    wanted = grid.jobs()
+    with scheduler(address) if address else nullcontext(), _progress(console) as watch:
+        now = replay_all(wanted, out, n_jobs=jobs, watch=watch)
+    keys = [job.key for job in wanted]
+    rows = results(out, ["score", "seconds"], keys).to_pylist()
+    console.print(comparison(rows))
+    console.print(f"{now:,} of {len(set(keys)):,} replays were done now; all are in {out}/*.parquet", soft_wrap=True)
+
+
+def _check(setup: Setup) -> None:
+    if setup.estimator != "oracle":
+        make_estimator(setup.estimator, seed=setup.seed, start=setup.start, nr_d=setup.nr_d)
+    strategy(setup.strategy, seed=setup.seed, q=setup.q, zeta=setup.zeta)
+
+
+def _once(values: Sequence[Any]) -> list[Any]:
+    return list(dict.fromkeys(values))
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[Callable[[int, int], object] | None]:
+    """What is told of replays done: a bar on a terminal, nothing elsewhere."""
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("replays"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("replays", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,264 @@
+"""What is asked of daemons from another terminal, through the databases: how they stand, to pause, to stop."""
+
+import json
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from socialcrawl.campaign.settings import Settings, read
+from socialcrawl.cli.commands.check import campaign_files
+from socialcrawl.cli.commands.sql import database as chosen
+from socialcrawl.cli.render.console import Text
+from socialcrawl.daemon.campaign_state import BROKEN, PAUSED, RUNNING, describe_pause
+from socialcrawl.daemon.duplicate_campaigns import choose_file, describe_left_out
+from socialcrawl.engine.clock import SystemClock
+from socialcrawl.engine.model import iso
+from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.storage import daemons
+from socialcrawl.storage.daemons import Held, Living
+from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.connection import HURRY, Opened, opened
+from socialcrawl.storage.database.filetypes import require_database
+from socialcrawl.storage.database.health import missing
+from socialcrawl.storage.database.lease import find_holder
+from socialcrawl.storage.versions import latest
+from socialcrawl.text.terminal import write_error, write_json
+from socialcrawl.text.wording import span
+
+DONE, NOT_DONE = 0, 1
+TOGETHER = 16  # databases that are looked at at the same time
+PATIENCE = 15.0  # seconds to wait for daemons that were asked to stop
+IDLE, LOST = "idle", "lost"  # states that no daemon writes
+INSTANTS = ("paused", "until", "moved", "beat", "released", "since")
+Files = dict[Path, Settings]
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """The campaigns that a person means.
+
+    Attributes:
+        places: by database and name, the files of each campaign; no names for all campaigns of a database.
+        broken: files that nobody understands, and why.
+    """
+
+    places: dict[Where, dict[str, Files]]
+    broken: list[tuple[Path, str]] = field(default_factory=list)
+
+
+def find_campaigns(files: Sequence[Path], database: str | None, names: Sequence[str]) -> Addressed:
+    """Return the campaigns that a person means: by campaign files and folders, or by a database.
+
+    Raises:
+        SettingsError: both are given, or a file cannot be read.
+        StoreError: the database is not there, or is something else.
+    """
+    if files and (database or names):
+        raise SettingsError("Name campaign files, or a database with --db and --campaign; not both.")
+    if not files:
+        place = chosen(database, changed=True)
+        require_database(place)
+        return Addressed({place: {name: {} for name in names}})
+    found = Addressed({})
+    for file in campaign_files(files):
+        try:
+            settings = read(file)
+        except SettingsError as error:
+            if file in files:
+                raise
+            found.broken.append((file, str(error)))
+            continue
+        found.places.setdefault(settings.database, {}).setdefault(settings.name, {})[file] = settings
+    if not found.places:
+        whys = (why for _, why in found.broken)
+        raise SettingsError("\n".join(["None of these campaign files can be read:", *whys]))
+    return found
+
+
+def show_status(given: Addressed, console: Console, *, as_json: bool) -> int:
+    """Show how the campaigns stand; return the exit code."""
+    now = SystemClock().now()
+    with ThreadPoolExecutor(min(TOGETHER, len(given.places))) as pool:  # one that hangs holds up no other
+        seen = list(pool.map(lambda place: _see(place[0], place[1], now), given.places.items()))
+    rows = [row for one in seen for row in one.rows]
+    rows += [_Row(file, Held(file.stem, None, state=BROKEN, why=why), file) for file, why in given.broken]
+    rows.sort(key=lambda row: row.held.state == BROKEN and row.held.daemon is None)  # left out: after the others
+    watching = {one.id: one for place in seen for one in place.daemons}
+    if as_json:
+        write_json(json.dumps([_plain(row, now) | {"watched": row.held.daemon in watching} for row in rows]))
+        return DONE
+    console.print(_table(rows))
+    for line in _daemons([row.held for row in rows], list(watching.values()), now):
+        console.print(Text(line), soft_wrap=True)
+    return DONE
+
+
+def set_paused(given: Addressed, console: Console, *, again: bool) -> int:
+    """Pause campaigns, or resume them (`again`); return the exit code."""
+    code = DONE
+    _report_broken(given)
+    for where, names in given.places.items():
+        with opened(where, create=False, busy=HURRY) as connection:
+            there = [one.campaign for one in daemons.held(connection)]
+            wanted = list(names) or there
+            done = daemons.resume(connection, wanted) if again else daemons.pause(connection, wanted, _now())
+        for name in wanted:
+            word = "goes on" if again else "is paused"
+            known = word if name in done else f"{'was not paused' if again else 'is paused already'}"
+            if name not in there:
+                known, code = "has not begun in this database, so there is nothing to change", NOT_DONE
+            console.print(Text(f"{name}: {known}"), soft_wrap=True)
+    return code
+
+
+def stop_daemons(given: Addressed, console: Console) -> int:
+    """Ask daemons to stop, and wait until they have; return the exit code."""
+    waiting: list[tuple[Where, str]] = []
+    _report_broken(given)
+    for where in given.places:
+        with opened(where, create=False, busy=HURRY) as connection:
+            waiting += [(where, one.id) for one in daemons.ask_to_stop(connection, _now())]
+    if not waiting:
+        console.print("no daemon runs campaigns of these databases")
+        return DONE
+    console.print(Text(f"asked to stop: {', '.join(sorted({name for _, name in waiting}))}"), soft_wrap=True)
+    left = _left(waiting)
+    for name in sorted({name for _, name in left}):
+        console.print(Text(f"{name} has not left yet: it looks every few seconds, and waits for what is in flight"))
+    return NOT_DONE if left else DONE
+
+
+def _report_broken(given: Addressed) -> None:
+    for _, why in given.broken:
+        write_error(f"left out: {why}")
+
+
+def _left(waiting: list[tuple[Where, str]]) -> list[tuple[Where, str]]:
+    """Return those who have not left after PATIENCE seconds."""
+    ends = time.monotonic() + PATIENCE
+    while waiting and time.monotonic() < ends:
+        time.sleep(0.2)
+        waiting = [(where, name) for where, name in waiting if name in _alive(where)]
+    return waiting
+
+
+def _alive(where: Where) -> list[str]:
+    with opened(where, create=False, busy=HURRY) as connection:
+        return [one.id for one in daemons.living(connection, _now())]
+
+
+class _Row(NamedTuple):
+    """How a campaign stands: where it is, as its database knows it, and its file, where one is given."""
+
+    where: Where
+    held: Held
+    file: Path | None = None
+
+
+class _Seen(NamedTuple):
+    """What a database says: its campaigns, and the daemons that watch it."""
+
+    rows: list[_Row]
+    daemons: list[Living]
+
+
+def _see(where: Where, names: dict[str, Files], now: float) -> _Seen:
+    """Return the campaigns of a database by name, those that have not begun too, and its daemons."""
+    try:
+        if missing(where):
+            return _Seen([row for name, files in names.items() for row in _rows(where, _not_begun(name), files)], [])
+        with opened(where, create=False, busy=HURRY) as connection:
+            found = {one.campaign: one for one in daemons.held(connection)}
+            rows = [
+                row
+                for name in names or found
+                for row in _rows_of(connection, where, found.get(name, _not_begun(name)), names.get(name, {}), now)
+            ]
+            return _Seen(rows, daemons.living(connection, now))
+    except SocialcrawlError as error:
+        broken = [Held(name, None, state=BROKEN, why=str(error)) for name in names or ["?"]]
+        return _Seen([_Row(where, one, next(iter(names.get(one.campaign, [])), None)) for one in broken], [])
+
+
+def _rows_of(connection: Opened, where: Where, held: Held, files: Files, now: float) -> list[_Row]:
+    """Return how a campaign of a database stands, and its second file, which is left out."""
+    stored = latest(connection, held.campaign) if len(files) > 1 else None
+    return _rows(where, _now_of(connection, held, now), files, stored)
+
+
+def _rows(where: Where, held: Held, files: Files, stored: dict[str, Any] | None = None) -> list[_Row]:
+    if not files:
+        return [_Row(where, held)]
+    its = choose_file(files, held.file, stored)
+    rows = [_Row(where, held, its)]
+    for file, settings in files.items():
+        if file != its:
+            why = describe_left_out(file, its, settings)
+            rows.append(_Row(file, Held(file.stem, None, state=BROKEN, why=why), file))
+    return rows
+
+
+def _not_begun(name: str) -> Held:
+    return Held(name, None, state=IDLE, why="it has not begun")
+
+
+def _now_of(connection: Opened, one: Held, now: float) -> Held:
+    """Return how a campaign stands now, as a person needs it: what a daemon wrote that is gone is not what it does."""
+    if one.alive(now):
+        return one if one.until is None or one.until > now else replace(one, until=None)
+    if (holder := find_holder(connection, one.campaign)) is not None and holder.pid != one.pid:
+        why = f"process {holder.pid} on {holder.host} works on it"
+        held = replace(one, state=RUNNING, why=why, beat=now, released=None, until=None, since=None)
+        return replace(held, daemon=None, host=holder.host, pid=holder.pid)
+    one = replace(one, until=None)
+    if one.paused is not None:
+        return replace(one, state=PAUSED, why=describe_pause(one))
+    if one.daemon is None:
+        return replace(one, state=IDLE, why=one.why or "no daemon has run it")
+    if one.released is None:
+        heard = span(now - (one.beat or now))
+        return replace(one, state=LOST, why=f"its daemon was not heard of for {heard}; it was {one.state}: {one.why}")
+    return one
+
+
+def _table(rows: Sequence[_Row]) -> Table:
+    """Return the campaigns as a table; it has their files where a name does not tell which one is meant."""
+    named = any(row.file is not None and (row.file.stem != row.held.campaign or row.where == row.file) for row in rows)
+    table = Table(box=None, pad_edge=False)
+    for name in ("campaign", *(("file",) if named else ()), "state", "until (UTC)", "why"):
+        table.add_column(name, overflow="fold", no_wrap=name == "until (UTC)")
+    for row in rows:
+        one = row.held
+        until = "" if one.until is None else iso(one.until)[:19].replace("T", " ")
+        file = (row.file.name if row.file else "",) if named else ()
+        table.add_row(*(Text(text) for text in (one.campaign, *file, one.state, until, one.why)))
+    return table
+
+
+def _daemons(rows: Sequence[Held], living: Sequence[Living], now: float) -> list[str]:
+    """Return a line for each daemon that watches the databases; it has those campaigns open that are not at rest."""
+    lines = []
+    for one in sorted(living, key=lambda one: one.id):
+        watches = [held for held in rows if held.daemon == one.id]
+        has = f"watches {len(watches)} of them and has {sum(held.alive(now) for held in watches)} open"
+        heard = span(max(0.0, now - one.beat))
+        lines.append(
+            f"process {one.pid} on {one.host} {has if watches else 'stands by'}; its last heartbeat was {heard} ago"
+        )
+    return lines or ["no daemon watches them now"]
+
+
+def _plain(row: _Row, now: float) -> dict[str, Any]:
+    file = row.held.file if row.file is None else str(row.file)
+    whole = asdict(row.held) | {"alive": row.held.alive(now), "file": file, "database": str(row.where)}
+    return {key: iso(value) if key in INSTANTS and value is not None else value for key, value in whole.items()}
+
+
+def _now() -> float:
+    return SystemClock().now()

@@ -1,0 +1,202 @@
+"""`socialcrawl train`: where the examples come from, the tree that is learned of them, and what is said of it."""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from socialcrawl.cli.render.console import Text
+from socialcrawl.cli.render.progress import show_progress
+from socialcrawl.crawls.sample.cross_validation import Examples, Judged, examples, judged
+from socialcrawl.crawls.sample.decision_tree import Growth, Tree, grow
+from socialcrawl.crawls.sample.labels import texts
+from socialcrawl.crawls.sample.tfidf import words
+from socialcrawl.errors import PostsFileError, SettingsError
+from socialcrawl.formats.documents import read_text, why_unreadable
+from socialcrawl.text.terminal import write_json
+from socialcrawl.text.wording import pluralize
+
+TELLING = 15  # words that are shown
+REMEDY = (
+    "A sample judged by it would be one of something else: give it more posts, or posts judged by hand (--labels), and "
+    "see with --without which words it leans on."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The options of `socialcrawl train`."""
+
+    out: Path
+    labels: Path | None
+    on: Path | None
+    off: Path | None
+    campaign: str | None
+    database: str | None
+    most: int
+    folds: int
+    how: Growth
+
+
+def train(wanted: Wanted, console: Console, *, as_json: bool = False) -> Tree:
+    """Learn a tree from what is wanted, write it, and say how well it judges; the tree.
+
+    Args:
+        wanted: the options.
+        console: where it is read.
+        as_json: one JSON object to stdout instead.
+
+    Raises:
+        SettingsError: options do not go together, there are too few examples, or the file is there already.
+        PostsFileError: a file of posts cannot be read.
+        StoreError: there is no such database or campaign.
+    """
+    _agree(wanted)
+    with show_progress("reading posts", unit="folds") as watch:
+        given, where = _given(wanted)
+        how = replace(wanted.how, without=frozenset(word for one in wanted.how.without for word in words(one)))
+        learned = examples(given)
+        _enough(learned, wanted.folds)
+        measured = judged(learned, how, wanted.folds, lambda done: watch("testing", done, wanted.folds))
+        watch("learning the tree")
+        tree = grow(learned.texts, learned.on_topic, how)
+    about = _about(where, learned, measured, how)
+    tree = Tree(tree.vocabulary, tree.nodes, {**about, "telling": [list(one) for one in tree.telling(TELLING)]})
+    tree.save(wanted.out)
+    if as_json:
+        write_json(json.dumps({"file": str(wanted.out), **tree.about}, ensure_ascii=False))
+    else:
+        _tell(console, wanted.out, tree, learned, measured)
+    return tree
+
+
+def _agree(wanted: Wanted) -> None:
+    if wanted.labels is not None and (wanted.on is not None or wanted.off is not None):
+        raise SettingsError("--labels has posts of both kinds: leave --on and --off out.")
+    own = wanted.labels is not None or (wanted.on is not None and wanted.off is not None)
+    if own and (wanted.campaign is not None or wanted.database is not None):
+        raise SettingsError("All posts come from files: leave --db and --campaign out.")
+    if wanted.out.exists():
+        raise SettingsError(f"{wanted.out} exists already and is left as it is: name another file.")
+
+
+def _given(wanted: Wanted) -> tuple[list[tuple[str, bool]], dict[str, str]]:
+    """Return the posts to learn from, with whether each is on topic; and where both kinds come from."""
+    if wanted.labels is not None:
+        return texts(wanted.labels), {"on_from": str(wanted.labels), "off_from": str(wanted.labels)}
+    on, off, name = _of_campaign(wanted) if wanted.on is None or wanted.off is None else ([], [], "")
+    where = {"on_from": f"search of {name}", "off_from": f"read by {name}"}
+    if wanted.on is not None:
+        on, where["on_from"] = _posts(wanted.on)[: wanted.most], str(wanted.on)
+    if wanted.off is not None:
+        off, where["off_from"] = _posts(wanted.off)[: wanted.most], str(wanted.off)
+    return [(one, True) for one in on] + [(one, False) for one in off], where
+
+
+def _of_campaign(wanted: Wanted) -> tuple[list[str], list[str], str]:
+    from socialcrawl.cli.commands.sql import choose_campaign, database  # noqa: PLC0415
+    from socialcrawl.storage.database.health import readable  # noqa: PLC0415
+    from socialcrawl.storage.queries.examples import found, quiet  # noqa: PLC0415
+    from socialcrawl.storage.queries.summary import chosen  # noqa: PLC0415
+
+    with readable(database(wanted.database)) as connection:
+        number, name = chosen(connection, choose_campaign(connection, wanted.campaign))
+        on = found(connection, number, wanted.most) if wanted.on is None else []
+        off = quiet(connection, number, wanted.most) if wanted.off is None else []
+    if wanted.on is None and not on:
+        raise SettingsError(
+            f"No search of the campaign {name!r} found posts: name a file of posts on topic with --on, or a CSV of "
+            "posts judged by hand with --labels."
+        )
+    if wanted.off is None and not off:
+        raise SettingsError(
+            f"The campaign {name!r} has read no post that does not speak of its topic: name a file of such posts with "
+            "--off."
+        )
+    return on, off, name
+
+
+def _posts(path: Path) -> list[str]:
+    """Return the texts of a file of posts: one a line, or what `socialcrawl import` reads."""
+    if path.suffix.lower() == ".txt":
+        try:
+            return [line for line in read_text(path, "utf-8-sig").splitlines() if line.strip()]
+        except UnicodeDecodeError as error:
+            raise PostsFileError(f"{path} is not UTF-8: save the file as UTF-8.") from error
+        except OSError as error:
+            raise PostsFileError(f"{why_unreadable(path, error)}: name a file of posts.") from error
+    from socialcrawl.formats.line_errors import Trouble  # noqa: PLC0415
+    from socialcrawl.importers.post_files import read  # noqa: PLC0415
+
+    trouble = Trouble()
+    found = [post.text for some in read(path, lambda *_: 0, trouble) for post in some.page.posts]
+    if trouble.count:
+        raise PostsFileError(
+            f"{path}: {pluralize(trouble.count, 'line is no post', 'lines are no posts')}:\n{trouble}\nFix the file."
+        )
+    return found
+
+
+def _enough(learned: Examples, folds: int) -> None:
+    on = sum(learned.on_topic)
+    if min(on, len(learned.on_topic) - on) < folds:
+        raise SettingsError(
+            f"{on:,} different posts are on topic and {len(learned.on_topic) - on:,} off it: both have to be {folds} "
+            "at least. Give more posts, or fewer --folds."
+        )
+
+
+def _about(where: dict[str, str], learned: Examples, measured: Judged, how: Growth) -> dict[str, Any]:
+    on = sum(learned.on_topic)
+    settings = {**asdict(how), "without": sorted(how.without)}
+    scores = {name: _number(getattr(measured, name)) for name in ("precision", "recall", "f1", "accuracy")}
+    counts = {"on_topic": on, "off_topic": len(learned.on_topic) - on, "same": learned.twice, "torn": learned.torn}
+    told = {**asdict(measured), **scores, "doubt": measured.doubt}
+    return {**where, **counts, "learner": "entropy", "settings": settings, **told}
+
+
+def _number(value: float) -> float | None:
+    return None if isnan(value) else value  # JSON knows no NaN
+
+
+def _tell(console: Console, out: Path, tree: Tree, learned: Examples, measured: Judged) -> None:
+    on = sum(learned.on_topic)
+    left = f"; left out: {learned.twice:,} with the words of another, {learned.torn:,} given as both"
+    console.print(f"{pluralize(on, 'post')} on topic, {len(learned.on_topic) - on:,} off it{left}", soft_wrap=True)
+    console.print()
+    console.print(_confusion(measured))
+    console.print(
+        f"among these posts: precision {measured.precision:.2f}, recall {measured.recall:.2f}, F1 {measured.f1:.2f}, "
+        f"accuracy {measured.accuracy:.2f}; each of {measured.folds} parts was judged by a tree learned from the "
+        "others. Where fewer posts are on topic than here, precision is lower.",
+        soft_wrap=True,
+    )
+    console.print()
+    console.print(_telling(tree))
+    size = f"{pluralize(len(tree.nodes), 'node')}, {pluralize(len(tree.vocabulary.idf), 'word')}"
+    console.print(f"wrote {out}: {size}{'' if measured.doubt else '; use it as [sample] tree'}", soft_wrap=True)
+    if measured.doubt:
+        console.print(f"WARNING: {measured.doubt}. {REMEDY}", soft_wrap=True)
+
+
+def _confusion(measured: Judged) -> Table:
+    table = Table(title="judged, by what they are", title_justify="left", box=None, pad_edge=False)
+    for name in ("", "said on topic", "said off topic"):
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    table.add_row("on topic", f"{measured.right:,}", f"{measured.lost:,}")
+    table.add_row("off topic", f"{measured.wrong:,}", f"{measured.kept_out:,}")
+    return table
+
+
+def _telling(tree: Tree) -> Table:
+    table = Table(title="words that tell most", title_justify="left", box=None, pad_edge=False)
+    table.add_column("word", overflow="fold")
+    table.add_column("of all gain", justify="right", no_wrap=True)
+    table.add_column("speaks", no_wrap=True)
+    for word, part, forth in tree.telling(TELLING):
+        table.add_row(Text(word), f"{part:.0%}", "for" if forth else "against")
+    return table

@@ -1,0 +1,121 @@
+"""`socialcrawl verify`: what was proved, what cannot be and why, and what differs."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from math import isfinite, isnan
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from socialcrawl.cli.commands.sql import database
+from socialcrawl.cli.render.console import Text
+from socialcrawl.cli.render.progress import show_progress
+from socialcrawl.errors import StoreError
+from socialcrawl.storage.database.filetypes import describe_no_export
+from socialcrawl.storage.database.snapshot import open_snapshot
+from socialcrawl.text.terminal import write_json
+from socialcrawl.verify.exported import verify_export
+from socialcrawl.verify.findings import Check, Difference, Verified
+from socialcrawl.verify.verification import verify
+
+AGREES, DIFFERS = 0, 1
+
+
+def prove(place: str | None, campaign: str | None, console: Console, *, as_json: bool) -> int:
+    """Verify a database or an export, show the result, and return the exit code: 1 if something differs.
+
+    Args:
+        place: the database, or the folder of an export; None: the newest database here.
+        campaign: the name of one; None: all of them.
+        console: where people read it.
+        as_json: one JSON object to stdout instead.
+
+    Raises:
+        StoreError: the database or export cannot be read, or has no such campaign.
+    """
+    with show_progress("reading", unit="decisions") as watch:
+        if place is not None and Path(place).is_dir():
+            if (wrong := describe_no_export(Path(place))) is not None:
+                raise StoreError(wrong)
+            found = list(verify_export(Path(place), campaign, watch))
+        else:
+            with open_snapshot(database(place)) as connection:
+                found = list(verify(connection, campaign, watch))
+    if as_json:
+        write_json(json.dumps(as_object(found), ensure_ascii=False))
+    else:
+        show(console, found)
+    return DIFFERS if any(one.differing for one in found) else AGREES
+
+
+def as_object(found: Sequence[Verified]) -> dict[str, Any]:
+    """Return what was found as values of JSON; what is no number there is a text."""
+    parts = [
+        {"campaign": one.campaign, "about": one.about, "checks": [_check(check) for check in one.checks]}
+        for one in found
+    ]
+    return {"agrees": not any(one.differing for one in found), "verified": parts}
+
+
+def _check(check: Check) -> dict[str, Any]:
+    told = asdict(check)
+    told["unproved"] = dict(check.unproved)
+    told["differences"] = [{name: _plain(value) for name, value in one.items()} for one in told["differences"]]
+    return told
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) or (isinstance(value, float) and not isfinite(value)) else value
+
+
+def show(console: Console, found: Sequence[Verified]) -> None:
+    """Show what was found: a table for each campaign, reasons, differences, and the verdict."""
+    for one in found:
+        title = f"{one.campaign} ({one.about})" if one.campaign is not None else one.about
+        console.print(Text(title), soft_wrap=True)
+        console.print(_table(one))
+        console.print(Text("\n".join(_lines(one))), soft_wrap=True)
+    differing = sum(one.differing for one in found)
+    if differing:
+        console.print(f"{differing:,} {'value differs' if differing == 1 else 'values differ'}.")
+    else:
+        console.print("Everything that can be checked agrees.")
+
+
+def _table(one: Verified) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("check")
+    for name in ("proved", "not provable", "differ"):
+        table.add_column(name, justify="right")
+    for check in one.checks:
+        counts = (check.proved, check.unproved.total(), check.differing)
+        table.add_row(check.name, *(f"{count:,}" for count in counts))
+    return table
+
+
+def _lines(one: Verified) -> Iterator[str]:
+    """Yield why some of it cannot be proved, and what differs; an empty line at the end."""
+    reasons: dict[str, list[str]] = {}
+    for check in one.checks:
+        for why, items in check.unproved.items():
+            reasons.setdefault(why, []).append(f"{items:,} {check.name}")
+    for why, counts in reasons.items():
+        yield f"not provable: {', '.join(counts)}: {why}"
+    for check in one.checks:
+        yield from (f"differs: {_told(difference)}" for difference in check.differences)
+        if more := check.differing - len(check.differences):
+            yield f"differs: {more:,} more of {check.name}"
+    yield ""
+
+
+def _told(one: Difference) -> str:
+    return f"{one.place}, {one.column}: stored {_value(one.stored)}, recomputed {_value(one.recomputed)}"
+
+
+def _value(value: Any) -> str:
+    if value is None or (isinstance(value, float) and isnan(value)):
+        return "nothing"
+    return repr(float(value)) if isinstance(value, float) else str(value)  # those of NumPy name their type

@@ -1,0 +1,44 @@
+"""The commands that look through what is there: `check` for campaign files, `verify` for what campaigns stored."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from socialcrawl.cli.options import AsJson
+from socialcrawl.text.terminal import write_json
+
+
+def check(
+    files: Annotated[list[Path] | None, typer.Argument(help="Campaign files, and folders of them.")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of campaign files instead.")] = False,
+) -> None:
+    """Look campaign files through without a request: every key that is wrong, and what to do about it."""
+    from socialcrawl.cli.commands import check as looking  # noqa: PLC0415
+    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+
+    if schema:
+        write_json(json.dumps(looking.schema(), indent=2, ensure_ascii=False))
+        return
+    if not files:
+        raise typer.BadParameter("name a campaign file or a folder of them; or --schema")
+    raise typer.Exit(looking.check(files, plain()))
+
+
+def verify(
+    place: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATABASE|EXPORT",
+            help="A file, postgresql://USER@HOST/NAME or the folder of an export; default: the newest *.db here.",
+        ),
+    ] = None,
+    campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: all of them.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a database or an export without a request: decisions, outcomes, costs; exit with 1 if something differs."""
+    from socialcrawl.cli.commands.verify import prove  # noqa: PLC0415
+    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+
+    raise typer.Exit(prove(place, campaign, plain(), as_json=as_json))

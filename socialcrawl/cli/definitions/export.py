@@ -1,0 +1,49 @@
+"""The command that hands data on: `export`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from socialcrawl.cli.options import Database, Pause
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(help="The folder to write; it is new, empty, or an older export.")],
+    *,
+    campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: the newest.")] = None,
+    whole: Annotated[bool, typer.Option("--all", help="Everything in the database, of all campaigns.")] = False,
+    form: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            help="parquet (default), csv, jsonl: tables; gexf, graphml: the mention network; ids; warc: the original "
+            "answers. May be repeated.",
+        ),
+    ] = None,
+    pseudonymise: Annotated[
+        bool, typer.Option("--pseudonymise", help="Keyed hashes instead of names and ids.")
+    ] = False,
+    key_env: Annotated[
+        str, typer.Option(help="The environment variable that holds the key of pseudonyms.")
+    ] = "SOCIALCRAWL_KEY",
+    key_file: Annotated[Path | None, typer.Option(help="A file that holds the key instead.")] = None,
+    only_active: Annotated[
+        bool, typer.Option("--only-active", help="Of an old dataset: only whom the campaign has found active.")
+    ] = False,
+    safe_csv: Annotated[
+        bool,
+        typer.Option("--safe-csv", help="CSV for spreadsheets: an apostrophe before texts that look like formulas."),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an export that is in the folder.")] = False,
+    database: Database = None,
+    pause: Pause = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the datasheet as JSON and nothing else.")] = False,
+) -> None:
+    """Write a campaign's posts, accounts, network and ledger as files, with a datasheet; people named or hidden."""
+    from socialcrawl.cli.commands.export import hand_on, key_of  # noqa: PLC0415
+    from socialcrawl.exporters.export import Wanted  # noqa: PLC0415
+
+    key = key_of(key_env, key_file) if pseudonymise or key_file is not None else None
+    wanted = Wanted(campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active, safe_csv)
+    hand_on(database, folder, wanted, as_json=as_json, pause=pause)

@@ -1,0 +1,110 @@
+"""The command that serves posts and pages as platforms: `mock`."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Posts = Annotated[
+    Path | None,
+    typer.Option(help="Parquet, CSV or JSON lines: author, created_at, text. Default: generated, as by demo."),
+]
+Export = Annotated[Path | None, typer.Option(help="Instead: an exported campaign, to be rehearsed (X).")]
+Pages = Annotated[Path | None, typer.Option(help="Parquet or CSV: key, text, links; served as a web site.")]
+Platforms = Annotated[
+    list[str] | None, typer.Option("--platform", help="x, bluesky or mastodon; may be repeated. Default: all.")
+]
+Host = Annotated[str, typer.Option(help="Address to listen on.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")]
+Length = Annotated[str, typer.Option(help="X: length of a rate-limit window: 3s, 15m.")]
+Limit = Annotated[
+    int, typer.Option(min=1, help="X: requests per window, token and endpoint. Other platforms: --platform-limit.")
+]
+UserLimit = Annotated[int | None, typer.Option(min=1, help="X: the same for tokens of users (OAuth 1.0a).")]
+Rules = Annotated[
+    list[str] | None,
+    typer.Option(help='X: one more limit: "ENDPOINT K/PERIOD [fixed|aligned|sliding] [HEADERS]"; may be repeated.'),
+]
+Others = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--platform-limit",
+        help='Windows of the others: "bluesky 3000/5m", "mastodon 300/5m", "paged 300/15m" (Mastodon), "web 10/1s". A '
+        "campaign is no faster than its own table of limits: for a quick rehearsal, set [limits] k and d in it too.",
+    ),
+]
+Scenario = Annotated[Path | None, typer.Option(help="TOML file of faults: docs/faults.md.")]
+Skew = Annotated[float, typer.Option(help="Seconds by which the server's clock is ahead of ours.")]
+Latency = Annotated[str | None, typer.Option(help="How long an answer takes: 50ms.")]
+Cap = Annotated[int | None, typer.Option(min=1, help="X: posts of a billing cycle; then 429.")]
+Credit = Annotated[float | None, typer.Option(min=0.0, help="X: dollars that may be billed; then 402.")]
+Share = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")]
+NoIndex = Annotated[
+    float,
+    typer.Option(min=0.0, max=1.0, help="Share of accounts that opt out: noindex on Mastodon, a label on Bluesky."),
+]
+Closed = Annotated[bool, typer.Option("--closed-search", help="Bluesky: search only for who has signed in.")]
+Now = Annotated[str | None, typer.Option(help="X: the instant of search and counts, ISO 8601.")]
+Report = Annotated[Path | None, typer.Option(help="JSON file for the server's own count.")]
+Remote = Annotated[bool, typer.Option("--allow-remote", help="Let other machines in; see --host.")]
+From = Annotated[
+    str | None, typer.Option("--from", help="Begin as if it were then, ISO 8601: later posts come as time passes.")
+]
+Speed = Annotated[float, typer.Option(help="How many seconds of the posts' time pass in one; 0: none. See --from.")]
+WithStdin = Annotated[bool, typer.Option("--with-stdin", hidden=True)]
+
+
+def mock(
+    *,
+    posts: Posts = None,
+    export: Export = None,
+    pages: Pages = None,
+    platform: Platforms = None,
+    host: Host = "127.0.0.1",
+    port: Port = 0,
+    window: Length = "15m",
+    limit: Limit = 300,
+    user_limit: UserLimit = None,
+    rule: Rules = None,
+    platform_limit: Others = None,
+    scenario: Scenario = None,
+    skew: Skew = 0.0,
+    latency: Latency = None,
+    cap: Cap = None,
+    credit: Credit = None,
+    missing: Share = 0.0,
+    noindex: NoIndex = 0.0,
+    closed_search: Closed = False,
+    now: Now = None,
+    from_: From = None,
+    speed: Speed = 0.0,
+    report: Report = None,
+    allow_remote: Remote = False,
+    with_stdin: WithStdin = False,
+) -> None:
+    """Serve posts as X, Bluesky and Mastodon at once, with rate limits and its own count of requests, until stopped."""
+    given = dict(locals())
+    from socialcrawl.cli.mock_options import meant  # noqa: PLC0415
+    from socialcrawl.mock.server import serve  # noqa: PLC0415
+    from socialcrawl.text.wording import instant  # noqa: PLC0415
+
+    moment = None if from_ is None else instant(from_)
+    with tempfile.TemporaryDirectory(prefix="socialcrawl-") as scratch:
+        is_made = posts is None and export is None and pages is None
+        given["posts"] = Path(scratch) / "posts.parquet" if is_made else posts
+        settings = replace(meant(given), moment=moment, speed=speed)
+        if is_made:
+            _generate(given["posts"])
+        serve(settings, with_stdin=with_stdin)
+
+
+def _generate(file: Path) -> None:
+    """Write the posts that are served where none are given; they are those of `demo`."""
+    from socialcrawl.lab.generators.generate import DEMO_USERS, generate, topics, write  # noqa: PLC0415
+    from socialcrawl.text.terminal import write_error  # noqa: PLC0415
+
+    words = ", ".join(list(topics().values())[:4])
+    write_error(f"no --posts given: generating the posts of {DEMO_USERS:,} invented people; keywords: {words} ...")
+    write(file, generate(DEMO_USERS, 1))

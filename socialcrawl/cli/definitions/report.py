@@ -1,0 +1,85 @@
+"""The command that tells what a campaign has found: `report`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from socialcrawl.cli.options import Database, Nothing, refuse_argument
+from socialcrawl.errors import SettingsError
+
+if TYPE_CHECKING:
+    from socialcrawl.storage.database.address import Where
+
+
+def report(
+    nothing: Nothing = None,
+    *,
+    database: Database = None,
+    campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: the newest.")] = None,
+    png: Annotated[Path | None, typer.Option(help="Draw the score curve into this file: .png, .svg or .pdf.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many accounts to list.")] = 15,
+    usage: Annotated[
+        Path | None, typer.Option(help="A campaign file: ask X what it has billed, and show it beside our ledger.")
+    ] = None,
+    sub: Annotated[
+        list[str] | None, typer.Option(help="Of a sample: a word, whose share of accounts is told; may be repeated.")
+    ] = None,
+) -> None:
+    """Show what a campaign has found: best accounts, who is active, what a topic is made of; requests, their worth."""
+    from socialcrawl.campaign.settings import read  # noqa: PLC0415
+    from socialcrawl.cli.commands.sql import database as chosen  # noqa: PLC0415
+    from socialcrawl.cli.render.score_curve import picture_format  # noqa: PLC0415
+
+    refuse_argument("report", nothing)
+    if usage and (database or campaign):
+        raise SettingsError("--usage names the campaign and its database: leave --db and --campaign out.")
+    if png is not None:
+        picture_format(png)  # before anything is read
+    settings = None if usage is None else read(usage)
+    place, name = (chosen(database), campaign) if settings is None else (settings.database, settings.name)
+    _show(place, name, png, top, sub or ())
+    if settings is not None:
+        from socialcrawl.campaign.plan import plan  # noqa: PLC0415
+        from socialcrawl.cli.commands.usage import compare  # noqa: PLC0415
+        from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+
+        compare(plan(settings), plain())
+
+
+def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Sequence[str]) -> None:
+    from socialcrawl.campaign.policies import policy  # noqa: PLC0415
+    from socialcrawl.cli.commands.report import show  # noqa: PLC0415
+    from socialcrawl.cli.commands.sql import choose_campaign  # noqa: PLC0415
+    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.crawls.base import ReportRequest  # noqa: PLC0415
+    from socialcrawl.crawls.collect.explain import unread  # noqa: PLC0415
+    from socialcrawl.crawls.collect.steering import steering  # noqa: PLC0415
+    from socialcrawl.crawls.reporting import report as told_of  # noqa: PLC0415
+    from socialcrawl.engine.clock import SystemClock  # noqa: PLC0415
+    from socialcrawl.storage.database.health import readable  # noqa: PLC0415
+    from socialcrawl.storage.queries.shadow_estimates import judgement  # noqa: PLC0415
+    from socialcrawl.storage.queries.statistics import spending  # noqa: PLC0415
+    from socialcrawl.storage.queries.summary import summary  # noqa: PLC0415
+    from socialcrawl.storage.queries.traces import Traces  # noqa: PLC0415
+    from socialcrawl.system.loopback import is_loopback  # noqa: PLC0415
+
+    with readable(place) as connection:
+        name = choose_campaign(connection, name)
+        found = summary(connection, name, top)
+        spent, guessed = spending(connection, found.name), judgement(connection, found.name)
+        traces, now = Traces(connection), SystemClock().now()
+        missing, told = unread(traces, found.name), told_of(traces, found.name, ReportRequest(top, now, sub))
+        gained = steering(traces, found.name)
+    show(
+        plain(),
+        found,
+        png,
+        billed=policy(found.platform).billed and not is_loopback(found.base_url),
+        spending=spent,
+        unread=missing,
+        judgement=guessed,
+        known=told,
+        gained=gained,
+    )

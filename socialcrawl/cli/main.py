@@ -1,0 +1,284 @@
+"""The command line. Commands are thin: they read options, call one function, and turn its end into an exit code.
+
+Exit codes: 0 done, 1 could not, 2 usage, 3 paused by a budget or cap, 130 interrupted and saved.
+Heavy modules are imported inside the commands, so that `--help` answers at once.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from socialcrawl import __version__
+from socialcrawl.cli.commands.lab import lab_app
+from socialcrawl.cli.definitions import audit, check, daemon, export, forget, imports, mock, queries, report, train
+from socialcrawl.cli.options import AsJson
+from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.system.permissions import restrict_new_files
+from socialcrawl.text.terminal import Formatter, close_errors, guard, write_error, write_line
+from socialcrawl.text.wording import seconds
+
+app = typer.Typer(
+    name="socialcrawl",
+    help="A focused crawler for social APIs: finds the accounts and posts that matter most to a topic, with the few "
+    "requests that rate limits and a budget allow, and keeps them in SQL.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(lab_app, name="lab")
+
+AT_ONCE = "stopped at once; everything that was stored is safe, what was in flight counts as spent"
+
+
+def main() -> None:
+    """The entry of the console script: errors that a person can mend become one message and an exit code."""
+    guard()
+    try:
+        restrict_new_files()
+        app()
+    except SettingsError as error:
+        _fail(error, 2)
+    except SocialcrawlError as error:
+        _fail(error, 1)
+    except BrokenPipeError:
+        close_errors()  # whoever read us has gone; the interpreter would complain about it on its way out
+        sys.exit(1)
+
+
+def _fail(error: SocialcrawlError, code: int) -> None:
+    write_error(f"error: {error}")
+    sys.exit(code)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        write_line(f"socialcrawl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Log what libraries do to stderr, without tokens.")] = False,
+) -> None:
+    """What all commands share."""
+    if debug:
+        import logging  # noqa: PLC0415
+
+        handler = logging.StreamHandler()
+        handler.setFormatter(Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+        logging.basicConfig(level=logging.DEBUG, handlers=[handler])
+
+
+@app.command()
+def init(
+    file: Annotated[Path, typer.Argument(help="The campaign file to write.")] = Path("campaign.toml"),
+    keyword: Annotated[list[str] | None, typer.Option(help="A keyword or phrase; may be given again.")] = None,
+    platform: Annotated[str, typer.Option(help="x, bluesky, mastodon or web.")] = "x",
+    kind: Annotated[str, typer.Option(help="collect, track, refresh or sample.")] = "collect",
+) -> None:
+    """Write a campaign file to begin with; every setting is explained in it."""
+    from socialcrawl.cli.commands.init import begin  # noqa: PLC0415
+
+    then = begin(file, keyword or [], platform, kind)
+    write_line(f"wrote {file}: {then}, then: socialcrawl quote {file}; then run it")
+
+
+def _with_steps(settings: Any, steps: int | None) -> Any:
+    """Return the settings of a campaign with another number of steps, if one is given."""
+    if steps is None:
+        return settings
+    return settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": steps})})
+
+
+@app.command()
+def quote(
+    campaign: Annotated[Path, typer.Argument(help="The campaign file.")],
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Estimate for this many accounts (overrides the campaign file).")
+    ] = None,
+    counts: Annotated[
+        bool, typer.Option("--counts", help="Ask X how many posts the searches find; $0.005 per search.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate the requests, time, posts and cost of a campaign: at most, and probably."""
+    from socialcrawl.campaign.settings import read  # noqa: PLC0415
+    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.render.quote import tell  # noqa: PLC0415
+
+    tell(_with_steps(read(campaign), steps), plain(), count=counts, as_json=as_json)
+
+
+@app.command()
+def doctor(
+    campaign: Annotated[Path | None, typer.Argument(help="The campaign file.")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Send nothing; else one search for 10 posts.")] = False,
+) -> None:
+    """Check that all is ready: token, fields, clock, disk, database, prices; with one small request."""
+    from socialcrawl.cli.commands.doctor import doctor as examine  # noqa: PLC0415
+    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+
+    raise typer.Exit(examine(campaign, plain(), offline=offline))
+
+
+@app.command()
+def run(
+    campaign: Annotated[Path, typer.Argument(help="The campaign file.")],
+    steps: Annotated[int | None, typer.Option(min=1, help="Ask so many accounts, whatever the file says.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree to what it may cost; see confirm_above.")] = False,
+    change: Annotated[
+        bool, typer.Option("--change", help="Take up a topic, seeds or an estimator that were changed in the file.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a campaign, or go on with it where it stopped."""
+    from socialcrawl.campaign.credentials import access  # noqa: PLC0415
+    from socialcrawl.campaign.plan import plan  # noqa: PLC0415
+    from socialcrawl.campaign.settings import read  # noqa: PLC0415
+    from socialcrawl.cli.commands.quote import already, confirmed  # noqa: PLC0415
+    from socialcrawl.cli.commands.run import INTERRUPTED, leave, told, work  # noqa: PLC0415
+    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+
+    settings = _with_steps(read(campaign), steps)
+    console, meant = plain(), plan(settings)
+    for doubt in meant.doubts:
+        write_error(f"warning: {doubt}")
+    if meant.billed:
+        meant.guard()
+        access(settings, meant.base, lease=False)  # a token first: without it nothing can cost anything
+        try:
+            confirmed(meant, already(meant), console, yes=yes, ask=not as_json)
+        except KeyboardInterrupt:
+            write_error("Not confirmed: nothing was sent, nothing was spent.")
+            leave(INTERRUPTED)
+    try:
+        ending = work(settings, console, quiet=as_json, change=change)
+    except KeyboardInterrupt:
+        write_error(AT_ONCE)
+        leave(INTERRUPTED)
+    told(settings, console, ending, as_json=as_json)
+    leave(ending.code)
+
+
+@app.command()
+def demo(
+    *,
+    posts: Annotated[Path | None, typer.Option(help="A file of posts; without it, posts are generated.")] = None,
+    keyword: Annotated[str | None, typer.Option(help="The topic.")] = None,
+    seeds: Annotated[Path | None, typer.Option(help="A file of usernames to begin with, one a line.")] = None,
+    seed_count: Annotated[int | None, typer.Option(min=1, help="Draw so many seeds among authors who match.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws.")] = 1,
+    steps: Annotated[int, typer.Option(min=1, help="Accounts to ask after the seeds.")] = 1200,
+    estimator: Annotated[str, typer.Option(help="See the estimators in the README.")] = "hybrid-sum",
+    switch_after: Annotated[
+        int | None, typer.Option(min=0, help="Steps before a hybrid turns linear; default: 1000, generated posts: 100.")
+    ] = None,
+    refresh_rate: Annotated[int, typer.Option(min=1, help="Accounts picked together.")] = 1,
+    control: Annotated[float, typer.Option(min=0.0, max=0.5, help="Share of the steps drawn by chance.")] = 0.0,
+    window: Annotated[str, typer.Option(help="Length of the mock's windows.")] = "3s",
+    limit: Annotated[int, typer.Option(min=1, help="Requests per window.")] = 300,
+    missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")] = 0.0,
+    vocabulary: Annotated[str, typer.Option(help="tweet or post.")] = "tweet",
+    database: Annotated[str | None, typer.Option("--db", help="To begin or continue; default: a new demo.db.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Start the mock X API on posts, crawl it from a keyword within the rate limit, and show what was found."""
+    from socialcrawl.cli.commands import demo as show  # noqa: PLC0415
+    from socialcrawl.cli.commands.run import INTERRUPTED, leave  # noqa: PLC0415
+    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.storage.database.address import where  # noqa: PLC0415
+
+    wanted = show.Demo(
+        posts=posts,
+        keyword=keyword,
+        seeds=seeds,
+        seed_count=seed_count,
+        seed=seed,
+        steps=steps,
+        estimator=estimator,
+        switch_after=switch_after,
+        refresh_rate=refresh_rate,
+        control=control,
+        window=seconds(window),
+        limit=limit,
+        missing=missing,
+        vocabulary=vocabulary,
+        database=None if database is None else where(database),
+    )
+    try:
+        leave(show.demo(wanted, plain(), as_json=as_json))
+    except KeyboardInterrupt:
+        write_error(AT_ONCE)
+        leave(INTERRUPTED)
+
+
+@app.command()
+def simulate(
+    *,
+    graph: Annotated[list[Path], typer.Option(help="A known graph, a folder or a .npz; may be repeated.")],
+    estimator: Annotated[list[str], typer.Option(help="See docs/laboratory.md; may be repeated.")],
+    budget: Annotated[int, typer.Option(min=1, help="Steps after the seeds.")],
+    seeds: Annotated[
+        list[Path] | None, typer.Option(help="A file of row numbers or names, one a line; may be repeated.")
+    ] = None,
+    seed_sets: Annotated[int | None, typer.Option(min=1, help="Draw so many sets of seeds instead.")] = None,
+    seed_size: Annotated[int, typer.Option(min=1, help="Seeds in each set that is drawn.")] = 50,
+    seed_least: Annotated[float, typer.Option(help="They are drawn among nodes of a value above this.")] = 0.0,
+    strategy: Annotated[
+        list[str] | None, typer.Option(help="greedy (default), altered-greedy, proportional; may be repeated.")
+    ] = None,
+    refresh_rate: Annotated[
+        list[int] | None, typer.Option(min=1, help="Nodes picked together, r; default: 1; may be repeated.")
+    ] = None,
+    switch_after: Annotated[int, typer.Option(min=0, help="Steps before a hybrid turns linear.")] = 1000,
+    start: Annotated[str | None, typer.Option(help="What a hybrid starts with; default: nh-ne of its kind.")] = None,
+    q: Annotated[float, typer.Option(help="Altered greedy: the probability to take the best.")] = 0.9,
+    zeta: Annotated[float, typer.Option(help="Altered greedy: how near the best others have to be.")] = 0.5,
+    nr_d: Annotated[float, typer.Option(help="Navigational Rank: the weight of a node's own score.")] = 0.5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws.")] = 1,
+    objective: Annotated[str, typer.Option(help="sum of the values, or count of those above 0.")] = "sum",
+    out: Annotated[Path, typer.Option(help="The folder for the results; with --json nothing is kept.")] = Path(
+        "simulation"
+    ),
+    jobs: Annotated[int, typer.Option(help="Replays at once; -1: one a processor.")] = -1,
+    scheduler: Annotated[str | None, typer.Option(help="A Dask cluster instead: tcp://HOST:PORT.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replay crawls on known graphs: what would have been found, by which estimator and strategy."""
+    from socialcrawl.cli.commands import simulate as lab  # noqa: PLC0415
+
+    wanted = lab.Grid(
+        graph,
+        estimator,
+        strategy or ["greedy"],
+        refresh_rate or [1],
+        lab.Seeding(seeds or [], seed_sets, seed_size, seed_least, seed),
+        {"budget": budget, "switch_after": switch_after, "start": start, "q": q, "zeta": zeta, "nr_d": nr_d}
+        | {"seed": seed, "objective": objective},
+    )
+    lab.simulate(wanted, out, jobs=jobs, address=scheduler, as_json=as_json)
+
+
+app.command()(report.report)
+app.command()(mock.mock)
+app.command()(check.check)
+app.command()(check.verify)
+app.command()(queries.sql)
+app.command()(queries.explain)
+app.command()(queries.explore)
+app.command()(export.export)
+app.command("import")(imports.import_)
+app.command()(imports.order)
+app.command()(audit.audit)
+app.command()(train.train)
+app.command()(imports.backup)
+app.command()(forget.forget)
+app.command()(forget.retain)
+app.command()(daemon.daemon)
+app.command()(daemon.status)
+app.command()(daemon.pause)
+app.command()(daemon.resume)
+app.command()(daemon.stop)

@@ -1,0 +1,101 @@
+"""How many posts the searches of a campaign find, asked of X before the campaign; $0.005 each."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from socialcrawl.campaign.plan import Plan
+from socialcrawl.cli.commands.quote import already
+from socialcrawl.cli.single_requests import admitted, meters
+from socialcrawl.engine.clock import SystemClock
+from socialcrawl.engine.model import Grant, ReplyKind
+from socialcrawl.errors import SettingsError, SourceError
+from socialcrawl.forecast.shape import left
+from socialcrawl.platforms.x.meters import COUNTS, counted, counts_request
+from socialcrawl.platforms.x.vocabulary import vocabulary
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.database.health import looked_at, missing, usable
+from socialcrawl.storage.database.lease import Lease
+from socialcrawl.storage.queries.summary import campaigns
+from socialcrawl.storage.sql_store import SqlStore
+
+OF_NOBODY = -1  # the pick that these requests serve in the ledger
+
+
+def counts(meant: Plan) -> tuple[int, ...] | None:
+    """Return the posts of the last seven days that each search of a campaign finds; None if there is none left to do.
+
+    The requests stand in the ledger of a campaign that has begun, and keep its budget. Searches that are done are not
+    counted: 0 stands for them.
+
+    Raises:
+        SettingsError: a token is missing, none may ask, or the budget or the window is used up.
+        SourceError: X did not tell.
+        StoreError: another process uses a token or the campaign, or the database cannot be used.
+    """
+    clock = SystemClock()
+    waiting = searches_left(meant)
+    if not waiting:
+        return None
+    words = vocabulary(meant.settings.source.vocabulary)
+    found = [0] * (len(meant.queries) - waiting)
+    with meters(meant, clock.now) as (allowed, wire), _ledger(meant, clock) as store:
+        admitted(allowed, meant.policy, COUNTS)
+        cycle_day = meant.settings.limits.cycle_day
+        planner = WindowPlanner(meant.policy, allowed.credentials, meant.caps, cycle_day=cycle_day)
+        planner.fold(store.ledger() if store else ())
+        for number, query in list(enumerate(meant.queries))[-waiting:]:
+            request = counts_request((OF_NOBODY, number), query, words, meant.policy)
+            answer = planner.take(request, clock.now())
+            if not isinstance(answer, Grant):
+                raise SettingsError(f"Nothing was counted: {answer.why}. Quote without --counts, or later.")
+            if store:
+                store.reserve(answer)
+            reply, body = wire.ask(answer)
+            if store:
+                store.save(answer, reply)
+            planner.settle(answer, reply, clock.now())
+            if reply.kind != ReplyKind.OK:
+                raise SourceError(f"X did not count the posts of a search: {reply.why}. Quote without --counts.")
+            found.append(counted(body, words))
+    return tuple(found)
+
+
+def searches_left(meant: Plan) -> int:
+    """Return how many searches of a campaign are not done yet; nothing is made or changed.
+
+    Raises:
+        StoreError: the database is not ours, or a newer program's.
+    """
+    return left(meant.shape, already(meant)).queries
+
+
+def begun(meant: Plan) -> bool:
+    """Return whether a campaign is in its database; nothing is made or changed.
+
+    Raises:
+        StoreError: the database is not ours, or a newer program's.
+    """
+    where = meant.settings.database
+    if missing(where):
+        return False
+    with looked_at(where) as connection:
+        return usable(connection, where) and meant.settings.name in [name for _, name in campaigns(connection)]
+
+
+@contextmanager
+def _ledger(meant: Plan, clock: SystemClock) -> Iterator[SqlStore | None]:
+    """The store of a campaign that has begun, kept from other processes; None for one that has not."""
+    if not begun(meant):
+        yield None
+        return
+    settings = meant.settings
+    with ExitStack() as undo:
+        connection = connect(settings.database, create=False, durable=meant.billed)
+        undo.callback(connection.engine.dispose)
+        undo.callback(connection.close)
+        undo.callback(Lease(connection, settings.name).release)
+        whole, identity = settings.model_dump(mode="json"), settings.identity(meant.usernames)
+        number = campaign(connection, whole, identity, clock.now())
+        yield SqlStore(connection, number, settings.source.platform, meant.policy.tariff)

@@ -1,0 +1,1 @@
+"""Tables, pictures and lines for people."""

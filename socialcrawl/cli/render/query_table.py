@@ -1,0 +1,67 @@
+"""The answer to a query as a table for people, bounded: no line can be shown before all its rows are known."""
+
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from math import ceil
+from typing import Any, NamedTuple
+
+from rich.table import Table
+
+from socialcrawl.cli.render.console import Text, plain
+from socialcrawl.text.terminal import escape_controls
+
+ROWS = 10_000
+SIZE = 16_000_000  # characters of a table, with the blanks that align its columns
+CELL = 100_000  # characters of one cell
+
+
+class Held(NamedTuple):
+    """The rows of a table as texts, and what is missing from it.
+
+    Attributes:
+        rows: the cells, escaped.
+        right: for each column whether it holds nothing but numbers.
+        cut: how many cells were cut to CELL characters.
+        full: whether a row was left out because the table would have more than SIZE characters.
+    """
+
+    rows: list[tuple[str, ...]]
+    right: list[bool]
+    cut: int
+    full: bool
+
+
+def hold(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], field: Callable[[Any], Any]) -> Held:
+    """Return the first rows of an answer that fit into a table.
+
+    Args:
+        columns: their names.
+        rows: the answer; it is read as far as the table has room, and one row more.
+        field: what is shown of a value.
+    """
+    line = plain(unfolded=True).width
+    widths, right = [min(len(name), line) for name in columns], [True] * len(columns)
+    held: list[tuple[str, ...]] = []
+    lines = cut = 0
+    for row in rows:
+        texts = ["" if value is None else str(field(value)) for value in row]
+        cells = tuple(escape_controls(text[:CELL]) for text in texts)
+        widths = [max(width, min(len(cell), line)) for width, cell in zip(widths, cells, strict=True)]
+        lines += max((cell.count("\n") + max(1, ceil(len(cell) / line)) for cell in cells), default=1)
+        wide = sum(widths) + len(widths)
+        if held and lines * wide * (1 if wide <= line else 2) > SIZE:  # columns that are narrowed fold once more
+            return Held(held, right, cut, full=True)
+        right = [own and isinstance(value, int | float | Decimal | None) for own, value in zip(right, row, strict=True)]
+        cut += sum(len(text) > CELL for text in texts)
+        held.append(cells)
+    return Held(held, right, cut, full=False)
+
+
+def show(columns: Sequence[str], held: Held) -> None:
+    """Print a table on stdout."""
+    table = Table(box=None, pad_edge=False)
+    for name, right in zip(columns, held.right, strict=True):
+        table.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+    for row in held.rows:
+        table.add_row(*map(Text, row))
+    plain(unfolded=True).print(table)

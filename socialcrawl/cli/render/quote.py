@@ -1,0 +1,362 @@
+"""A quote for people and for scripts: tables of 80 columns, or one JSON object."""
+
+import json
+from collections.abc import Callable, Iterator
+from math import floor, inf
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from socialcrawl.campaign.plan import Plan, plan
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.cli.commands.quote import quoted
+from socialcrawl.cli.post_counts import begun, counts, searches_left
+from socialcrawl.cli.render.console import Text
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, iso
+from socialcrawl.errors import SettingsError
+from socialcrawl.forecast.expected import ASSUMED, CAP, COUNTED, SAID, STORED, TOKENS, Reached
+from socialcrawl.forecast.quote import Line, Quote
+from socialcrawl.forecast.shape import Amount, full, left, windows
+from socialcrawl.forecast.spread import ENOUGH, FEW
+from socialcrawl.platforms.x.meters import COUNTS
+from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.text.terminal import write_error, write_json
+from socialcrawl.text.wording import pluralize, span
+
+NO_END = "no end"
+LARGE = 1_000_000  # from here on, numbers are told in millions
+TINY = 1e-9
+ENDLESS = 100 * 366 * 86_400.0  # seconds: what takes longer has no end
+COLUMNS = ("requests", "windows", "time", "posts", "users", "cost")
+RESTS = {COUNTED: "counted by X", STORED: "from the database", SAID: "p under [track]"}
+MEANS = {
+    "posts_per_page": "posts per page of a timeline",
+    "pages": "pages per readable account",
+    "missing": "accounts that cannot be read",
+    "named": "accounts known by their name only",
+    "back": "steps that revisit an account, once one is rested",
+    "returned": "new posts per revisit",
+    "authors": "new authors per post found",
+    "answer": "seconds per answer",
+    "matches": "posts of the last seven days that the searches find",
+}
+TURNS = {"searches": "search", "look-ups": "look-up", "seeds": "seed", "steps": "step", "tests": "test"}  # of phases
+FORMS = {"missing": ".0%", "named": ".0%", "back": ".0%", "answer": ".2f", "matches": ",.0f"}
+
+
+def tell(settings: Settings, console: Console, *, count: bool, as_json: bool) -> None:
+    """`socialcrawl quote`: work out a quote and show it; nothing is begun.
+
+    Args:
+        settings: the campaign.
+        console: where a person looks.
+        count: whether X may be asked how many posts the searches find, which it bills.
+        as_json: whether to print one JSON object and nothing else.
+
+    Raises:
+        SettingsError, SourceError, StoreError: see `counts` and `quoted`.
+    """
+    meant = plan(settings)
+    if count and not searches_left(meant):
+        count = False
+        write_error("Nothing was requested from X: all searches of this campaign are done.")
+    if count and not as_json:
+        where = "recorded in the campaign's ledger" if begun(meant) else "in no ledger, as the campaign has not begun"
+        console.print(Text(f"Asking X how many posts each search finds, {_fee(meant)} each, {where}."))
+    found = quoted(meant, counts(meant) if count else None)
+    for _, warning in meant.warnings:
+        write_error(f"warning: {warning}")
+    if as_json:
+        write_json(json.dumps(as_object(meant, found)))
+    else:
+        show(console, meant, found)
+
+
+def show(console: Console, meant: Plan, found: Quote) -> None:
+    """Print a quote."""
+    begun_already = found.done.requests > 0
+    for likely, title in ((False, "At most"), (True, "Probably")):
+        if found.lines:
+            console.print(_table(meant, found, f"{title}, still to come" if begun_already else title, likely=likely))
+            console.print()
+    for line in _sentences(meant, found):
+        console.print(Text(line))
+
+
+def as_object(meant: Plan, found: Quote) -> dict[str, Any]:
+    """Return a quote as plain values; None is without end, money is in dollars, times are in seconds."""
+    done = found.done
+    return {
+        "campaign": meant.settings.name,
+        "server": meant.base,
+        "billed": meant.billed,
+        "price_table": meant.policy.as_of,
+        "confirm_above": meant.settings.budget.confirm_above,
+        "at_most": _amount(found.most),
+        "probably": _amount(found.likely),
+        "probably_ranges": _ranges(found),
+        "stored": {
+            "requests": found.stored.requests,
+            "posts": found.stored.posts,
+            "dollars": found.stored.money / MILLS_PER_DOLLAR,
+            "billed_today": {"posts": found.stored.billed_posts, "users": found.stored.billed_users},
+        },
+        "endpoints": [
+            {
+                "endpoint": line.endpoint,
+                "at_most": _amount(line.most) | {"windows": _whole(_windows(meant, line, line.most))},
+                "probably": _amount(line.likely) | {"windows": _whole(_windows(meant, line, line.likely))},
+            }
+            for line in found.lines
+        ],
+        "spent": {"requests": done.requests, "posts": done.posts, "dollars": done.money / MILLS_PER_DOLLAR},
+        "done": {"searches": done.queries, "seeds": done.seeds, "steps": done.steps},
+        "began": None if done.began is None else iso(done.began),
+        "allowed": found.allowed,
+        **({"first_visits_before_rest": _whole(found.alone)} if meant.shape.back else {}),
+        "first_reached": {"at_most": _reached(found.soonest), "probably": _reached(found.reached)},
+        "means": {
+            name: {"value": value, "rests_on": _base(found, name)} for name, value in _means(meant, found).items()
+        },
+    }
+
+
+def _table(meant: Plan, found: Quote, title: str, *, likely: bool) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("endpoint", overflow="fold")
+    for name in COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in found.lines:
+        amount = line.likely if likely else line.most
+        table.add_row(line.endpoint, *_cells(amount, _windows(meant, line, amount)))
+    table.add_row("total", *_cells(found.likely if likely else found.most, None), style="bold")
+    return table
+
+
+def _cells(amount: Amount, opened: float | None) -> list[str]:
+    return [
+        _number(amount.requests),
+        "" if opened is None else _number(opened),
+        NO_END if amount.seconds > ENDLESS else span(amount.seconds),
+        _number(amount.posts),
+        _number(amount.users),
+        NO_END if amount.money == inf else _cost(round(amount.money)),
+    ]
+
+
+def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
+    """Yield what the tables do not say."""
+    done, settings = found.done, meant.settings
+    prices = f"Costs are by the price table of {meant.policy.as_of}"
+    if not meant.policy.billed:
+        yield f"{meant.platform.title} is free of charge. Rate limits are by the table of {meant.policy.as_of}."
+    else:
+        here = f"{meant.base} is this machine and charges nothing, but the budget counts these costs as if it did"
+        yield f"{prices}." if meant.billed else f"{prices}; {here}."
+    if not found.lines:
+        yield _nothing(meant, found)
+    if done.requests:
+        for_tests, for_seeds = pluralize(done.steps, "test"), pluralize(done.seeds, "seed")
+        what = for_tests if meant.shape.tests else f"{for_seeds} and {pluralize(done.steps, 'step')}"
+        spent = f"{pluralize(done.requests, 'request')}, {pluralize(done.posts, 'post')}, {dollars(done.money)}"
+        yield f"Spent so far: {spent}, for {what}."
+    if found.allowed is not None:
+        lasting = span(meant.caps.seconds or 0.0)
+        yield f"In the campaign's {lasting}, rate limits allow {pluralize(found.allowed, 'timeline')}."
+    yield from _warnings(meant, found)
+    if not found.lines:
+        return
+    yield from _ranged(meant, found)
+    yield _budgets(found)
+    yield "Times are those of rate-limit windows; the probable total also counts the time until answers arrive."
+    yield "Failed requests are retried and come on top, within the budget."
+    if meant.kind.dataset and settings.refresh.fraction is not None:
+        yield f"This is for the whole dataset; fraction = {settings.refresh.fraction:g} may end it much earlier."
+    if settings.source.reuse_hours and meant.kind.reuses:
+        yield from _reused(found, settings.source.reuse_hours)
+    if meant.policy.billed and (found.stored.billed_posts or found.stored.billed_users):
+        yield _billed_today(found)
+    yield "The probable estimate uses:"
+    for name, value in _means(meant, found).items():
+        yield f"  {MEANS[name]}: {format(value, FORMS.get(name, ',.1f'))} ({RESTS.get(_base(found, name), ASSUMED)})"
+    if meant.shape.back:
+        yield from _returning(meant, found)
+
+
+def _reused(found: Quote, hours: float) -> Iterator[str]:
+    """Yield which stored answers are reused, and how the numbers above count them."""
+    yield f"Stored answers younger than {hours:g} h are reused and cost nothing."
+    if fresh := found.stored.requests:
+        have = f"have {pluralize(fresh, 'such answer')}"
+        ends = "; the lower ends of the ranges count all of them" if found.ranges else ""
+        yield (
+            f"Other campaigns of this database {have}. Which of these this campaign needs is not known beforehand: the "
+            f"probable numbers count none of them as saved{ends}."
+        )
+
+
+def _billed_today(found: Quote) -> str:
+    """Return what the platform bills no more today, and how the numbers above count it."""
+    posts = pluralize(found.stored.billed_posts, "post")
+    users = pluralize(found.stored.billed_users, "user")
+    return (
+        f"A post or user is billed once per UTC day: {posts} and {users} of this database are billed today already, "
+        "and cost nothing if the same token reads them again before midnight (UTC). The costs above count them in full."
+    )
+
+
+def _ranged(meant: Plan, found: Quote) -> Iterator[str]:
+    """Yield between which numbers the probable total lies, and of which that is not known."""
+    forms: dict[str, Callable[[float], str]] = {
+        "requests": lambda number: f"{_number(number)} requests",
+        "posts": lambda number: f"{_number(number)} posts",
+        "seconds": span,
+        "money": lambda mills: _cost(round(mills)),
+    }
+    known = {name: found.ranges[name] for name in forms if found.ranges.get(name, (0.0, 0.0))[1]}
+    if known:
+        ends = [f"{forms[name](low)} to {forms[name](high)}" for name, (low, high) in known.items()]
+        yield f"95 % range of the probable total: {', '.join(ends)}."
+    wanted = {"requests": "requests", "posts": "posts"} | ({"money": "cost"} if meant.policy.billed else {})
+    lacking = [word for name, word in wanted.items() if name not in found.ranges]
+    if lacking:
+        least = FEW if "requests" in lacking else ENOUGH
+        few = found.done.steps < least or left(meant.shape, found.done).queries > 0
+        why = f"before {least} steps are done" if few else "that is narrow enough to be of use"
+        yield f"There is no range for {', '.join(lacking)} {why}: the probable number may be off by several times."
+
+
+def _budgets(found: Quote) -> str:
+    """Return which budget will be reached first: probably, and at the earliest."""
+    if found.reached is None and found.soonest is None:
+        return "No budget will be reached."
+    probably = "Probably no budget will be reached" if found.reached is None else f"Probably {_ending(found.reached)}"
+    return f"{probably}; at the earliest, {_ending(found.soonest)}." if found.soonest else f"{probably}."
+
+
+def _nothing(meant: Plan, found: Quote) -> str:
+    """Return why there is nothing to quote."""
+    rest = left(meant.shape, found.done)
+    if meant.shape.tests and not found.done.dataset:
+        return (
+            "There is no old dataset yet. Import one first: socialcrawl import FILES --as dataset --campaign "
+            "CAMPAIGN.toml"
+        )
+    more = not rest.nodes and (rest.steps or rest.seeds)
+    return "The budget max_nodes is reached: raise it to continue." if more else "Nothing is left to do."
+
+
+def _returning(meant: Plan, found: Quote) -> Iterator[str]:
+    """Yield what is assumed of a campaign that revisits accounts."""
+    track, back = meant.settings.track, meant.shape.back
+    if back < 1:
+        yield "  there is always a new account to visit, otherwise more steps are revisits (assumed)"
+    if found.alone:
+        every = found.alone >= left(meant.shape, found.done).steps
+        first = pluralize(round(found.alone), "step is a first visit", "steps are first visits")
+        which = "all steps are first visits" if every else f"the first {first}"
+        yield f"  {which}: until then no account is rested (rest = {track.rest})"
+    if track.width is not None and found.typical.on("posts_per_page") == ASSUMED:
+        yield f"  first visits bring as much as without window = {track.window}, which can only reduce it (assumed)"
+
+
+def _warnings(meant: Plan, found: Quote) -> Iterator[str]:
+    """Yield what a person should do something about, or expect."""
+    closed = [line.endpoint for line in found.lines if not line.pace]
+    if closed:
+        yield f"No token of this campaign may request {', '.join(closed)}: name another under [source]."
+    if found.typical.matches is not None and not sum(found.typical.matches) and not meant.usernames:
+        yield "The searches find no posts to start from: use other keywords, or name usernames under [seeds]."
+    try:
+        meant.guard()
+    except SettingsError as error:
+        yield f"A run will be refused: {error}"
+        return
+    if found.reached is not None and found.reached.phase not in ("steps", "tests"):
+        ends = f"{found.reached.budget} will probably be reached among the {found.reached.phase}, before the first step"
+        yield f"{ends}: raise it, or begin with fewer seeds (most under [seeds])."
+    above = meant.settings.budget.confirm_above
+    if meant.billed and found.most.money > above * MILLS_PER_DOLLAR:
+        yield f"A run will ask for confirmation (or --yes), as it may cost more than ${above:g} (confirm_above)."
+    cap = meant.policy.cap
+    if cap is not None and found.most.posts > cap:
+        yield f"The platform allows {pluralize(cap, 'post')} per billing cycle; the rest waits for the next one."
+
+
+def _means(meant: Plan, found: Quote) -> dict[str, float]:
+    """Return the numbers that the probable ones rest on; those of searches only where there are any to come."""
+    shape, typical = meant.shape, found.typical
+    if shape.tests:  # of those who are there perhaps the last post, of nobody any others
+        last = {"missing": typical.missing} if shape.latest or shape.roles.last else {}
+        return last | {"answer": typical.answer}
+    pages = typical.pages_per_user(shape.pages_per_user)
+    means: dict[str, float] = {"posts_per_page": typical.posts_per_page, "pages": pages}
+    means |= {name: getattr(typical, name) for name in ("missing", "named", "answer")}
+    if shape.back:
+        means |= {"back": shape.back, "returned": typical.returned}
+    waiting = left(shape, found.done).queries
+    if waiting:
+        page = full(shape, shape.roles.search) * shape.search_pages
+        matches = (page,) * shape.queries if typical.matches is None else typical.matches
+        means |= {"authors": typical.authors, "matches": sum(matches[-waiting:])}
+    return means
+
+
+def _base(found: Quote, name: str) -> str:
+    """Return what a mean rests on."""
+    if name == "back":
+        return SAID
+    return found.typical.on("more" if name == "pages" else name)
+
+
+def _fee(meant: Plan) -> str:
+    return f"for ${meant.policy.fee(COUNTS) / MILLS_PER_DOLLAR:.3f}"
+
+
+def _ending(reached: Reached) -> str:
+    after = f"after {pluralize(floor(reached.turns + TINY), TURNS[reached.phase], reached.phase)}"
+    if reached.budget == TOKENS:
+        return f"the campaign stops at the {reached.phase}, which none of its tokens may request"
+    budget = "the platform's cap on posts" if reached.budget == CAP else reached.budget
+    return f"{budget} is reached {after}"
+
+
+def _reached(reached: Reached | None) -> dict[str, Any] | None:
+    return None if reached is None else {"budget": reached.budget, "phase": reached.phase, "after": reached.turns}
+
+
+def _windows(meant: Plan, line: Line, amount: Amount) -> float:
+    return windows(meant.shape, line.endpoint, amount.requests if amount.requests == inf else round(amount.requests))
+
+
+def _amount(amount: Amount) -> dict[str, Any]:
+    return {
+        "requests": _whole(amount.requests),
+        "posts": _whole(amount.posts),
+        "users": _whole(amount.users),
+        "dollars": None if amount.money == inf else round(amount.money) / MILLS_PER_DOLLAR,
+        "seconds": None if amount.seconds == inf else amount.seconds,
+    }
+
+
+def _ranges(found: Quote) -> dict[str, list[float]]:
+    """Return the 95 % ranges of the probable total, as `_amount` names its parts."""
+    ranges = {name: list(ends) for name, ends in found.ranges.items() if name != "money"}
+    if "money" in found.ranges:
+        ranges["dollars"] = [mills / MILLS_PER_DOLLAR for mills in found.ranges["money"]]
+    return ranges
+
+
+def _whole(number: float) -> int | None:
+    return None if number == inf else round(number)
+
+
+def _number(number: float) -> str:
+    if number == inf:
+        return NO_END
+    return f"{round(number):,}" if number < LARGE else f"{number / 1e6:,.1f} M"
+
+
+def _cost(mills: int) -> str:
+    return dollars(mills) if mills < LARGE * MILLS_PER_DOLLAR / 100 else f"${mills / MILLS_PER_DOLLAR:,.0f}"

@@ -1,0 +1,214 @@
+"""What a campaign that samples a topic knows of it, for people: how good the sample is, how the topic looks."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+from rich.console import Console, Group
+from rich.table import Table
+
+from socialcrawl.cli.render.console import Text
+from socialcrawl.crawls.sample.estimates import Bar, Estimate
+from socialcrawl.crawls.sample.mixing import Verdict
+from socialcrawl.crawls.sample.report import MOST, Sampled
+from socialcrawl.crawls.sample.walk_components import Part
+from socialcrawl.text.wording import pluralize, roughly
+
+LISTED = 3  # parts of a topic that are left out are told one by one, so many
+FOCUS = {
+    "none": "anywhere",
+    "hard": "on topic only",
+    "neighbourhood": "on topic and near it",
+    "trial": "on topic, and a few steps off it",
+    "ancestor": "on topic and on the wider topic",
+}
+Rows = Iterable[tuple[str, Estimate]]
+
+
+def show(console: Console, found: Sampled) -> None:
+    """Print what a campaign that samples knows."""
+    console.print()
+    console.print(Text("\n".join(_quality(found))))
+    if not found.verdict.enough:
+        return
+    for table in _tables(found):
+        console.print()
+        console.print(table)
+
+
+def as_object(found: Sampled) -> dict[str, Any]:
+    """Return the same as plain values, for scripts; what is not known or without end is null."""
+    told: dict[str, Any] = finite(asdict(found))
+    return told
+
+
+def finite(value: Any) -> Any:
+    """Return a value that JSON has: infinity and what is no number as null, at any depth."""
+    if isinstance(value, Mapping):
+        return {str(name): finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    if isinstance(value, np.generic):
+        return finite(value.item())
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def percent(share: float) -> str:
+    """Return a share as people read it: 8.3%, 57%, 100%."""
+    if not isfinite(share):
+        return "-"
+    return f"{share:.1%}" if 0.0 < share < 0.0995 else f"{share:.0%}"
+
+
+def number(value: float) -> str:
+    """Return a number as people read it."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"
+
+
+def count(value: float) -> str:
+    """Return a number of accounts as people read it; what has no end, in words."""
+    return "any number" if value == inf else f"{value:,.0f}"
+
+
+def about_count(value: float) -> str:
+    """Return an estimated number of accounts, of two digits."""
+    return count(value if value == inf else roughly(value))
+
+
+def interval(one: Estimate, words: Callable[[float], str] = percent) -> str:
+    """Return an estimate with its interval, as 8.3% (1.2% to 40%); what was counted has none."""
+    value = words(one.value) if isfinite(one.value) else "not known"
+    return value if one.low == one.high else f"{value} ({words(one.low)} to {words(one.high)})"
+
+
+def judged(verdict: Verdict) -> Iterator[str]:
+    """Yield whether there is enough data; if not, how much more it takes, and why."""
+    if verdict.whole:
+        yield "every account on topic that walks can reach was read: the numbers below are counts, not estimates"
+    elif verdict.enough:
+        yield "enough data: where the walks began no longer matters, as far as their visits tell"
+    else:
+        more = (
+            "and the walks have ended: set length or samples higher"
+            if verdict.steps is None
+            else f"run about {pluralize(verdict.steps, 'more step')}, and look again"
+        )
+        yield f"not enough data yet: {more}; no estimate is shown until then"
+    yield from verdict.why
+
+
+def apart(parts: Sequence[Part]) -> Iterator[str]:
+    """Yield what is to be said of the parts of a topic in which walks are: nothing where there is one."""
+    if joined := sum(part.counts for part in parts[1:]):
+        yield (
+            f"the walks are in {joined + 1:,} groups that have not met yet, as too little was read to tell whether "
+            "they ever will: they are taken to be in one part of the topic, and weigh by their draws; go on"
+        )
+    left = [part for part in parts if not part.counts]
+    if not left:
+        return
+    walks, out = sum(part.walks for part in parts), sum(part.walks for part in left)
+    yield (
+        "all shares and sizes are of one part of the topic, the largest, where "
+        f"{pluralize(parts[0].accounts, 'account was', 'accounts were')} read: no link that was read leads from there "
+        f"to others; {out:,} of {pluralize(walks, 'walk')} are not in it and are left out"
+    )
+    yield from (f"left out: {_walks(part.walks)} in {_of(part)}" for part in left[:LISTED])
+    if rest := left[LISTED:]:
+        accounts = sum(part.accounts for part in rest)
+        yield f"left out: {_walks(sum(one.walks for one in rest))} in {len(rest):,} more parts, {_read(accounts)}"
+
+
+def _walks(many: int) -> str:
+    return pluralize(many, "walk")
+
+
+def _read(accounts: int) -> str:
+    return f"{pluralize(accounts, 'account')} read"
+
+
+def _of(part: Part) -> str:
+    if part.whole:
+        return f"a part that was read whole, of {pluralize(part.accounts, 'account')}"
+    return f"a part that was not read whole, {_read(part.accounts)} so far"
+
+
+def _shares(title: str, rows: Rows, *, counted: bool) -> Group:
+    """Return a table of shares under a title that may be wider; estimates have the ends of their intervals."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("", overflow="fold")
+    for name in ("share",) if counted else ("estimate", "from", "to"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, one in rows:
+        table.add_row(
+            Text(name), *(percent(part) for part in ((one.value,) if counted else (one.value, one.low, one.high)))
+        )
+    return Group(Text(title, style="italic"), table)
+
+
+def _quality(found: Sampled) -> Iterator[str]:
+    """Yield how large the sample is and what it is worth, in sentences."""
+    yield (
+        f"{pluralize(found.read, 'account')} read, {found.on_topic:,} on topic, by "
+        f"{pluralize(found.walkers, 'walk that goes', 'walks that go')} {FOCUS[found.focus]}"
+    )
+    yield from apart(found.parts)
+    yield from judged(found.verdict)
+    if found.verdict.whole:
+        return
+    if not found.draws:
+        yield (
+            f"no draw counts yet: the first {found.burn_in:,} on-topic visits of each walk do not, as they tell where "
+            "it began"
+        )
+        return
+    burning = f"; {pluralize(found.burning, 'walk')} in the burn-in, without draws that count" if found.burning else ""
+    yield f"{pluralize(found.draws, 'draw counts', 'draws count')}, at {pluralize(found.accounts, 'account')}{burning}"
+    worth = pluralize(round(found.effective), "account")
+    visits = "" if found.focus == "hard" else f"; {percent(found.precision)} of all visits were on topic"
+    yield (
+        f"they tell as much as about {worth} drawn independently{visits}; {pluralize(found.jumps, 'jump')} out of traps"
+    )
+    if found.more is not None and found.more >= 1 and found.steps is not None:
+        yield (
+            f"to know any share of the topic to +- 5 percentage points takes about {about_count(found.more)} more "
+            f"draws: {about_count(found.steps)} more accounts to read, at the rate so far; fewer if all accounts on "
+            "topic are read before"
+        )
+    elif found.more is not None:
+        yield "any share of the topic is known to +- 5 percentage points"
+
+
+def _tables(found: Sampled) -> Iterator[Group]:
+    counted = found.verdict.whole
+    how = "counted" if counted else "with 95 % intervals"
+    each = [("of all their links, those to accounts on topic", found.links.staying)]
+    each += [("the same, as the mean of each account's own share", found.links.each)]
+    if found.links.lost.value > 0.0:
+        each += [("of all their links, those to accounts that cannot be read, left out of both", found.links.lost)]
+    each += [(f"accounts with a post that was read and has {word}", one) for word, one in found.subtopics.items()]
+    yield _shares(f"of the accounts on topic that walks can reach, {how}", each, counted=counted)
+    title = f"accounts by the number of others that they link to, in the mean {interval(found.outs, number)}"
+    yield _shares(title, _bars(found.degrees, _doublings), counted=counted)
+    if found.links.bars:
+        title = "accounts by the share of their links that lead to accounts on topic"
+        yield _shares(title, _bars(found.links.bars, _tenths), counted=counted)
+    for title, parts in (("instance or host", found.hosts), ("the language that they write in most", found.languages)):
+        if parts:
+            most = f", the {MOST} largest" if len(parts) == MOST else ""
+            yield _shares(f"accounts by {title}{most}", parts.items(), counted=counted)
+
+
+def _bars(bars: Sequence[Bar], name: Callable[[Bar], str]) -> Rows:
+    return [(name(bar), bar.share) for bar in bars if bar.share.value > 0.0]
+
+
+def _doublings(bar: Bar) -> str:
+    first, last = round(bar.begin), round(bar.end) - 1
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+
+
+def _tenths(bar: Bar) -> str:
+    return percent((bar.begin + bar.end) / 2)

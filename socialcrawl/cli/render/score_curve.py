@@ -1,0 +1,83 @@
+"""The score curve: relevance found against accounts asked, as a picture in a file or in letters."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.cli.render.console import Text
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.lab.experiments.figures import group_digits
+from socialcrawl.text.wording import pluralize
+
+FORMATS = ("png", "svg", "pdf")
+BARS = " ▁▂▃▄▅▆▇█"
+
+
+RELEVANCE = ("accounts asked after the seeds", "relevance found (sum of beta)")
+
+
+def picture_format(path: Path) -> str:
+    """Return the format of a picture by the ending of its file: png, svg or pdf; without an ending, png.
+
+    Raises:
+        SettingsError: the ending is another one.
+    """
+    kind = path.suffix.lower().removeprefix(".") or "png"
+    if kind not in FORMATS:
+        endings = ", ".join(f".{name}" for name in FORMATS)
+        raise SettingsError(
+            f"Unknown picture format {path.suffix!r} ({path}). Choose a file name ending in: {endings}."
+        )
+    return kind
+
+
+def png(path: Path, values: NDArray[np.float64], title: str, axes_of: tuple[str, str] = RELEVANCE) -> None:
+    """Draw the cumulative sum of `values` (beta after each step) into a file; its ending decides the format.
+
+    Args:
+        path: the file, see `picture_format`.
+        values: beta after each step.
+        title: what stands above.
+        axes_of: the names of x and y.
+
+    Raises:
+        SettingsError: the ending is not known.
+        StoreError: the file cannot be written.
+    """
+    kind = picture_format(path)
+    import matplotlib as mpl  # noqa: PLC0415  (half a second that no other command need pay)
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    with mpl.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
+        figure = Figure(figsize=(7, 4), dpi=144, layout="constrained")
+        axes = figure.subplots()
+        curve = np.concatenate([[0.0], np.add.accumulate(values)])
+        axes.plot(curve, color="#1f5fa8", linewidth=1.8)
+        axes.fill_between(np.arange(len(curve)), curve, color="#1f5fa8", alpha=0.10, linewidth=0)
+        axes.set(xlabel=axes_of[0], ylabel=axes_of[1], title=title)
+        axes.set_xlim(0, max(1, len(values)))
+        axes.set_ylim(bottom=0)
+        group_digits(axes)
+        axes.grid(alpha=0.25)
+        try:
+            figure.savefig(path, format=kind)
+        except OSError as error:
+            raise StoreError(f"The picture {path} cannot be written ({error.strerror}): name another file.") from error
+
+
+def letters(values: NDArray[np.float64], width: int = 60, height: int = 8) -> Text:
+    """Return the same curve in block letters, `width` by `height` characters, with its two ends labelled."""
+    curve = np.add.accumulate(values) if len(values) else np.zeros(1)
+    places = np.linspace(0, len(curve) - 1, width).round().astype(int)
+    eighths = np.round(curve[places] / (curve[-1] or 1.0) * height * 8).astype(int)
+    lines = []
+    label = f"{curve[-1]:,.0f}"
+    edge = max(8, len(label))
+    for row in range(height - 1, -1, -1):
+        bars = "".join(BARS[int(n)] for n in np.clip(eighths - row * 8, 0, 8))
+        lines.append(f"{label if row == height - 1 else '0' if row == 0 else '':>{edge}} ┤{bars}")
+    lines.append(f"{'':>{edge}} └{'─' * width}")
+    right = f"{pluralize(len(values), 'account')} asked"
+    lines.append(f"{'':>{edge + 2}}0{right:>{width - 1}}")
+    return Text("\n".join(lines), no_wrap=True)

@@ -1,0 +1,181 @@
+"""What a campaign that tracks accounts knows, for people: who counts, who rose and fell, yields, freshness."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from socialcrawl.cli.render import score_curve
+from socialcrawl.cli.render.console import Text
+from socialcrawl.crawls.track.rank_changes import OUTSIDE
+from socialcrawl.crawls.track.report import Place, Tracked, Visit, Visited
+from socialcrawl.engine.model import Act
+from socialcrawl.text.terminal import write_json
+from socialcrawl.text.wording import pluralize, span
+
+TITLES = {
+    "indegree": "accounts that most others link to",
+    "importance": "most important accounts",
+    "relevance": "accounts that the most relevant ones link to",
+}
+WIDEST = 1000  # columns: more than any table here has
+SHOWN = ("visits", "indegree", "yield", "cash")
+WORDS = ("act", "answered (UTC)", "asked")  # columns that are read from the left
+MAYBE = ", so that some of those above may be chance"
+ACTS = {"expand": "first visits", "recrawl": "returns"}
+
+
+def show(console: Console, found: Tracked) -> None:
+    """Print what a campaign that tracks accounts knows."""
+    past = span(found.now - found.then).removesuffix(" 0 h")
+    console.print()
+    console.print(_places(TITLES[found.target], found.top, found, past))
+    for title, some in (("rose", found.rose), ("fell", found.fell)):
+        if some:
+            console.print()
+            console.print(_places(f"{title} further than chance in {past}", some, found, past, moved=True))
+    console.print(Text("\n" + _compared(found)))
+    console.print()
+    console.print(_yields(found))
+    console.print(Text("\n" + "\n".join(_totals(found))))
+
+
+def draw(path: Path, found: Tracked, name: str) -> None:
+    """Draw the posts that visits brought into a PNG file."""
+    score_curve.png(path, np.array(found.posts, np.float64), f"{name}: what visits brought", ("visits", "posts (sum)"))
+
+
+def visits(console: Console, told: Visited, *, as_json: bool) -> None:
+    """Say when and why a campaign visited an account; one JSON object to stdout on request."""
+    if as_json:
+        write_json(json.dumps(asdict(told), ensure_ascii=False))
+        return
+    stands = told.place
+    where = "it has no place" if stands is None else f"place {stands.place:,}, {told.target} {stands.weight:.6g}"
+    console.print(Text(f"{told.account} in the campaign {told.campaign}, which tracks accounts: {where}"))
+    if not told.visits:
+        console.print("it was not visited yet: accounts that were read link to it")
+        return
+    parts = [_visited(told.visits, {**BROUGHT, **WHY})]
+    wide = console.options.update(max_width=WIDEST)
+    if console.measure(parts[0], options=wide).maximum > console.width:  # rather than cut, below each other
+        parts = [
+            _visited(told.visits, BROUGHT),
+            _visited(told.visits, {**NUMBER, **WHY}, "what won, and what was known before"),
+        ]
+    for table in parts:
+        console.print()
+        console.print(table)
+
+
+def _visited(told: Sequence[Visit], columns: Mapping[str, Callable[[Visit], str]], title: str | None = None) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name in columns:
+        table.add_column(name, justify="left" if name in WORDS else "right", no_wrap=True)
+    for one in told:
+        table.add_row(*(cell(one) for cell in columns.values()))
+    return table
+
+
+def _asked(one: Visit) -> str:
+    if not one.since:
+        return "everything"
+    return "what is new" if one.act == Act.RECRAWL else "the window"
+
+
+def _count(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
+
+
+def _feature(name: str) -> Callable[[Visit], str]:
+    return lambda one: f"{one.features[name]:.6g}" if one.features else "-"
+
+
+NUMBER: dict[str, Callable[[Visit], str]] = {"decision": lambda one: f"{one.n:,}"}
+BROUGHT: dict[str, Callable[[Visit], str]] = {
+    **NUMBER,
+    "act": lambda one: one.act,
+    "answered (UTC)": lambda one: one.at[:16].replace("T", " ") if one.at else "not yet",
+    "asked": _asked,
+    "posts": lambda one: one.missing or _count(one.posts),
+    "matches": lambda one: "" if one.missing else _count(one.occurrences),
+}
+WHY: dict[str, Callable[[Visit], str]] = {
+    "score": lambda one: f"{one.score:.6g}",
+    **{name: _feature(name) for name in SHOWN},
+}
+"""What is told of a visit, by the head of its column: what it brought; what won, and what was known before."""
+
+
+def _places(title: str, places: Sequence[Place], found: Tracked, past: str, *, moved: bool = False) -> Table:
+    """Return a table of accounts in their order; of those that `moved`, with what chance alone would give."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, collapse_padding=True)
+    table.add_column("place", justify="right", no_wrap=True)
+    table.add_column("account", overflow="fold")
+    for name in (found.target, _stacked(f"{past} before"), "by\nchance" if moved else "visits", "last read\n(ago)"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for place in places:
+        weight = f"{place.weight:.2%}" if found.target == "importance" else f"{place.weight:,.6g}"
+        before = "new" if place.before is None else f"{place.before:,}"
+        read = "never" if place.visited_at is None else span(max(0.0, found.seen - place.visited_at))
+        low, high = place.chance or (0, 0)
+        cell = f"{low:,}-{high:,}" if moved else f"{place.visits:,}"
+        table.add_row(f"{place.place:,}", Text(place.account), weight, before, cell, read)
+    if not places:
+        table.add_row("", "none yet", "", "", "", "")
+    return table
+
+
+def _compared(found: Tracked) -> str:
+    """Return what "by chance" says, and how many moves chance alone would show."""
+    expected = round(found.compared * OUTSIDE)
+    if not found.compared:
+        return "places cannot be compared yet: no account was known before that others link to"
+    many = f"{found.moved:,}" if found.moved else "none"
+    legend = "by chance: the places of 19 in 20 accounts whose rate of links has not changed\n" if found.moved else ""
+    return (
+        f"{legend}rises and falls: {many} of {pluralize(found.compared, 'account')} left the places where chance alone "
+        f"keeps 19 in 20;\nabout {expected:,} would leave them by chance{MAYBE if found.moved and expected else ''}"
+    )
+
+
+def _stacked(words: str) -> str:
+    """Return a head that takes little room: two words a line, as 23 h, 59 min, before."""
+    each = words.split()
+    return "\n".join(" ".join(each[i : i + 2]) for i in range(0, len(each), 2))
+
+
+def _yields(found: Tracked) -> Table:
+    table = Table(title="what visits brought", title_justify="left", box=None, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for name in ("visits", "requests", "new links", "posts", "links per\nrequest", "posts per\nrequest"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in found.yields:
+        each = [f"{many / one.requests:,.2f}" if one.requests else "-" for many in (one.links, one.posts)]
+        counts = [f"{many:,}" for many in (one.visits, one.requests, one.links, one.posts)]
+        table.add_row(ACTS[one.act], *counts, *each)
+    return table
+
+
+def _totals(found: Tracked) -> Iterator[str]:
+    if found.target == "importance":
+        yield (
+            "importance: the share of all that OPIC has paid so far, along the links that were read; the rest went to "
+            "accounts that are not listed and to OPIC's virtual page"
+        )
+    if found.young is not None:
+        memory, clock = found.young
+        yield (
+            f"importance counts the whole history so far: memory = {memory:g} looks back further than OPIC's clock has "
+            f"run ({clock:.2f})"
+        )
+    if found.plain_age is not None:
+        own = f" ({span(found.age)} weighted by importance)" if found.age is not None else ""
+        yield f"mean age of what is stored of an account: {span(found.plain_age)}{own}"
+    if found.gone:
+        gone = ", ".join(f"{count:,} {why}" for why, count in sorted(found.gone.items()))
+        yield f"could not be read when last asked: {gone}"

@@ -1,0 +1,195 @@
+"""The contract of a kind of campaign: all that differs between kinds is asked of one of these."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.facts import KindFacts
+from socialcrawl.crawls.refresh.crawl import Refresh
+from socialcrawl.crawls.sample.crawl import Sample
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.crawls.track.crawl import Track
+from socialcrawl.engine.model import Act, Node
+from socialcrawl.errors import SettingsError
+from socialcrawl.graph.graph import COLUMNS
+from socialcrawl.graph.liveness import Activity
+from socialcrawl.platforms.base import Platform
+from socialcrawl.platforms.focusing import Predicate
+from socialcrawl.platforms.registry import platform_of
+
+if TYPE_CHECKING:
+    from socialcrawl.storage.database.connection import Opened
+    from socialcrawl.storage.queries.traces import Begun, Traces
+    from socialcrawl.storage.sql_store import SqlStore
+
+Crawling = Collect | Track | Refresh | Sample
+Width = Callable[[Act], int]
+Mark = Callable[[float], str]
+
+
+def one_each(_act: Act) -> int:
+    """Return 1: how many picks a request answers where nobody is asked."""
+    return 1
+
+
+def no_mark(_at: float) -> str:
+    """Return "": the mark of an instant where nobody is asked."""
+    return ""
+
+
+class ReportRequest(NamedTuple):
+    """What a report is asked for: how many accounts to list, the present (Unix seconds), words of sub-topics."""
+
+    top: int = 15
+    now: float | None = None
+    sub: Sequence[str] = ()
+
+
+class Snapshot(NamedTuple):
+    """The table in which a campaign writes what it knows of each account. All of it follows from its history.
+
+    Attributes:
+        title: what `verify` calls it.
+        rows: the rows of a crawl, by account.node.
+        write: writes them.
+        read: reads those of a campaign.id, in a transaction.
+    """
+
+    title: str
+    rows: Callable[[Any], Mapping[int, Any]]
+    write: Callable[["SqlStore", Any], None]
+    read: Callable[["Opened", int], Mapping[int, Any]]
+
+
+class CrawlKind(ABC):
+    """One kind of campaign: how it is configured, what it decides by, and what is said of it.
+
+    Attributes:
+        facts: its name, its section of the campaign file, and the rules for that.
+        matter: what matters to it, for datasheets.
+        does: what it does, as a clause: "which ...".
+        unasked: what is to be said of an account that it has not asked.
+        drawn: how the accounts that it read were chosen, where they are not chosen by relevance; "" elsewhere.
+        focus: how it prefers accounts, where it does, for the sentence that its collection is no random sample.
+        features: the names of the features of its picks.
+        dataset: whether it is about the accounts of an imported dataset, so that nothing is searched for.
+        collection: whether the accounts that it read are a collection, of which an audit tells how much it has.
+        sample: whether what it draws is a sample, on which an audit rests.
+        reuses: whether answers that the database has from a short while ago count.
+    """
+
+    facts: ClassVar[KindFacts]
+    matter: ClassVar[str] = ""
+    does: ClassVar[str] = "which is of a kind that another package adds"
+    unasked: ClassVar[str] = "it was not asked yet"
+    drawn: ClassVar[str] = ""
+    focus: ClassVar[str] = ""
+    features: ClassVar[Sequence[str]] = COLUMNS
+    dataset: ClassVar[bool] = False
+    collection: ClassVar[bool] = False
+    sample: ClassVar[bool] = False
+    reuses: ClassVar[bool] = True
+
+    @abstractmethod
+    def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Crawling:
+        """Return the crawl of a campaign, which has learned nothing yet.
+
+        Args:
+            settings: those of the campaign.
+            seeds: where it starts.
+            width: its source's, where anybody is asked.
+            mark: likewise.
+        """
+
+    def check(self, settings: Settings) -> None:
+        """Check that what chooses for a campaign can be made.
+
+        Raises:
+            SettingsError: it cannot.
+        """
+        del settings
+
+    @abstractmethod
+    def describe(self, settings: Settings) -> str:
+        """Return how a campaign goes on, for people: how many steps, and what chooses them."""
+
+    def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
+        """Return those fields of the `Shape` of a campaign, by name, in which the kind differs from others."""
+        del settings, platform
+        return {}
+
+    def needs_topic(self, settings: Settings) -> bool:
+        """Return whether a campaign that has neither keywords nor patterns is wrong.
+
+        Raises:
+            SettingsError: it is, and this kind says better what to do.
+        """
+        del settings
+        return True
+
+    def predicates(self, settings: Settings) -> tuple[Predicate, Predicate | None] | None:
+        """Return what judges whether an account is on the topic, and on a wider one; None where nobody is judged.
+
+        Raises:
+            SettingsError: nothing tells it, or a file that tells it cannot be read.
+        """
+        del settings
+        return None
+
+    def tolerance(self, settings: Settings) -> float:
+        """Return by how much scores may differ that were computed in another order; 0.0 where they are exact."""
+        del settings
+        return 0.0
+
+    def report(self, traces: "Traces", whole: "Begun", asked: ReportRequest) -> Any:
+        """Return what a campaign knows beside the counts that all kinds have; None: nothing.
+
+        Raises:
+            SettingsError: its settings, or what is asked, are not understood.
+        """
+        if asked.sub:
+            raise SettingsError(
+                f"This campaign samples nothing: take --sub {asked.sub[0]} out, or name one of kind sample."
+            )
+
+    def explain(self, traces: "Traces", whole: "Begun", user: str) -> Any:
+        """Return when and why a campaign asked `user`, a username or id.
+
+        Raises:
+            SettingsError: its settings are not understood, or it does not know the account.
+        """
+        from socialcrawl.crawls.trace import trace_account  # noqa: PLC0415 - plans are made without SQLAlchemy
+
+        return trace_account(traces, whole, user)
+
+    def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
+        """Yield sentences for a datasheet on how a campaign chose, from the settings of its section."""
+        del section, platform
+        yield f"kind: `{self.facts.name}`, {self.does}"
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the table in which campaigns write what they know of each account; None: there is none."""
+        return None
+
+    def activity(self, settings: Settings) -> Activity | None:
+        """Return the rule by which a probed account is active; None where the campaign probes nobody."""
+        del settings
+        return None
+
+
+def remember_seeds(
+    settings: Settings, names: Sequence[Node], topics: Sequence[int] = (), queries: Sequence[Node] = ()
+) -> Seeds:
+    """Return the seeds of a crawl that folds a stored history and asks nobody.
+
+    Args:
+        settings: those of the campaign.
+        names: the accounts it named.
+        topics: the first pick.n under each new topic.
+        queries: its searches; none where nobody looks at what is searched next.
+    """
+    asked = platform_of(settings)
+    look_up = not asked.expanded(settings)
+    return Seeds(queries, names, settings.seeds.most, look_up=look_up, topics=topics, known=not asked.look_up)

@@ -1,0 +1,157 @@
+"""Algorithm 1 of Gouriten, Maniu, Senellart (section 3), as a crawl that the loop can drive.
+
+    1  V <- ()                                                self.picks
+    2  G' <- G0, the graph of the seeds                       the acts search, resolve, seed
+    3  for i = 1 .. n/r                                       engine/loop.py, until choose says Stop
+    4      frontier <- extractFrontier(G')                    Ranking keeps it from step to step
+    5      scored <- estimator.scoreFrontier(G', frontier)    ... and scores of it what may have moved
+    6      nodes <- strategy.getNextNodes(scored, r)          strategy.pick(ranking, r, n)
+    7      V <- (V, nodes)                                    the picks that choose returns
+    8-9    for u in nodes: G' <- G' + crawlNode(u)            absorb(...)
+
+It decides and learns; it never waits, reads or writes. The seeds are asked first, in their order; they are no training
+rows. `choose` changes nothing; `absorb` is the only method that does, but for `fold`, which absorbs a whole history at
+once (folding.py).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from socialcrawl.crawls.collect.bulk_fold import Folding
+from socialcrawl.crawls.collect.estimators import Estimator
+from socialcrawl.crawls.collect.ranking import Ranking
+from socialcrawl.crawls.collect.shadow_estimators import Company
+from socialcrawl.crawls.collect.strategies import Greedy, Strategy
+from socialcrawl.crawls.seeds import TRIES, Seeds
+from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind
+from socialcrawl.engine.protocols import Batch
+from socialcrawl.graph.graph import Graph
+
+REST = 20  # picks after which a node that failed for a while is offered again
+
+
+class Collect(Folding):
+    """Algorithm 1 with budget n = `steps`; `width(act)` says how many picks one request can answer.
+
+    `shadows` are estimators that look on, by name: every pick of the frontier tells what they thought of it.
+    """
+
+    def __init__(
+        self,
+        seeds: Seeds,
+        estimator: Estimator,
+        steps: int | None,
+        width: Callable[[Act], int] = lambda _: 1,
+        strategy: Strategy | None = None,
+        *,
+        shadows: Mapping[str, Estimator] | None = None,
+    ) -> None:
+        self.seeds, self.estimator, self.steps, self.width = seeds, estimator, steps, width
+        self.strategy = strategy or Greedy()
+        self.company = Company(estimator, shadows or {})
+        self.graph = Graph()
+        self.ranking = Ranking(self.graph, estimator)
+        self.picks = 0  # all decisions so far: the next pick's n
+        self.taken = 0  # those after the seeds: what the budget counts
+        self.relevance = 0.0  # sum of beta over the steps after the seeds
+        self.seed_relevance = 0.0
+        self.imported = 0  # accounts whose posts came from a file
+        self.failures: dict[Node, int] = {}
+        self.resting: dict[Node, int] = {}  # node -> the pick at which it may be asked again
+
+    def choose(self, size: int, now: float) -> Batch | Stop:
+        """Return the next r = `size` picks: seeds while there are any, then the best of the frontier."""
+        act, nodes = self.seeds.due(size, self.width)
+        if nodes:
+            return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
+        if not self.seeds.asked and not self.imported:
+            return Stop(StopKind.FAILED, self.seeds.complaint())
+        left = size if self.steps is None else min(size, self.steps - self.taken)
+        if left <= 0:
+            return Stop(StopKind.DONE, f"all {self.steps} steps are done")
+        if not self.graph.left:
+            return self._late(left) or self._exhausted()
+        rows, scores = self.strategy.pick(self.ranking, left, self.taken)
+        thoughts = self.company.thoughts(self.graph, rows, self.taken)
+        return tuple(
+            Pick(self.picks + i, self.graph.node(row), Act.EXPAND, score, self.graph.features(row), shadows=thought)
+            for i, (row, score, thought) in enumerate(zip(rows.tolist(), scores.tolist(), thoughts, strict=True))
+        )
+
+    def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """Grow the graph and teach the estimator, in pick order."""
+        for pick, outcome in zip(batch, outcomes, strict=True):
+            self._take(pick, outcome)
+        self._wake()
+
+    def _take(self, pick: Pick, outcome: Outcome) -> None:
+        self.picks = pick.n + 1
+        self.resting.pop(pick.node, None)  # asked before its time, when nothing else was left
+        if pick.act in (Act.SEARCH, Act.RESOLVE):
+            self.seeds.absorb(pick, outcome, self._asked)
+            return
+        if pick.act == Act.SEED:
+            self._sow()
+            self.graph.seed(pick.node)
+            self.seeds.done(pick.node, outcome.missing)
+            self.seed_relevance += outcome.value
+        elif pick.act == Act.IMPORT:
+            self.seeds.bring(pick.node)
+            if outcome.missing is None:
+                self.graph.seed(pick.node)
+                self.imported += 1
+        else:
+            self.taken += 1
+            self.relevance += outcome.value
+        self._grow(pick, outcome)
+
+    def _asked(self, node: Node) -> bool:
+        """Whether a node was asked before and does not wait for another time: a new topic may find it once more."""
+        return self.graph.is_closed(node) and node not in self.resting
+
+    def _sow(self) -> None:
+        """Make the seeds known, all at once, when the first of them was asked: who they are is settled by then."""
+        if not self.seeds.asked:
+            for node in self.seeds.ready:
+                self.graph.seed(node)
+            self.company.sow(self.graph, np.array([self.graph.row(node) for node in self.seeds.ready], np.int64))
+
+    def _grow(self, pick: Pick, outcome: Outcome) -> None:
+        if outcome.missing is None:
+            teaches = self.company.learns and pick.act == Act.EXPAND
+            x = (pick.x or self._features_now(pick.node)) if teaches else ()
+            row = self.graph.add(pick.node, outcome.value, outcome.targets, outcome.alpha)
+            self.company.grown(self.graph, row)
+            if teaches:
+                self.company.learn(np.array([x]), np.array([outcome.value]))
+            return
+        self.graph.drop(pick.node)
+        if isinstance(outcome.missing, SameAs):
+            self.graph.merge(pick.node, outcome.missing.node)
+        if outcome.missing == Reason.TEMPORARY:
+            self._fail(pick.node, pick.n)
+
+    def _fail(self, node: Node, n: int) -> None:
+        self.failures[node] = self.failures.get(node, 0) + 1
+        if self.failures[node] < TRIES:
+            self.resting[node] = n + REST
+
+    def _wake(self) -> None:
+        if self.resting:  # seldom, and this is done after every pick
+            for node in self._woken(self.picks).values():
+                self.graph.set_open(node, is_open=True)
+
+    def _exhausted(self) -> Stop:
+        if self.seeds.unread and not self.imported:
+            return Stop(StopKind.FAILED, self.seeds.complaint())
+        return Stop(StopKind.DONE, "the frontier is empty: every account in reach was asked")
+
+    def _late(self, left: int) -> Batch:
+        """With nothing else to do, nodes that rest are asked before their time; seeds among them as seeds."""
+        nodes = list(self.resting)[:left]
+        acts = [Act.SEED if node in self.seeds else Act.EXPAND for node in nodes]
+        return tuple(
+            Pick(self.picks + i, node, act, 0.0, self.graph.features(self.graph.row(node)))
+            for i, (node, act) in enumerate(zip(nodes, acts, strict=True))
+        )

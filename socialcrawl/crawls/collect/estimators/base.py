@@ -1,0 +1,90 @@
+"""What every estimator promises."""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.graph.graph import Graph, Rows
+
+Floats = NDArray[np.float64]
+
+
+class Terms(NamedTuple):
+    """How a score is made: intercept + weights . values, with values that change only where the graph changes.
+
+    Whoever looks for the best node need not score a frontier again of which neither values nor weights have moved.
+
+    Attributes:
+        of: the estimator that speaks; where another one takes its turn, nothing of before counts.
+        weights: c numbers, the same for every row.
+        intercept: a number.
+        values: (graph, rows) -> float64 of shape (c, len(rows)).
+        fixed: weights and intercept never change.
+    """
+
+    of: object
+    weights: tuple[float, ...]
+    intercept: float
+    values: Callable[[Graph, Rows], Floats]
+    fixed: bool = False
+
+    def combined(self, values: Floats) -> Floats:
+        """The scores of rows with these values, shape (len(rows),): term by term, so that alike rows score alike.
+
+        One value with weight 1 is the score: it is returned as it is, not copied.
+        """
+        first, *others = self.weights
+        if not others and first == 1.0 and not self.intercept:
+            return np.asarray(values[0])
+        scores = values[0] * first
+        scores += self.intercept
+        for weight, value in zip(others, values[1:], strict=True):
+            scores += weight * value
+        return np.asarray(scores)
+
+
+def itself(of: object, score: Callable[[Graph, Rows], Floats]) -> Terms:
+    """The terms of a score that changes only where the graph changes: it is its own only value, with weight 1."""
+    return Terms(of, (1.0,), 0.0, lambda graph, rows: score(graph, rows)[None], fixed=True)
+
+
+class Estimator(Protocol):
+    """A guess of the value of frontier nodes that may learn from the nodes that were fetched.
+
+    Only `score` has to be written; an estimator that does not learn leaves the rest as it is here.
+    """
+
+    def score(self, graph: Graph, rows: Rows, n: int) -> Floats:
+        """Return the estimated value of each frontier node in `rows` after `n` steps; higher is better.
+
+        Changes nothing.
+        """
+        ...
+
+    def terms(self, n: int) -> Terms | None:
+        """Return how `score` is made after `n` steps.
+
+        None: anything may change it, so that all are scored at every step.
+        """
+        return None
+
+    def sow(self, graph: Graph, rows: Rows) -> None:
+        """Take in the rows of the seeds, once, before the first of them is fetched."""
+        return
+
+    def grown(self, graph: Graph, row: int) -> None:
+        """Take in that the node in `row` has been fetched, just after its links were added."""
+        return
+
+    def one_by_one(self) -> bool:
+        """Whether `grown` has to be told of every node at its moment, so that a history cannot be taken in at once."""
+        return type(self).grown is not Estimator.grown
+
+    def learn(self, x: Floats, y: Floats) -> None:
+        """Take in fetched nodes: features as picked, shape (m, len(COLUMNS)), and true values, shape (m,).
+
+        Learning m rows at once is, bit for bit, learning them one after the other.
+        """
+        return

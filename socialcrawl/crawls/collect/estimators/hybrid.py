@@ -1,0 +1,44 @@
+"""The hybrid estimator of Gouriten et al., section 6.3: a neighbourhood first, then the linear one."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.crawls.collect.estimators.base import Estimator, Terms
+from socialcrawl.graph.graph import Graph, Rows
+
+
+class Hybrid(Estimator):
+    """`start` for the first `switch_after` steps, missing ones included, then `then`; both learn from the first on."""
+
+    def __init__(self, start: Estimator, then: Estimator, switch_after: int = 1000) -> None:
+        self.start, self.then, self.switch_after = start, then, switch_after
+
+    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+        """Return the scores of the estimator whose turn it is."""
+        return self._turn(n).score(graph, rows, n)
+
+    def terms(self, n: int) -> Terms | None:
+        """Return those of the estimator whose turn it is."""
+        return self._turn(n).terms(n)
+
+    def sow(self, graph: Graph, rows: Rows) -> None:
+        """Tell both."""
+        self.start.sow(graph, rows)
+        self.then.sow(graph, rows)
+
+    def grown(self, graph: Graph, row: int) -> None:
+        """Tell both."""
+        self.start.grown(graph, row)
+        self.then.grown(graph, row)
+
+    def one_by_one(self) -> bool:
+        """Return whether one of them has to be told of every node at its moment."""
+        return self.start.one_by_one() or self.then.one_by_one()
+
+    def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+        """Teach both."""
+        self.start.learn(x, y)
+        self.then.learn(x, y)
+
+    def _turn(self, n: int) -> Estimator:
+        return self.start if n < self.switch_after else self.then

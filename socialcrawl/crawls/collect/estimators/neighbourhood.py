@@ -1,0 +1,26 @@
+"""The neighbourhood estimators of Gouriten et al., section 5.2: one feature of the known in-links."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.crawls.collect.estimators.base import Estimator, Terms, itself
+from socialcrawl.graph.graph import Graph, Rows
+
+
+class Neighbourhood(Estimator):
+    """One feature as the score: h over the known in-links e = (u, v) of w(u), w(e) or w(u)*w(e).
+
+    `of` is n | e | ne, `h` is sum | avg | max.
+    """
+
+    def __init__(self, of: str, h: str) -> None:
+        self.feature = f"{of}_{h}"
+        self._terms = itself(self, lambda graph, rows: graph.column(self.feature, rows))
+
+    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+        """Return the feature itself."""
+        return graph.column(self.feature, rows)
+
+    def terms(self, n: int) -> Terms:
+        """Return the feature, as it is."""
+        return self._terms

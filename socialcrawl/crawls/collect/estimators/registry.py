@@ -1,0 +1,102 @@
+"""The names of the estimators, as settings and the command line use them."""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from socialcrawl.crawls.collect.estimators.base import Estimator
+from socialcrawl.crawls.collect.estimators.baseline import BreadthFirst, Random
+from socialcrawl.crawls.collect.estimators.hybrid import Hybrid
+from socialcrawl.crawls.collect.estimators.linear import Linear, first_order
+from socialcrawl.crawls.collect.estimators.neighbourhood import Neighbourhood
+from socialcrawl.crawls.collect.estimators.regressor import FEATURES, PREFIX, regressor
+from socialcrawl.crawls.collect.estimators.subgraph import NavigationalRank, Opic
+from socialcrawl.errors import SettingsError
+from socialcrawl.graph.graph import COLUMNS, LINKS
+
+H = ("sum", "avg", "max")
+NAMES = (
+    "random",
+    "bfs",
+    *(f"nh-{of}-{h}" for of in ("n", "e", "ne") for h in H),
+    *(f"lnh-{h}" for h in H),
+    "lnh-wide",
+    *(f"hybrid-{h}" for h in H),
+    "opic",
+    *(f"opic-{by}" for by in ("e", "n", "ne")),
+    "nr",
+)
+"""All estimators by name; `hybrid-H` starts as `nh-ne-H` unless another start is named."""
+
+
+def check(name: str, also: tuple[str, ...] = ()) -> str:
+    """Return the name itself, if it is one of NAMES or `also`, or that of a scikit-learn class.
+
+    Raises:
+        ValueError: there is no estimator of that name; the message gives the nearest one and all of them.
+    """
+    if name not in (*NAMES, *also) and not name.startswith(PREFIX):
+        nearest = get_close_matches(name, [*NAMES, *also], 1)
+        hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+        known = ", ".join([*NAMES, *also, f"{PREFIX}MODULE.CLASS (a regressor with partial_fit)"])
+        raise ValueError(f"there is no estimator {name!r}.{hint} Known are: {known}")
+    return name
+
+
+def begins(name: str) -> str:
+    """Return the name itself, if an estimator of that name can start a hybrid.
+
+    Raises:
+        ValueError: there is no such estimator, or it is a hybrid itself.
+    """
+    if check(name).startswith("hybrid-"):
+        raise ValueError(f"a hybrid does not start with another one: choose another start than {name!r}")
+    return name
+
+
+def make_estimator(
+    name: str,
+    *,
+    seed: int,
+    switch_after: int = 1000,
+    start: str | None = None,
+    nr_d: float = 0.5,
+    features: Sequence[str] = FEATURES,
+    options: Mapping[str, Any] | None = None,
+) -> Estimator:
+    """Return the estimator called `name`, fresh.
+
+    Args:
+        name: one of NAMES, or the dotted name of a scikit-learn regressor with partial_fit.
+        seed: the campaign's seed, for estimators that draw.
+        switch_after: the steps after which a hybrid turns to its linear estimator.
+        start: the name of the estimator that a hybrid starts with.
+        nr_d: the weight of a node's own score in Navigational Rank, from 0.001 to 1.
+        features: the columns that a scikit-learn regressor learns over.
+        options: the arguments of its class.
+
+    Raises:
+        SettingsError: the name is not known (the message gives the nearest one and all of them), or nr_d out of range.
+    """
+    try:
+        family, _, rest = check(name).partition("-")
+        begins(start or "bfs")
+    except ValueError as error:
+        raise SettingsError(f"{error}.") from error
+    if name.startswith(PREFIX):
+        return regressor(name, seed=seed, features=features, options=options)
+    match family:
+        case "random":
+            return Random(seed)
+        case "bfs":
+            return BreadthFirst()
+        case "nh":
+            return Neighbourhood(*rest.split("-"))
+        case "opic":
+            return Opic(rest)
+        case "nr":
+            return NavigationalRank(nr_d)
+        case "lnh":
+            return Linear(COLUMNS[LINKS:] if rest == "wide" else first_order(rest))
+    first = make_estimator(start or f"nh-ne-{rest}", seed=seed, nr_d=nr_d)
+    return Hybrid(first, Linear(first_order(rest)), switch_after)

@@ -1,0 +1,333 @@
+"""Why an account was asked, or was not: the campaign is folded up to the decision, and the estimator asked again.
+
+Nothing is taken from memory: score, rank, features and weights come out of the stored history, as they did then. What
+was stored with the decision has to be the same, bit for bit; `Decision.agrees` says whether it is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from socialcrawl.campaign.settings import Settings, checked
+from socialcrawl.crawls.base import remember_seeds
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood
+from socialcrawl.crawls.collect.estimators.base import Terms
+from socialcrawl.crawls.collect.make import choose_policy
+from socialcrawl.crawls.seeds import TRIES
+from socialcrawl.engine.arms import STEERED, arms
+from socialcrawl.engine.model import Act, Node, Pick, Reason, SameAs
+from socialcrawl.engine.protocols import NEVER, cut_history
+from socialcrawl.graph.graph import COLUMNS
+from socialcrawl.platforms.facts import DEFAULT, find_platform_facts
+from socialcrawl.platforms.web.urls import normalised
+from socialcrawl.storage.erasure.similar_names import alike
+from socialcrawl.storage.queries.traces import Ask, Begun, Led, Traces
+from socialcrawl.storage.versions import in_force
+
+KEPT = ("name", "seed", "topic", "seeds", "crawl")  # the settings on which a decision rests
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a score: `weight` times `value`; a score is the sum of its parts and an intercept."""
+
+    name: str
+    value: float
+    weight: float
+
+    @property
+    def share(self) -> float:
+        """What it adds to the score."""
+        return self.weight * self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The place of an account among all that could have been asked.
+
+    Attributes:
+        taken: steps done before.
+        score: the estimate of the account, rescanned.
+        rank: 1 for the best; of equals the one discovered first.
+        frontier: how many could have been asked.
+        best: the highest score, and whose it is.
+        features: by name, as `graph.COLUMNS`.
+        turn: the estimator that spoke.
+        intercept, parts: how the score is made; no parts where the estimator is no sum.
+        drawn: how the account was drawn for comparison (`[crawl] control`), as `arms.arms`; 0: it was not.
+        agrees: whether score and features are those that were stored with the pick; None: there is no pick.
+        why: where they are not, what happened to the history after the decision.
+    """
+
+    taken: int
+    score: float
+    rank: int
+    frontier: int
+    best: tuple[float, Node]
+    features: dict[str, float]
+    turn: str
+    intercept: float
+    parts: list[Part]
+    drawn: int = STEERED
+    agrees: bool | None = None
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Everything that a campaign knows of one account, and why it was asked or not.
+
+    `state` is unknown | forgotten | stranger (the database has it, the campaign never met it) | asked | seed | import |
+    open (its answer is awaited) | same (it turned out to be `same`) | looked-up (as a seed, and not to be read) |
+    waiting (a seed whose turn comes) | unchosen (a search found it, when there were seeds enough) | resting (it failed,
+    and is offered again) | frontier | closed (linked to, but out). `rests_until` is a pick.n. `asks` are the decisions
+    to ask it; `decision` is about the last one that was a choice, or about now; `links` are those known by then;
+    `names` say how nodes are called; `together` is the refresh rate r. `epochs` have (number, first pick.n, when, why);
+    `versions` of the settings (number, first pick.n, when, keys that changed), `version` is the one explained with.
+    `platform` is that of the campaign; `alike` are accounts that an unknown name without its domain may mean.
+    """
+
+    campaign: str
+    user: str
+    state: str
+    estimator: str = ""
+    strategy: str = ""
+    together: int = 1
+    steps: int | None = None
+    node: Node | None = None
+    asks: Sequence[Ask] = ()
+    decision: Decision | None = None
+    links: Sequence[Led] = ()
+    same: Node | None = None
+    rests_until: int | None = None
+    names: dict[Node, str] | None = None
+    why: str | None = None
+    epochs: Sequence[tuple[int, int, str, str]] = ()
+    version: int = 0
+    versions: Sequence[tuple[int, int, str, Sequence[str]]] = ()
+    platform: str = DEFAULT.name
+    alike: Sequence[str] = ()
+
+
+def explain(traces: Traces, whole: Begun, user: str) -> Explanation:
+    """Return why a campaign asked `user`, a username or an id, or why it did not.
+
+    Raises:
+        SettingsError: its settings are not understood.
+    """
+    user = user.strip().removeprefix("@")
+    if find_platform_facts(whole.platform).pages:
+        user = normalised(user) or user
+    held = traces.known(whole, user)
+    if held is None or held.forgotten_at is not None:
+        why = traces.forgotten(whole.platform, user)
+        gone = held is not None or why is not None
+        near = () if gone else alike(traces.connection, whole.platform, user)
+        state = "forgotten" if gone else "unknown"
+        return Explanation(whole.name, user, state, why=why, platform=whole.platform, alike=near)
+    return _Case(traces, whole, user, held.node).explanation()
+
+
+def unread(traces: Traces, campaign: str | None = None, most: int = 10) -> list[tuple[str, str]]:
+    """The seeds that a campaign (the newest, if none is named) names and never could read, with why: the first `most`.
+
+    Raises:
+        StoreError: there is no such campaign.
+    """
+    whole = traces.begun(campaign)
+    found: list[tuple[str, str]] = []
+    for name in filter(None, map(_named, whole.identity["seeds"]["usernames"])):
+        held = traces.known(whole, name) if len(found) < most else None
+        asks = traces.asks(whole.id, held.node) if held is not None else []
+        read = any(ask.at is not None and ask.missing is None and ask.act != Act.RESOLVE for ask in asks)
+        why = asks[-1].reason if asks and not read else None
+        if isinstance(why, Reason):
+            found.append((name, why))
+    return found
+
+
+def _named(seat: Any) -> str | None:
+    """Return the name of a seed, as it is looked up; None where it was forgotten."""
+    return seat.strip().removeprefix("@") if isinstance(seat, str) else None
+
+
+def crawl_of(settings: Settings, names: Sequence[Node], topics: Sequence[int] = ()) -> Collect:
+    """Return the crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it.
+
+    Args:
+        settings: those of the campaign.
+        names: the accounts it named.
+        topics: the first pick.n under each new topic.
+    """
+    return Collect(remember_seeds(settings, names, topics), choose_policy(settings)[0], settings.crawl.steps)
+
+
+class _Case:
+    """One account of one campaign."""
+
+    def __init__(self, traces: Traces, begun: Begun, user: str, node: Node) -> None:
+        self.traces, self.begun, self.user, self.node = traces, begun, user, node
+        self.asks = traces.asks(begun.id, node)
+        self.epochs, self.versions = traces.epochs(begun.id), traces.versions(begun)
+        made = [ask for ask in self.asks if ask.act == Act.EXPAND and not self._again()]
+        self.n = made[-1].n if made else None
+        self.before = made[-1].batch if made else NEVER
+        self.version = in_force(self.versions, self.before)
+        self.settings = self._settings(self.version.settings)
+        names = traces.enlisted(begun.platform, begun.identity["seeds"]["usernames"])
+        self.crawl = crawl_of(self.settings, names, traces.topics(begun.id))
+        self.searched = False
+
+    def _settings(self, told: dict[str, Any]) -> Settings:
+        """Return the settings on which a decision rests, of those that are stored."""
+        source = {key: told["source"][key] for key in ("platform", "vocabulary")}
+        given = {key: told[key] for key in KEPT} | {"source": source}
+        # What a file named, and whoever was forgotten, has a seat in the identity.
+        given["seeds"] = given["seeds"] | {"file": None, "usernames": []}
+        return checked(given, f"the settings of the campaign {self.begun.name!r}")
+
+    def explanation(self) -> Explanation:
+        """Return everything about it."""
+        self._fold(self.before)
+        decision = self._decision(self.n)
+        links = self._links(self.before)
+        last = self.asks[-1].reason if self.asks else None
+        same = last.node if isinstance(last, SameAs) else None
+        state = self._state(met=bool(links or decision))
+        everybody = [self.node, *(link.source for link in links), *([] if same is None else [same])]
+        return Explanation(
+            self.begun.name,
+            self.user,
+            state,
+            self.settings.crawl.estimator,
+            self.settings.crawl.strategy,
+            self.settings.crawl.together or 1,
+            self.settings.crawl.steps,
+            self.node,
+            self.asks,
+            decision,
+            links,
+            same,
+            self.crawl.resting.get(self.node) if state == "resting" else None,
+            self.traces.names(everybody + ([decision.best[1]] if decision else [])),
+            None,
+            self.epochs,
+            self.version.number,
+            [(one.number, one.first, one.at, one.changed) for one in self.versions],
+            self.begun.platform,
+        )
+
+    def _fold(self, before: int) -> None:
+        """Bring the crawl to where it was when the batch `before` was chosen."""
+        self.crawl.fold(cut_history(self.traces.history(self.begun), before))
+
+    def _state(self, *, met: bool) -> str:
+        seeds = self.crawl.seeds
+        looked_up = not self.asks or self.asks[-1].act == Act.RESOLVE
+        if (looked_up or self._again()) and (self.node in seeds.ready or self.node in seeds.unresolved):
+            return "waiting"
+        if not self.asks:
+            return "frontier" if self._open() else "closed" if met else "unchosen" if self.searched else "stranger"
+        last = self.asks[-1]
+        if last.at is None:
+            return "open"
+        if isinstance(last.reason, SameAs):
+            return "same"
+        if last.act == Act.RESOLVE or self._again():
+            return "frontier" if self._open() else "resting" if self.node in self.crawl.resting else "looked-up"
+        return "asked" if last.act == Act.EXPAND else last.act
+
+    def _again(self) -> bool:
+        """Return whether its last answer was none, so that it is offered again."""
+        tried = [ask.missing for ask in self.asks if ask.act in (Act.SEED, Act.EXPAND)]
+        away = Reason.TEMPORARY
+        return bool(tried) and tried[-1] == away == self.asks[-1].missing and tried.count(away) < TRIES
+
+    def _open(self) -> bool:
+        row = self._row()
+        return row >= 0 and bool(self.crawl.graph.is_open(np.array([row]))[0])
+
+    def _row(self) -> int:
+        """Return the row of the account in the graph; -1 where it is not known."""
+        rows = np.flatnonzero(self.crawl.graph.nodes() == self.node)
+        return self.crawl.graph.row(self.node) if len(rows) else -1
+
+    def _decision(self, n: int | None) -> Decision | None:
+        graph, estimator, taken = self.crawl.graph, self.crawl.estimator, self.crawl.taken
+        if not self._open():
+            return None
+        rows, row = graph.frontier(), self._row()
+        scores = estimator.score(graph, rows, taken)
+        place = int(np.searchsorted(rows, row))
+        score = float(scores[place])
+        ahead = int((scores > score).sum()) + int((scores[:place] == score).sum())
+        best = int(np.argmax(scores))
+        features = dict(zip(COLUMNS, graph.features(row), strict=True))
+        speaks = _turn(estimator, taken)
+        terms = speaks.terms(taken)
+        agrees = None if n is None else self._agrees(n, score, features)
+        return Decision(
+            taken,
+            score,
+            ahead + 1,
+            len(rows),
+            (float(scores[best]), graph.node(int(rows[best]))),
+            features,
+            _called(speaks, estimator),
+            terms.intercept if terms else 0.0,
+            _parts(terms, self.crawl, row) if terms else [],
+            STEERED if n is None else self._drawn(taken + n - self.before),
+            agrees,
+            self._changed() if agrees is False else None,
+        )
+
+    def _drawn(self, step: int) -> int:
+        return int(arms(self.settings.seed, self.settings.crawl.control, step, 1)[0])
+
+    def _agrees(self, n: int, score: float, features: dict[str, float]) -> bool:
+        stored = self.traces.picked(self.begun.id, n)
+        return stored == Pick(n, self.node, Act.EXPAND, score, tuple(features.values()))
+
+    def _changed(self) -> str:
+        """Return what happened to the history after the decision."""
+        later = [f"epoch {number} ({why}) began with decision {first:,}" for number, first, _, why in self.epochs
+                 if first > self.before]  # fmt: skip
+        return f"{', '.join(later)}: the history before is another one now" if later else "the history was changed"
+
+    def _links(self, before: int) -> list[Led]:
+        others = [node for node, n in self.traces.aliases(self.begun.id, self.node) if n < before]
+        known = self.traces.led(self.begun.id, [self.node, *others], before)
+        self.searched = any(link.act == Act.SEARCH for link in known)
+        return [link for link in known if link.act != Act.SEARCH]
+
+
+def _turn(estimator: Estimator, taken: int) -> Estimator:
+    if isinstance(estimator, Hybrid):
+        return estimator.start if taken < estimator.switch_after else estimator.then
+    return estimator
+
+
+def _called(speaks: Estimator, whole: Estimator) -> str:
+    name = type(speaks).__name__
+    if isinstance(speaks, Neighbourhood):
+        name = f"nh-{speaks.feature.replace('_', '-')}"
+    elif isinstance(speaks, Linear):
+        name = f"linear in {', '.join(speaks.features)}"
+    if not isinstance(whole, Hybrid):
+        return name
+    return f"{name} (the {'first' if speaks is whole.start else 'second'} half of the hybrid)"
+
+
+def _parts(terms: Terms, crawl: Collect, row: int) -> list[Part]:
+    values = terms.values(crawl.graph, np.array([row], np.int64))[:, 0].tolist()
+    names: Sequence[str] = [type(terms.of).__name__.lower()]
+    if isinstance(terms.of, Linear):
+        names = terms.of.features
+    elif isinstance(terms.of, Neighbourhood):
+        names = [terms.of.feature]
+    elif isinstance(terms.of, BreadthFirst):
+        names = ["1 / (depth + 1)"]
+    return [Part(name, value, weight) for name, value, weight in zip(names, values, terms.weights, strict=True)]

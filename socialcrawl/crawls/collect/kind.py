@@ -1,0 +1,47 @@
+"""Campaigns that collect: accounts that matter to a topic, the best guess first (Gouriten et al., Algorithm 1)."""
+
+from typing import TYPE_CHECKING
+
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.crawls.base import CrawlKind, Mark, Width, no_mark, one_each
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.make import choose_policy, make_shadows
+from socialcrawl.crawls.facts import COLLECT
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.text.wording import pluralize
+
+if TYPE_CHECKING:
+    from socialcrawl.crawls.collect.explain import Explanation
+    from socialcrawl.storage.queries.traces import Begun, Traces
+
+
+class CollectKind(CrawlKind):
+    """Campaigns of kind `collect`."""
+
+    facts = COLLECT
+    matter = "the accounts and posts that matter most to the topic"
+    focus = "focused crawl asks those accounts first that its estimator expects to say most about the topic,"
+    collection = True
+
+    def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Collect:
+        """See `CrawlKind.make_crawl`."""
+        del mark
+        estimator, choice = choose_policy(settings)
+        return Collect(seeds, estimator, settings.crawl.steps, width, choice, shadows=make_shadows(settings))
+
+    def check(self, settings: Settings) -> None:
+        """See `CrawlKind.check`."""
+        choose_policy(settings)
+        make_shadows(settings)
+
+    def explain(self, traces: "Traces", whole: "Begun", user: str) -> "Explanation":
+        """See `CrawlKind.explain`."""
+        from socialcrawl.crawls.collect.explain import explain  # noqa: PLC0415 - plans are made without SQLAlchemy
+
+        return explain(traces, whole, user)
+
+    def describe(self, settings: Settings) -> str:
+        """See `CrawlKind.describe`."""
+        crawl = settings.crawl
+        steps = pluralize(crawl.steps, "step") if crawl.steps else "steps until the frontier is empty"
+        return f"{steps} with {crawl.estimator}"

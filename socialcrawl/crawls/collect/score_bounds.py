@@ -1,0 +1,102 @@
+"""What is known of frontier rows that are not looked at one by one: how high any of them can score."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.crawls.collect.estimators.base import Terms
+from socialcrawl.graph.graph import Rows
+
+Floats = NDArray[np.float64]
+
+ROUNDING = 1e-12  # of the size of the numbers added: far above what float64 adds to a few products, far below a score
+ANY_ROW = -1  # "of equals, one of the others may come first"
+
+
+class Others:
+    """Rows under a threshold: with the weights of `take` none ranks before (`score`, `row`); values lie in a box."""
+
+    def __init__(self) -> None:
+        self.score, self.row = -np.inf, 0  # nobody is here yet
+        self.then = Terms(None, (), 0.0, _nothing)  # the weights with which they were let go
+        self.low = self.high = np.empty(0)
+
+    def let_go(self, terms: Terms, rows: Rows, values: Floats, kept: int) -> tuple[Rows, Floats]:
+        """Return the best `kept` of `rows`, with all their equals, and their values; the rest comes here.
+
+        If others are here already, `rebase` comes first. `values` is overwritten.
+        """
+        if len(rows) <= kept:
+            return rows, values
+        scores = np.array(terms.combined(values))
+        inside = np.flatnonzero(scores >= -np.partition(-scores, kept - 1)[kept - 1])
+        if len(inside) == len(rows):
+            return rows, values
+        best, chosen = rows[inside], values[:, inside]
+        scores[inside] = -np.inf
+        first = int(scores.argmax())
+        values[:, inside] = values[:, first, None]  # so that the box of all is that of the others
+        self._take(terms, float(scores[first]), int(rows[scores == scores[first]].min()), values)
+        return best, chosen
+
+    def _take(self, terms: Terms, score: float, row: int, values: Floats) -> None:
+        """Add rows with `values`, of which `row` is the best and scores `score` with today's weights."""
+        if self.score == -np.inf:
+            self.then = terms
+            self.low, self.high = np.full(len(values), np.inf), np.full(len(values), -np.inf)
+        if (score, -row) > (self.score, -self.row):
+            self.score, self.row = score, row
+        self.widen(values)
+
+    def rising(self, rows: Rows, values: Floats) -> NDArray[np.int64]:
+        """Return the places of those of these rows that, by the weights of the threshold, rank before all others."""
+        if self.score == -np.inf:
+            return np.arange(len(rows))
+        scores = self.then.combined(values)
+        some = (scores >= self.score).nonzero()[0]
+        return some[(scores[some] > self.score) | (rows[some] < self.row)]
+
+    def widen(self, values: Floats) -> None:
+        """Make the box hold these values too."""
+        if values.shape[1]:
+            self.low = np.minimum(self.low, values.min(axis=1))
+            self.high = np.maximum(self.high, values.max(axis=1))
+
+    def might_beat(self, terms: Terms, worst: tuple[float, int]) -> bool:
+        """Return whether one of the others may rank before (score, -row) = `worst` with the weights of `terms`."""
+        if self.score == -np.inf:
+            return False
+        if self._as_before(terms):
+            return (self.score, -self.row) > worst
+        return self.bound(terms) >= worst[0]
+
+    def rebase(self, terms: Terms) -> None:
+        """Let today's weights be those of the threshold."""
+        if self.score == -np.inf or self._as_before(terms):
+            return
+        self.score, self.row = self.bound(terms), ANY_ROW
+        self.then = terms
+
+    def bound(self, terms: Terms) -> float:
+        """A score that none of the others exceeds with the weights of `terms`: the dual of a small linear program."""
+        room = self.score - self.then.intercept
+        box = list(zip(terms.weights, self.then.weights, self.low.tolist(), self.high.tolist(), strict=True))
+        corners = [0.0] + [new / old for new, old, _, _ in box if old and new / old > 0]
+        lowest = min(
+            corner * room + sum(_highest(new - corner * old, low, high) for new, old, low, high in box)
+            for corner in corners
+        )
+        size = abs(self.score) + abs(self.then.intercept) + abs(terms.intercept)
+        size += max(corners) * (abs(room) + sum(abs(old) * high for _, old, _, high in box))
+        size += sum(abs(new) * high for new, _, _, high in box)
+        return lowest + terms.intercept + ROUNDING * size
+
+    def _as_before(self, terms: Terms) -> bool:
+        return terms.weights == self.then.weights and terms.intercept == self.then.intercept
+
+
+def _nothing(graph: object, rows: Rows) -> Floats:
+    return np.empty((0, len(rows)))
+
+
+def _highest(weight: float, low: float, high: float) -> float:
+    return max(weight * low, weight * high)

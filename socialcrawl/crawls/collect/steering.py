@@ -1,0 +1,125 @@
+"""What an estimator gains over chance and over a breadth-first crawl: the steps that it chose beside those drawn.
+
+Without drawn steps (`[crawl] control`) nobody can tell: what was read is what the estimator chose, and accounts that it
+passed over have no value. Compared is the relevance of a step; one whose account could not be read found 0.
+"""
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.crawls.facts import COLLECT
+from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, arms
+from socialcrawl.forecast.intervals import Interval, difference_of
+from socialcrawl.storage.queries.traces import Steps, Traces
+
+Floats = NDArray[np.float64]
+
+CONFIDENCE = 0.99  # of each interval: people look again and again, and one false difference is enough to mislead
+LEAST = 10  # drawn steps from which on they are compared
+FAR = 20.0  # times the steps so far: nobody goes on for that long
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The steps that an estimator chose beside those that were drawn in one way.
+
+    Attributes:
+        steps: how many were drawn.
+        mean: what a drawn step found.
+        gain: how much more a step found that the estimator chose; None: fewer than `LEAST` were drawn, or no
+            two steps of a kind differ in what they found.
+        needed: about how many more steps of the campaign would tell whether there is a difference; None: it is known
+            already, would take too many, or nobody can say.
+    """
+
+    steps: int
+    mean: float
+    gain: Interval | None
+    needed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Steering:
+    """What steering gained since the topic, or the way to crawl, last changed.
+
+    Attributes:
+        estimator: its name.
+        steps: how many it chose.
+        mean: what each of them found.
+        control: the share of the steps that is drawn; 0: none is, and nothing is compared.
+        chance: against accounts drawn from all that were known and not read yet; None without control.
+        breadth: against accounts drawn from those of them that were nearest to the seeds; None without control.
+    """
+
+    estimator: str
+    steps: int
+    mean: float
+    control: float
+    chance: Compared | None = None
+    breadth: Compared | None = None
+
+
+def steering(traces: Traces, campaign: str | None = None) -> Steering | None:
+    """Return what the estimator of a campaign gained; None for one that does not collect, or has no steps yet.
+
+    Raises:
+        StoreError: there is no such campaign.
+    """
+    whole = traces.begun(campaign)
+    told = traces.versions(whole)[-1].settings
+    crawl = told.get("crawl", {})
+    if told.get("kind", COLLECT.name) != COLLECT.name or "estimator" not in crawl:
+        return None
+    return compared(crawl["estimator"], traces.steps(whole.id), told.get("seed", 0), crawl.get("control", 0.0))
+
+
+def compared(estimator: str, steps: Steps, seed: int, control: float) -> Steering | None:
+    """Return what an estimator gained in these steps; None where it chose none of them.
+
+    Args:
+        estimator: its name.
+        steps: all steps of its campaign.
+        seed: the campaign's.
+        control: the share of the steps that is drawn.
+    """
+    who = arms(seed, control, 0, len(steps.n))
+    # An account that is tried again was chosen before, and a forgotten one has no value any more.
+    counts = np.zeros(len(steps.n), np.bool_)
+    counts[np.unique(steps.node, return_index=True)[1]] = True
+    counts &= (steps.n >= steps.since) & ~np.isin(steps.missing, ("open", "forgotten"))
+    groups = [steps.value[counts & (who == arm)] for arm in (STEERED, CHANCE, NEAREST)]
+    steered, drawn, near = groups
+    if not len(steered):
+        return None
+    against = (_against(steered, drawn, control), _against(steered, near, control)) if control else (None, None)
+    return Steering(estimator, len(steered), float(steered.mean()), control, *against)
+
+
+def _against(steered: Floats, drawn: Floats, control: float) -> Compared:
+    mean = float(drawn.mean()) if len(drawn) else float("nan")
+    if len(drawn) < LEAST:
+        return Compared(len(drawn), mean, None, ceil((LEAST - len(drawn)) * 2 / control))
+    gain = difference_of(steered, drawn, CONFIDENCE)
+    if gain.low == gain.high:  # nothing shows how far accounts differ, nor what the few drawn steps missed
+        return Compared(len(drawn), mean, None, None)
+    done = len(drawn) * 2 / control
+    # An interval becomes half as wide with four times as many steps.
+    longer = ((gain.high - gain.low) / 2 / gain.value) ** 2 if gain.value else FAR
+    needed = ceil(done * (longer - 1)) if not gain.sign and longer < FAR else None
+    return Compared(len(drawn), mean, _allow_for_missed(gain, steered, drawn), needed)
+
+
+def _allow_for_missed(gain: Interval, steered: Floats, drawn: Floats) -> Interval:
+    """Return the interval of a gain whose lower end allows for valuable accounts that the few drawn steps missed.
+
+    Most accounts are worth nothing and a few much. Where steering finds these, its own steps show how far accounts
+    differ. Where it does not, nothing shows it. The lower end is then also that of one more drawn step which found as
+    much as the best step of all. docs/coverage.md has how often intervals hold the truth.
+    """
+    if gain.sign > 0:
+        return gain
+    missed = difference_of(steered, np.append(drawn, max(steered.max(), drawn.max())), CONFIDENCE)
+    return replace(gain, low=min(gain.low, missed.low))

@@ -1,0 +1,148 @@
+"""Strategies: which of the scored frontier nodes are picked (Gouriten et al., section 4)."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.engine.draws import uniform
+from socialcrawl.errors import SettingsError
+
+Scored = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+
+class Ranked(Protocol):
+    """A frontier with its scores; what a strategy chooses from."""
+
+    def best(self, size: int, n: int) -> Scored:
+        """Return the `size` best rows after `n` steps, best first, and their scores."""
+
+    def all(self, n: int) -> Scored:
+        """Return all rows in order of discovery, and their scores after `n` steps."""
+
+    def depth(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the shortest known distance of `rows` from the seeds, float64."""
+
+
+class Strategy(Protocol):
+    """A way to choose the next picks."""
+
+    def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
+        """Return the rows of the next `size` picks, in order, and their scores, after `n` steps. Changes nothing."""
+
+
+class Greedy:
+    """The best estimated nodes (Definition 7)."""
+
+    def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
+        """Return the `size` best, best first; of equals the one discovered first."""
+        return frontier.best(size, n)
+
+
+class AlteredGreedy:
+    """With probability q the best; else a uniform draw among the nodes near the best (Definition 8).
+
+    Near is max - b(v) <= zeta * max, the best included. Where max is negative, as a regression can say, nothing is:
+    the best is taken. The picks of a batch are drawn one after the other, each from what the others left.
+
+    Args:
+        q: a probability.
+        zeta: a number >= 0.
+        seed: the campaign's; the draws of a pick are keyed by (seed, steps before it).
+
+    Raises:
+        SettingsError: q or zeta is out of range.
+    """
+
+    def __init__(self, q: float, zeta: float, seed: int) -> None:
+        if not (0 <= q <= 1 and 0 <= zeta < np.inf):
+            wrong = f"q = {q} has to be a probability, zeta = {zeta} a number from 0 on"
+            raise SettingsError(f"altered greedy: {wrong}.")
+        self.q, self.zeta, self.seed = q, zeta, seed
+
+    def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
+        """Return the rows of the next `size` picks, in order, and their scores."""
+        draws = [uniform(self.seed, "altered greedy", n + i, 2) for i in range(size)]
+        if all(coin < self.q for coin, _ in draws):
+            return frontier.best(size, n)
+        rows, scores = frontier.all(n)
+        picked: list[int] = []
+        left = np.arange(len(rows))
+        for coin, place in draws[: len(rows)]:
+            best = int(scores[left].argmax())
+            most = scores[left[best]]
+            with np.errstate(over="ignore"):
+                near = np.flatnonzero(most - scores[left] <= self.zeta * most)
+            chosen = best if coin < self.q or most < 0 else int(near[int(place * len(near))])
+            picked.append(int(left[chosen]))
+            left = np.delete(left, chosen)
+        return rows[picked], scores[picked]
+
+
+class Proportional:
+    """A draw with probabilities proportional to the scores.
+
+    A negative score counts as 0; where no score is positive, the draw is uniform. The picks of a batch are drawn one
+    after the other, each from what the others left.
+
+    Args:
+        seed: the campaign's; the draw of a pick is keyed by (seed, steps before it).
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
+        """Return the rows of the next `size` picks, in order, and their scores."""
+        rows, scores = frontier.all(n)
+        picked: list[int] = []
+        left = np.arange(len(rows))
+        for i in range(min(size, len(rows))):
+            draw = float(uniform(self.seed, "proportional", n + i, 1)[0])
+            chosen = _share(np.maximum(scores[left], 0.0), draw)
+            picked.append(int(left[chosen]))
+            left = np.delete(left, chosen)
+        return rows[picked], scores[picked]
+
+
+STRATEGIES = ("greedy", "altered-greedy", "proportional")
+"""All strategies by name."""
+
+
+def strategy(name: str, *, seed: int, q: float = 0.9, zeta: float = 0.5) -> Strategy:
+    """Return the strategy called `name`; `q` and `zeta` are those of altered greedy.
+
+    Raises:
+        SettingsError: the name is not known, or q or zeta is out of range.
+    """
+    if name == "greedy":
+        return Greedy()
+    if name == "altered-greedy":
+        return AlteredGreedy(q, zeta, seed)
+    if name == "proportional":
+        return Proportional(seed)
+    raise SettingsError(f"there is no strategy {name!r}. Known are: {', '.join(STRATEGIES)}.")
+
+
+def greedy(scores: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+    """Positions of the `size` highest scores, best first (Definition 7); ties go to the smaller position.
+
+    Positions are in order of discovery, so that of equal nodes the one discovered first is picked.
+    """
+    if size == 1:
+        return np.array([np.argmax(scores)]) if len(scores) else np.empty(0, np.int64)
+    if size < len(scores):
+        worst = -np.partition(-scores, size - 1)[size - 1]
+        candidates = np.flatnonzero(scores >= worst)
+    else:
+        candidates = np.arange(len(scores))
+    return candidates[np.argsort(-scores[candidates], kind="stable")][:size]
+
+
+def _share(weights: NDArray[np.float64], draw: float) -> int:
+    """Return the place in which the point `draw` (of [0, 1)) of the total weight lies."""
+    most = weights.max()
+    if most <= 0:
+        return int(draw * len(weights))
+    total = np.cumsum(weights / most)  # scaled, so that large scores do not add up to infinity
+    return int(np.searchsorted(total, draw * total[-1], side="right"))

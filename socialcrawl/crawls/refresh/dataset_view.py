@@ -1,0 +1,282 @@
+"""What is known of an old dataset, by row, and what is to be tested next. It follows from the history alone."""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.crawls.refresh.active_estimate import Stratum
+from socialcrawl.crawls.refresh.cost import shared_out
+from socialcrawl.crawls.refresh.dynamic_liverank import ActiveIndegree, Breadth, Dynamic, Rezapped
+from socialcrawl.crawls.refresh.liveranks import DYNAMIC, Floats, Ranks
+from socialcrawl.crawls.refresh.old_dataset import Old, first_of
+from socialcrawl.crawls.refresh.rules import RefreshRules
+from socialcrawl.crawls.refresh.test_order import (
+    ACTIVE,
+    CLOSED,
+    DEAD,
+    LEFT,
+    OPEN,
+    RESTING,
+    SAME,
+    UNKNOWN,
+    Ints,
+    Line,
+    Pile,
+    States,
+)
+from socialcrawl.crawls.refresh.test_progress import Frontier, counted
+from socialcrawl.engine.model import Node
+from socialcrawl.graph.links import distinct
+
+CHECK = "liverank check"  # the purpose of a draw
+
+
+class View:
+    """The rows of an old dataset with their states (`lines.py`).
+
+    A node that turned out to be another one of the dataset is that one: whoever links to it links to the other. Where
+    the other is not in the dataset, the row goes on under its name. The PageRank stays that of the links as imported.
+
+    Args:
+        old: the dataset.
+        rules: the settings.
+        seed: of all draws.
+
+    Attributes:
+        nodes: int64[n], the names of the rows now.
+        state: int8[n].
+    """
+
+    def __init__(self, old: Old, rules: RefreshRules, seed: int) -> None:
+        self.old, self.rules, self.seed = old, rules, seed
+        self.nodes = old.nodes
+        self.state: States = np.zeros(old.size, np.int8)
+        self._tally = np.zeros(LEFT + 1, np.int64)
+        self._tally[OPEN] = old.size
+        self._renamed: dict[int, int] = {}  # node -> row
+        self._same: dict[int, int] = {}  # row -> the row that it is
+        self._tested = Pile(np.empty(0, np.int64))  # rows that were found active or not, in the order of the tests
+        self._dynamic: Dynamic | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of nodes of the dataset."""
+        return self.old.size - int(self._tally[SAME] + self._tally[LEFT])
+
+    @property
+    def left(self) -> int:
+        """How many are still to be tested."""
+        return int(self._tally[OPEN] + self._tally[RESTING])
+
+    @property
+    def active(self) -> int:
+        """How many were found active."""
+        return int(self._tally[ACTIVE])
+
+    @property
+    def tested(self) -> int:
+        """How many were tested, whatever came of it."""
+        return int(self._tally[[ACTIVE, DEAD, UNKNOWN]].sum())
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """The orders of the dataset."""
+        return Ranks(self.old, self.seed, damping=self.rules.damping, tolerance=self.rules.tolerance)
+
+    @cached_property
+    def check(self) -> Ints:
+        """The rows that are tested first, only to estimate how many are active."""
+        return self._lots[: self.rules.check]
+
+    @cached_property
+    def training(self) -> Ints:
+        """The training set Z in its order."""
+        return self.ranks.training(self.rules.training, self.rules.z, neighbours=self.rules.neighbours)
+
+    @cached_property
+    def learning(self) -> Ints:
+        """The rows that are tested before the order begins, one round: those of `check`, then the others of Z."""
+        return first_of(np.concatenate([self.check, self.training]))
+
+    def rows(self, nodes: Ints) -> Ints:
+        """Return the rows of nodes, int64; -1 for those that are not in the dataset."""
+        rows = self.old.rows(nodes)
+        for i in np.flatnonzero(rows < 0).tolist() if self._renamed else ():
+            rows[i] = self._renamed.get(int(nodes[i]), -1)
+        return self._meant(rows)
+
+    def learn(self, nodes: Ints, states: States, others: dict[int, Node]) -> None:
+        """Take in tests, in their order; `others`: by place, whom a node with the state SAME turned out to be."""
+        begin = 0
+        for i in sorted(others):
+            self._set(nodes[begin:i], states[begin:i])
+            self._merge(Node(int(nodes[i])), others[i])
+            begin = i + 1
+        self._set(nodes[begin:], states[begin:])
+
+    def rest(self, nodes: Ints, *, resting: bool) -> None:
+        """Let untested nodes rest, or wake them."""
+        rows = self.rows(nodes)
+        rows = rows[rows >= 0]
+        rows = distinct(rows[self.state[rows] < CLOSED])
+        self._mark(rows, np.int8(RESTING if resting else OPEN), rows)
+
+    def next(self, count: int, *, drawn: bool = False) -> tuple[Ints, Floats]:
+        """Return the next rows to test, `count` or fewer, with their scores.
+
+        None where this worker has nothing to test now.
+
+        Nothing of the order after it is asked for before all of the training set is tested.
+
+        Args:
+            count: how many.
+            drawn: whether they are drawn at random, in place of the order's next, after the training set.
+        """
+        line, whole = self._first
+        if len(rows := self._of(line, count)):
+            return rows, np.zeros(len(rows))
+        if not whole.is_done(self.state):
+            return rows, np.zeros(0)
+        if drawn and len(rows := self._drawn.take(self.state, count)):
+            return rows, np.zeros(len(rows))
+        if self.rules.rank in DYNAMIC:
+            order = self._dynamic_order()
+            rows = order.take(self.state, count)
+            rows = rows if len(rows) else self._late.take(self.state, count, RESTING)
+            return rows, order.score(rows)
+        line, scores, _ = self._order
+        rows = self._of(line, count)
+        return rows, scores[rows]
+
+    @property
+    def awaits(self) -> bool:
+        """Whether some of those who are tested before the order begins are not tested yet."""
+        return not self._first[1].is_done(self.state)
+
+    def strata(self) -> list[Stratum]:
+        """Return the strata that hold a random sample and all that is left: those beyond the frontier, or all rows.
+
+        An order that learns from the sample's answers, or is not known yet, has no frontier. Beyond it the sample is
+        all that was drawn, also later than `check`: the first of `_lots`, up to the first that was not tested. It says
+        whatever `check` says of all rows, as all others are known; a random training set may say more than it.
+        """
+        if not self.rules.samples:
+            return []
+        found = counted(self.state[self.check if self.rules.check else self.training])
+        known, sampled = (int(tally[ACTIVE] + tally[DEAD]) for tally in (self._tally, found))
+        everything = Stratum(known + self.left, self.active, sampled, int(found[ACTIVE]), whole=True)
+        if self.awaits or self.rules.rank in DYNAMIC:
+            return [everything]
+        drawn = self._lots[: max(self.rules.check, self._drawn.passed(self.state))]
+        beyond = self._order[2].beyond(self.state, drawn, everything)
+        return [beyond] if self.rules.check and beyond.sampled else [beyond, everything]
+
+    def _set(self, nodes: Ints, states: States) -> None:
+        rows = self.rows(nodes)
+        inside = rows >= 0
+        rows, states = rows[inside], states[inside]
+        once = distinct(rows)
+        if len(once) < len(rows) or (self.state[once] >= CLOSED).any():
+            self._forget_orders()  # tested once more: what followed from it follows no longer
+        self._mark(rows, states, once)
+        tests = (states == ACTIVE) | (states == DEAD)
+        self._tested.add(rows[tests])
+        if self._dynamic is not None:
+            self._dynamic.learn(rows[tests], states[tests] == ACTIVE)
+
+    def _mark(self, rows: Ints, states: States | np.int8, once: Ints) -> None:
+        """Set the states of rows, of one that comes twice the last, and count; `once`: each of them once."""
+        self._tally -= counted(self.state[once])
+        self.state[rows] = states
+        self._tally += counted(self.state[once])
+
+    def _merge(self, node: Node, other: Node) -> None:
+        rows = self.rows(np.array([node, other], np.int64))
+        row, meant = rows.tolist()
+        if row < 0:
+            return
+        self._forget_orders()
+        if meant < 0:
+            self.nodes = self.nodes.copy() if self.nodes is self.old.nodes else self.nodes
+            self.nodes[row] = other
+            self._renamed[int(other)] = row
+            if self.state[row] == RESTING:  # it was asked before its time, and did not fail again
+                self._mark(rows[:1], np.int8(OPEN), rows[:1])
+        elif meant == row:  # in a circle: nobody will say who it is
+            self._mark(rows[:1], np.int8(UNKNOWN), rows[:1])
+        else:
+            self._mark(rows[:1], np.int8(SAME), rows[:1])
+            self._same[row] = meant
+
+    def _meant(self, rows: Ints) -> Ints:
+        """Return the rows that rows are now."""
+        if not self._same:
+            return rows
+        for i in np.flatnonzero(np.isin(rows, [*self._same])).tolist():
+            while (row := self._same.get(int(rows[i]))) is not None:
+                rows[i] = row
+        return rows
+
+    def _forget_orders(self) -> None:
+        self._dynamic = None
+        self.__dict__.pop("_order", None)
+
+    def _of(self, line: Line, count: int) -> Ints:
+        """Return the next open rows of a line; those that rest where there are no others."""
+        rows = line.take(self.state, count)
+        return rows if len(rows) else line.take(self.state, count, RESTING)
+
+    def _shared(self, order: Ints) -> Ints:
+        """Return the part of an order that this worker tests."""
+        if self.rules.worker is None:
+            return order
+        j, p = self.rules.worker
+        return np.asarray(order[shared_out(order, p) == j])
+
+    def _trained(self) -> tuple[Ints, NDArray[np.bool_]]:
+        """Return the rows of the training set that were found active or not, and which are active."""
+        state = self.state[self.training]
+        known = (state == ACTIVE) | (state == DEAD)
+        return self.training[known], state[known] == ACTIVE
+
+    @cached_property
+    def _first(self) -> tuple[Line, Line]:
+        """What is tested before the order: this worker's part, and the whole."""
+        return Line(self._shared(self.learning)), Line(self.learning)
+
+    @cached_property
+    def _lots(self) -> Ints:
+        """All rows in the order in which they are drawn at random: a sample is the first of them."""
+        return self.ranks.static("random", CHECK)
+
+    @cached_property
+    def _drawn(self) -> Line:
+        return Line(self._lots)
+
+    @cached_property
+    def _order(self) -> tuple[Line, Floats, Frontier]:
+        """What is left in the order of a static or sample-based rank, the scores, and how far that order is tested."""
+        tested, active = self._trained()
+        scores = self.ranks.scores(self.rules.rank, tested, active)
+        order = self.ranks.ordered(self.rules.rank, scores, self.training)
+        others = order[~np.isin(order, self.check)]
+        return Line(self._shared(others)), scores, Frontier(order, self.training, self.old.size)
+
+    @cached_property
+    def _late(self) -> Line:
+        return Line(self.ranks.by_pagerank)
+
+    def _dynamic_order(self) -> Dynamic:
+        if self._dynamic is None:
+            rules = self.rules
+            if rules.rank == "bfs":
+                self._dynamic = Breadth(self.ranks, self._meant)
+            elif rules.rank == "ai":
+                self._dynamic = ActiveIndegree(self.ranks, self._meant)
+            else:
+                self._dynamic = Rezapped(self.ranks, rounds=rules.rounds, top=rules.top, every=rules.every)
+            rows = first_of(self._tested.whole)
+            rows = rows[np.isin(self.state[rows], (ACTIVE, DEAD))]
+            self._dynamic.learn(rows, self.state[rows] == ACTIVE)
+        return self._dynamic

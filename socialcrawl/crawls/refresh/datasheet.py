@@ -1,0 +1,60 @@
+"""How a campaign that refreshes chose whom to test, in the words of a datasheet."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.text.wording import pluralize
+
+RANKS = {
+    "random": "by lot",
+    "indegree": "whom most accounts of the dataset link to first",
+    "pagerank": "by PageRank in the dataset",
+    "pa": "by PageRank that starts from those of them that were found active",
+    "pa+-": "by PageRank that starts from those found active, over that which starts from those found not to be",
+    "asf": "by the share of their site's accounts that were found active",
+    "bfs": "those first to whom the accounts found active link, in the order in which these were found",
+    "ai": "by how many accounts that were found active link to them",
+    "dpr": "by PageRank that starts from the best of those found active, computed again with the answers",
+}
+
+
+def tell_choice(refresh: Mapping[str, Any], platform: str) -> Iterator[str]:
+    """Yield sentences on the settings under [refresh]; nothing of those that are not there."""
+    if active := refresh.get("active"):
+        rule = _active(active, platform)
+        more = "; whoever is closed to strangers counts as active" if refresh.get("protected") else ""
+        yield f"active is {rule}{more}"
+    if check := refresh.get("check"):
+        yield f"asked first: {pluralize(check, 'account')} by lot, to estimate how many are active"
+    if {"rank", "training", "z"} <= refresh.keys():
+        rank, training = steered(refresh, platform)
+        first = pluralize(refresh["z"], "account")
+        yield f"asked then, to learn from: {first} in the order {training}, {RANKS[training]}"
+        yield f"asked after those: all others in the order {rank}, {RANKS[rank]}"
+    if fraction := refresh.get("fraction"):
+        if refresh.get("stop") == "bound":  # of older programs, that knew nothing else, it is the estimate
+            yield f"it ends when at least {fraction:.0%} of the active ones are found (95% interval)"
+            yield "accounts drawn by lot are asked too, where they tell whether that is so"
+        else:
+            yield f"it ends when {fraction:.0%} of the active ones, as estimated, are found"
+
+
+def steered(refresh: Mapping[str, Any], platform: str) -> tuple[str, str]:
+    """Return the rank and the training set of a refresh, where they are left to us; see `RefreshSection.steering`."""
+    facts = find_platform_facts(platform)
+    counted = refresh.get("fraction") is not None and not refresh.get("check")
+    usual = facts.rank, "random" if counted else facts.training
+    given = refresh["rank"], refresh["training"]
+    return tuple(own if told == "auto" else told for told, own in zip(given, usual, strict=True))  # type: ignore[return-value]
+
+
+def _active(active: str, platform: str) -> str:
+    """Whoever is active by a rule; see `RefreshSection.rule` for what is left to us."""
+    facts = find_platform_facts(platform)
+    span = facts.active if active == "auto" else active
+    if span == "exists":
+        return "whoever exists"
+    if facts.pages:
+        return f"whoever changed within {span} before the test, or does not tell when"
+    return f"whoever posted within {span} before the test"

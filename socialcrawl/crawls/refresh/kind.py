@@ -1,0 +1,93 @@
+"""Campaigns that refresh: test which accounts of an old dataset are still active (Huynh, Mathieu, Viennot)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.crawls.base import CrawlKind, Mark, ReportRequest, Width, no_mark, one_each
+from socialcrawl.crawls.facts import REFRESH
+from socialcrawl.crawls.refresh.crawl import Refresh
+from socialcrawl.crawls.refresh.make import make_refresh
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.crawls.track.tracked_graph import COLUMNS
+from socialcrawl.errors import SettingsError
+from socialcrawl.graph.liveness import Activity
+from socialcrawl.platforms.base import Platform
+from socialcrawl.text.wording import pluralize
+
+if TYPE_CHECKING:
+    from socialcrawl.crawls.refresh.report import Refreshed
+    from socialcrawl.storage.queries.traces import Begun, Traces
+
+
+class RefreshKind(CrawlKind):
+    """Campaigns of kind `refresh`. An import brings the accounts that they test."""
+
+    facts = REFRESH
+    matter = "the accounts of an old dataset that are still active"
+    does = "which checks which accounts of an old dataset are active, the likely ones first"
+    unasked = "it was not tested yet, and no import brought it: others of the dataset link to it"
+    drawn = """\
+Accounts that were imported are those of an old dataset: what that was drawn from, and how, only its makers know. Those
+that were not tested yet say nothing about its state today. Unless all were tested, those that were are no random
+sample of it, but for the ones that were drawn by lot."""
+    features = COLUMNS
+    dataset = True
+    reuses = False  # an account may have become inactive since
+
+    def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Refresh:
+        """See `CrawlKind.make_crawl`."""
+        del seeds, mark
+        return make_refresh(settings, width)
+
+    def check(self, settings: Settings) -> None:
+        """See `CrawlKind.check`."""
+        try:
+            make_refresh(settings)
+        except ValueError as error:
+            raise SettingsError(f"[refresh] {error}.") from error
+
+    def describe(self, settings: Settings) -> str:
+        """See `CrawlKind.describe`."""
+        rank, training = settings.refresh.steering(settings.source.platform)
+        steps = pluralize(settings.crawl.steps, "step") if settings.crawl.steps else "all of the dataset"
+        return f"{steps}, in the order {rank} learned from {training}"
+
+    def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
+        """See `CrawlKind.count`."""
+        refresh, roles = settings.refresh, platform.roles
+        exists = refresh.within(settings.source.platform) is None  # all accounts that exist are active
+        return {
+            "tests": True,
+            "learning": (max(refresh.check, refresh.z), refresh.check + refresh.z),
+            "latest": roles.latest and platform.expanded(settings) and not exists,
+            "roles": replace(roles, last="") if exists else roles,
+        }
+
+    def needs_topic(self, settings: Settings) -> bool:
+        """See `CrawlKind.needs_topic`."""
+        del settings
+        return False
+
+    def report(self, traces: "Traces", whole: "Begun", asked: ReportRequest) -> "Refreshed":
+        """See `CrawlKind.report`."""
+        from socialcrawl.crawls.refresh.report import report_refresh  # noqa: PLC0415 - plans are made without SQLAlchemy
+
+        super().report(traces, whole, asked)
+        return report_refresh(traces, whole)
+
+    def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
+        """See `CrawlKind.tell_choice`."""
+        from socialcrawl.crawls.refresh.datasheet import tell_choice  # noqa: PLC0415 - for exports only
+
+        yield from super().tell_choice(section, platform)
+        yield from tell_choice(section, platform)
+
+    def tolerance(self, settings: Settings) -> float:
+        """See `CrawlKind.tolerance`."""
+        return settings.refresh.tolerance
+
+    def activity(self, settings: Settings) -> Activity:
+        """See `CrawlKind.activity`."""
+        return settings.refresh.activity(settings.source.platform)

@@ -1,0 +1,170 @@
+"""The old dataset: a graph of nodes that were there once, its links as compressed sparse rows, and their sites."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.graph.links import distinct
+from socialcrawl.importance.pagerank_batch import turned
+
+Ints = NDArray[np.int64]
+Rows = NDArray[Any]  # int32 where that is enough
+NOWHERE = -1  # the site of a node that has none
+NOBODY: Ints = np.empty(0, np.int64)
+
+
+class Old:
+    """A graph of n rows, each a node; links are distinct and none goes to its own row.
+
+    Args:
+        indptr: int[n + 1]; the links of row u are places `indptr[u]` to `indptr[u + 1]` of `indices`.
+        indices: int32[m] (int64 where that is not enough), the rows that they go to.
+        nodes: int64[n], the names of the rows, distinct; None: 0 to n - 1.
+        sites: int[n], the number of the site of each row (a host, an instance), -1 where it has none; None: no sites.
+    """
+
+    def __init__(self, indptr: Rows, indices: Rows, nodes: Ints | None = None, sites: Rows | None = None) -> None:
+        self.indptr, self.indices, self.sites = indptr, indices, sites
+        self.size = len(indptr) - 1
+        self.nodes: Ints = np.arange(self.size) if nodes is None else np.asarray(nodes, np.int64)
+        self._plain = nodes is None
+
+    @classmethod
+    def of(cls, sources: Ints, targets: Ints, size: int, nodes: Ints | None = None, sites: Rows | None = None) -> "Old":
+        """Return the graph of these links between `size` rows, in any order.
+
+        Doubled ones and those to itself are dropped.
+        """
+        return cls(*compressed(sources, targets, size), nodes, sites)
+
+    @property
+    def links(self) -> int:
+        """The number of links, m."""
+        return len(self.indices)
+
+    @property
+    def has_sites(self) -> bool:
+        """Whether any node has a site."""
+        return self.sites is not None and bool((self.sites != NOWHERE).any())
+
+    def rows(self, nodes: Ints) -> Ints:
+        """Return the rows of nodes, int64; -1 for those that are not there."""
+        if self._plain:
+            return np.where((nodes >= 0) & (nodes < self.size), nodes, -1)
+        return found(self._by_name[0], self._by_name[1], nodes)
+
+    def out(self, row: int) -> Rows:
+        """Return the rows that a row links to, ascending."""
+        return self.indices[self.indptr[row] : self.indptr[row + 1]]
+
+    @cached_property
+    def inward(self) -> tuple[Rows, Rows]:
+        """The links turned round, as `indptr` and `indices`."""
+        return turned(self.indptr, self.indices)
+
+    @cached_property
+    def indegree(self) -> Ints:
+        """The number of links to each row, int64[n]."""
+        return np.diff(self.inward[0]).astype(np.int64)
+
+    @cached_property
+    def _by_name(self) -> tuple[Ints, Ints]:
+        order = np.argsort(self.nodes, kind="stable")
+        return self.nodes[order], order
+
+
+class Growing:
+    """An old dataset as imports bring it, piece by piece; a node that comes again has the links of all its pieces."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Ints] = []
+        self._counts: list[Ints] = []
+        self._targets: list[Ints] = []
+        self._sites: list[Ints] = []
+        self._numbers: dict[str, int] = {}
+        self._gone: list[Ints] = []
+
+    def add(self, nodes: Ints, offsets: Ints, targets: Ints, marks: NDArray[np.str_], there: NDArray[np.bool_]) -> None:
+        """Take in k nodes with their links.
+
+        Args:
+            nodes: int64[k].
+            offsets: int64[k + 1]; the links of node i are places `offsets[i]` to `offsets[i + 1]`.
+            targets: int64, the nodes that they go to.
+            marks: str[k], the sites; "" for none.
+            there: bool[k]; the others are no part of the dataset, nor will they be.
+        """
+        counts = np.diff(offsets)
+        self._nodes.append(nodes[there].astype(np.int64))
+        self._counts.append(counts[there])
+        links = targets[offsets[0] : offsets[-1]]
+        self._targets.append(links if there.all() else links[np.repeat(there, counts)])
+        self._sites.append(self._numbered(marks[there]))
+        if not there.all():
+            self._gone.append(nodes[~there].astype(np.int64))
+
+    def old(self, *, linked: bool = False) -> Old:
+        """The whole: nodes in the order in which they came, and, where `linked`, then those that are only linked to."""
+        gone = distinct(_joined(self._gone))
+        named, targets = _joined(self._nodes), _joined(self._targets)
+        nodes = first_of(named)
+        if linked:
+            nodes = first_of(np.concatenate([nodes, targets]))
+        nodes = nodes[~_within(gone, nodes)]
+        order = np.argsort(nodes, kind="stable")
+        sources = found(nodes[order], order, named)
+        ends = found(nodes[order], order, targets)
+        begins = np.repeat(sources, _joined(self._counts))
+        inside = (begins >= 0) & (ends >= 0)
+        return Old.of(begins[inside], ends[inside], len(nodes), nodes, self._sites_of(sources, len(nodes)))
+
+    def _sites_of(self, rows: Ints, size: int) -> Rows | None:
+        if not self._numbers:
+            return None
+        sites, told = np.full(size, NOWHERE, np.int64), _joined(self._sites)
+        known = (rows >= 0) & (told != NOWHERE)
+        sites[rows[known]] = told[known]  # of several the last
+        return sites
+
+    def _numbered(self, marks: NDArray[np.str_]) -> Ints:
+        """Return the number of each site, in order of first appearance, whatever the pieces."""
+        names, first, inverse = np.unique(marks, return_index=True, return_inverse=True)
+        numbers = np.full(len(names), NOWHERE, np.int64)
+        for i in np.argsort(first, kind="stable").tolist():
+            if name := str(names[i]):
+                numbers[i] = self._numbers.setdefault(name, len(self._numbers))
+        return numbers[inverse.reshape(-1)]
+
+
+def compressed(sources: Ints, targets: Ints, size: int) -> tuple[Rows, Rows]:
+    """Links in any order as `indptr` (int64) and `indices` (int32 if possible), without doubles and those to itself."""
+    kept = sources != targets
+    pairs = distinct(sources[kept] * np.int64(size) + targets[kept])
+    indptr = np.zeros(size + 1, np.int64)
+    np.cumsum(np.bincount(pairs // max(size, 1), minlength=size), out=indptr[1:])
+    return indptr, (pairs % max(size, 1)).astype(np.int32 if size < 2**31 and len(pairs) < 2**31 else np.int64)
+
+
+def first_of(numbers: Ints) -> Ints:
+    """Return the distinct numbers, in the order in which they come first."""
+    _, first = np.unique(numbers, return_index=True)
+    return numbers[np.sort(first)]
+
+
+def found(known: Ints, places: Ints, wanted: Ints) -> Ints:
+    """`places[i]` where `known[i]` (ascending) is what is wanted, int64; -1 where nothing is."""
+    if not len(known):
+        return np.full(len(wanted), -1, np.int64)
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[at] == wanted, places[at], -1)
+
+
+def _within(known: Ints, nodes: Ints) -> NDArray[np.bool_]:
+    return found(known, np.arange(len(known)), nodes) >= 0
+
+
+def _joined(parts: Iterable[Ints]) -> Ints:
+    return np.concatenate([NOBODY, *parts])

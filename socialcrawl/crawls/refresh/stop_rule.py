@@ -1,0 +1,53 @@
+"""Whether a wanted fraction of the active nodes is found: by the upper bound of their number, or by the estimate."""
+
+from dataclasses import dataclass
+
+from socialcrawl.crawls.refresh.active_estimate import Estimate
+from socialcrawl.crawls.refresh.rules import BOUND
+from socialcrawl.text.wording import pluralize
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is known of a wanted fraction.
+
+    Attributes:
+        reached: whether it counts as found.
+        doubted: whether the estimate says that it is found, and the bound does not.
+        why: a sentence without its full stop.
+    """
+
+    reached: bool
+    doubted: bool
+    why: str
+
+
+def judge(known: Estimate, fraction: float, stop: str) -> Verdict:
+    """Return whether `fraction` of the active nodes is found; `stop` is one of STOPS."""
+    by_estimate = known.value is not None and known.found >= fraction * known.value
+    if stop != BOUND and known.value == 0:
+        return Verdict(
+            True,
+            False,
+            f"none of {pluralize(known.sampled, 'node')} drawn at random is active, so that at most "
+            f"{known.high:,.0f} of {known.nodes:,} are: there is no fraction of them to look for",
+        )
+    wanted = f"{percent(fraction)} are wanted"
+    if known.value is None:
+        return Verdict(False, True, f"{wanted}, and how many are active is not known yet: random nodes tell it")
+    told = (
+        f"{pluralize(known.found, 'active node')} found with {pluralize(known.tested, 'test')}, of about "
+        f"{known.value:,.0f} ({known.low:,.0f} to {known.high:,.0f}, 95% interval) in all"
+    )
+    if stop != BOUND:
+        share = f"about {percent(known.share or 0.0)}"
+        return Verdict(by_estimate, False, f"{told}: {share} by the estimate, and {wanted}")
+    reached = known.found > 0 and known.found >= fraction * known.high
+    may = known.share_high >= fraction if known.whole else by_estimate
+    doubted = may and known.found > 0 and not reached
+    return Verdict(reached, doubted, f"{told}: at least {percent(known.share_low)} by that interval, and {wanted}")
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with three digits, rounded down: what is at least so much is no less."""
+    return f"{int(share * 1000 + 1e-9) / 10:g}%"

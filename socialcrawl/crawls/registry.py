@@ -1,0 +1,39 @@
+"""The kinds of campaigns that there are. Another package adds one by an entry point: see `sections.kinds`."""
+
+from functools import cache
+
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.crawls.base import CrawlKind
+from socialcrawl.crawls.facts import COLLECT, REFRESH, SAMPLE, TRACK, find_plugin
+
+
+@cache
+def find_kind(name: str) -> CrawlKind:
+    """Return the kind of campaign called `name`. Its libraries are loaded now.
+
+    Raises:
+        SettingsError: there is no such kind.
+    """
+    if name == COLLECT.name:
+        from socialcrawl.crawls.collect.kind import CollectKind  # noqa: PLC0415 - each kind has libraries of its own
+
+        return CollectKind()
+    if name == TRACK.name:
+        from socialcrawl.crawls.track.kind import TrackKind  # noqa: PLC0415 - as above
+
+        return TrackKind()
+    if name == REFRESH.name:
+        from socialcrawl.crawls.refresh.kind import RefreshKind  # noqa: PLC0415 - as above
+
+        return RefreshKind()
+    if name == SAMPLE.name:
+        from socialcrawl.crawls.sample.kind import SampleKind  # noqa: PLC0415 - as above
+
+        return SampleKind()
+    kind: CrawlKind = find_plugin(name)
+    return kind
+
+
+def kind_of(settings: Settings) -> CrawlKind:
+    """Return the kind of a campaign."""
+    return find_kind(settings.kind)

@@ -1,0 +1,58 @@
+"""What is told of stored campaigns, each by its kind."""
+
+from typing import Any
+
+from socialcrawl.campaign.settings import stored
+from socialcrawl.crawls.base import CrawlKind, ReportRequest, remember_seeds
+from socialcrawl.crawls.facts import COLLECT
+from socialcrawl.crawls.registry import find_kind
+from socialcrawl.storage.queries.traces import Begun, Traces
+from socialcrawl.storage.sql_store import SqlStore
+
+ANYTHING = ReportRequest()
+
+
+def kind_of_stored(whole: Begun) -> CrawlKind:
+    """Return the kind of a stored campaign.
+
+    Raises:
+        SettingsError: it is of a kind that no installed package has.
+    """
+    return find_kind(whole.identity.get("kind", COLLECT.name))
+
+
+def report(traces: Traces, campaign: str | None = None, asked: ReportRequest = ANYTHING) -> Any:
+    """Return what a campaign (the newest, if none is named) knows beside counts; None: nothing.
+
+    Raises:
+        StoreError: there is no such campaign.
+        SettingsError: its settings, or what is asked, are not understood.
+    """
+    whole = traces.begun(campaign)
+    return kind_of_stored(whole).report(traces, whole, asked)
+
+
+def explain(traces: Traces, user: str, campaign: str | None = None) -> Any:
+    """Return when and why a campaign (the newest, if none is named) asked `user`, a username or id.
+
+    Raises:
+        StoreError: there is no such campaign.
+        SettingsError: its settings are not understood, or it does not know the account.
+    """
+    whole = traces.begun(campaign)
+    return kind_of_stored(whole).explain(traces, whole, user)
+
+
+def renew_snapshots(traces: Traces) -> None:
+    """Write again what campaigns know of each account, where nothing of that is left: so it is after an erasure."""
+    for name in traces.campaigns():
+        whole = traces.begun(name)
+        kind = kind_of_stored(whole)
+        snapshot = kind.snapshot()
+        if snapshot is None or traces.stands(whole):
+            continue
+        settings = stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
+        names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
+        crawl = kind.make_crawl(settings, remember_seeds(settings, names, traces.topics(whole.id)))
+        crawl.fold(traces.history(whole, kind.features))
+        snapshot.write(SqlStore(traces.connection, whole.id, whole.platform), crawl)

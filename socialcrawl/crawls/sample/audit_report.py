@@ -1,0 +1,284 @@
+"""What datasets hold of a topic, by a uniform sample of it: `socialcrawl audit` (Bar-Yossef et al., section 1)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.campaign.plan import about
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.crawls.registry import kind_of
+from socialcrawl.crawls.reporting import kind_of_stored
+from socialcrawl.crawls.sample import audit as audits
+from socialcrawl.crawls.sample.audit import Audit, Gap, Outlook
+from socialcrawl.crawls.sample.communities import communities
+from socialcrawl.crawls.sample.holdings import (
+    Dataset,
+    Ints,
+    Judge,
+    Listing,
+    collected,
+    found_by_search,
+    listed,
+    together,
+)
+from socialcrawl.crawls.sample.mixing import Verdict
+from socialcrawl.crawls.sample.report import HALF, UNTOLD, Drawn, drawn, lacking, spoken
+from socialcrawl.crawls.sample.walk_components import Part
+from socialcrawl.engine.model import Node
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.storage.queries.traces import Begun, Traces
+from socialcrawl.text.wording import pluralize
+
+GROUPS = 10  # gaps that are told, the widest
+NOWHERE = "elsewhere"  # the host of an account that has none
+OUTSIDE = "of its on-topic accounts are in parts of the topic that the sample leaves out: they are not counted here"
+BEYOND = "of its accounts are not among those that walks can come to, all of which were read: they are not counted here"
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What the sample says of one dataset.
+
+    Attributes:
+        name: of the dataset.
+        read: accounts that it has read.
+        found: its share of the topic, the topic's size, gaps by host or community, and what the search covers.
+        languages: the gaps by the language in which accounts write most; () where all write the same, or none is told.
+        outlook: whether more budget would pay; None where nobody knows to whom the dataset links: then what the audit
+            says of its reach is nothing either.
+        more: how many more draws make the interval of the share held +- 5 points, about; inf: nobody can say yet.
+        notes: what a reader should know, sentences.
+    """
+
+    name: str
+    read: int
+    found: Audit
+    languages: tuple[Gap, ...]
+    outlook: Outlook | None
+    more: float
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Audits:
+    """What a sample says of some datasets.
+
+    Attributes:
+        sample: the name of its campaign.
+        topic: what it is of, in words.
+        draws: that count; `accounts`: at which they were made; `effective`: how many independent ones they are worth.
+        more: how many more draws make the interval of any share +- 5 points, about; None: nobody can say yet.
+        by: what gaps are told by: host or community; "" where neither is known.
+        datasets: what it says of each.
+        verdict: whether there is enough data; where there is not, estimates are `NOTHING`, and there are no gaps.
+        parts: of the topic, in which its walks are, the largest first: all numbers are of those that count.
+    """
+
+    sample: str
+    topic: str
+    draws: int
+    accounts: int
+    effective: float
+    more: float | None
+    by: str
+    datasets: tuple[Audited, ...]
+    verdict: Verdict
+    parts: tuple[Part, ...] = ()
+
+
+def audited(
+    traces: Traces,
+    settings: Settings,
+    others: Traces | None = None,
+    of: Sequence[str] = (),
+    held: Mapping[str, Listing] | None = None,
+) -> Audits:
+    """Return what a sample says of datasets.
+
+    Args:
+        traces: the database of the sample.
+        settings: the campaign that samples.
+        others: the database of the campaigns that are audited; None: the same.
+        of: their names; none: all that collect or track, and all of them together.
+        held: lists of accounts, by the names of their files; beside them, campaigns only if `of` or `others` is given.
+
+    Raises:
+        StoreError: there is no such campaign, or none to audit.
+        SettingsError: the campaign samples nothing, has drawn nothing yet, or is of another platform.
+    """
+    judge = Judge(traces, _sample(traces, settings), settings)
+    datasets: list[Dataset] = []
+    if of or others or not held:
+        there, same = others or traces, others is None
+        datasets = [collected(judge, there, one, same=same) for one in _campaigns(judge, there, of, same=same)]
+        datasets += [together(datasets)] if len(datasets) > 1 else []
+    datasets += [listed(judge, name, given) for name, given in (held or {}).items()]
+    series, seen = judge.sample.series, judge.sample.seen
+    view = _View(judge)
+    return Audits(
+        settings.name,
+        _words(settings),
+        series.visits,
+        len(seen.places),
+        series.floor[0],
+        lacking(series) if seen.verdict.enough else None,
+        view.by,
+        tuple(view.audit(dataset) for dataset in datasets),
+        seen.verdict,
+        seen.parts.each,
+    )
+
+
+def _sample(traces: Traces, settings: Settings) -> Drawn:
+    if not kind_of(settings).sample:
+        raise SettingsError(
+            f'The campaign {settings.name!r} is of kind {settings.kind}: an audit rests on one of kind = "sample".'
+        )
+    if settings.name not in traces.campaigns():
+        raise StoreError(f"The campaign {settings.name!r} was not begun in {settings.database}: run it first.")
+    found = drawn(traces, settings.name)
+    if found is None:
+        raise SettingsError(f"The campaign {settings.name!r} of this database samples nothing: give another name.")
+    if not np.any(found.seen.weight > 0.0):
+        raise SettingsError(
+            f"The campaign {settings.name!r} has no sample yet: it has read "
+            f"{pluralize(len(found.held.node), 'account')}, {int(found.held.on_topic.sum()):,} of them on topic, and "
+            f"the first {found.crawl.rules.burn_in:,} on-topic "
+            "visits of each walk do not count. Go on with it, or set burn_in lower."
+        )
+    return found
+
+
+def _campaigns(judge: Judge, traces: Traces, of: Sequence[str], *, same: bool) -> list[Begun]:
+    """Return the campaigns to audit, the oldest first, or as they are named."""
+    platform, mine = judge.sample.whole.platform, judge.sample.whole.name
+    if of:
+        others = [name for name in traces.campaigns() if not (same and name == mine)]
+        there = f"there {'are' if len(others) > 1 else 'is'} {', '.join(others) or 'no other'}"
+        if same and mine in of:
+            raise SettingsError(f"The campaign {mine!r} is the sample itself: name another one with --of; {there}.")
+        if absent := [name for name in of if name not in others]:
+            raise StoreError(f"There is no campaign {absent[0]!r} to audit in this database; {there}.")
+        wanted = [traces.begun(name) for name in dict.fromkeys(of)]
+        for one in wanted:
+            if one.platform != platform:
+                raise SettingsError(f"The campaign {one.name!r} is of {one.platform}, the sample of {platform}.")
+        return wanted
+    every = [traces.begun(name) for name in traces.campaigns()]
+    wanted = [one for one in every if one.platform == platform and kind_of_stored(one).collection]
+    if not wanted:
+        raise StoreError(
+            f"There is no campaign of {platform} to audit in this database: run one that collects the topic, name "
+            "another database with --db, or a file of accounts with --held."
+        )
+    return wanted
+
+
+class _View:
+    """The sample as audits see it: where its accounts are, what they speak, whom its own searches found."""
+
+    def __init__(self, judge: Judge) -> None:
+        sample, traces = judge.sample, judge.traces
+        self.seen, self.outside = sample.seen, judge.outside
+        self.rows, self.weight = self.seen.rows, self.seen.weight
+        self.searched = found_by_search(traces, sample.whole, judge.aliases)
+        self.by, self.group = _groups(traces, sample)
+        nodes = sample.held.node[sample.seen.places].tolist()
+        speech = spoken(traces, nodes, sample.whole.id)
+        several = len({speech.get(node, UNTOLD) for node in nodes}) > 1
+        self.speech = [speech.get(node, UNTOLD) for node in self.rows.node.tolist()] if several else None
+
+    def audit(self, dataset: Dataset) -> Audited:
+        """Return what the sample says of a dataset."""
+        seen = self.seen
+        outside = dataset.on_topic & np.isin(dataset.read, self.outside)
+        left = int(np.count_nonzero(outside))
+        notes = [*dataset.notes, *([f"{left:,} {OUTSIDE}"] if left else [])]
+        inside = dataset.on_topic & ~outside
+        if seen.verdict.whole:  # whom the sample has not read, no walk comes to
+            beyond = inside & ~np.isin(dataset.read, seen.found)
+            notes += [f"{np.count_nonzero(beyond):,} {BEYOND}"] if beyond.any() else []
+            inside &= ~beyond
+        count = int(np.count_nonzero(inside))
+        if not seen.verdict.enough:
+            return Audited(dataset.name, len(dataset.read), audits.withheld(count), (), None, inf, tuple(notes))
+        drawn_ = self._drawn(dataset)
+        least = count_known(dataset, inside, seen.found)
+        found = audits.audit(drawn_, count, least=least, groups=GROUPS, confidence=seen.confidence)
+        if dataset.unjudged and not seen.verdict.whole:
+            most = found.on_topic + (0 if dataset.taken else dataset.unjudged)
+            found = audits.between(found, most - dataset.unjudged, most)
+        spoken_ = replace(drawn_, group=self.speech)
+        return Audited(
+            dataset.name,
+            len(dataset.read),
+            found,
+            () if self.speech is None else audits.gaps(spoken_, GROUPS, seen.confidence),
+            None if dataset.linked is None else audits.outlook(found, inside),
+            audits.enough(found.share, HALF) - found.share.visits,
+            tuple(notes),
+        )
+
+    def _drawn(self, dataset: Dataset) -> audits.Sample:
+        node = self.rows.node
+        held = np.isin(node, dataset.read)
+        searched = [one for one in (self.searched, dataset.searched) if one is not None]
+        return audits.Sample(
+            held,
+            held if dataset.linked is None else np.isin(node, dataset.linked),
+            self.weight,
+            self.rows.walker,
+            np.isin(node, np.concatenate(searched)) if searched else None,
+            self.group,
+        )
+
+
+def count_known(dataset: Dataset, inside: NDArray[np.bool_], sampled: Ints) -> int:
+    """Return how many accounts are on topic for sure: those of a dataset and those of the sample, once each.
+
+    Args:
+        dataset: the dataset.
+        inside: which of its accounts are on topic, and counted.
+        sampled: the accounts on topic that the sample has found.
+    """
+    if dataset.unjudged:  # nobody can say which of its accounts are on topic
+        return len(sampled)
+    return len(np.union1d(dataset.read[inside], sampled))
+
+
+def _groups(traces: Traces, sample: Drawn) -> tuple[str, list[str] | None]:
+    """What accounts are parted by, and the label of each row: hosts where there are several, else communities."""
+    if sample.crawl.rules.trap != "community" and len(set(sample.group)) > 1:
+        return "host", [one or NOWHERE for one in sample.group]
+    label = communities(sample.crawl.walks.lists, sample.seen.places)
+    called = _called(traces, sample, label)
+    if len(set(label.tolist())) < 2:
+        return "", None
+    where = {place: called[one] for place, one in zip(sample.seen.places.tolist(), label.tolist(), strict=True)}
+    return "community", [where.get(place, NOWHERE) for place in sample.seen.rows.place.tolist()]
+
+
+def _called(traces: Traces, sample: Drawn, label: Ints) -> dict[int, str]:
+    """Return what communities are called: by the account of the sample in them that has most neighbours."""
+    first: dict[int, tuple[int, int]] = {}
+    for place, one in zip(sample.seen.places.tolist(), label.tolist(), strict=True):
+        rank = int(sample.held.degree[place]), -place
+        first[one] = max(first.get(one, rank), rank)
+    nodes = {one: Node(int(sample.held.node[-rank[1]])) for one, rank in first.items()}
+    names = traces.names(nodes.values())
+    return {one: f"around {names[node]}" for one, node in nodes.items()}
+
+
+def _words(settings: Settings) -> str:
+    """Return what a sample is of, for people."""
+    sample, topic = settings.sample, about(settings)
+    told = [] if sample.tree is None else [f"what the tree {sample.tree.name} says is on topic"]
+    if sample.tree is None and sample.occurrences:
+        words = ", ".join([*topic.keywords, *topic.patterns])
+        told.append(f"{sample.occurrences:,} occurrences or more of {words}" if sample.occurrences > 1 else words)
+    told += [" or ".join([*sample.patterns, *sample.expressions])] if sample.by_name else []
+    told += [f"labels of {sample.labels.name}"] if sample.labels is not None else []
+    return "; ".join(told)

@@ -1,0 +1,291 @@
+"""Sample: a crawl that walks, so that what it visits is a uniform sample of a topic, as the loop can drive it.
+
+A search or a list names where walks start; each then asks, in its picks, for the nodes that it needs to know of before
+it can take its next step: the neighbour drawn, or those of its short walks. A node is read once; its list of neighbours
+stays as it was then (lists.py). Steps over nodes that were read are taken while learning, and cost nothing.
+
+It decides and learns; it never waits, reads or writes. A path of a walk is a function of the lists and of draws that
+are keyed by its own number, so that all comes out the same whether the history was lived through or folded.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.crawls.sample.end_reasons import complaint, ending
+from socialcrawl.crawls.sample.neighbour_lists import UNREAD
+from socialcrawl.crawls.sample.rules import WalkRules
+from socialcrawl.crawls.sample.visits import Held, Visits, held, visits
+from socialcrawl.crawls.sample.walks import Walks
+from socialcrawl.crawls.seeds import TRIES, Seeds
+from socialcrawl.engine.model import (
+    ON_TOPIC,
+    STEPS,
+    Act,
+    Node,
+    Outcome,
+    Pick,
+    Reason,
+    SameAs,
+    Stop,
+    StopKind,
+    Unavailable,
+)
+from socialcrawl.engine.protocols import Batch, History, skip_known
+
+REST = 20  # picks after which a node that failed for a while is asked again
+CHUNK = 4096  # nodes whose lists are fixed together when a history is folded
+LINES = (Act.SEARCH, Act.RESOLVE)
+EMPTY = Outcome(-1, Node(-1), 0.0)
+
+
+class Known:
+    """How much is known, by the names under which every crawl has it."""
+
+    def __init__(self, crawl: "Sample") -> None:
+        self._crawl = crawl
+
+    @property
+    def size(self) -> int:
+        """Nodes that were read or are neighbours of one that was."""
+        return self._crawl.walks.lists.known
+
+    @property
+    def left(self) -> int:
+        """Nodes that walks wait for."""
+        return len({node for needs in self._crawl.needs.values() for node in needs})
+
+
+class Sample:
+    """A crawl of walks with a budget of `steps` nodes to read; `width(act)` says how many picks one request can answer.
+
+    Attributes:
+        picks: all decisions so far, the next pick's n; `taken`: nodes read or not found, what the budget counts.
+        relevance: how many of the nodes read are on topic; `seed_relevance`, `imported`: 0, starts are steps too.
+        walks: the walks, and the lists of neighbours.
+        starts: the places from which walks start.
+        needs: walk -> the nodes that it waits for.
+        failures: how often nodes failed; `resting`: the pick from which they may be asked again.
+        missing: why nodes cannot be read.
+    """
+
+    def __init__(
+        self, seeds: Seeds, rules: WalkRules, steps: int | None, width: Callable[[Act], int] = lambda _: 1
+    ) -> None:
+        self.seeds, self.rules, self.steps, self.width = seeds, rules, steps, width
+        self.walks = Walks(rules)
+        self.graph = Known(self)
+        self.picks = self.taken = self.imported = 0
+        self.relevance = self.seed_relevance = 0.0
+        self.starts: list[int] = []
+        self.begun = False
+        self.needs: dict[int, list[Node]] = {}
+        self.failures: dict[Node, int] = {}
+        self.resting: dict[Node, int] = {}
+        self.missing: dict[Node, str] = {}
+        self._waiting: dict[Node, dict[int, None]] = {}  # node -> the walks that wait for it
+        self._half: dict[Node, dict[str, Outcome]] = {}  # read, but not asked who links there, or the other way round
+        self._new: dict[Node, tuple[Outcome, Outcome]] = {}  # read, and who links there: lists are about to be fixed
+        self._settled: list[Node] = []
+
+    def choose(self, size: int, now: float) -> Batch | Stop:
+        """Return the nodes that walks wait for, `size` requests of them; those first whose walk is the shortest."""
+        act, nodes = self.seeds.due(size, self.width)
+        if act in LINES:
+            return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
+        if not self.begun and not self.seeds.ready:
+            return Stop(StopKind.FAILED, complaint(self.seeds, self.missing))
+        if self.steps is not None and self.taken >= self.steps:
+            return Stop(StopKind.DONE, f"all {self.steps} steps are done")
+        if self.begun and not self.needs:
+            return Stop(StopKind.DONE, ending(self.walks))
+        most = size * self.width(Act.WALK)
+        return self._asking(most if self.steps is None else min(most, self.steps - self.taken))
+
+    def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """Fix the lists of what was read, in pick order, and move the walks that waited for it."""
+        for pick, outcome in zip(batch, outcomes, strict=True):
+            self._take(pick, outcome)
+        self._fix()
+        self._move()
+
+    def fold(self, history: History) -> None:
+        """Absorb every finished batch in turn, but for those that were; the walks are moved once, at the end."""
+        for batch, outcomes in skip_known(history, self.picks):
+            for pick, outcome in zip(batch, outcomes, strict=True):
+                self._take(pick, outcome)
+            if len(self._new) >= CHUNK:
+                self._fix()
+        self._fix()
+        self._move()
+
+    def visits(self) -> Visits:
+        """Return what the walks saw so far, as columns."""
+        return visits(self.walks)
+
+    def held(self) -> Held:
+        """Return the nodes that were read, as columns."""
+        return held(self.walks)
+
+    # -- Choosing
+
+    def _asking(self, most: int) -> Batch:
+        """At most so many nodes as picks; those that rest only where there is nobody else."""
+        nodes: list[Node] = []
+        late: list[Node] = []
+        resting = self.resting
+        for node in self._wanted():
+            (late if resting and resting.get(node, 0) > self.picks else nodes).append(node)
+            if len(nodes) == most:
+                break
+        nodes = nodes or late[:most]
+        if not self.rules.inward:
+            return tuple(Pick(n, node, Act.WALK) for n, node in enumerate(nodes, self.picks))
+        asked = [(node, act) for node in nodes for act in self._acts(node)]
+        return tuple(Pick(self.picks + i, node, act) for i, (node, act) in enumerate(asked))
+
+    def _wanted(self) -> Iterator[Node]:
+        """Yield the nodes that are needed, each once."""
+        if not self.begun:
+            resting = [node for node in self.seeds.ready if self.resting.get(node, 0) > self.picks]
+            awake = [node for node in self.seeds.ready if node not in resting]
+            yield from (awake or resting)[: self.rules.walkers - len(self.starts)]
+            return
+        walkers = self.walks.walkers
+        order = sorted((walkers[number].steps, number) for number in self.needs)
+        yield from dict.fromkeys(node for _, number in order for node in self.needs[number])
+
+    def _acts(self, node: Node) -> Sequence[Act]:
+        return [act for act in (Act.WALK, Act.INWARD) if act not in self._half.get(node, ())]
+
+    # -- Learning
+
+    def _take(self, pick: Pick, outcome: Outcome) -> None:
+        self.picks = pick.n + 1
+        if pick.act in LINES:
+            self._fix()
+            self.seeds.absorb(pick, outcome, self._asked)
+            return
+        if pick.act in STEPS:
+            self.taken += 1
+            self.relevance += float(outcome.value >= ON_TOPIC)
+        if pick.node in self._new or self._asked(pick.node):  # its list is fixed, or it is known to have none
+            return
+        if outcome.missing is None and not self.rules.inward:
+            self._read(pick.node, outcome, EMPTY)
+            return
+        if outcome.missing is None:
+            self._half.setdefault(pick.node, {})[pick.act] = outcome
+        elif outcome.missing == Reason.TEMPORARY and self._fail(pick):
+            return
+        elif pick.act == Act.INWARD:  # that nobody can be asked is no reason not to go there
+            self._half.setdefault(pick.node, {})[Act.INWARD] = EMPTY
+        else:
+            self._lose(pick.node, outcome.missing)
+            return
+        self._complete(pick.node)
+
+    def _asked(self, node: Node) -> bool:
+        return self.walks.lists.place(node) != UNREAD
+
+    def _complete(self, node: Node) -> None:
+        """Note a node as read when all is known that its list is made of."""
+        half = self._half[node]
+        there = next((outcome for act, outcome in half.items() if act != Act.INWARD), None)
+        if there is not None and Act.INWARD in half:
+            del self._half[node]
+            self._read(node, there, half[Act.INWARD])
+
+    def _read(self, node: Node, there: Outcome, inward: Outcome) -> None:
+        """Note a node as read; a seed is a start."""
+        if self.resting:
+            self.resting.pop(node, None)
+        self._new[node] = there, inward
+        self._settled.append(node)
+        if len(self.starts) < self.rules.walkers and node in self.seeds.ready:
+            self._fix()
+            self._start(node)
+
+    def _fail(self, pick: Pick) -> bool:
+        """Let a node rest that failed for a while; False where it failed too often."""
+        self.failures[pick.node] = self.failures.get(pick.node, 0) + 1
+        self.resting[pick.node] = pick.n + REST
+        return self.failures[pick.node] < TRIES
+
+    def _lose(self, node: Node, why: Unavailable) -> None:
+        """Learn that a node cannot be read, or is another one."""
+        self._fix()
+        lists = self.walks.lists
+        self._half.pop(node, None)
+        self.resting.pop(node, None)
+        self._settled.append(node)
+        other = why.node if isinstance(why, SameAs) else None
+        if other is None:
+            self.missing[node] = str(why)
+            lists.lose(node)
+        else:
+            lists.same(node, other)
+        if node in self.seeds.ready:
+            self.seeds.bring(node)
+            if other is not None and not self._asked(other) and other not in self.seeds.ready:
+                self.seeds.ready.insert(0, other)
+
+    def _fix(self) -> None:
+        """Fix the lists of all that were read."""
+        if not self._new:
+            return
+        theres = [there for there, _ in self._new.values()]
+        values = np.array([there.value for there in theres])
+        inwards = [inward.targets for _, inward in self._new.values()]
+        self.walks.lists.hold(
+            np.array([*self._new], np.int64),
+            values >= ON_TOPIC,
+            [there.mark for there in theres],
+            _ragged([there.targets for there in theres]),
+            _ragged(inwards) if self.rules.inward else None,
+            wide=values > 0.0,
+        )
+        self._new = {}
+
+    def _start(self, node: Node) -> None:
+        """Take a seed that was just read for a start, if walks may be there."""
+        self.seeds.bring(node)
+        place = self.walks.lists.place(node)
+        if self.rules.focus == "none" or self.walks.lists.on[place]:
+            self.starts.append(place)
+        else:
+            self.missing[node] = "off topic"
+
+    def _move(self) -> None:
+        """Move the walks that waited for what has come; put all to their starts first, when these are known."""
+        numbers: dict[int, None] = {}
+        for node in self._settled:
+            numbers.update(self._waiting.pop(node, {}))
+        self._settled.clear()
+        if not self.begun and self.starts and self._all_started():
+            self.begun = True
+            self.walks.begin(self.starts)
+            numbers = dict.fromkeys(range(self.rules.walkers))
+        for number in numbers:
+            self._register(number, self.walks.move(self.walks.walkers[number]))
+
+    def _all_started(self) -> bool:
+        seeds = self.seeds
+        return len(self.starts) >= self.rules.walkers or not (seeds.ready or seeds.queries or seeds.unresolved)
+
+    def _register(self, number: int, needs: list[Node]) -> None:
+        """Note what a walk waits for: all of it is looked at again when some has come, as it would be in a fold."""
+        if not needs:
+            self.needs.pop(number, None)
+            return
+        self.needs[number] = needs
+        for node in needs:
+            self._waiting.setdefault(node, {})[number] = None
+
+
+def _ragged(rows: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows of numbers as offsets and one column."""
+    offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
+    return offsets, np.concatenate(rows)

@@ -1,0 +1,360 @@
+"""Whom datasets hold of a sample's topic: what campaigns have read, alone or together, or a list of accounts.
+
+Who is on topic is judged as the sample judges: by the sample itself where it read the account; else by the same
+predicate and topic, over what the campaign counted (where it counts the same topic), or over the posts that its
+database has.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.campaign.plan import about
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.crawls.sample.make import make_predicate
+from socialcrawl.crawls.sample.report import Drawn
+from socialcrawl.engine.model import Who
+from socialcrawl.storage.queries.holdings import (
+    Reading,
+    aliases,
+    known,
+    links,
+    read_by_any,
+    readings,
+    said,
+    searches,
+    whos,
+)
+from socialcrawl.storage.queries.traces import Begun, Traces
+from socialcrawl.text.wording import pluralize
+
+TOGETHER = "all of them together"
+LOUD = 2**31  # occurrences of a topic that are enough for any predicate
+NOBODY = Who(None, None)
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """Whom somebody has read, in the numbers of the sample's database; whom that has not, has negative ones.
+
+    Attributes:
+        name: of the campaign, or of the file.
+        read: whom, each once, in order; `on_topic`: bool, whether it is, as the sample judges.
+        at: when each was first read, ISO 8601; () for a file.
+        linked: to whom those link; None: nobody knows, and there are no steps that could go on.
+        searched: whom its own searches found; None: it made none.
+        notes: what a reader should know of it, sentences.
+        unjudged: of how many nobody can say whether they are on topic; `taken`: they are among `on_topic`.
+    """
+
+    name: str
+    read: Ints
+    on_topic: NDArray[np.bool_]
+    at: Sequence[str] = ()
+    linked: Ints | None = None
+    searched: Ints | None = None
+    notes: tuple[str, ...] = ()
+    unjudged: int = 0
+    taken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list of accounts from elsewhere.
+
+    Attributes:
+        whos: the accounts.
+        occurrences: of the sample's topic in the posts that the list has of them; who has no posts there is left out.
+        on_topic: whether all of them are said to be on topic, but for those of whom the sample knows better.
+        members: which accounts of a file these are, such as "the authors of its posts".
+    """
+
+    whos: Sequence[Who]
+    occurrences: Mapping[Who, int] = field(default_factory=dict)
+    on_topic: bool = False
+    members: str = ""
+
+
+class Judge:
+    """Who is on topic, as a sample judges, and by which numbers its database knows accounts.
+
+    Args:
+        traces: the sample's database.
+        sample: what was drawn.
+        settings: of the sample, as its file has them: they name the files of labels and trees.
+
+    Attributes:
+        outside: accounts on topic in the parts of it that the sample's statistics leave out.
+    """
+
+    def __init__(self, traces: Traces, sample: Drawn, settings: Settings) -> None:
+        self.traces, self.sample, self.settings = traces, sample, settings
+        self.predicate, self.topic = make_predicate(settings), about(settings)
+        self.aliases = aliases(traces.connection, sample.whole.id)
+        self._read = dict(zip(sample.held.node.tolist(), sample.held.on_topic.tolist(), strict=True))
+        self.outside = sample.held.node[sample.seen.parts.out & sample.held.on_topic]
+
+    def alike(self, other: Begun) -> bool:
+        """Return whether a campaign counts the same topic, so that its counts need not be made anew."""
+        mine, theirs = (one.get("topic") for one in (self.sample.whole.identity, other.identity))
+        return self.settings.sample.tree is None and mine == theirs
+
+    def counted(self, traces: Traces, nodes: Iterable[int]) -> dict[int, int]:
+        """Return the occurrences of the topic in the posts that a database has of accounts.
+
+        Those without any are left out.
+        """
+        found: Counter[int] = Counter()
+        for one in said(traces.connection, nodes, self.sample.whole.platform) if self.predicate.least else ():
+            found[one.author] += self.topic.hits(*one[1:])
+        return dict(found)
+
+    def says(self, node: int, who: Who, occurrences: int | None) -> bool | None:
+        """Return whether an account is on topic; None: nobody can say.
+
+        Args:
+            node: its number in the sample's database.
+            who: how the platform calls it.
+            occurrences: in what was read of it; None: not known.
+        """
+        if node in self._read:
+            return bool(self._read[node])
+        if occurrences is None and self.predicate.holds(who, 0) != self.predicate.holds(who, LOUD):
+            return None
+        return self.predicate.holds(who, occurrences or 0)
+
+    def reads(self, node: int) -> bool:
+        """Return whether the sample itself has read an account."""
+        return node in self._read
+
+    def nodes(self, whos_: Sequence[Who]) -> list[int]:
+        """Return the numbers of accounts in the sample's database.
+
+        Negative ones of their own for those that it has not.
+        """
+        found = known(self.traces.connection, self.sample.whole.platform, whos_)
+        return [-1 - i if node is None else settled(self.aliases, node) for i, node in enumerate(found)]
+
+
+def collected(judge: Judge, traces: Traces, whole: Begun, *, same: bool) -> Dataset:
+    """Return what a campaign has read, searched and linked to.
+
+    Args:
+        judge: who says what is on topic.
+        traces: the campaign's database.
+        whole: the campaign.
+        same: whether that is the sample's database too.
+    """
+    connection = traces.connection
+    other = (judge.aliases if same else {}) | aliases(connection, whole.id)
+    every = [one._replace(node=settled(other, one.node)) for one in readings(connection, whole.id)]
+    ends = _ends(links(connection, whole.id), other)
+    linked, searched = np.unique(ends[1]), found_by_search(traces, whole, other)
+    found = linked if searched is None else np.concatenate([linked, searched])
+    there = list(dict.fromkeys([*(one.node for one in every), *found.tolist()]))
+    number = dict(zip(there, there, strict=True))
+    if not same:
+        calls = whos(connection, there)
+        number = dict(zip(there, judge.nodes([calls.get(node, NOBODY) for node in there]), strict=True))
+    says, notes = _judged(judge, traces, whole, every, number)
+    notes += _apart(judge, [node for node, on in says.items() if on], _numbers(ends, number))
+    first = {number[one.node]: one.at for one in reversed(every)}
+    read = list(dict.fromkeys(number[one.node] for one in every))
+    return Dataset(
+        whole.name,
+        np.array(read, np.int64),
+        np.array([bool(says[node]) for node in read], np.bool_),
+        [first[node] for node in read],
+        _numbered(linked, number),
+        None if searched is None else _numbered(searched, number),
+        tuple(notes),
+    )
+
+
+def together(datasets: Sequence[Dataset]) -> Dataset:
+    """Return what some campaigns have read together, each account once, in the order in which they read them."""
+    rows = sorted(
+        (at, place, i, node, on)
+        for place, one in enumerate(datasets)
+        for i, (at, node, on) in enumerate(zip(one.at, one.read.tolist(), one.on_topic.tolist(), strict=True))
+    )
+    on_topic: dict[int, bool] = {}
+    for _, _, _, node, on in rows:
+        on_topic[node] = on_topic.get(node, False) or on
+    first = {row[3]: row[0] for row in reversed(rows)}
+    return Dataset(
+        TOGETHER,
+        np.array([*on_topic], np.int64),
+        np.array([*on_topic.values()], np.bool_),
+        [first[node] for node in on_topic],
+        _united([one.linked for one in datasets]),
+        _united([one.searched for one in datasets]),
+    )
+
+
+def listed(judge: Judge, name: str, given: Listing) -> Dataset:
+    """A list of accounts: on topic is whom the sample says to be, else the posts of it in the database or in the list.
+
+    Of others nobody can say it. Where they are the fewer they are taken to be on topic; where they are most, not.
+    """
+    nodes = judge.nodes(given.whos)
+    numbered = dict(zip(nodes, given.whos, strict=True))
+    says = _said_of(judge, numbered, _told(nodes, given))
+    unjudged = sum(one is None for one in says)
+    taken = given.on_topic or unjudged * 2 <= len(says)
+    on_topic = np.array([taken if one is None else one for one in says], np.bool_)
+    told = unjudged and not judge.sample.seen.verdict.whole  # else nobody comes to them, and they are not counted
+    notes = [_unjudged(unjudged, len(says), taken=taken, said=given.on_topic)] if told else []
+    if given.on_topic and (off := says.count(False)):
+        notes.append(f"{off:,} of its accounts are off topic by what was read of them, and count as that")
+    notes += _nameless(judge, given.whos)
+    notes += [f"the audit counts {given.members}"] if given.members else []
+    read, left = np.array([*numbered], np.int64), 0 if given.on_topic else unjudged
+    return Dataset(name, read, on_topic, notes=tuple(notes), unjudged=left, taken=taken)
+
+
+def found_by_search(traces: Traces, whole: Begun, other: Mapping[int, int]) -> Ints | None:
+    """Return whom the searches of a campaign found; None: it made none. `other`: other names of accounts."""
+    if not searches(traces.connection, whole.id):
+        return None
+    return np.unique(_ends(links(traces.connection, whole.id, ("search",)), other)[1])
+
+
+def settled(other: Mapping[int, int], node: int) -> int:
+    """Return the account itself, where a number is another name of it."""
+    seen = set()
+    while node in other and node not in seen:
+        seen.add(node)
+        node = other[node]
+    return node
+
+
+def _told(nodes: Sequence[int], given: Listing) -> Counter[int]:
+    """Return the occurrences in the posts of a list, by the numbers of its accounts."""
+    found: Counter[int] = Counter()
+    for node, who in zip(nodes, given.whos, strict=True):
+        if who in given.occurrences:
+            found[node] += given.occurrences[who]
+    return found
+
+
+def _said_of(judge: Judge, numbered: Mapping[int, Who], told: Mapping[int, int]) -> list[bool | None]:
+    """Return whether each account is on topic.
+
+    Of one that was never read, stray posts may say that it is, never that not.
+    """
+    strange = [node for node in numbered if node >= 0 and not judge.reads(node)]
+    stray = judge.counted(judge.traces, strange)
+    read = {*read_by_any(judge.traces.connection, strange), *told}
+    whole = {node: max(stray.get(node, 0), told.get(node, 0)) for node in read}
+    return [
+        judge.says(node, who, stray.get(node)) or judge.says(node, who, whole.get(node))
+        for node, who in numbered.items()
+    ]
+
+
+def _unjudged(some: int, whole: int, *, taken: bool, said: bool) -> str:
+    """Return what is to be said of accounts of whom nobody can tell whether they are on topic."""
+    if said:
+        return f"{some:,} of its accounts were never read here: they are taken to be on topic, as is said of the file"
+    if taken:
+        return (
+            f"{some:,} of its accounts were never read here: they are taken to be on topic, and the interval of the "
+            "topic's size holds without them, too"
+        )
+    return (
+        f"{some:,} of its {whole:,} accounts were never read here, so that nobody can say how many are on topic, and "
+        "how large that is: if all are, say --on-topic; or give a file of their posts, by which they are judged"
+    )
+
+
+def _judged(
+    judge: Judge, traces: Traces, whole: Begun, every: Sequence[Reading], number: Mapping[int, int]
+) -> tuple[dict[int, bool | None], list[str]]:
+    """Return who of those read is on topic, by the numbers of the sample's database.
+
+    And how that is known, sentences.
+    """
+    strange = [one for one in every if not judge.reads(number[one.node])]
+    alike = judge.alike(whole)
+    counted = {one.node: 0 for one in strange if alike or not one.posts}
+    if alike:
+        for one in strange:
+            counted[one.node] += one.occurrences
+    else:
+        counted |= judge.counted(traces, [one.node for one in strange])
+    calls = whos(traces.connection, [one.node for one in every])
+    says = {
+        number[one.node]: judge.says(number[one.node], calls.get(one.node, NOBODY), counted.get(one.node))
+        for one in every
+    }
+    notes = [] if alike or not judge.predicate.least else [_how(judge, whole)]
+    if lost := sum(one is None for one in says.values()):
+        notes.append(f"{lost:,} of its accounts have no posts in the database any more: they count as off topic")
+    return says, notes
+
+
+def _how(judge: Judge, whole: Begun) -> str:
+    if judge.sample.whole.identity.get("topic") == whole.identity.get("topic"):
+        return "who of it is on topic is what the sample's tree says of the posts that are stored"
+    return "its topic is another: who of it is on the sample's is told by the posts that are stored"
+
+
+def _nameless(judge: Judge, some: Sequence[Who]) -> list[str]:
+    """Return what is to be said of accounts of the sample that a list of names cannot name."""
+    nodes = judge.sample.held.node[judge.sample.seen.places].tolist()
+    there = whos(judge.traces.connection, nodes)
+    without = sum(node not in there or there[node].username is None for node in nodes)
+    if not without or all(who.id for who in some):
+        return []
+    told = f"{without:,} of the {len(nodes):,} accounts of the sample are known by their ids only"
+    return [f"{told}: a list of names cannot hold them, so give ids instead"]
+
+
+def _apart(judge: Judge, on_topic: Sequence[int], ends: tuple[Ints, Ints]) -> list[str]:
+    """What is to be said of on-topic accounts that walks on topic may never come to, by all links that are known."""
+    sample = judge.sample
+    if sample.crawl.rules.focus != "hard" or sample.seen.verdict.whole:  # then it is known whom they come to
+        return []
+    own = _ends(links(judge.traces.connection, sample.whole.id), judge.aliases)
+    whose, whom = (np.concatenate(pair) for pair in zip(ends, own, strict=True))
+    on_topic = [node for node in on_topic if node not in judge.outside]
+    topical = np.union1d(np.array(on_topic, np.int64), sample.held.node[sample.held.on_topic])
+    both = np.isin(whose, topical) & np.isin(whom, topical)
+    lonely = len(set(on_topic).difference(whose[both].tolist(), whom[both].tolist()))
+    if not lonely:
+        return []
+    whose_links = pluralize(lonely, "on-topic account of it has", "on-topic accounts of it have")
+    told = f"{whose_links} no known link with another one: walks on topic may never come there"
+    less = f", so that the topic may be up to {lonely / len(on_topic):.0%} smaller than said"
+    return [told + (less if sample.seen.verdict.enough else "")]
+
+
+def _ends(ends: tuple[Ints, Ints], other: Mapping[int, int]) -> tuple[Ints, Ints]:
+    """Return the links between two accounts, by the numbers that these turned out to have."""
+    whose, whom = (_each(column, lambda node: settled(other, node)) for column in ends) if other else ends
+    return whose[whose != whom], whom[whose != whom]
+
+
+def _numbers(ends: tuple[Ints, Ints], number: Mapping[int, int]) -> tuple[Ints, Ints]:
+    """Return the same links between those accounts that have numbers."""
+    there = np.isin(ends[0], np.array([*number], np.int64))
+    return _each(ends[0][there], number.__getitem__), _each(ends[1][there], number.__getitem__)
+
+
+def _numbered(nodes: Ints, number: Mapping[int, int]) -> Ints:
+    return np.unique(_each(nodes, number.__getitem__))
+
+
+def _each(nodes: Ints, called: Callable[[int], int]) -> Ints:
+    values, which = np.unique(nodes, return_inverse=True)
+    return np.fromiter(map(called, values.tolist()), np.int64, len(values))[which]
+
+
+def _united(parts: Sequence[Ints | None]) -> Ints | None:
+    there = [one for one in parts if one is not None]
+    return np.unique(np.concatenate(there)) if there else None

@@ -1,0 +1,94 @@
+"""Campaigns that sample: random walks through a topic (Bar-Yossef, Kanungo, Krauthgamer)."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.crawls.base import CrawlKind, Mark, ReportRequest, Snapshot, Width, no_mark, one_each
+from socialcrawl.crawls.facts import SAMPLE
+from socialcrawl.crawls.sample.crawl import Sample
+from socialcrawl.crawls.sample.make import make_predicate, make_sample, make_wider_predicate
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.crawls.track.tracked_graph import COLUMNS
+from socialcrawl.errors import SettingsError
+from socialcrawl.platforms.base import Platform
+from socialcrawl.platforms.focusing import Predicate
+from socialcrawl.text.wording import pluralize
+
+if TYPE_CHECKING:
+    from socialcrawl.crawls.sample.report import Sampled
+    from socialcrawl.storage.queries.traces import Begun, Traces
+
+
+class SampleKind(CrawlKind):
+    """Campaigns of kind `sample`."""
+
+    facts = SAMPLE
+    matter = "what the accounts that speak of the topic are like, all of them together"
+    does = "which walks along links at random to draw accounts that speak of the topic"
+    unasked = "no walk has needed it yet: accounts that were read link to it, or are mentioned by it"
+    drawn = """\
+Accounts that walks visited are a random sample of those that speak of the topic and can be reached from the seeds, as
+far as the walks have mixed; where no link connects parts of these, of the largest part. They are drawn with unequal
+chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`)."""
+    features = COLUMNS
+    sample = True
+
+    def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Sample:
+        """See `CrawlKind.make_crawl`."""
+        del mark
+        return make_sample(settings, seeds, width)
+
+    def check(self, settings: Settings) -> None:
+        """See `CrawlKind.check`."""
+        self.predicates(settings)
+
+    def describe(self, settings: Settings) -> str:
+        """See `CrawlKind.describe`."""
+        sample, steps = settings.sample, settings.crawl.steps
+        ends = f", until {pluralize(sample.samples, 'visit counts', 'visits count')}" if sample.samples else ""
+        first = pluralize(steps, "step") if steps else "no end"
+        return f"{first}, {sample.walkers} walks with focus {sample.focus}{ends}"
+
+    def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
+        """See `CrawlKind.count`."""
+        del platform
+        return {"inward": settings.sample.inward}
+
+    def needs_topic(self, settings: Settings) -> bool:
+        """See `CrawlKind.needs_topic`."""
+        if settings.sample.by_name and not settings.sample.counts:
+            return False
+        raise SettingsError(
+            "Nothing tells what the sample is of: name keywords under [topic]; or, where names or addresses tell who "
+            "is on topic, patterns under [sample] and usernames to start from under [seeds]."
+        )
+
+    def report(self, traces: "Traces", whole: "Begun", asked: ReportRequest) -> "Sampled":
+        """See `CrawlKind.report`."""
+        from socialcrawl.crawls.sample.report import report_sample  # noqa: PLC0415 - plans are made without SQLAlchemy
+
+        return report_sample(traces, whole, asked.sub)
+
+    def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
+        """See `CrawlKind.tell_choice`."""
+        from socialcrawl.crawls.sample.datasheet import tell_choice  # noqa: PLC0415 - for exports only
+
+        yield from super().tell_choice(section, platform)
+        yield from tell_choice(section)
+
+    def snapshot(self) -> Snapshot:
+        """See `CrawlKind.snapshot`."""
+        from socialcrawl.campaign.snapshot_writer import drawn  # noqa: PLC0415 - plans are made without SQLAlchemy
+        from socialcrawl.storage.queries.sampled import read_sampled  # noqa: PLC0415 - as above
+
+        return Snapshot(
+            "sampled",
+            lambda crawl: {one.node: one for one in drawn(crawl)} if crawl.begun else {},
+            lambda store, crawl: store.sample(drawn(crawl)),
+            read_sampled,
+        )
+
+    def predicates(self, settings: Settings) -> tuple[Predicate, Predicate | None]:
+        """See `CrawlKind.predicates`."""
+        return make_predicate(settings), make_wider_predicate(settings)

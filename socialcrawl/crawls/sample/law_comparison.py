@@ -1,0 +1,149 @@
+"""The comparison of a walk's distribution with a known one, or with another walk's: chi-square, and how far it is off.
+
+The paper (section 5.2) tests with Pearson's chi-square (Numerical Recipes) as if visits were independent. They are not:
+chi-square with the number of visits rejects walks that are right. Here it is taken with the effective size, the number
+of visits over Rao and Scott's mean design effect (J. of the American Statistical Association, 1981), read off the
+intervals of the shares; the paper's own is told besides.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from socialcrawl.crawls.sample.estimates import Estimate
+
+LEAST = 5.0  # effective visits expected in a category that is tested by itself; rarer ones are tested together
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The outcome of a chi-square test.
+
+    Attributes:
+        statistic: chi-square with the effective size.
+        freedom: its degrees of freedom; 0 where there are fewer than two categories to test.
+        p: how often a sample of the same law would be as far off or further; 1 where nothing can be tested.
+        effective: how many independent visits the sample is worth in this.
+        together: how many categories were tested together, as too rare by themselves.
+        plain, plain_p: the same as the paper has it, all visits taken as independent.
+    """
+
+    statistic: float
+    freedom: int
+    p: float
+    effective: float
+    together: int
+    plain: float
+    plain_p: float
+
+    def rejects(self, level: float = 0.05) -> bool:
+        """Return whether the sample is said not to be of that law."""
+        return self.p < level
+
+
+def chi_square(found: Mapping[Any, Estimate], truth: Mapping[Any, float], least: float = LEAST) -> Compared:
+    """Return the chi-square test of a sample's distribution against the true one.
+
+    Args:
+        found: shares by category, as `estimates.distribution` has them; what it lacks was not seen.
+        truth: shares, or counts, by category; what it lacks has none, and is tested with the rare ones.
+        least: effective visits expected in a category that is tested by itself.
+
+    Raises:
+        ValueError: the truth is empty, or negative.
+    """
+    whole = float(sum(truth.values()))
+    if not whole > 0.0 or min(truth.values()) < 0.0:
+        raise ValueError("the true distribution has to have shares above 0 and none below")
+    expected = {name: part / whole for name, part in truth.items() if part > 0.0}
+    names = [*sorted(expected, key=lambda name: (-expected[name], str(name))), *(n for n in found if n not in expected)]
+    shares = [(found[name].value if name in found else 0.0, expected.get(name, 0.0)) for name in names]
+    visits = max((one.visits for one in found.values()), default=0)
+    if not visits:
+        return Compared(0.0, 0, 1.0, 0.0, 0, 0.0, 1.0)
+    effective = visits / max(1.0, _design(found, least))
+    tested, together = _pooled(shares, effective, least)
+    freedom = len(tested) - 1
+    statistic, plain = (n * sum(_off(one, part) for one, part in tested) for n in (effective, float(visits)))
+    return Compared(statistic, freedom, _tail(freedom, statistic), effective, together, plain, _tail(freedom, plain))
+
+
+def same(one: Mapping[Any, Estimate], other: Mapping[Any, Estimate], least: float = LEAST) -> Compared:
+    """Return the chi-square test of two samples' distributions against each other.
+
+    Args:
+        one: shares by category.
+        other: likewise.
+        least: effective visits expected, in the smaller sample, in a category that is tested by itself.
+    """
+    many = [max((e.visits for e in found.values()), default=0) for found in (one, other)]
+    if not all(many):
+        return Compared(0.0, 0, 1.0, 0.0, 0, 0.0, 1.0)
+    sizes = [n / max(1.0, _design(found, least)) for n, found in zip(many, (one, other), strict=True)]
+    a, b = (_values(found) for found in (one, other))
+    mixed = {n: (sizes[0] * a.get(n, 0.0) + sizes[1] * b.get(n, 0.0)) / sum(sizes) for n in dict.fromkeys([*a, *b])}
+    names = sorted(mixed, key=lambda name: (-mixed[name], str(name)))
+    rows = [(a.get(n, 0.0), b.get(n, 0.0), mixed[n]) for n in names if mixed[n] > 0.0]
+    kept = [row for row in rows if row[2] * min(sizes) >= least]
+    rare = rows[len(kept) :]
+    tested = [*kept, *([tuple(map(sum, zip(*rare, strict=True)))] if rare else [])]
+    freedom = len(tested) - 1
+    off = sum((x - y) ** 2 / m for x, y, m in tested)
+    harmonic, plainly = (1.0 / (1.0 / n + 1.0 / m) for n, m in (sizes, many))
+    statistic, plain = harmonic * off, plainly * off
+    return Compared(statistic, freedom, _tail(freedom, statistic), harmonic, len(rare), plain, _tail(freedom, plain))
+
+
+def deviation(found: Mapping[Any, Estimate], truth: Mapping[Hashable, float]) -> tuple[Any, float]:
+    """(the largest category by the truth, by which part of it the sample is off): the paper's "within 16 %"."""
+    whole = float(sum(truth.values()))
+    name = min(truth, key=lambda one: (-truth[one], str(one)))
+    share = found[name].value if name in found else 0.0
+    return name, abs(share * whole / truth[name] - 1.0)
+
+
+def distance(found: Mapping[Any, Estimate], truth: Mapping[Any, float]) -> float:
+    """The total variation between a sample's distribution and the true one: 0 for the same, 1 for disjoint ones."""
+    whole = float(sum(truth.values()))
+    values = _values(found)
+    return sum(abs(values.get(name, 0.0) - truth.get(name, 0.0) / whole) for name in {**truth, **values}) / 2.0
+
+
+def _values(found: Mapping[Any, Estimate]) -> dict[Any, float]:
+    return {name: one.value for name, one in found.items()}
+
+
+def _design(found: Mapping[Any, Estimate], least: float) -> float:
+    """Rao and Scott's mean design effect: by how much the variances of the shares exceed those of independent visits.
+
+    It is read off the effective sizes of the categories that were seen often enough to tell them, weighed by 1 - share.
+    """
+    told = [one for one in found.values() if one.effective * one.value >= least] or list(found.values())
+    weights = [1.0 - one.value for one in told]
+    if not sum(weights) > 0.0:
+        return told[0].visits / told[0].effective
+    return sum(w * one.visits / one.effective for w, one in zip(weights, told, strict=True)) / sum(weights)
+
+
+def _pooled(shares: list[tuple[float, float]], effective: float, least: float) -> tuple[list[tuple[float, float]], int]:
+    """Return the shares (found, true) to be tested, the rare ones as one at the end; and how many those were."""
+    kept = [row for row in shares if row[1] * effective >= least]
+    rare = [row for row in shares if row[1] * effective < least]
+    if not rare:
+        return kept, 0
+    return [*kept, (sum(row[0] for row in rare), sum(row[1] for row in rare))], len(rare)
+
+
+def _off(found: float, true: float) -> float:
+    if true > 0.0:
+        return (found - true) ** 2 / true
+    return float("inf") if found > 0.0 else 0.0
+
+
+def _tail(freedom: int, statistic: float) -> float:
+    """Return how often chi-square is above `statistic`."""
+    if freedom < 1:
+        return 1.0
+    from scipy.special import chdtrc  # noqa: PLC0415  # costs 0.1 s, and only statistics pay it
+
+    return float(chdtrc(freedom, statistic))

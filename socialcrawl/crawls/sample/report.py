@@ -1,0 +1,247 @@
+"""What a campaign that samples a topic knows of it, for people: statistics, each with its interval, and how good it is.
+
+All of it follows from the stored picks and outcomes, folded by the crawl that made them, and from the posts stored. The
+statistics are those of Bar-Yossef, Kanungo, Krauthgamer, section 5; a draw of a walk counts by its weight (visits.py).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from socialcrawl.campaign.settings import Settings, stored
+from socialcrawl.crawls.base import remember_seeds
+from socialcrawl.crawls.facts import SAMPLE
+from socialcrawl.crawls.sample.audit import enough
+from socialcrawl.crawls.sample.crawl import Sample
+from socialcrawl.crawls.sample.estimates import (
+    NOTHING,
+    Bar,
+    Estimate,
+    Series,
+    distribution,
+    doubling,
+    histogram,
+    wilson,
+)
+from socialcrawl.crawls.sample.evidence import Evidence, evidence
+from socialcrawl.crawls.sample.make import make_sample
+from socialcrawl.crawls.sample.mixing import Verdict
+from socialcrawl.crawls.sample.topic_stability import Links, staying
+from socialcrawl.crawls.sample.visits import Held, Visits
+from socialcrawl.crawls.sample.walk_components import Part
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.storage.queries.holdings import languages, said
+from socialcrawl.storage.queries.traces import Begun, Traces
+
+MOST = 15  # of hosts and languages, so many are told, the largest
+UNTOLD = "not told"  # the language of an account of whose posts no platform said it
+HALF = 0.05  # half the width of an interval that is good enough
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """A campaign that samples, folded.
+
+    Attributes:
+        whole: as the database has it; `settings`: as it was last run.
+        crawl: its walks, with nothing that asks anybody.
+        rows: what they drew; `held`: whom they read.
+        seen: what statistics rest on.
+    """
+
+    whole: Begun
+    settings: Settings
+    crawl: Sample
+    rows: Visits
+    held: Held
+    seen: Evidence
+
+    @property
+    def group(self) -> list[str]:
+        """Where the account of each row of `seen` is: its host or community; "" where there is none."""
+        return [self.held.marks[number] for number in self.held.group[self.seen.rows.place].tolist()]
+
+    @property
+    def series(self) -> Series:
+        """The rows of `seen`, ready for statistics."""
+        return self.seen.series(self.held.group[self.seen.rows.place])
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A campaign that samples, as of its latest answer.
+
+    Where the verdict is that there is not enough data, estimates are `NOTHING`, and there are no bars and no shares.
+
+    Attributes:
+        focus: where its walks may go; `walkers`: how many there are.
+        read: accounts that were read; `on_topic`: those of them on topic.
+        precision: the share of visits on topic; NaN before the first.
+        burn_in: on-topic visits of each walk that do not count; `burning`: walks that have not got beyond them.
+        jumps: out of traps, of all walks.
+        draws: that count; `accounts`: at which they were made.
+        effective: how many independent accounts they tell as much as.
+        more: how many more draws it takes until any share is known to +- 5 points, about; None: nobody can say yet.
+        steps: the accounts that would have to be read for them, at the rate so far.
+        outs: how many others an account links to, the mean; `degrees`: how many link to so many.
+        hosts: shares of instances or hosts; `languages`: of the languages in which accounts write most.
+        links: how much of what they link to is on topic.
+        subtopics: shares of accounts that have a word in a post that is stored, by word.
+        verdict: whether there is enough data.
+        parts: of the topic, in which walks are, the largest first: all numbers from `draws` on are of those that count.
+    """
+
+    focus: str
+    walkers: int
+    read: int
+    on_topic: int
+    precision: float
+    burn_in: int
+    burning: int
+    jumps: int
+    draws: int
+    accounts: int
+    effective: float
+    more: float | None
+    steps: float | None
+    outs: Estimate
+    degrees: tuple[Bar, ...]
+    hosts: Mapping[str, Estimate]
+    languages: Mapping[str, Estimate]
+    links: Links
+    subtopics: Mapping[str, Estimate]
+    verdict: Verdict
+    parts: tuple[Part, ...] = ()
+
+
+WITHHELD: dict[str, Any] = {
+    "outs": NOTHING,
+    "degrees": (),
+    "hosts": {},
+    "languages": {},
+    "links": Links(NOTHING, NOTHING, (), NOTHING),
+    "subtopics": {},
+}
+"""What `Sampled` has instead of estimates where there is not enough data."""
+
+
+def drawn(traces: Traces, campaign: str | None = None) -> Drawn | None:
+    """Return what a campaign (the newest, if none is named) has drawn; None: it samples nothing.
+
+    Raises:
+        StoreError: there is no such campaign.
+        SettingsError: its settings are not understood.
+    """
+    whole = traces.begun(campaign)
+    return _fold(traces, whole) if whole.identity.get("kind") == SAMPLE.name else None
+
+
+def _fold(traces: Traces, whole: Begun) -> Drawn:
+    settings = stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
+    names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
+    crawl = make_sample(settings, remember_seeds(settings, names, traces.topics(whole.id)))
+    crawl.fold(traces.history(whole))
+    rows = crawl.visits()
+    return Drawn(whole, settings, crawl, rows, crawl.held(), evidence(crawl.walks, rows))
+
+
+def report_sample(traces: Traces, whole: Begun, sub: Sequence[str] = ()) -> Sampled:
+    """Return the statistics of a campaign that samples.
+
+    Args:
+        traces: the database.
+        whole: the campaign.
+        sub: words or phrases of sub-topics, as keywords are written.
+
+    Raises:
+        SettingsError: its settings, or one of `sub`, are not understood.
+    """
+    return told(traces, _fold(traces, whole), sub)
+
+
+def told(traces: Traces, found: Drawn, sub: Sequence[str] = ()) -> Sampled:
+    """Return the statistics of what was drawn; arguments as of `sampled`."""
+    rows, held, how, seen = found.rows, found.held, found.crawl.rules, found.seen
+    series, verdict = found.series, seen.verdict
+    burnt = np.bincount(rows.walker[rows.kept & rows.on_topic], minlength=how.walkers) > 0
+    more = lacking(series) if verdict.enough else None
+    arrived = int(np.count_nonzero((seen.weight > 0.0) & seen.rows.came))
+    counts: dict[str, Any] = {
+        "focus": how.focus,
+        "walkers": how.walkers,
+        "read": len(held.node),
+        "on_topic": int(np.count_nonzero(held.on_topic)),
+        "precision": rows.precision,
+        "burn_in": how.burn_in,
+        "burning": how.walkers - int(np.count_nonzero(burnt)),
+        "jumps": int(rows.jumps.sum()),
+        "draws": series.visits,
+        "accounts": len(seen.places),
+        "effective": series.floor[0] if series.visits else 0.0,
+        "more": more,
+        "steps": None if more is None or not arrived else more * found.crawl.taken / series.visits,
+        "verdict": verdict,
+        "parts": seen.parts.each,
+    }
+    return Sampled(**counts, **(_estimates(traces, found, sub) if verdict.enough else WITHHELD))
+
+
+def _estimates(traces: Traces, found: Drawn, sub: Sequence[str]) -> dict[str, Any]:
+    """Return the estimates, by the names that `Sampled` has for them."""
+    held, seen, series = found.held, found.seen, found.series
+    outs = held.outs[seen.rows.place].astype(np.float64)
+    group = [] if found.crawl.rules.trap == "community" else found.group
+    speech = spoken(traces, held.node[seen.places].tolist(), found.whole.id)
+    most = float(outs[seen.weight > 0.0].max(initial=0.0))
+    told: dict[str, Any] = {"weights": seen.weight, "walk": seen.rows.walker, "confidence": seen.confidence}
+    languages_ = distribution([speech.get(node, UNTOLD) for node in seen.rows.node.tolist()], most=MOST, **told)
+    return {
+        "outs": series.mean(outs),
+        "degrees": histogram(outs, doubling(most), **told),
+        "hosts": distribution(group, most=MOST, **told) if any(group) else {},
+        "languages": {} if set(languages_) <= {UNTOLD} else languages_,  # none where no label says anything
+        "links": staying(found.crawl.walks, seen.rows, seen.weight, whole=seen.verdict.whole),
+        "subtopics": _subtopics(traces, found, series, sub),
+    }
+
+
+def lacking(series: Series) -> float | None:
+    """Return how many more draws make the interval of any share +- 5 points at most, about.
+
+    None: there are too few to say.
+    """
+    if series.visits < 2:
+        return None
+    effective, freedom = series.floor
+    half = Estimate(0.5, *wilson(0.5, effective, freedom, series.confidence), effective, series.visits)
+    return enough(half, HALF) - series.visits
+
+
+def spoken(traces: Traces, nodes: Sequence[int], by: int) -> dict[int, str]:
+    """Return the language that most posts of an account are in, of those that campaign `by` read; ties by name."""
+    found = languages(traces.connection, nodes, by)
+    return {
+        node: min((lang for lang in counts), key=lambda lang: (-counts[lang], lang))
+        for node, each in found.items()
+        if (counts := {lang: count for lang, count in each.items() if _tells(lang)})
+    }
+
+
+def _tells(lang: str) -> bool:
+    """Return whether it is a language: X says und, zxx, qme, qht, ... of posts that are names, tags or links only."""
+    return bool(lang) and lang not in ("und", "zxx", "mis", "mul", "art") and not lang.startswith("q")
+
+
+def _subtopics(traces: Traces, found: Drawn, series: Series, sub: Sequence[str]) -> dict[str, Estimate]:
+    if not sub:
+        return {}
+    topics = {word: Topic([word]) for word in sub}
+    speakers: dict[str, set[int]] = {word: set() for word in topics}
+    nodes, whole = found.held.node[found.seen.places].tolist(), found.whole
+    for one in said(traces.connection, nodes, whole.platform, whole.id):
+        for word, topic in topics.items():
+            if one.author not in speakers[word] and topic.count(one.text):
+                speakers[word].add(one.author)
+    return {word: series.share(np.isin(found.seen.rows.node, [*who])) for word, who in speakers.items()}

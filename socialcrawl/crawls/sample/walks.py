@@ -1,0 +1,151 @@
+"""The walks themselves: from draw to draw through nodes that were read, until a node is needed that was not.
+
+stay with 1 - d(u)/D        free, and not drawn at all: visits weigh their mean time (visits.py)
+else draw v from N(u)       Walker.draw
+may it go to v?             the focus rule: Walks._may
+is it caught?               Trap.catches: then it jumps
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+from socialcrawl.crawls.sample.neighbour_lists import GONE, UNREAD, Lists
+from socialcrawl.crawls.sample.rules import WalkRules
+from socialcrawl.crawls.sample.topic_distance import Near
+from socialcrawl.crawls.sample.walker import ARRIVED, JUMPED, NOTHING, Walker
+from socialcrawl.engine.model import Node
+
+STAY, GO, WAIT = 0, 1, 2
+IDLE, LENGTH, QUOTA, ALONE = "idle", "length", "samples", "alone"
+
+
+class Walks:
+    """All walks over one set of lists; with one exception nothing in here looks at more than one walk at a time.
+
+    The exception is which nodes were read, and in which order: that is what the lists are.
+    """
+
+    def __init__(self, rules: WalkRules) -> None:
+        self.rules = rules
+        self.lists = Lists(
+            symmetric=rules.consistency == "symmetric",
+            twice=rules.mutual == "twice",
+            communities=rules.trap == "community",
+        )
+        self.walkers = [Walker(rules, number) for number in range(rules.walkers)]
+        self.near = Near(rules, self.lists)
+        self._length = math.inf if rules.length is None else rules.length
+        self._quotas = [rules.quota(number) for number in range(rules.walkers)]
+        self._needs: list[Node] = []  # of the walk that is being moved
+        focuses: dict[str, Callable[[Walker, int], int]] = {
+            "none": self._anywhere,
+            "hard": self._hard,
+            "neighbourhood": self._nearby,
+            "trial": self._trial,
+            "ancestor": self._wider,
+        }
+        self._may = focuses[rules.focus]
+
+    def begin(self, places: Sequence[int]) -> None:
+        """Put the walks to where they start, in turn."""
+        for walker in self.walkers:
+            place = places[walker.number % len(places)]
+            walker.home = place
+            self._arrive(walker, place)
+
+    def move(self, walker: Walker) -> list[Node]:
+        """Move a walk as far as it gets; the nodes it has to know of before it can go on, none where it has ended."""
+        lists, may = self.lists, self._may
+        while not walker.why:
+            if walker.code == NOTHING and not self._draw(walker):
+                return self._needs
+            node = walker.code >> 1
+            place = lists.place(node)
+            if place == UNREAD:
+                return [Node(lists.named(node) if lists.other else node)]
+            if place in (GONE, walker.at):
+                walker.code = NOTHING
+                continue
+            if place > walker.met:
+                walker.met, walker.fresh = place, len(walker.codes)
+            answer = may(walker, place)
+            if answer == WAIT:
+                return self._needs
+            if answer == GO:
+                self._go(walker, place)
+            else:
+                walker.code = NOTHING
+        return []
+
+    def _draw(self, walker: Walker) -> bool:
+        """Draw a neighbour; False where the walk has ended, or needs to know more before."""
+        steps, lists, at = len(walker.codes), self.lists, walker.at
+        self._needs = []
+        if steps >= self._length:
+            walker.why = LENGTH
+        elif steps - walker.fresh >= self.rules.idle:
+            walker.why = IDLE
+        elif self.rules.exact:
+            return self._draw_exactly(walker)
+        else:
+            begin, end = lists.begins[at], lists.begins[at + 1]
+            if begin < end:
+                walker.draw(lists.codes, begin, end)
+                return True
+            walker.why = ALONE
+        return False
+
+    def _draw_exactly(self, walker: Walker) -> bool:
+        """Draw one of the neighbours on topic, once all neighbours were read."""
+        lists = self.lists
+        codes = lists.codes[lists.begins[walker.at] : lists.begins[walker.at + 1]]
+        places = [lists.place(code >> 1) for code in codes]
+        self._needs = [
+            Node(lists.named(code >> 1)) for code, place in zip(codes, places, strict=True) if place == UNREAD
+        ]
+        if self._needs:
+            self._needs = list(dict.fromkeys(self._needs))
+            return False
+        topical = [code for code, place in zip(codes, places, strict=True) if place >= 0 and lists.on[place]]
+        if not topical:
+            walker.why = ALONE
+            return False
+        walker.draw(topical, 0, len(topical))
+        return True
+
+    def _anywhere(self, _walker: Walker, _place: int) -> int:
+        return GO
+
+    def _hard(self, _walker: Walker, place: int) -> int:
+        return self.lists.on[place]
+
+    def _wider(self, _walker: Walker, place: int) -> int:
+        return self.lists.wide[place]
+
+    def _nearby(self, _walker: Walker, place: int) -> int:
+        if self.lists.on[place]:
+            return GO
+        inside, self._needs = self.near.inside(place)
+        return WAIT if self._needs else int(inside)
+
+    def _trial(self, walker: Walker, place: int) -> int:
+        if self.lists.on[place]:
+            return GO
+        if walker.off < self.rules.k:
+            walker.off += 1
+            return GO
+        self._arrive(walker, walker.home)
+        return STAY
+
+    def _go(self, walker: Walker, place: int) -> None:
+        trap = walker.trap
+        if trap is not None and trap.catches(self.lists.group[place]):
+            self._arrive(walker, trap.jump(), JUMPED)
+        else:
+            self._arrive(walker, place)
+
+    def _arrive(self, walker: Walker, place: int, rules: int = ARRIVED) -> None:
+        on = self.lists.on[place]
+        walker.go(place, self.lists.group[place], on, rules)
+        if on and walker.topical > self._quotas[walker.number]:  # the visit after the last: that one is over
+            walker.why = QUOTA

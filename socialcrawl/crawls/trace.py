@@ -1,0 +1,44 @@
+"""What a campaign that refreshes, or samples, asked of one account, decision by decision."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from socialcrawl.crawls.facts import DEFAULT
+from socialcrawl.engine.model import Node
+from socialcrawl.errors import SettingsError
+from socialcrawl.storage.queries.traces import Ask, Begun, Traces
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """An account of a campaign with all that was asked about it, in order."""
+
+    campaign: str
+    kind: str
+    account: str
+    asks: Sequence[Ask]
+
+
+def trace_account(traces: Traces, whole: Begun, user: str) -> Met:
+    """Return what a campaign asked of `user`, a username or id.
+
+    Raises:
+        SettingsError: it does not know the account.
+    """
+    node = meant(traces, whole, user)
+    name = traces.names([node])[node]
+    return Met(whole.name, whole.identity.get("kind", DEFAULT.name), name, traces.asks(whole.id, node))
+
+
+def meant(traces: Traces, whole: Begun, user: str) -> Node:
+    """Return the account of a campaign that `user`, a username or id, means.
+
+    Raises:
+        SettingsError: it is not known, or was forgotten.
+    """
+    user = user.strip().removeprefix("@")
+    held = traces.known(whole, user)
+    if held is None or held.forgotten_at is not None:
+        why = "was forgotten" if held or traces.forgotten(whole.platform, user) else "is not known to this database"
+        raise SettingsError(f"{user!r} {why}: nobody who was read mentions it, or nothing of it is left.")
+    return held.node

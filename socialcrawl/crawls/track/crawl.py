@@ -1,0 +1,296 @@
+"""Track: a crawl that keeps the important part of a graph fresh, as the loop can drive it.
+
+Pick n goes back to an account that was visited (a recrawl) or visits a new one (an expansion), by a coin (`choice.py`);
+both ask only for what is new. The seeds come first, in their order, as in Collect. `choose` changes nothing; `absorb`
+and `fold` are the only methods that do. It never waits, reads or writes; time is an argument.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.crawls.seeds import TRIES, Seeds
+from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.renames import merge
+from socialcrawl.crawls.track.target import Target
+from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER, GONE, Picture
+from socialcrawl.crawls.track.visit_changes import lose, visit
+from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind, Unavailable, Wait
+from socialcrawl.engine.protocols import Batch, History, skip_known
+from socialcrawl.importance.opic import Cash
+
+REST = 20  # picks after which a node that failed for a while may be asked again
+FOR_GOOD = (Reason.FORGOTTEN, Reason.EXCLUDED, Reason.OPTED_OUT)  # it is not the account that is away
+DOUBLINGS = 64  # of a pause: more would be no number
+
+
+class Track:
+    """A crawl of expansions and recrawls with a budget of `steps`; `width(act)` says how many picks a request answers.
+
+    Args:
+        seeds: where it starts.
+        choice: the policies.
+        steps: how many expansions and recrawls there may be; None: no bound.
+        width: how many picks of an act one request can answer.
+        mark: the platform's mark of an instant (Unix seconds), "" where it has none.
+        window: seconds back that anything is asked for, w; None: as far as there is something.
+        rest: seconds that an account is left alone after a visit.
+        again: seconds after which an account that was lost may be asked again, twice as long after each further loss in
+            a row; None: never.
+        target: what is looked for, and how links count.
+        cash: OPIC's accounts, fresh, where they are not the plain ones; by itself the crawl makes those if target or
+            policies ask for them.
+
+    Attributes:
+        picks: all decisions so far, the next pick's n; `taken`: those after the seeds, what the budget counts.
+        relevance: how much the values of accounts grew by picks after the seeds; `seed_relevance`: by the seeds.
+        imported: accounts whose posts came from a file.
+        picture: what is known.
+        gone: why nodes are asked no more, or are away, until they are read again; `losses`: how often in a row.
+        failures: how often nodes failed in a row; `resting`: the pick from which they may be asked again.
+    """
+
+    def __init__(
+        self,
+        seeds: Seeds,
+        choice: Choice,
+        steps: int | None,
+        width: Callable[[Act], int] = lambda _: 1,
+        *,
+        mark: Callable[[float], str] = lambda _: "",
+        window: float | None = None,
+        rest: float = 0.0,
+        again: float | None = None,
+        target: Target | None = None,
+        cash: Cash | None = None,
+    ) -> None:
+        self.seeds, self.steps, self.width, self.mark, self.window = seeds, steps, width, mark, window
+        self.target = target or Target()
+        self.choice = choice.aimed(self.target.column)
+        if cash is None and (self.target.cash or "cash" in {self.target.column, *self.choice.columns}):
+            cash = Cash(self.target.small)
+        self.picture = Picture(self.target, cash, rest)
+        self.picks = self.taken = self.imported = 0
+        self.relevance = self.seed_relevance = 0.0
+        self.again, self.latest = again, 0.0  # of all answers
+        self.gone: dict[Node, str] = {}
+        self.losses: dict[Node, int] = {}
+        self.failures: dict[Node, int] = {}
+        self.resting: dict[Node, int] = {}
+
+    @property
+    def graph(self) -> Picture:
+        """The picture, by the name under which every crawl has `size` and `left` of what it knows."""
+        return self.picture
+
+    def choose(self, size: int, now: float) -> Batch | Wait | Stop:
+        """Return the next `size` picks: seeds while there are any, then what the policies say, no node twice."""
+        act, nodes = self.seeds.due(size, self.width)
+        if nodes:
+            return tuple(self._in_line(self.picks + i, node, act, now) for i, node in enumerate(nodes))
+        if not self.seeds.asked and not self.imported:
+            return Stop(StopKind.FAILED, self.seeds.complaint())
+        left = size if self.steps is None else min(size, self.steps - self.taken)
+        if left <= 0:
+            return Stop(StopKind.DONE, f"all {self.steps} steps are done")
+        self.picture.wake(now)
+        return self._returning(left, now) or self._picked(left, now) or self._later(left, now)
+
+    def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """Learn what the visits brought, in pick order."""
+        for pick, outcome in zip(batch, outcomes, strict=True):
+            self._take(pick, outcome)
+        if self.resting:
+            self._wake()
+
+    def fold(self, history: History) -> None:
+        """Absorb every finished batch in turn, but for those that were absorbed before."""
+        for batch, outcomes in skip_known(history, self.picks):
+            self.absorb(batch, outcomes)
+
+    def importance(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """OPIC's importance of rows of the picture, float64; zeros where no cash is kept.
+
+        It is (H + C) / (G + 1), or by what the target's memory holds.
+        """
+        accounts = self.picture.accounts
+        return np.zeros(len(rows)) if accounts is None else accounts.importance(rows)
+
+    def standing(self, top: int | None = None) -> list[tuple[Node, float]]:
+        """Return the nodes of most weight by the target, with it, in the order of weight.
+
+        Of equals those discovered first.
+
+        Crawled nodes and the frontier take part. The weight is the importance, the in-degree, or the relevance of those
+        who link there.
+        """
+        rows, weights = self.weights()
+        order = np.argsort(-weights, kind="stable")[:top]
+        nodes = self.picture.nodes
+        return [(nodes[row], weight) for row, weight in zip(rows[order], weights[order].tolist(), strict=True)]
+
+    def weights(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the rows that take part in `standing`, in order of discovery, and their weights, float64."""
+        picture = self.picture
+        there = np.array(picture.state, np.int64) != GONE
+        there[[*picture.away]] = False
+        rows = np.flatnonzero(there)
+        weights = self.importance(rows) if self.target.name == "importance" else picture.column(self.target.name)[rows]
+        return rows, weights
+
+    # -- Choosing
+
+    def _returning(self, left: int, now: float) -> Batch:
+        """Seeds that were away before anybody could read them: no policy need ask for those who were named."""
+        picture = self.picture
+        rows = [row for row in picture.away if picture.may_return(row) and self._is_unread_seed(row)][:left]
+        return tuple(self._in_line(self.picks + i, picture.nodes[row], Act.SEED, now) for i, row in enumerate(rows))
+
+    def _is_unread_seed(self, row: int) -> bool:
+        return self.picture.state[row] == FRONTIER and self.picture.nodes[row] in self.seeds
+
+    def _picked(self, left: int, now: float) -> Batch:
+        picked: list[Pick] = []
+        barred: frozenset[Node] = frozenset()
+        for n in range(self.picks, self.picks + left):
+            if (found := self.choice.pick(self.picture, n, barred)) is None:
+                break
+            act, node, score = found
+            picked.append(self._pick(n, node, act, score, now))
+            if len(picked) < left:
+                barred |= {node}
+        return tuple(picked)
+
+    def _in_line(self, n: int, node: Node, act: Act, now: float) -> Pick:
+        """Return a pick of the line of the seeds."""
+        return Pick(n, node, act, since=self._since(node, now) if act == Act.SEED else "")
+
+    def _pick(self, n: int, node: Node, act: Act, score: float, now: float) -> Pick:
+        return Pick(n, node, act, score, self.picture.features(self.picture.row(node)), self._since(node, now))
+
+    def _since(self, node: Node, now: float) -> str:
+        """Return the mark from which a visit asks: that of the one before, but nothing from before the window."""
+        picture, row = self.picture, self.picture.row(node)
+        begin = -math.inf if self.window is None else now - self.window
+        if row >= 0 and picture.last_at[row] >= begin:
+            return picture.mark[row]
+        return "" if self.window is None else self.mark(begin)
+
+    def _later(self, left: int, now: float) -> Batch | Wait | Stop:
+        """With nobody to ask now: wait for the next whose rest is over, or ask those before their time who failed."""
+        soonest = self.picture.soonest() if self.choice.policies[Act.RECRAWL] is not None else None
+        pause = self._pause()
+        if soonest is not None:
+            until = soonest if pause is None else min(soonest, pause)
+            return Wait(until, "every account in reach was visited a short while ago")
+        nodes = list(self.resting)[:left]
+        if nodes:
+            return tuple(self._late(self.picks + i, node, now) for i, node in enumerate(nodes))
+        if self.seeds.unread and not self.imported:
+            return Stop(StopKind.FAILED, self.seeds.complaint())
+        if pause is not None:
+            return Wait(pause, "nobody is left to ask but accounts that could not be read, and may be back by then")
+        return Stop(StopKind.DONE, "there is nobody left to ask: every account in reach was visited, or cannot be read")
+
+    def _pause(self) -> float | None:
+        """Return when the next pause is over of those who are away and would be asked; None where there is nobody."""
+        policies = self.choice.policies
+        states = [state for act, state in ((Act.EXPAND, FRONTIER), (Act.RECRAWL, CRAWLED)) if policies[act] is not None]
+        pauses = self.picture.pauses()
+        wanted = (row for row in pauses if self.picture.state[row] in states or self._is_unread_seed(row))
+        return min((pauses[row] for row in wanted), default=None)
+
+    def _late(self, n: int, node: Node, now: float) -> Pick:
+        unread = Act.SEED if node in self.seeds else Act.EXPAND
+        return self._pick(n, node, Act.RECRAWL if self.picture.is_crawled(node) else unread, 0.0, now)
+
+    # -- Learning
+
+    def _take(self, pick: Pick, outcome: Outcome) -> None:
+        self.picks = pick.n + 1
+        self.latest = max(self.latest, outcome.at)
+        self.picture.learn(self.latest)
+        if pick.act in (Act.SEARCH, Act.RESOLVE):
+            self.seeds.absorb(pick, outcome, self._asked)
+            return
+        node, missing = pick.node, outcome.missing
+        if pick.act in (Act.SEED, Act.IMPORT):
+            self._sow(node)
+            if pick.act == Act.SEED:
+                self.seeds.done(node, missing)
+            else:
+                self.seeds.bring(node)
+                self.imported += missing is None
+        else:
+            self.taken += 1
+        self._wake_up(node)
+        if missing is not None:
+            self._miss(pick, missing)
+            return
+        self.failures.pop(node, None)
+        self._found(node)
+        gain = visit(self.picture, node, outcome, pick.since)
+        if pick.act == Act.SEED:
+            self.seed_relevance += gain
+        elif pick.act != Act.IMPORT:
+            self.relevance += gain
+
+    def _asked(self, node: Node) -> bool:
+        """Return whether a node was asked before and does not wait for another time."""
+        row = self.picture.row(node)
+        asked = row >= 0 and (self.picture.state[row] != FRONTIER or row in self.picture.away)
+        return asked and node not in self.resting
+
+    def _sow(self, node: Node) -> None:
+        """Make the seeds known, all at once, when the first of them is asked; they share OPIC's cash to start with."""
+        if not self.picture.size:
+            self.picture.start([self.picture.known(seed) for seed in self.seeds.ready or [node]])
+
+    def _miss(self, pick: Pick, why: Unavailable) -> None:
+        """Learn that a node could not be read."""
+        node = pick.node
+        if isinstance(why, SameAs):
+            merge(self.picture, node, why.node)
+            self._found(node)
+            self._found(why.node)
+            self.failures.pop(node, None)
+        elif why == Reason.TEMPORARY:
+            self._fail(node, pick.n)
+        else:
+            self._lose(node, why)
+
+    def _fail(self, node: Node, n: int) -> None:
+        self.failures[node] = self.failures.get(node, 0) + 1
+        if self.failures[node] < TRIES:
+            self.resting[node] = n + REST
+            self.picture.sleep(self.picture.known(node), asleep=True)
+        else:
+            self._lose(node, Reason.TEMPORARY)
+
+    def _lose(self, node: Node, why: Reason) -> None:
+        until = None
+        if self.again is not None and why not in FOR_GOOD:
+            self.failures.pop(node, None)  # somebody who fails three times more is lost once more
+            self.losses[node] = losses = self.losses.get(node, 0) + 1
+            until = self.latest + self.again * 2.0 ** min(losses - 1, DOUBLINGS)
+        lose(self.picture, node, until=until, trace=why != Reason.FORGOTTEN)
+        if why != Reason.FORGOTTEN:
+            self.gone[node] = why
+
+    def _found(self, node: Node) -> None:
+        """Take a node for lost no longer."""
+        self.gone.pop(node, None)
+        self.losses.pop(node, None)
+
+    def _wake_up(self, node: Node) -> None:
+        if self.resting.pop(node, None) is not None:
+            self.picture.sleep(self.picture.known(node), asleep=False)
+
+    def _wake(self) -> None:
+        """Offer those again who have rested enough; seeds go back in line."""
+        for node in [node for node, until in self.resting.items() if until <= self.picks]:
+            self._wake_up(node)
+            if not self.picture.is_crawled(node):
+                self.seeds.retry(node)

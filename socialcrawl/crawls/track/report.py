@@ -1,0 +1,316 @@
+"""What a campaign that tracks accounts knows, for people: standings, who rose and who fell, yields, freshness.
+
+All of it follows from the stored picks and outcomes, folded by the crawl that made them.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isnan
+
+import numpy as np
+
+from socialcrawl.campaign.settings import Settings, stored
+from socialcrawl.crawls.base import remember_seeds
+from socialcrawl.crawls.trace import meant
+from socialcrawl.crawls.track.crawl import Track
+from socialcrawl.crawls.track.make import make_track
+from socialcrawl.crawls.track.rank_changes import Order, compare, number_places
+from socialcrawl.crawls.track.tracked_graph import COLUMNS, CRAWLED
+from socialcrawl.engine.model import Act, Node, Outcome
+from socialcrawl.engine.protocols import Batch
+from socialcrawl.storage.queries.statistics import spending
+from socialcrawl.storage.queries.traces import Ask, Begun, Traces
+
+DAY = 86_400.0
+WEEK = 7 * DAY  # what lies between then and now, where the campaign has no window
+VISITS = (Act.SEED, Act.EXPAND, Act.RECRAWL)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An account in the order of the campaign's target, now and then.
+
+    Attributes:
+        account: its name.
+        weight: importance, in-degree or relevance.
+        place: 1 for the most.
+        before: its place then; None: it was not known.
+        chance: the range of places now that 95 % of moves by chance lead to; None: it was not compared.
+        visited_at: when it was last read, Unix seconds; None: never.
+        visits: how often it was read.
+    """
+
+    account: str
+    weight: float
+    place: int
+    before: int | None
+    visited_at: float | None
+    visits: int
+    chance: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Yield:
+    """What visits of one kind brought for their requests.
+
+    Attributes:
+        act: expand or recrawl.
+        visits: how many.
+        requests: sent for them.
+        links: new ones that they found, as `[track] parallel` counts them.
+        posts: that they read.
+    """
+
+    act: str
+    visits: int
+    requests: int
+    links: int
+    posts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """A campaign that tracks accounts, as of its latest visit.
+
+    Attributes:
+        target: what its weights are.
+        seen: when somebody looked, Unix seconds; ages are as of then.
+        now: when the latest visit was; then: what it is compared with.
+        top: the accounts that count most.
+        rose, fell: of those that were among the first hundred then or are now, those that moved further than chance.
+        compared, moved: how many were compared, and how many of them moved so.
+        yields: of first visits and returns.
+        age: mean age in seconds of what is held of an account, weighted by importance; None: nobody was read.
+        plain_age: the same, each account weighing the same.
+        gone: how many accounts could not be read when last asked, by why.
+        posts: that each visit brought, in order.
+        young: `[track] memory` and OPIC's clock, where the clock has not run so long; importance is then that of all
+            history.
+    """
+
+    target: str
+    seen: float
+    now: float
+    then: float
+    top: Sequence[Place]
+    rose: Sequence[Place]
+    fell: Sequence[Place]
+    yields: Sequence[Yield]
+    age: float | None
+    plain_age: float | None
+    gone: dict[str, int] = field(default_factory=dict)
+    posts: Sequence[int] = ()
+    compared: int = 0
+    moved: int = 0
+    young: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One decision to visit an account, and what it brought.
+
+    Attributes:
+        n: its number.
+        act: seed, expand or recrawl (or resolve, a look-up).
+        score: what won.
+        features: what was known of the account then, by the names of `track.picture.COLUMNS`.
+        since: the mark that it asked from; "": everything.
+        at: when it was answered, ISO 8601; None: it is open.
+        posts, occurrences: what was new.
+        missing: why it could not be read, if so.
+    """
+
+    n: int
+    act: str
+    score: float
+    features: dict[str, float]
+    since: str
+    at: str | None
+    posts: int | None
+    occurrences: int | None
+    missing: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """An account of a campaign that tracks; `place` is where it stands now, None where it has no place."""
+
+    campaign: str
+    account: str
+    target: str
+    place: Place | None
+    visits: Sequence[Visit]
+
+
+def explain_visits(traces: Traces, whole: Begun, user: str) -> Visited:
+    """Return why and when a campaign that tracks visited `user`, a username or id.
+
+    Raises:
+        SettingsError: its settings are not understood, or it does not know the account.
+    """
+    whom = meant(traces, whole, user)
+    settings = _settings(traces, whole)
+    crawl = crawl_of(settings, traces, whole)
+    crawl.fold(traces.history(whole, COLUMNS))
+    order = crawl.standing()
+    place = next((i for i, (node, _) in enumerate(order, 1) if node == whom), None)
+    name = traces.names([whom])[whom]
+    stands = None if place is None else _placed(crawl, whom, name, (order[place - 1][1], place, None))
+    return Visited(
+        whole.name,
+        name,
+        settings.track.target,
+        stands,
+        [_visit(traces, whole, ask) for ask in traces.asks(whole.id, whom)],
+    )
+
+
+def _visit(traces: Traces, whole: Begun, ask: Ask) -> Visit:
+    pick = traces.picked(whole.id, ask.n, COLUMNS)
+    features = dict(zip(COLUMNS, pick.x, strict=False))
+    return Visit(ask.n, ask.act, ask.score, features, pick.since, ask.at, ask.posts, ask.occurrences, ask.missing)
+
+
+def _placed(crawl: Track, node: Node, name: str, stands: tuple[float, int, int | None]) -> Place:
+    row = crawl.picture.row(node)
+    at, visits = crawl.picture.last_at[row], int(crawl.picture.lists["visits"][row])
+    return Place(name, *stands, None if isnan(at) else at, visits)
+
+
+def _settings(traces: Traces, whole: Begun) -> Settings:
+    return stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
+
+
+def report_track(traces: Traces, whole: Begun, top: int = 15, seen: float | None = None) -> Tracked:
+    """Return what a campaign that tracks knows.
+
+    Args:
+        traces: the database.
+        whole: the campaign.
+        top: how many accounts are listed.
+        seen: the present, Unix seconds; None: the latest visit.
+
+    Raises:
+        SettingsError: its settings are not understood.
+    """
+    settings = _settings(traces, whole)
+    first, now = traces.span(whole)
+    then = now - min(settings.track.width or WEEK, (now - first) / 2)  # a young campaign is compared with its half
+    course = _Course(crawl_of(settings, traces, whole), then)
+    for batch, outcomes in traces.history(whole, COLUMNS):
+        course.go_on(batch, outcomes)
+    sent = {act: requests for act, (requests, _) in spending(traces.connection, whole.name).items()}
+    return _told(course, _yields(course.visits, sent), (then, now, seen or now), traces, top, seed=settings.seed)
+
+
+class _Course:
+    """A campaign folded, visit by visit; `before` is the order of all accounts at the instant `then`."""
+
+    def __init__(self, crawl: Track, then: float) -> None:
+        self.crawl, self.then = crawl, then
+        self.before: Order | None = None
+        self.visits: list[tuple[str, int, int]] = []  # act, posts, new links
+
+    def go_on(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """Fold a batch."""
+        if self.before is None and outcomes[-1].at > self.then:
+            self.before = self.order()
+        linked = [self._links(pick.node) for pick in batch]
+        self.crawl.absorb(batch, outcomes)
+        for pick, outcome, links in zip(batch, outcomes, linked, strict=True):
+            if pick.act in VISITS:
+                new = self._links(pick.node) - links if outcome.missing is None else 0.0
+                self.visits.append((pick.act, outcome.posts, round(new)))
+
+    def order(self) -> Order:
+        """Return the accounts as they are now."""
+        picture = self.crawl.picture
+        rows, of_rows = self.crawl.weights()
+        weights, places = np.zeros(picture.size), np.zeros(picture.size, np.int64)
+        weights[rows], places[rows] = of_rows, number_places(of_rows)
+        return Order(picture.column("indegree"), weights, places)
+
+    def _links(self, node: Node) -> float:
+        return self.crawl.picture.at(self.crawl.picture.row(node), "outlinks")
+
+
+def crawl_of(settings: Settings, traces: Traces, whole: Begun) -> Track:
+    """Return the crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it."""
+    names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
+    return make_track(settings, remember_seeds(settings, names, traces.topics(whole.id)))
+
+
+def _told(
+    course: _Course,
+    yields: Sequence[Yield],
+    span: tuple[float, float, float],
+    traces: Traces,
+    top: int,
+    *,
+    seed: int,
+) -> Tracked:
+    crawl, now = course.crawl, course.order()
+    before = course.before or now  # nothing happened since
+    moves = compare(before, now, seed)
+    ranges = dict(zip(moves.rows.tolist(), zip(moves.low.tolist(), moves.high.tolist(), strict=True), strict=True))
+    first = [crawl.picture.row(node) for node, _ in crawl.standing(top)]
+    rose, fell = (moves.rows[some][:top].tolist() for some in (moves.rose, moves.fell))
+    called = traces.names([crawl.picture.nodes[row] for row in (*first, *rose, *fell)])
+
+    def placed(row: int) -> Place:
+        node = crawl.picture.nodes[row]
+        was = int(before.places[row]) if row < len(before.places) else 0
+        stands = float(now.weights[row]), int(now.places[row]), was or None
+        return replace(_placed(crawl, node, called[node], stands), chance=ranges.get(row))
+
+    best, risen, fallen = ([placed(node) for node in some] for some in (first, rose, fell))
+    weighted, plain = _ages(crawl, span[2])
+    return Tracked(
+        target=crawl.target.name,
+        seen=span[2],
+        now=span[1],
+        then=span[0],
+        top=best,
+        rose=risen,
+        fell=fallen,
+        yields=yields,
+        age=weighted,
+        plain_age=plain,
+        gone=dict(Counter(crawl.gone.values())),
+        posts=[posts for _, posts, _ in course.visits],
+        compared=len(moves.rows),
+        moved=len(moves.rose) + len(moves.fell),
+        young=_young(crawl),
+    )
+
+
+def _young(crawl: Track) -> tuple[float, float] | None:
+    """Return the memory and the clock of a crawl whose clock has not run so long; None: it has, or remembers all."""
+    accounts, memory = crawl.picture.accounts, crawl.target.memory
+    if accounts is None or memory is None or not accounts.remembers_all:
+        return None
+    return memory, accounts.cash.paid
+
+
+def _ages(crawl: Track, now: float) -> tuple[float | None, float | None]:
+    """Return the mean age of what is held of an account that was read, weighted by importance and not."""
+    read = crawl.picture.rows(CRAWLED)
+    if not len(read):
+        return None, None
+    ages = now - np.array(crawl.picture.last_at)[read]
+    weights = crawl.importance(read)
+    weighted = float(np.average(ages, weights=weights)) if weights.sum() > 0 else None
+    return weighted, float(ages.mean())
+
+
+def _yields(visits: Sequence[tuple[str, int, int]], sent: Mapping[str, int]) -> list[Yield]:
+    """Return what visits brought: first ones, seeds included, and returns."""
+    found = []
+    for shown, acts in (("expand", ("seed", "expand")), ("recrawl", ("recrawl",))):
+        some = [(posts, links) for act, posts, links in visits if act in acts]
+        requests = sum(sent.get(act, 0) for act in acts)
+        found.append(
+            Yield(shown, len(some), requests, sum(links for _, links in some), sum(posts for posts, _ in some))
+        )
+    return found

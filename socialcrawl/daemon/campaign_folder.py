@@ -1,0 +1,105 @@
+"""A folder of campaign files, looked at again and again: which are new, changed, gone, or not to be understood."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.settings import Settings, read
+from socialcrawl.crawls.registry import kind_of
+from socialcrawl.errors import SettingsError
+
+Mark = tuple[tuple[str, int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A campaign file that is new or has changed: its settings, or what is wrong with it; neither where it is gone."""
+
+    file: Path
+    settings: Settings | None = None
+    fault: str | None = None
+
+
+class Folder:
+    """The campaign files (*.toml) of a folder, and the files that they name.
+
+    A file that has changed is read when it is the same at two looks: editors may write in several pieces.
+
+    Args:
+        path: the folder, or a single campaign file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.many = path, path.is_dir()
+        self._read: dict[Path, Mark] = {}  # the state in which each was read
+        self._seen: dict[Path, Mark] = {}  # the state of the last look
+        self._named: dict[Path, list[Path]] = {}  # files of seeds, and policies
+        self._looked = False
+
+    def files(self) -> list[Path]:
+        """Return the campaign files that are there, by name.
+
+        Raises:
+            SettingsError: the folder is gone, or cannot be read.
+        """
+        if not self.many:
+            return [self.path] if self.path.exists() else []
+        try:
+            names = [entry.name for entry in self.path.iterdir()]
+        except OSError as error:
+            raise SettingsError(
+                f"The folder {self.path} cannot be read ({error.strerror}): its campaigns go on as they were."
+            ) from error
+        return [self.path / name for name in sorted(names) if name.endswith(".toml") and not name.startswith(".")]
+
+    def look(self, *, again: bool = False) -> list[Found]:
+        """Return what has changed since the last look; everything, if it is to be read `again`.
+
+        Raises:
+            SettingsError: see `files`.
+        """
+        files = self.files()
+        at_once, self._looked = again or not self._looked, True
+        gone = [file for file in self._read if file not in files]
+        for file in gone:
+            del self._read[file]
+        some = [file for file in files if again or self._changed(file, at_once=at_once)]
+        return [*(Found(file) for file in gone), *(self._found(file) for file in some)]
+
+    def forget(self, file: Path) -> None:
+        """Read a file again soon, though it has not changed: what was wrong with it may be so no more."""
+        if file in self._read:
+            self._read[file] = ()
+
+    def _changed(self, file: Path, *, at_once: bool) -> bool:
+        mark, before = _mark([file, *self._named.get(file, ())]), self._seen.get(file)
+        self._seen[file] = mark
+        return mark != self._read.get(file) and (at_once or mark == before)
+
+    def _found(self, file: Path) -> Found:
+        mark = _mark([file])  # before it is read: what is written meanwhile is another state
+        named: list[Path] = []
+        try:
+            settings = read(file)
+            named = [path for path in (settings.seeds.file, settings.source.policy) if path is not None]
+            mark += _mark(named)
+            plan(settings).guard()
+            kind_of(settings).check(settings)
+        except SettingsError as error:
+            return Found(file, fault=str(error))
+        finally:
+            self._read[file], self._named[file] = mark, named
+        return Found(file, settings)
+
+
+def _mark(files: Iterable[Path]) -> Mark:
+    """Return what tells two states of files apart: a file that was replaced is another one, whatever its time says."""
+    marks = []
+    for file in files:
+        try:
+            told = file.stat()
+            marks.append((str(file), told.st_mtime_ns, told.st_size, told.st_ino))
+        except OSError:
+            marks.append((str(file), 0, 0, 0))
+    return tuple(marks)

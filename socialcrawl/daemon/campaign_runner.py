@@ -1,0 +1,343 @@
+"""One campaign in a daemon's care: opened, run, changed, paused and put down.
+
+`work` is a run of the loop that ends where the limiter, a budget or the schedule says so; it is called in a thread of
+the scheduler. Between two runs the campaign stays open and goes on with what it knows; the path of a restart is taken
+where something went wrong or was changed, and after a long rest. All other methods may be called from other threads.
+"""
+
+import threading
+from collections.abc import Callable
+from math import inf
+from pathlib import Path
+
+from socialcrawl.campaign.build import Campaign, House, build, known_as, reserve
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.daemon.campaign_state import (
+    BROKEN,
+    DONE,
+    DOWN,
+    ELSEWHERE,
+    LEFT,
+    PAUSED,
+    RUNNING,
+    STOPPED,
+    WAITING,
+    Figures,
+    Standing,
+    describe_pause,
+    is_settled,
+)
+from socialcrawl.daemon.next_run import Next, following, resting, without_rerun
+from socialcrawl.daemon.run_monitor import Eyes, figures
+from socialcrawl.engine.clock import Interruptible
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Stop, StopKind, Wait
+from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
+from socialcrawl.storage.daemons import Held
+from socialcrawl.storage.database.connection import inode
+from socialcrawl.storage.database.disk_space import AGAIN, MARGIN
+
+PATIENCE = 2.0  # seconds of a wait that a run sits out
+PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # seconds until what is broken is tried again
+HELD = 5.0  # seconds until a campaign that another process runs is tried again
+Elsewhere = Callable[[Settings], str | None]
+"""Who else runs a campaign, in words; None: nobody."""
+
+
+class Runner:
+    """A campaign of a daemon.
+
+    Args:
+        file: its campaign file.
+        settings: what is in it.
+        house: what it shares with the others.
+        elsewhere: who else runs it.
+
+    Attributes:
+        due: when its next run is (Unix seconds); None: not by itself.
+        running: whether one is under way.
+    """
+
+    def __init__(self, file: Path, settings: Settings, house: House, elsewhere: Elsewhere) -> None:
+        self.file, self.settings, self.house, self.elsewhere = file, settings, house, elsewhere
+        self.eyes, self.clock = Eyes(house.time.now), Interruptible(house.time)
+        self.schedule = settings.schedule.meant
+        first = self._first()
+        self.due = first.due
+        self.running = False
+        self._guard = threading.RLock()
+        self._campaign: Campaign | None = None
+        self._folded = self._counted = False
+        self._barred: tuple[str, str] | None = None  # the state and why, while it may not run
+        self._held = self._lost = self._full = False
+        self._inode: tuple[int, int] | None = None  # of its database file, when it was opened
+        self._fresh: Settings | None = None
+        self._faults = self._failures = 0
+        self._began: float | None = None  # when the turn of its schedule began that its runs belong to
+        self._lag, self._figures = 0.0, Figures()
+        self._state = (first.state, first.why, house.time.now())
+
+    @property
+    def name(self) -> str:
+        """The name of the campaign."""
+        return self.settings.name
+
+    @property
+    def known_as(self) -> str:
+        """What tells it from the other campaigns of the daemon."""
+        return known_as(self.settings)
+
+    @property
+    def open(self) -> bool:
+        """Whether it has its database, tokens and lease."""
+        return self._campaign is not None
+
+    @property
+    def barred(self) -> str | None:
+        """The state in which it may not run; None: it may."""
+        return self._barred[0] if self._barred else None
+
+    @property
+    def held(self) -> bool:
+        """Whether it may not run for a moment."""
+        return self._held
+
+    def standing(self) -> Standing:
+        """Return how it stands, at this moment."""
+        campaign, (state, why, since) = self._campaign, self._state
+        if campaign is not None:
+            with self.house.shared.lock:
+                self._figures = figures(campaign, self.eyes, self._lag)
+        until = None if state == RUNNING else self.due
+        if state in (RUNNING, WAITING) and (down := self._down(campaign)) is not None:
+            state, (since, why) = DOWN, down
+            wait = self.eyes.wait
+            until = wait.until if wait else until
+        return Standing(self.file, self.name, state, why, since, until, self.eyes.moved, self._figures)
+
+    def restore(self, held: Held) -> None:
+        """Begin as an earlier daemon has left it; a time of its schedule that was missed since is made up for."""
+        with self._guard:
+            self.eyes.moved = held.moved
+            first = self._first(held.moved)
+            self.due = first.due
+            state, why = held.state, held.why
+            if state == DOWN:
+                self.eyes.down = self.house.time.now() if held.since is None else held.since, why
+            elif is_settled(state, why):
+                first = Next(state, why, first.due)
+            self._become(first.state, first.why, held.since if first.state == state else None)
+
+    def _down(self, campaign: Campaign | None) -> tuple[float, str] | None:
+        """Return since when its platform has not answered, and what happened; also if that was under another daemon."""
+        outage = campaign.planner.outage if campaign is not None else None
+        if campaign is not None and outage is not None:
+            since = min(outage.since, self.eyes.down[0] if self.eyes.down else inf)  # opened anew
+            self.eyes.down = since, f"{campaign.plan.platform.title} does not answer: {outage.why}"
+            if campaign.planner.outage is None:  # it has answered since we looked
+                self.eyes.down = None
+        return self.eyes.down
+
+    def prepare(self) -> None:
+        """Open it, if it is to run now, and count what its ledger tells.
+
+        Campaigns share the windows of their tokens: what each of them has sent should be known before any of them asks.
+        """
+        with self._guard:
+            now = self.house.time.now()
+            if self._barred or self.running or self.due is None or self.due > now or not self.schedule.open(now):
+                return
+            try:
+                if not self.elsewhere(self.settings):
+                    campaign = self._opened()
+                    campaign.planner.fold(campaign.store.ledger(), now)
+                    self._counted = True
+            except SocialcrawlError as error:
+                self._settle(self._trouble(error))
+            except Exception:  # noqa: BLE001 - an error of ours in one campaign ends no other; its run tells of it
+                self._settle(self._trouble(None))
+
+    def work(self) -> None:
+        """One run, from which it comes back with `due` set."""
+        now = self.house.time.now()
+        with self._guard:
+            if self._barred or self._held:
+                return
+            self.running = True
+            self._lag = max(0.0, now - self.due) if self.due is not None else 0.0
+            self.clock.anew()
+        after: Next | None = None
+        try:
+            after = self._work()
+        except SocialcrawlError as error:
+            after = self._trouble(error)
+        finally:
+            with self._guard:
+                self.running = False
+                self._settle(after or self._trouble(None))
+
+    def check(self) -> None:
+        """Close it where its database file is gone, or another has taken its place; it is tried again."""
+        if self._campaign is not None and inode(self.settings.database) != self._inode:
+            with self._guard:
+                self._lost = True
+                self._interrupted()
+
+    def obey(self, wish: Held | None) -> bool:
+        """Pause, or go on, as its database says; return whether that is a change."""
+        why = describe_pause(wish) if wish is not None and wish.paused is not None else None
+        if why is None and self.barred == PAUSED:
+            self.unbar()
+        elif why is not None and (self._barred is None or (self.barred == PAUSED and self._barred[1] != why)):
+            self.bar(PAUSED, why)
+        else:
+            return False
+        return True
+
+    def bar(self, state: str, why: str) -> None:
+        """Let it not run, and close it, until `unbar`: it is paused, gone, or its file is broken."""
+        with self._guard:
+            self._barred = state, why
+            self._interrupted()
+
+    def unbar(self) -> None:
+        """Let it run again."""
+        with self._guard:
+            if self._barred:
+                pause = self._barred[0] == PAUSED
+                self._barred = None
+                goes_on = pause and self._began is not None  # its turn was not over
+                now = self.house.time.now()
+                self._settle(Next(WAITING, "it is about to go on", now, same=True) if goes_on else self._first())
+
+    def change(self, settings: Settings) -> None:
+        """Go on with other settings."""
+        with self._guard:
+            self._fresh = settings
+            self._interrupted()
+
+    def hold(self, *, still: bool) -> None:
+        """Do not run for a moment, but stay open; or run again, at once."""
+        with self._guard:
+            self._held = still
+            if still and self.running:
+                self.clock.interrupt()
+            elif not still and self.due is not None:
+                self.due = self.house.time.now()
+
+    def hasten(self) -> bool:
+        """Return whether it waits, and does so no longer: the next run is now."""
+        with self._guard:
+            waits = not self.running and self._state[0] == WAITING and self.due is not None
+            self.due = self.house.time.now() if waits else self.due
+            return waits
+
+    def _interrupted(self) -> None:
+        """End the run that is under way, which then settles; or settle at once."""
+        if self.running:
+            self.clock.interrupt()
+        else:
+            self._settle(Next(*self._state[:2], self.due))
+
+    def _settle(self, after: Next) -> None:
+        """Take in what follows a run, and what others want meanwhile."""
+        self.eyes.landing()
+        if self._fresh is not None:
+            self._put_down()
+            self.settings, self._fresh, self._faults, self._failures = self._fresh, None, 0, 0
+            self.schedule = self.settings.schedule.meant
+            after = self._first()
+        if self._lost:
+            self._lost = False
+            after = self._trouble(StoreError(f"The database {self.settings.database} is gone: put it back."))
+        if self._barred:
+            after = Next(*self._stays(after), None, close=True, same=self._barred[0] == PAUSED)
+        if after.close:
+            self._put_down()
+        self.due = after.due
+        self._began = self._began if after.same else None
+        if self._campaign is not None and (after.state != WAITING or self._campaign.failing):
+            self._campaign.idle()  # whoever does not wait for the window leaves it to the others
+        self._become(after.state, after.why)
+
+    def _stays(self, after: Next) -> tuple[str, str]:
+        """Return the state in which it may not run, and why: how it stands, where it has no way to go on anyway."""
+        assert self._barred is not None
+        left = self._barred[1] == LEFT
+        if left and after.state in (RUNNING, WAITING) and (down := self._down(self._campaign)) is not None:
+            return DOWN, down[1]
+        stays = is_settled(after.state, after.why) if left else after.state == DONE
+        return (after.state, after.why) if stays and self._barred[0] != BROKEN else self._barred
+
+    def _first(self, last: float | None = None) -> Next:
+        """Return what a campaign begins with, or begins again: its first turn, now or when its schedule says."""
+        now = self.house.time.now()
+        first = resting(self.schedule, now, None if self.schedule.continuous else last)
+        return Next(WAITING, "it is about to begin", now) if first.due == now else first
+
+    def _work(self) -> Next:
+        now, schedule = self.house.time.now(), self.schedule
+        if not schedule.open(now):
+            return resting(schedule, now, None)
+        self._began = now if self._began is None else self._began
+        if self._full and (why := reserve(self.settings, self.house).lacks(MARGIN)) is not None:
+            return Next(STOPPED, why, now + AGAIN, close=True)  # nothing is opened and folded for that
+        if self._campaign is None:
+            if other := self.elsewhere(self.settings):
+                return Next(ELSEWHERE, other, now + HELD)
+            self._become(RUNNING, "it is being opened")
+        campaign = self._opened()
+        ends = schedule.ends(self._began)
+        self.clock.ends = inf if ends is None else ends
+        self._become(RUNNING, "it fetches accounts")
+        campaign.hungry()
+        known = {"folded": self._folded, "counted": self._counted}
+        reason = run(campaign.parts, size=campaign.together, patience=PATIENCE, **known)
+        campaign.keep(reason)
+        self._folded, self._faults = True, 0
+        return self._after(reason)
+
+    def _opened(self) -> Campaign:
+        where = self.settings.database
+        if self._campaign is None:
+            if isinstance(where, Path) and self._inode is not None and inode(where) is None:
+                raise StoreError(f"The database {where} is gone: put it back; no other is begun in its place.")
+            self._campaign = build(self.settings, self.eyes, self.house, clock=self.clock, change=True)
+            self._folded, self._counted, self._inode = False, False, inode(where)
+        return self._campaign
+
+    def _after(self, reason: Wait | Stop) -> Next:
+        now = self.house.time.now()
+        if self._held and isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED:
+            return Next(WAITING, "the clock of this machine was set", now, same=True)
+        self._full = isinstance(reason, Stop) and reason.kind == StopKind.ROOM
+        after = following(reason, self.schedule, now, self._began or now, self._failures)
+        failed = isinstance(reason, Stop) and reason.kind == StopKind.FAILED and reason.until is None
+        self._failures = self._failures + 1 if failed else 0
+        return after
+
+    def _trouble(self, error: SocialcrawlError | None) -> Next:
+        """Return what follows an error: it is closed, and tried again.
+
+        None: an error of ours, which is told elsewhere.
+        """
+        now = self.house.time.now()
+        if isinstance(error, HeldError):
+            return Next(ELSEWHERE, str(error), now + HELD, close=True)
+        pause = PAUSES[min(self._faults, len(PAUSES) - 1)]
+        self._faults += 1
+        why = without_rerun(str(error)) if error else "an error of socialcrawl itself, see the log"
+        return Next(BROKEN, why, now + pause, close=True)
+
+    def _put_down(self) -> None:
+        if self._campaign is not None:
+            campaign, self._campaign = self._campaign, None
+            self._figures = figures(campaign, self.eyes, self._lag)
+            campaign.close()
+
+    def _become(self, state: str, why: str, since: float | None = None) -> None:
+        if state == DOWN and self.eyes.down is not None:
+            since = self.eyes.down[0]
+        if (state, why) != self._state[:2]:
+            since = since or (self._state[2] if state == self._state[0] else self.house.time.now())
+            self._state = state, why, since

@@ -1,0 +1,356 @@
+"""The daemon: every campaign of a folder, run on the scheduler until told to stop.
+
+    start      the folder is read, each campaign is opened and gets its job
+    a job      one run of a campaign; when it has ended, it is added again for the moment that the limiter named
+    look       every few seconds: files that changed, who stalls, the heartbeat; and for each database, in a thread of
+               its own: what others ask through it, and how its campaigns stand
+    stop       all runs are interrupted at once; what is in flight has 8 s to land
+
+The main thread does nothing but begin jobs that are due, and wait. Whatever uses a database is done by its own thread
+(`hands`), so that one that hangs delays no other.
+"""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, wait
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import structlog
+from apscheduler.executors.base import BaseExecutor
+
+from socialcrawl.campaign.build import House
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.daemon.campaign_folder import Folder, Found
+from socialcrawl.daemon.campaign_runner import Runner
+from socialcrawl.daemon.campaign_state import BROKEN, GONE, LEFT, PAUSED, STOPPED, Standing, describe_pause, is_settled
+from socialcrawl.daemon.daemon_records import Books
+from socialcrawl.daemon.database_threads import Hands, one_thread
+from socialcrawl.daemon.duplicate_campaigns import Namesakes
+from socialcrawl.daemon.metrics import Vitals
+from socialcrawl.daemon.overview import Overview
+from socialcrawl.daemon.scheduler import Scheduler
+from socialcrawl.daemon.state_changes import Changed, News
+from socialcrawl.engine.loop import GRACE
+from socialcrawl.engine.model import iso
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.storage.daemons import Held
+from socialcrawl.storage.database.address import Where
+from socialcrawl.system.locks import is_alive
+
+LOOK = 2.0  # seconds between two looks
+OFTEN = 0.5  # seconds between two looks at least
+LEAVING = GRACE + 0.7  # seconds after which a run that has not ended is left behind
+HASTE = 0.6  # seconds for the last words in all databases; also what runs that ended at once have left of theirs
+SET = 5.0  # seconds by which somebody has to set the clock for it to be noticed
+STALL = 1800.0  # seconds without a movement that was due, after which a campaign counts as stalled
+LOOKING = "look"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a daemon is: its machine and its process."""
+
+    host: str
+    pid: int
+
+
+class Daemon:
+    """All campaigns of a folder.
+
+    Args:
+        folder: the folder of campaign files, or one file.
+        house: what the campaigns share: time, windows, tokens.
+        executor: APScheduler's, of threads or of the calling one.
+        who: the machine and process.
+        changed: who is told of states.
+        look: seconds between two looks.
+        stall: seconds after which a campaign that should have moved counts as stalled.
+        hands: makes what does the work with one database.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        house: House,
+        executor: BaseExecutor,
+        who: Identity,
+        changed: Changed,
+        *,
+        look: float = LOOK,
+        stall: float = STALL,
+        hands: Callable[[], Executor] = one_thread,
+    ) -> None:
+        self.folder, self.house, self.who = Folder(folder), house, who
+        self.hands, self.every = Hands(hands), look
+        self.began = self.heart = house.time.now()
+        self.name = f"{who.host}:{who.pid}:{iso(self.began)}"
+        self.books = Books(self.name, who.host, who.pid, self._complain)
+        self.overview = Overview(house, self.books, News(changed), stall)
+        self.runners, self.faults = self.overview.runners, self.overview.faults
+        self.scheduler = Scheduler(house.time, executor, self._ended)
+        self.stopping = False
+        self._reload = False
+        self._leaving: list[Runner] = []  # whose files are gone, while their last runs end
+        self._namesakes = Namesakes()
+        self._log = structlog.get_logger()
+        house.shared.on_release = self._released
+
+    def run(self) -> list[str]:
+        """Run until `stop`; the names of campaigns whose runs had to be left behind, none if all is well."""
+        self._log.info("the daemon begins", folder=str(self.folder.path), daemon=self.name)
+        self.look()
+        self.scheduler.at(self.house.time.now() + self.every, LOOKING, self.look)
+        self.scheduler.run(lambda: not self.stopping)
+        return self._leave()
+
+    def stop(self) -> None:
+        """Stop soon; safe to call from a signal handler."""
+        self.stopping = True
+        self.scheduler.wakeup()
+
+    def reload(self) -> None:
+        """Read all campaign files again; safe to call from a signal handler."""
+        self._reload = True
+        with suppress(RuntimeError):
+            self.scheduler.wakeup()
+
+    def vitals(self) -> Vitals:
+        """Return how the daemon is, and how its campaigns stand."""
+        return Vitals(self.began, self.heart, self.overview.standings())
+
+    def look(self) -> None:
+        """Look after everything once."""
+        self._follow_clock()
+        again, self._reload = self._reload, False
+        self._look_into_folder(again=again)
+        self._plan_opened()
+        for where in {runner.settings.database: None for runner in self.runners.values()}:
+            if not self.hands.busy(where):
+                self.hands.do(where, partial(self._look_at, where))
+        self.overview.notice_all()
+        self._leaving = [runner for runner in self._leaving if runner.running or runner.open]
+        self.heart = self.house.time.now()
+
+    def _look_into_folder(self, *, again: bool) -> None:
+        place, begun = self.folder.path, list[Runner]()
+        try:
+            changes = self.folder.look(again=again)
+        except SettingsError as error:  # a volume that is away: no reason to stop anything, but to tell
+            held = self.faults.get(place)
+            self.faults[place] = held or Standing(place, place.name, BROKEN, str(error), self.house.time.now())
+            return
+        if self.folder.many:
+            self.faults.pop(place, None)
+        for found in self._namesakes.order(changes):
+            self._found(found, begun, again=again)
+        self.overview.opening.begin(begun, self.house.time.now())
+        for runner in begun:
+            self._do(runner, partial(self._open, runner))
+
+    def _found(self, found: Found, begun: list[Runner], *, again: bool) -> None:
+        """Take in a campaign file that is new, changed or gone; `begun` gets the campaigns that are new."""
+        runner = self.runners.get(found.file)
+        if found.settings is None:
+            self._without(found, runner)
+            return
+        self.faults.pop(found.file, None)
+        settings = found.settings
+        if (first := self._namesake(found.file, settings)) is not None:
+            self._without(Found(found.file, fault=self._namesakes.leave_out(found.file, settings, first)), runner)
+        elif runner is not None and (runner.name, runner.settings.database) == (settings.name, settings.database):
+            self._do(runner, partial(self._take_in, runner, settings, again=again))
+        else:
+            if runner is not None:
+                self._drop(found.file)
+            self.runners[found.file] = runner = Runner(found.file, settings, self.house, self._elsewhere)
+            begun.append(runner)
+
+    def _do(self, runner: Runner, deed: Callable[[], object]) -> "Future[None]":
+        return self.hands.do(runner.settings.database, deed)
+
+    def _take_in(self, runner: Runner, settings: Settings, *, again: bool) -> None:
+        """Let a campaign go on with what its file says now."""
+        if settings != runner.settings or again or runner.barred == BROKEN:
+            self._log.info("the campaign file is taken in", campaign=settings.name, file=str(runner.file))
+            runner.unbar() if runner.barred == BROKEN else None
+            runner.change(settings)
+            self._plan(runner.file)
+
+    def _open(self, runner: Runner) -> None:
+        """Begin a campaign as its database knows it; it runs once all that begin with it are open."""
+        try:
+            now, where = self.house.time.now(), runner.settings.database
+            meant = plan(runner.settings)
+            for doubt in meant.doubts:
+                self._log.warning("a keyword of the campaign is doubtful", campaign=runner.name, why=doubt)
+            self.books.begin(meant, now)
+            heard = self.books.heard(where, now)
+            one = None if heard is None else heard[1].get(runner.name)
+            stored = partial(self.books.stored, where, runner.name, now)
+            if (right := self._namesakes.find_right(runner, one, stored)) != runner.file:
+                self._drop(runner.file)
+                self.faults.pop(right, None)
+                self.folder.forget(runner.file)  # both are read again, the right one first
+                self.folder.forget(right)
+                return
+            if one is not None:
+                runner.restore(one)
+                if is_settled(one.state, one.why):
+                    self.overview.news.restore(replace(runner.standing(), state=one.state, why=one.why))
+                self._obey(runner, one)
+            runner.prepare()
+        finally:
+            self.overview.opening.end(runner)
+            self._plan_opened()
+
+    def _plan_opened(self) -> None:
+        """Have campaigns run that were opened together, once all of them are: their windows are known then."""
+        for runner in self.overview.opening.take_ready(self.house.time.now()):
+            self._plan(runner.file)
+
+    def _without(self, found: Found, runner: Runner | None) -> None:
+        """A file that is gone, or that nobody understands: its campaign stops, and no other."""
+        now = self.house.time.now()
+        if found.fault is None:
+            self.faults.pop(found.file, None)
+            if runner is not None:
+                self._log.info("the campaign file is gone: the campaign stops", campaign=runner.name)
+                self._drop(found.file)
+        elif runner is not None:
+            self._do(runner, partial(runner.bar, BROKEN, found.fault))
+            self.scheduler.cancel(str(found.file))
+        else:
+            self.faults[found.file] = Standing(found.file, found.file.stem, BROKEN, found.fault, now)
+
+    def _drop(self, file: Path) -> None:
+        self.scheduler.cancel(str(file))
+        for other in (*self.faults, *(one for one, its in self.runners.items() if its.barred == BROKEN)):
+            self.folder.forget(other)  # it may have been in the way of them
+        runner = self.runners.pop(file)
+        self._leaving.append(runner)
+        self._do(runner, partial(runner.bar, STOPPED, GONE))
+
+    def _namesake(self, file: Path, settings: Settings) -> Path | None:
+        for other, runner in self.runners.items():
+            if other != file and (runner.name, runner.settings.database) == (settings.name, settings.database):
+                return other
+        return None
+
+    def _look_at(self, where: Where) -> None:
+        """Hear from a database to stop, and who is paused; write the heartbeat, and how its campaigns stand."""
+        for runner in self.overview.those_of(where):
+            runner.check()
+        heard = self.books.heard(where, self.house.time.now())
+        if heard is None:
+            return
+        if heard[0] and not self.stopping:
+            self._log.info("asked to stop from another terminal")
+            self.stop()
+        for runner in self.overview.those_of(where):
+            self._obey(runner, heard[1].get(runner.name))
+            self.overview.notice(runner.file)
+        self.overview.write(where)
+
+    def _obey(self, runner: Runner, one: Held | None) -> None:
+        """Pause a campaign, or let it go on, as its database says."""
+        log = self._log.bind(campaign=runner.name)
+        if one is not None and (by := one.paused_by) is not None and by.host == self.who.host and not is_alive(by.pid):
+            log.warning("the command that paused the campaign is gone: it goes on", by=str(by))
+            self.books.resume(runner.settings.database, runner.name, by, self.house.time.now())
+            one = None
+        if not runner.obey(one):
+            return
+        if one is None or one.paused is None:
+            self._plan(runner.file)
+            return
+        self.scheduler.cancel(str(runner.file))
+        if one.paused_by is not None:
+            log.info(PAUSED, why=describe_pause(one))  # the only line: it is no news
+
+    def _elsewhere(self, settings: Settings) -> str | None:
+        if trouble := self.books.trouble(settings.database):
+            raise StoreError(trouble)  # at once: many campaigns of a server that hangs would keep all threads busy
+        other = self.books.other(settings.database, settings.name, self.house.time.now(), is_alive)
+        return None if other is None else f"the daemon {other.daemon} runs it: it is taken over when that lets go"
+
+    def _plan(self, file: Path) -> None:
+        """Have the job of a campaign begun when it is due; not while it runs: then it is when that has ended."""
+        runner = self.runners.get(file)
+        if runner is None or runner in self.overview.opening:
+            return
+        if not runner.running and not runner.held and runner.due is not None:
+            self.scheduler.at(runner.due, str(file), runner.work)
+
+    def _ended(self, name: str, error: BaseException | None) -> None:
+        """Listen to the scheduler: a job has ended, and is added again for the moment that it named."""
+        if name == LOOKING:
+            if error is not None:
+                self._log.error("a look failed, an error of socialcrawl itself", exc_info=error)
+            self.scheduler.at(self.house.time.now() + self.every, LOOKING, self.look)
+            return
+        if error is not None:
+            self._log.error("a run failed, an error of socialcrawl itself", file=name, exc_info=error)
+        self._plan(Path(name))
+        if (runner := self.runners.get(Path(name))) is not None:
+            self.overview.notice(runner.file)
+            self._look_soon()
+
+    def _look_soon(self) -> None:
+        """Have it written soon how things stand now; at most so often as nobody minds."""
+        now = self.house.time.now()
+        if now - self.heart >= OFTEN and not self.stopping:
+            self.scheduler.at(now, LOOKING, self.look)
+
+    def _released(self, campaign: str) -> None:
+        """Others have given up their claims to a window, for whose share a campaign waits: it may ask at once."""
+        for file, runner in list(self.runners.items()):
+            if runner.known_as == campaign and runner.hasten():
+                self._plan(file)
+
+    def _follow_clock(self) -> None:
+        """Where somebody has set the clock, let all land, and move the windows by as much: they last as long."""
+        by = self.house.time.off()
+        if abs(by) < SET:
+            return
+        self._log.warning("the clock of this machine was set: windows go on as they were", seconds=round(by, 3))
+        for runner in self.runners.values():
+            runner.hold(still=True)
+        self._await(lambda: any(runner.running for runner in self.runners.values()))
+        self.house.shared.shift(self.house.time.follow())
+        for file, runner in self.runners.items():
+            runner.hold(still=False)
+            self._plan(file)
+
+    def _complain(self, where: Where, trouble: str) -> None:
+        if trouble:
+            self._log.warning("a database cannot be used: its campaigns wait for it", error=trouble)
+        else:
+            self._log.info("the database is back", database=str(where))
+
+    def _await(self, goes_on: Callable[[], bool]) -> None:
+        """Wait for runs that were interrupted, at most LEAVING seconds."""
+        ends = threading.Event()
+        began = self.house.time.now()
+        while goes_on() and self.house.time.now() - began < LEAVING:
+            ends.wait(0.05)
+
+    def _leave(self) -> list[str]:
+        """End all runs, and let go of everything."""
+        self._log.info("the daemon stops: what is in flight is waited for", seconds=GRACE)
+        ends = self.house.time.now() + LEAVING + HASTE
+        runners = [*self.runners.values(), *self._leaving]
+        barred = {runner: self._do(runner, partial(runner.bar, STOPPED, LEFT)) for runner in runners}
+        self._await(lambda: any(runner.running or not done.done() for runner, done in barred.items()))
+        late = [runner.name for runner, done in barred.items() if runner.running or not done.done()]
+        self.scheduler.shutdown(wait=False)
+        self.overview.notice_all()
+        now = self.house.time.now()
+        last = [self.hands.do(where, self.overview.leave(where)) for where in self.books.places()]
+        wait(last, max(HASTE, ends - now))
+        self.hands.rest()
+        self._log.info("the daemon has stopped", left_behind=late)
+        return late

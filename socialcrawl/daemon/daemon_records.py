@@ -1,0 +1,179 @@
+"""The daemon's own rows in each database of its campaigns: that it lives, what it runs, and what others ask of it.
+
+Each database has a connection of its own beside those of the campaigns. One that cannot be used is said once, and tried
+again at the next look; the campaigns wait for it on their own. It is back when what failed works again: a disk that is
+full lets us read, and write now and then, so that one that could not be written has to work for a while.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from socialcrawl.campaign.plan import Plan
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.storage import daemons
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.counting_rule import Counting
+from socialcrawl.storage.daemons import Held, Pauser, Told
+from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.connection import HURRY, Opened, closed, connect, inode
+from socialcrawl.storage.database.disk_space import UNKNOWN, Look, Room, room_of
+from socialcrawl.storage.versions import latest
+
+T = TypeVar("T")
+Heard = tuple[bool, Mapping[str, Held]]
+"""What a database has to say: whether the daemon is to stop, and its campaigns by name."""
+
+
+SOUND = 60.0  # seconds for which a database has to be written without trouble until it is back
+MOMENT = 0.4  # seconds that a daemon which leaves waits for a look under way
+
+
+@dataclass(slots=True)
+class _Book:
+    lock: threading.Lock = field(default_factory=threading.Lock)  # a connection is used by one thread at a time
+    connection: Opened | None = None
+    inode: tuple[int, int] | None = None  # of the file when it was opened
+    enrolled: bool = False
+    trouble: str | None = None
+    writing: bool = False  # whether the trouble came of writing
+    since: float | None = None  # when it could be written again, for the first time since
+    held: Mapping[str, Held] = field(default_factory=dict)
+
+
+class Books:
+    """The rows of one daemon in all databases.
+
+    Args:
+        name: daemon.id.
+        host, pid: the machine and process that it is.
+        complain: told, once each time, what is wrong with a database, and when it is well again ("").
+    """
+
+    def __init__(self, name: str, host: str, pid: int, complain: Callable[[Where, str], None]) -> None:
+        self.name, self.host, self.pid, self.complain = name, host, pid, complain
+        self._books: dict[Where, _Book] = {}
+
+    def begin(self, meant: Plan, now: float) -> None:
+        """Have a campaign known to its database, so that it can be looked at and paused before it asks anything."""
+        settings = meant.settings
+
+        def begun(connection: Opened) -> None:
+            if settings.name not in {one.campaign for one in daemons.held(connection)}:
+                whole, identity = settings.model_dump(mode="json"), settings.identity(meant.usernames)
+                with suppress(SettingsError):  # the campaign says so by itself
+                    counting, fixed = Counting.of(meant.topic), meant.kind.facts.fixed
+                    campaign(connection, whole, identity, now, queries=meant.queries, counting=counting, fixed=fixed)
+
+        self._do(settings.database, now, begun, writes=True)
+
+    def heard(self, where: Where, now: float) -> Heard | None:
+        """Return what a database says; None while it cannot be reached."""
+
+        def hear(connection: Opened) -> Heard:
+            held = self._books[where].held = {one.campaign: one for one in daemons.held(connection)}
+            return daemons.asked(connection, self.name), held
+
+        return self._do(where, now, hear)
+
+    def told(self, where: Where, standings: Iterable[Told], now: float) -> None:
+        """Write how the campaigns of a database stand."""
+        self._do(where, now, lambda connection: daemons.beaten(connection, self.name, standings, now), writes=True)
+
+    def resume(self, where: Where, name: str, by: Pauser, now: float) -> None:
+        """Resume a campaign that a command has paused and left so."""
+        self._do(where, now, lambda connection: daemons.resume(connection, [name], by), writes=True)
+
+    def stored(self, where: Where, name: str, now: float) -> dict[str, Any] | None:
+        """Return the settings with which a campaign was run last; None: it was not, or nobody can say."""
+        return self._do(where, now, lambda connection: latest(connection, name))
+
+    def room(self, where: Where, now: float, look: Look) -> Room:
+        """Return the room of a database."""
+        return self._do(where, now, lambda connection: room_of(connection, look)) or UNKNOWN
+
+    def places(self) -> list[Where]:
+        """Return the databases that it knows."""
+        return list(self._books)
+
+    def trouble(self, where: Where) -> str | None:
+        """Return why a server cannot be used, as of the last look; None: it can, or the database is a file."""
+        book = self._books.get(where)
+        return book.trouble if book and book.since is None and not isinstance(where, Path) else None
+
+    def other(self, where: Where, campaign: str, now: float, alive: Callable[[int], bool]) -> Held | None:
+        """Return the other daemon that has a campaign, as of the last look; None: nobody.
+
+        Args:
+            where: the database.
+            campaign: its name.
+            now: Unix seconds.
+            alive: whether a process of this machine still is.
+        """
+        book = self._books.get(where)
+        one = book.held.get(campaign) if book else None
+        if one is None or one.daemon == self.name or not one.alive(now):
+            return None
+        gone = one.host == self.host and one.pid is not None and not alive(one.pid)
+        return None if gone else one
+
+    def leave(self, where: Where, told: Iterable[Told], now: float) -> None:
+        """Write that the daemon is gone, and how the campaigns of a database stand, if that can be done at once."""
+        book = self._books.get(where)
+        if book is None or book.connection is None or not book.lock.acquire(timeout=MOMENT):
+            return
+        with suppress(StoreError):
+            daemons.beaten(book.connection, self.name, told, now)
+            daemons.left(book.connection, self.name, now)
+        closed(book.connection)
+        book.connection = None
+        book.lock.release()
+
+    def _do(self, where: Where, now: float, deed: Callable[[Opened], T], *, writes: bool = False) -> T | None:
+        """Return what comes of a deed with the connection to a database; None where that is lost."""
+        book = self._books.setdefault(where, _Book())
+        try:
+            with book.lock:
+                answer = deed(self._connection(where, book, now))
+        except StoreError as error:
+            self._lose(where, book, error, writes=writes)
+            return None
+        self._well(where, book, now, writes=writes)
+        return answer
+
+    def _connection(self, where: Where, book: _Book, now: float) -> Opened:
+        if book.connection is not None and inode(where) != book.inode:
+            self._close(book)
+        if book.connection is None:
+            if isinstance(where, Path) and book.inode is not None and inode(where) is None:
+                raise StoreError(f"The database {where} is gone: put it back; no other is begun in its place.")
+            book.connection = connect(where, busy=HURRY)
+            book.inode = inode(where)
+        if not book.enrolled:
+            daemons.enrolled(book.connection, self.name, self.host, self.pid, now)
+            book.enrolled = True
+        return book.connection
+
+    def _close(self, book: _Book) -> None:
+        if book.connection is not None:
+            closed(book.connection)
+            book.connection, book.enrolled = None, False
+
+    def _lose(self, where: Where, book: _Book, error: StoreError, *, writes: bool) -> None:
+        with book.lock:
+            self._close(book)
+        if book.trouble is None:
+            book.writing = writes
+            self.complain(where, str(error))
+        book.trouble, book.since = str(error), None
+
+    def _well(self, where: Where, book: _Book, now: float, *, writes: bool) -> None:
+        if book.trouble is None or (book.writing and not writes):
+            return
+        book.since = now if book.since is None else book.since
+        if not book.writing or now - book.since >= SOUND:
+            book.trouble = book.since = None
+            self.complain(where, "")

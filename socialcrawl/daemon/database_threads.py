@@ -1,0 +1,52 @@
+"""What the daemon itself does with its databases: for each of them in a thread of its own, one thing after the other.
+
+A database that hangs holds up nobody but itself.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+
+import structlog
+
+from socialcrawl.storage.database.address import Where
+
+
+def one_thread() -> Executor:
+    """Return an executor that does one thing at a time."""
+    return ThreadPoolExecutor(1, thread_name_prefix="database")
+
+
+class Hands:
+    """An executor for each database, made when it is first needed.
+
+    Args:
+        made: makes an executor that does one thing at a time, in the order in which they were given.
+    """
+
+    def __init__(self, made: Callable[[], Executor] = one_thread) -> None:
+        self._made = made
+        self._executors: dict[Where, Executor] = {}
+        self._last: dict[Where, Future[None]] = {}
+
+    def do(self, where: Where, deed: Callable[[], object]) -> "Future[None]":
+        """Have something done with a database after all that was given before; return when it is or was done."""
+        if where not in self._executors:
+            self._executors[where] = self._made()
+        self._last[where] = self._executors[where].submit(_done, deed)
+        return self._last[where]
+
+    def busy(self, where: Where) -> bool:
+        """Return whether something is still to be done with a database."""
+        return where in self._last and not self._last[where].done()
+
+    def rest(self) -> None:
+        """Begin nothing more."""
+        for executor in self._executors.values():
+            executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _done(deed: Callable[[], object]) -> None:
+    try:
+        deed()
+    except Exception as error:  # noqa: BLE001 - whatever it was, the next thing is done, and somebody can read of it
+        structlog.get_logger().error("a look failed, an error of socialcrawl itself", exc_info=error)

@@ -1,0 +1,104 @@
+"""What a daemon sees of a campaign that runs: what is in flight, what came, when it last moved."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from socialcrawl.campaign.build import Campaign
+from socialcrawl.daemon.campaign_state import Figures, WindowUse
+from socialcrawl.engine.model import FAILED, Grant, Outcome, Reply, ReplyKind, Wait
+from socialcrawl.engine.protocols import Batch
+from socialcrawl.ratelimit.policy import path
+
+SEARCHED = frozenset({"query", "hashtag", "q", "list"})  # parameters of searches
+LATEST = 50  # endpoints whose windows are shown
+
+
+def note(grant: Grant, reply: Reply) -> str:
+    """What a person should know of a reply although the run goes on: a token set aside, a search closed to us."""
+    if reply.kind == ReplyKind.REFUSED:
+        return f"the credential {grant.credential} is set aside: {reply.why}"
+    if reply.kind == ReplyKind.MISSING and not SEARCHED.isdisjoint(grant.request.params):
+        return reply.why
+    return ""
+
+
+class Eyes:
+    """A watcher that counts; other threads may read it at any time.
+
+    Attributes:
+        down: since when the platform has not answered (Unix seconds), and what happened, as somebody has noted here;
+            None from the next answer on.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.now = now
+        self.down: tuple[float, str] | None = None
+        self.moved: float | None = None
+        self.wait: Wait | None = None
+        self.note = ""  # what a person should know although the run goes on
+        self.requests: Counter[tuple[str, str, int]] = Counter()  # by path: there may be very many servers
+        self.latest: dict[str, None] = {}  # the endpoints that were asked last, with their servers
+        self._flying: dict[tuple[int, int], tuple[str, float]] = {}
+
+    def sent(self, grant: Grant) -> None:
+        """A request left."""
+        self.wait = None
+        self._flying[grant.request.key] = grant.request.endpoint, grant.at
+
+    def landed(self, grant: Grant, reply: Reply) -> None:
+        """A reply arrived; one that refuses its credential is worth a note."""
+        self._flying.pop(grant.request.key, None)
+        endpoint = grant.request.endpoint
+        self.requests[path(endpoint), reply.kind, reply.status] += 1
+        self.latest.pop(endpoint, None)
+        self.latest[endpoint] = None
+        if len(self.latest) > LATEST:
+            del self.latest[next(iter(self.latest))]
+        self.moved = self.now()
+        if reply.kind not in FAILED:
+            self.down = None
+        self.note = note(grant, reply) or self.note
+
+    def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """A batch was absorbed."""
+        self.moved = self.now()
+
+    def waits(self, wait: Wait) -> None:
+        """Nothing can be sent for a moment, which is waited out."""
+        self.wait = wait
+
+    def flying(self) -> list[tuple[str, float]]:
+        """Return what is in flight: the endpoints, and when each request left."""
+        return list(self._flying.values())
+
+    def landing(self) -> None:
+        """Nothing is in flight any more, whatever was not seen to land: a turn has ended."""
+        self._flying.clear()
+        self.wait = None
+
+
+def figures(campaign: Campaign, eyes: Eyes, lag: float) -> Figures:
+    """Return a campaign in numbers, as it is now."""
+    crawl, budget = campaign.crawl, campaign.planner.budget
+    return Figures(
+        steps=crawl.taken,
+        relevance=crawl.relevance,
+        known=crawl.graph.size,
+        frontier=crawl.graph.left,
+        requests=dict(eyes.requests),
+        sent=budget.requests,
+        posts=budget.spent[0],  # what is reserved may come back: counters never fall
+        money=budget.spent[1],
+        windows=_windows(campaign, set(eyes.latest)),
+        lag=lag,
+    )
+
+
+def _windows(campaign: Campaign, endpoints: set[str]) -> list[WindowUse]:
+    now = campaign.clock.now()
+    found = []
+    for endpoint in sorted(endpoints):
+        for lane in campaign.planner.lanes.of(endpoint):
+            left, k = lane.room(now, now), lane.main.k
+            found.append(WindowUse(lane.credential, endpoint, k - min(k, left), k, lane.main.ends(now)))
+    return found

@@ -1,0 +1,65 @@
+"""Quick draws for decisions made many thousand times a second, keyed by (seed, purpose, n) as in `engine/draws.py`.
+
+A number is one step of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators), whose stream is
+chosen by seed and purpose, and whose place is n. It costs under a microsecond, where a generator costs ten.
+"""
+
+import zlib
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+MASK = 2**64 - 1
+GOLDEN = 0x9E3779B97F4A7C15  # the step between states: 2^64 over the golden ratio, odd
+UNIT = 2.0**-53
+FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # SplitMix64's multipliers
+
+
+def chance(seed: int, purpose: str, n: int) -> float:
+    """Return a number in [0, 1), float64, for draw number `n` of one purpose.
+
+    The same arguments give the same number.
+    """
+    return (_mixed(stream(seed, purpose) + n * GOLDEN) >> 11) * UNIT
+
+
+@lru_cache(maxsize=256)
+def stream(seed: int, purpose: str) -> int:
+    """Return the state from which the draws of one purpose start."""
+    return _mixed(_mixed(seed + GOLDEN) + zlib.crc32(purpose.encode()))
+
+
+def _mixed(state: int) -> int:
+    z = state & MASK
+    z = ((z ^ (z >> 30)) * FIRST) & MASK
+    z = ((z ^ (z >> 27)) * SECOND) & MASK
+    return z ^ (z >> 31)
+
+
+def draws(start: int, begin: int, count: int) -> NDArray[np.float64]:
+    """Return numbers in [0, 1), float64[count], of places `begin` and following in the stream that starts at `start`.
+
+    They are those of `chance`, many at a time.
+    """
+    places = np.arange(begin, begin + count, dtype=np.uint64)
+    return (_mix_all(np.uint64(start) + places * np.uint64(GOLDEN)) >> np.uint64(11)).astype(np.float64) * UNIT
+
+
+def keys(seed: int, purpose: str, nodes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return a number for each node, uint64, different for different nodes.
+
+    Orders by it stay as they are when nodes join. The numbers are the draws of `chance`, before they are scaled.
+    """
+    return _mix_all(np.uint64(stream(seed % 2**64, purpose)) + nodes.astype(np.uint64) * np.uint64(GOLDEN))
+
+
+def shuffled(seed: int, purpose: str, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of nodes in a random order."""
+    return np.argsort(keys(seed, purpose, nodes), kind="stable")
+
+
+def _mix_all(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(FIRST)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(SECOND)
+    return z ^ (z >> np.uint64(31))

@@ -1,0 +1,228 @@
+"""How a campaign came about, in plain values: what its datasheet tells."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+from sqlalchemy import Connection, text
+
+from socialcrawl.crawls.facts import DEFAULT, find_kind_facts, list_foreign_keys
+from socialcrawl.crawls.registry import find_kind
+from socialcrawl.engine.model import MILLS_PER_DOLLAR
+from socialcrawl.exporters.columns import Person
+from socialcrawl.exporters.pseudonymize import Hiding
+from socialcrawl.exporters.selection import Choice
+from socialcrawl.storage.counting_rule import COUNTING
+
+# What may be told of settings; the rest names people, files, servers and where tokens are.
+TOLD = {
+    "topic": ("keywords", "patterns", "languages", "from", "until"),
+    "seeds": ("search", "most", "search_pages"),
+    "crawl": None,
+    "budget": None,
+    "source": ("platform", "vocabulary", "pages_per_user", "reuse_hours", "keep_original", "keep_answers"),
+}
+WIDER = ("wider_patterns", "wider_expressions", "wider_labels")
+UNTOLD = {("sample", key) for key in ("tree", "labels", "patterns", "expressions", *WIDER)}  # files, names of people
+HIDDEN = "(not told)"  # a pattern that stands for others
+ALWAYS = ("keywords", "patterns")  # told also where there are none
+PLATFORMS = ("api.x.com", "api.twitter.com")  # who asks elsewhere asks a mock or a rehearsal
+NO_ID = "(no id known)"
+TIMELINE = "/2/users/:id/tweets"
+
+POSTS = """count(distinct p.author) as authors,
+  min(p.created_at) as first, max(p.created_at) as last,
+  min(p.fetched_at) as fetched_first, max(p.fetched_at) as fetched_last
+from post p"""
+POST_SPAN = f"""
+select count(*) as posts, count(*) - coalesce(sum(e.asked), 0) as unasked, {POSTS} join export_post e on e.id = p.id
+"""
+# Requests of programs that did not yet write down which posts came.
+UNLISTED = "select count(*) as requests from request where posts > 0 and post_ids is null and kind in ('ok', 'missing')"
+REQUESTS = """
+select endpoint, coalesce(kind, 'lost') as kind, count(*) as requests, coalesce(sum(posts), 0) as posts,
+  coalesce(sum(coalesce(cost, most)), 0) as mills
+from request where campaign = :campaign group by endpoint, coalesce(kind, 'lost') order by endpoint, kind
+"""
+SPAN = (
+    "select min(sent_at) as began, max(coalesce(arrived_at, sent_at)) as ended from request where campaign = :campaign"
+)
+ACTS = "select act, count(*) as picks from pick where campaign = :campaign group by act order by act"
+# Each account by its latest outcome.
+MISSING = """
+select reason, count(*) as accounts from (
+  select distinct o.node, case when missing like 'same-as:%' then 'same as another' else missing end as reason
+  from outcome o where o.campaign = :campaign and missing is not null and o.node >= 0 and not exists (
+    select 1 from outcome later where later.campaign = o.campaign and later.node = o.node and later.n > o.n)) m
+group by reason order by reason
+"""
+LIVING = """
+select status, count(*) as accounts from liveness where campaign = :name group by status order by accounts desc, status
+"""
+# Timelines of which another page was offered that was not asked for.
+CUT = """
+select count(*) as timelines from request r
+where r.campaign = :campaign and r.endpoint = :timeline and r.cursor is not null and r.kind in ('ok', 'held')
+and not exists (select 1 from request q where q.campaign = r.campaign and q.n = r.n and q.part > r.part
+  and q.kind in ('ok', 'held', 'missing'))
+"""
+OPEN = """
+select count(*) as picks from pick p where p.campaign = :campaign
+and not exists (select 1 from outcome o where o.campaign = p.campaign and o.n = p.n)
+"""
+SEEDS = """
+select p.n, a.platform_id, a.username from pick p join account a on a.node = p.node
+where p.campaign = :campaign and p.act in ('seed', 'import') and a.forgotten_at is null order by p.n
+"""
+EPOCHS = "select number, first, began_at, why from epoch where campaign = :campaign order by number"
+TOMBSTONES = "select kind, why, count(*) as tombstones from tombstone group by kind, why order by kind, why"
+SCHEMA = "select version_num as version from alembic_version"
+CAMPAIGN = "select name, platform, seed, settings, identity, created_at from campaign where id = :campaign"
+VERSIONS = "select settings from version where campaign = :campaign order by number"
+
+
+def facts(choice: Choice, hiding: Hiding | None, *, ids: bool = False) -> dict[str, Any]:
+    """Return all that is known of what is exported, as values of JSON.
+
+    Args:
+        choice: what is exported.
+        hiding: how people are made unreadable; None: they are named.
+        ids: whether they are called by the platform's ids instead of their names.
+    """
+    return {
+        "schema": choice.rows(SCHEMA)[0].version,
+        "posts": _row(choice.rows(POST_SPAN)[0]) | {"unlisted": choice.rows(UNLISTED)[0].requests},
+        "campaigns": [_campaign(choice, number, hiding, ids=ids) for number in choice.numbers],
+        "tombstones": _rows(choice.rows(TOMBSTONES)),
+    }
+
+
+def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) -> dict[str, Any]:
+    (about,) = choice.rows(CAMPAIGN, campaign=number)
+    had = [orjson.loads(row.settings) for row in (about, *choice.rows(VERSIONS, campaign=number))]
+    name = had[-1].get("kind", DEFAULT.name)
+    kind = find_kind(name)
+    # One that asked the platform at any time was none.
+    rehearsal = all(_elsewhere((settings.get("source") or {}).get("base_url")) for settings in had)
+    requests = _rows(choice.rows(REQUESTS, campaign=number))
+    mills = sum(row.pop("mills") for row in requests)
+    return {
+        "name": about.name,
+        **({} if name == DEFAULT.name else {"kind": name}),
+        "platform": about.platform,
+        "seed": about.seed,
+        "created_at": about.created_at,
+        "settings": tell_settings(had[-1], hiding),
+        **({"judged_by_name": True} if any((had[-1].get(section) or {}).get(key) for section, key in UNTOLD) else {}),
+        **({"judged_by_tree": True} if (had[-1].get("sample") or {}).get("tree") else {}),
+        "counting": orjson.loads(about.identity).get(COUNTING, 1),  # the rule by which keywords are counted
+        # An old dataset is no list of seeds: all of it is in the tables.
+        "seeds": [] if kind.dataset else _seeds(choice, number, hiding, ids=ids),
+        "picks": {row.act: row.picks for row in choice.rows(ACTS, campaign=number)},
+        **read_span(choice.reader, number),
+        "requests": requests,
+        "rehearsal": rehearsal,
+        "dollars": 0.0 if rehearsal else mills / MILLS_PER_DOLLAR,
+        "epochs": _rows(choice.rows(EPOCHS, campaign=number)),
+        "gaps": count_gaps(choice.reader, number, requests),
+        **({"liveness": _living(choice, about.name)} if kind.dataset else {}),
+    }
+
+
+def _living(choice: Choice, name: str) -> dict[str, int]:
+    """Return how many of an old dataset were last found so."""
+    return {row.status: row.accounts for row in choice.rows(LIVING, name=name)}
+
+
+def read_span(connection: Connection, number: int) -> dict[str, str | None]:
+    """Return when the requests of a campaign began and ended."""
+    return dict(connection.execute(text(SPAN), {"campaign": number}).mappings().one())
+
+
+def count_gaps(connection: Connection, number: int, requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what a campaign could not read, and why.
+
+    Args:
+        connection: the database.
+        number: campaign.id.
+        requests: its requests by endpoint and kind.
+    """
+    rows = partial(_read, connection, campaign=number)
+    kinds: dict[str, int] = {}
+    for row in requests:
+        kinds[row["kind"]] = kinds.get(row["kind"], 0) + row["requests"]
+    return {
+        "missing": {row.reason: row.accounts for row in rows(MISSING)},
+        "lost": kinds.get("lost", 0),
+        "failed": {kind: kinds[kind] for kind in ("broken", "refused", "invalid") if kind in kinds},
+        "limited": {kind: kinds[kind] for kind in ("window", "day", "month", "money", "backoff") if kind in kinds},
+        "timelines_cut": rows(CUT, timeline=TIMELINE)[0].timelines,
+        "picks_without_outcome": rows(OPEN)[0].picks,
+    }
+
+
+def _read(connection: Connection, sql: str, **values: Any) -> Sequence[Any]:
+    return connection.execute(text(sql), values).all()
+
+
+def tell_settings(given: dict[str, Any], hiding: Hiding | None = None) -> dict[str, Any]:
+    """Return the settings that may be told: none that names people, files, servers or tokens.
+
+    Args:
+        given: all of a campaign.
+        hiding: how people are made unreadable in the words of its topic; None: they are named.
+    """
+    told: dict[str, Any] = {}
+    kind = given.get("kind", DEFAULT.name)
+    own = {} if find_kind_facts(kind).section is None else {kind: None}
+    for section, names in {**TOLD, **own}.items():
+        held = given.get(section)
+        if isinstance(held, dict):
+            told[section] = {name: value for name, value in held.items() if _may_be_told(section, name, names)}
+    if "crawl" in told:
+        foreign = list_foreign_keys(kind)
+        told["crawl"] = {name: value for name, value in told["crawl"].items() if name not in foreign}
+    if any((given.get("sample") or {}).get(name) for name in WIDER) and "sample" in told:
+        told["sample"]["wider_patterns"] = [HIDDEN]  # walks with focus = "ancestor" have some
+    if "topic" in told:
+        told["topic"] = {name: _told(value, hiding) for name, value in told["topic"].items() if value or name in ALWAYS}
+    return told
+
+
+def _may_be_told(section: str, name: str, names: Sequence[str] | None) -> bool:
+    return (names is None or name in names) and (section, name) not in UNTOLD
+
+
+def _told(value: Any, hiding: Hiding | None) -> Any:
+    """Return what a topic says: names in its words are hidden where names are."""
+    return [hiding.prose(word) for word in value] if hiding is not None and isinstance(value, list) else value
+
+
+def _elsewhere(base_url: str | None) -> bool:
+    """Return whether a campaign asked another server than the platform's; None is the platform's."""
+    return base_url is not None and (urlsplit(base_url).hostname or "") not in PLATFORMS
+
+
+def _seeds(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) -> list[str]:
+    people = find_seeds(choice.reader, number)
+    if ids:
+        return list(dict.fromkeys(person.id or NO_ID for person in people))
+    shown = (person.shown if hiding is None else hiding.pseudonyms.person(person) for person in people)
+    return [name for name in dict.fromkeys(shown) if name is not None]
+
+
+def find_seeds(connection: Connection, number: int) -> list[Person]:
+    """Return those whom a campaign began with, in order."""
+    return [Person(row.platform_id, row.username) for row in _read(connection, SEEDS, campaign=number)]
+
+
+def _rows(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    return [_row(row) for row in rows]
+
+
+def _row(row: Any) -> dict[str, Any]:
+    given = row._asdict()
+    # PostgreSQL sums integers as decimals.
+    return {name: int(value) if name in ("requests", "posts", "mills") else value for name, value in given.items()}

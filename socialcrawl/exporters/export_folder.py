@@ -1,0 +1,81 @@
+"""The folder of an export: made beside its place and moved there when it is whole."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.exporters.datasheet import FORMAT
+from socialcrawl.formats.documents import read_text
+from socialcrawl.system.files import put
+from socialcrawl.system.permissions import folder_mode
+
+SHEETS = ("datasheet.json", "datasheet.md")
+
+
+@contextmanager
+def beside(folder: Path, *, force: bool = False) -> Iterator[Path]:
+    """A new folder that takes the place of `folder` at the end; if the work fails, nothing of it stays.
+
+    Args:
+        folder: where the export is to be; it may be there if it is empty.
+        force: whether an export that is there already may be replaced. Anything else never is.
+
+    Raises:
+        SettingsError: there is something in the folder, or no folder to put it in.
+        StoreError: the disk is full or may not be written.
+    """
+    folder = folder.resolve()
+    check(folder, force=force)
+    try:
+        made = Path(mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+        made.chmod(folder_mode())  # of a temporary one it is 0700
+        try:
+            yield made
+            put(made, folder)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    except OSError as error:
+        raise StoreError(
+            f"The export {folder} could not be written ({error.strerror or error}): make room, or choose another "
+            "folder. What was there before is still there."
+        ) from error
+
+
+def check(folder: Path, *, force: bool) -> None:
+    """Whether an export may be put into this folder; see `beside`.
+
+    Raises:
+        SettingsError: it may not.
+    """
+    if not folder.parent.is_dir():
+        raise SettingsError(f"{folder}: the folder {folder.parent} does not exist; create it first.")
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file: name a folder for the export.")
+    there = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if not there:
+        return
+    ours = files_of(folder)
+    if ours is None:
+        raise SettingsError(f"{folder} is not empty and no export: name another folder. Nothing was changed.")
+    if others := sorted(there - ours):
+        raise SettingsError(
+            f"{folder} also holds {others[0]}, which is not of the export: move it away. Nothing changed."
+        )
+    if not force:
+        raise SettingsError(f"There is an export in {folder}: replace it with --force, or name another folder.")
+
+
+def files_of(folder: Path) -> set[str] | None:
+    """Return the names of the files of an export; None where there is none."""
+    try:
+        sheet = json.loads(read_text(folder / SHEETS[0]))
+        if sheet["format"] != FORMAT:
+            return None
+        # Older exports have no data dictionary: a file of that name beside one is somebody else's.
+        return {*SHEETS, sheet.get("dictionary", SHEETS[0]), *(file["name"] for file in sheet["files"])}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None

@@ -1,0 +1,154 @@
+"""Tables as files: Parquet, CSV, JSON lines. Equal rows make equal bytes."""
+
+import io
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+
+from socialcrawl.errors import StoreError
+from socialcrawl.exporters.columns import Column
+from socialcrawl.formats.csv_rows import CsvRows
+
+
+class Writer(Protocol):
+    """A file that takes the rows of a table, some at a time."""
+
+    def write(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows."""
+
+
+class Parquet:
+    """A Parquet file; times are UTC timestamps in microseconds, a time that is none is NULL."""
+
+    def __init__(self, path: Path, columns: tuple[Column, ...], stack: ExitStack) -> None:
+        import pyarrow as pa  # noqa: PLC0415  (costs 0.1 s)
+        from pyarrow import parquet  # noqa: PLC0415
+
+        types = {
+            "text": pa.string(),
+            "int": pa.int64(),
+            "float": pa.float64(),
+            "bool": pa.bool_(),
+            "time": pa.timestamp("us", tz="UTC"),
+            "list": pa.list_(pa.string()),
+        }
+        self._columns = columns
+        self._schema = pa.schema([(column.name, types[column.kind]) for column in columns])
+        self._batch = pa.record_batch
+        self._file = stack.enter_context(parquet.ParquetWriter(path, self._schema, compression="zstd"))
+        self._kept: list[tuple[Any, ...]] = []
+        stack.push(lambda *error: self._flush() if error[0] is None else None)  # before the file is closed
+
+    def write(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows; they are written in groups of 20,000."""
+        self._kept += rows
+        if len(self._kept) >= 20_000:
+            self._flush()
+
+    def _flush(self) -> None:
+        rows, self._kept = self._kept, []
+        if not rows:
+            return
+        cells = [
+            [_instant(cell) for cell in cells] if column.kind == "time" else list(cells)
+            for column, cells in zip(self._columns, zip(*rows, strict=True), strict=True)
+        ]
+        self._file.write_batch(self._batch(cells, schema=self._schema))
+
+
+class Csv:
+    """A CSV file with a first line of names; lists are JSON, what is unknown is empty."""
+
+    safe = False
+
+    def __init__(self, path: Path, columns: tuple[Column, ...], stack: ExitStack) -> None:
+        file = stack.enter_context(path.open("w", encoding="utf-8", newline=""))
+        self._rows = CsvRows(file, safe=self.safe)
+        self._rows.write([[column.name for column in columns]])
+
+    def write(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows."""
+        self._rows.write([_cell(cell) for cell in row] for row in rows)
+
+
+class SafeCsv(Csv):
+    """The same for spreadsheets: texts that look like formulas have an apostrophe before them."""
+
+    safe = True
+
+
+class Lines:
+    """A file with one JSON object a line; ids are texts, as readers of JSON round numbers of more than 15 digits."""
+
+    def __init__(self, path: Path, columns: tuple[Column, ...], stack: ExitStack) -> None:
+        self._file: io.BufferedWriter = stack.enter_context(path.open("wb"))
+        self._names = [column.name for column in columns]
+        self._numbers = [column.name for column in columns if column.is_id and column.kind == "int"]
+
+    def write(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows; a number that JSON does not have (infinite) is null."""
+        self._file.writelines(map(self._line, rows))
+
+    def _line(self, row: tuple[Any, ...]) -> bytes:
+        told = dict(zip(self._names, row, strict=True))
+        for name in self._numbers:
+            if told[name] is not None:
+                told[name] = str(told[name])
+        return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+
+
+class Ids:
+    """A text file with one id a line."""
+
+    def __init__(self, path: Path, columns: tuple[Column, ...], stack: ExitStack) -> None:
+        self._file = stack.enter_context(path.open("w", encoding="utf-8", newline="\n"))
+        place = next(place for place, column in enumerate(columns) if column.name in ("id", "platform_id"))
+        self._place, self.count = place, 0
+
+    def write(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add the ids of rows; a row without one is left out."""
+        ids = [row[self._place] for row in rows if row[self._place] is not None]
+        self._file.writelines(f"{key}\n" for key in ids)
+        self.count += len(ids)
+
+
+Maker = Callable[[Path, tuple[Column, ...], ExitStack], Writer]
+"""What makes a file of a table, from its path, its columns and the stack that closes it."""
+WRITERS: dict[str, Maker] = {
+    "parquet": Parquet,
+    "csv": Csv,
+    "jsonl": Lines,
+}
+"""The forms of tables, by the ending of their files."""
+IDS = {"posts": "post_ids.txt", "accounts": "user_ids.txt"}
+"""The files of ids, by the table that they are taken from."""
+
+
+def pyarrow_version() -> str:
+    """Return the version of the library that writes Parquet.
+
+    Raises:
+        StoreError: it is not installed.
+    """
+    try:
+        import pyarrow as pa  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise StoreError("Parquet needs pyarrow: pip install pyarrow, or choose --format csv or jsonl.") from error
+    return str(pa.__version__)
+
+
+def _cell(cell: Any) -> Any:
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return orjson.dumps(cell).decode() if isinstance(cell, list) else cell
+
+
+def _instant(cell: str | None) -> datetime | None:
+    try:
+        return datetime.fromisoformat(cell) if cell is not None else None
+    except ValueError:
+        return None

@@ -1,0 +1,385 @@
+"""What a campaign will probably need, and which budget it reaches first. Pure.
+
+The campaign is gone through in its order, searches, look-ups, seeds, steps, each in mean numbers (`Typical`), until it
+is done or the next request finds no budget left. With the dearest numbers (`FULL`) the same tells how soon a budget can
+be reached at all.
+
+Of a campaign that tracks accounts a share of the steps are returns, which bring only what is new. Nobody is gone back
+to before the first account asked is rested. From then on somebody always is, if there is always somebody new to ask:
+those asked for the first time a rest ago or earlier are never fewer than those gone back to since.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import ceil, floor, inf
+
+from socialcrawl.forecast.probe_requests import rounds
+from socialcrawl.forecast.shape import (
+    Amount,
+    Done,
+    Left,
+    Shape,
+    bursts,
+    full,
+    left,
+    looks,
+    pace,
+    pool_bursts,
+    pool_pace,
+    pooled,
+    price,
+    times,
+)
+from socialcrawl.forecast.spread import Spread
+
+COUNTED, STORED, ASSUMED, SAID = "counted", "stored", "assumed", "said"  # what a number rests on; SAID: by the settings
+CAP = "cap"  # what is reached where the platform's cap on posts is
+TOKENS = "tokens"  # what is reached where no token may ask an endpoint
+REPOSTED = 10  # accounts that are looked up for each page of a timeline that is asked for twice; assumed
+LOOKED = 0.2  # look-ups for each account that is read, where others are looked up with it that come next; assumed
+
+
+@dataclass(frozen=True, slots=True)
+class Typical:
+    """Mean numbers of what a platform answers.
+
+    Attributes:
+        posts_per_page: posts on a page of a timeline.
+        more: the share of accounts that have another page after page 1, 2, ...; the last one holds for all further.
+        missing: the share of accounts that cannot be read: one request, no posts.
+        named: the share of accounts that are known by their name only, and looked up.
+        authors: authors who are new, for each post that a search finds.
+        answer: seconds for an answer.
+        matches: posts that each search would find; None: as many as it may read.
+        returned: posts that a return to an account brings: those since it was asked last.
+        return_pages: requests of a timeline for that.
+        return_named: the share of returns that begin with a look-up.
+        again: the share of pages of a timeline that are asked for twice, where profiles come before posts: those on
+            which an account repeats posts of others.
+        spreads: how much the steps of the campaign differed, by what they need: requests | posts | money.
+        rests: on what a number rests, by its name: COUNTED | STORED; ASSUMED where nothing is said.
+    """
+
+    posts_per_page: float = 70.0
+    more: tuple[float, ...] = (0.7,)
+    missing: float = 0.05
+    named: float = 0.05
+    authors: float = 0.8
+    answer: float = 0.5
+    matches: tuple[int, ...] | None = None
+    returned: float = 10.0
+    return_pages: float = 1.0
+    return_named: float = 0.0
+    again: float = 0.5
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
+    rests: Mapping[str, str] = field(default_factory=dict)
+
+    def pages_per_user(self, most: int) -> float:
+        """Return the mean number of pages of an account that can be read, of which at most `most` are asked for."""
+        mean, reach = 1.0, 1.0
+        for page in range(most - 1):
+            reach *= self.more[min(page, len(self.more) - 1)]
+            mean += reach
+        return mean
+
+    def on(self, name: str) -> str:
+        """Return what the number `name` rests on."""
+        return self.rests.get(name, ASSUMED)
+
+
+FULL = Typical(100.0, (1.0,), 0.0, 1.0, 1.0, 0.0, again=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A stretch of a campaign: `turns` times the same means by endpoint (without seconds), `nodes` asked in each.
+
+    `before` are turns of an earlier stretch of that name, whose means were others.
+    """
+
+    name: str
+    turns: float
+    means: Mapping[str, Amount]
+    nodes: int = 0
+    before: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The budget that is reached first: its name (TOKENS: nobody may ask), in which phase, after how many turns."""
+
+    budget: str
+    phase: str
+    turns: float
+
+
+def likely(
+    shape: Shape,
+    typical: Typical,
+    done: Done | None = None,
+    now: float = 0.0,
+    *,
+    scale: Mapping[str, float] | None = None,
+) -> tuple[dict[str, Amount], Amount, Reached | None]:
+    """Return what each endpoint is probably still used for; the total; and the budget that is reached first, if any.
+
+    The seconds of an endpoint are those of its windows; those of the total also those of the answers.
+
+    Args:
+        shape: the campaign.
+        typical: what answers are like.
+        done: what the campaign has done.
+        now: the time, in Unix seconds.
+        scale: by what the means are multiplied: requests | posts | users | money.
+    """
+    done = done or Done()
+    course = _Course(shape, typical, left(shape, done, now))
+    ahead = (_scaled(phase, scale) if scale else phase for phase in phases(shape, typical, done, now))
+    reached = next((end for phase in ahead if (end := course.go(phase))), None)
+    spent = course.spent
+    return course.used, replace(spent, seconds=max(spent.seconds, course.waited)), reached
+
+
+def _scaled(phase: Phase, scale: Mapping[str, float]) -> Phase:
+    """Return a phase whose means are multiplied."""
+    means = {
+        endpoint: replace(mean, **{name: getattr(mean, name) * factor for name, factor in scale.items()})
+        for endpoint, mean in phase.means.items()
+    }
+    return replace(phase, means=means)
+
+
+def phases(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> Iterator[Phase]:
+    """Yield what is left of a campaign, in its order."""
+    if shape.tests:
+        yield from _tests(shape, typical, done, now)
+        return
+    roles, most = shape.roles, full(shape, shape.roles.search)
+    reads, rest = _ahead(shape, typical, done, now)
+    for posts in reads:
+        asked = max(1, ceil(posts / most))
+        authors = posts * typical.authors if shape.expanded else 0.0
+        yield Phase("searches", 1, _searched(shape, roles.search, asked, posts, authors=authors))
+    for name, users in ((roles.by_name, rest.names), (roles.by_id, rest.ids)):
+        if users and name:
+            yield Phase("look-ups", 1, {name: _amount(shape, name, looks(shape, users), 0, users)})
+    yield Phase("seeds", rest.seeds, _account(shape, typical, 0.0), 1)
+    alone = unreturned(shape, typical, done, now)
+    if alone:
+        yield Phase("steps", alone, _account(shape, typical, _named(shape, typical.named)), 1)
+    yield Phase("steps", rest.steps - alone, _step(shape, typical), 1, alone)
+
+
+def _tests(shape: Shape, typical: Typical, done: Done, now: float) -> Iterator[Phase]:
+    """Yield the rest of an old dataset, an account a turn: who is learned from, then the others."""
+    before = 0.0
+    for users, asked in rounds(shape, left(shape, done, now), done, typical.missing):
+        means = {one.endpoint: _amount(shape, one.endpoint, one.requests, one.posts, one.users) for one in asked}
+        yield Phase("tests", users, means, 1, before)
+        before += users
+
+
+def unreturned(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> float:
+    """How many of the steps still to come are done before the first account asked is rested: first visits all of them.
+
+    A campaign that never expands has none, however long it waits.
+    """
+    if not 0 < shape.back < 1:
+        return 0.0
+    _, rest = _ahead(shape, typical, done, now)
+    resting = max(0.0, shape.rest - (0.0 if done.began is None else now - done.began))
+    return min(rest.steps, max(0, floor(resting * _speed(shape, typical) - rest.seeds)))
+
+
+def _ahead(shape: Shape, typical: Typical, done: Done, now: float) -> tuple[list[int], Left]:
+    """Return the posts that each search still to come reads, and what is left to do if they bring so many authors."""
+    most = shape.search_pages * full(shape, shape.roles.search)
+    matches = typical.matches or (most,) * shape.queries
+    reads = [min(found, most) for found in matches[done.queries :]]
+    rest = left(shape, done, now, authors=sum(reads) * typical.authors)
+    return reads[: rest.queries], rest
+
+
+def _speed(shape: Shape, typical: Typical) -> float:
+    """First visits per second that the windows and the answers allow; 0 if nobody may ask."""
+    means = {name: mean.requests for name, mean in _account(shape, typical, _named(shape, typical.named)).items()}
+    speeds = [pace(shape, name) / requests for name, requests in means.items() if requests]
+    speeds += [pool_pace(shape, pool) / asked for pool, asked in pooled(shape, means).items() if asked]
+    waited = sum(means.values()) * typical.answer / shape.flight
+    return min([*speeds, *([1 / waited] if waited else [])], default=0.0)
+
+
+def _step(shape: Shape, typical: Typical) -> dict[str, Amount]:
+    """Return the mean of a step, of which so many go back."""
+    first = _account(shape, typical, _named(shape, typical.named))
+    if shape.inward and shape.roles.inward:
+        found = min(full(shape, shape.roles.inward), typical.posts_per_page)
+        for name, asked in _searched(
+            shape, shape.roles.inward, 1, found, authors=0, strangers=found * typical.authors
+        ).items():
+            first[name] = _plus(first.get(name, Amount()), asked)
+    if not shape.back:
+        return first
+    again = _return(shape, typical)
+    names = dict.fromkeys([*first, *again])
+    return {name: _plus(_part(first.get(name), 1.0 - shape.back), _part(again.get(name), shape.back)) for name in names}
+
+
+def _return(shape: Shape, typical: Typical) -> dict[str, Amount]:
+    """The mean of going back to an account: what is new, and no look-up but where the platform takes one each time."""
+    roles = shape.roles
+    most, pages = shape.pages_per_user * full(shape, roles.timeline), min(typical.return_pages, shape.pages_per_user)
+    twice = typical.again if shape.heeds else 0.0
+    asked = pages * (1.0 + twice) if typical.on("return_pages") == ASSUMED else pages
+    means = {roles.timeline: _amount(shape, roles.timeline, asked, min(typical.returned, most), 0)}
+    if (named := _named(shape, typical.return_named)) and roles.by_name:
+        look = _amount(shape, roles.by_name, named, 0, named)
+        means[roles.by_name] = _plus(means.get(roles.by_name, Amount()), look)
+    return means
+
+
+def _named(shape: Shape, named: float) -> float:
+    """Return the share of accounts that are looked up before they are read: `named` are those known by name only."""
+    return max(named, LOOKED) if shape.heeds else named
+
+
+def _searched(
+    shape: Shape, endpoint: str, pages: float, posts: float, *, authors: float, strangers: float | None = None
+) -> dict[str, Amount]:
+    """Return the mean of a search for posts; where profiles come before posts, its authors are looked up in between.
+
+    `strangers` are the authors who have to be; None: all.
+    """
+    asked = _amount(shape, endpoint, 2 * pages if shape.heeds else pages, posts, authors)
+    if not shape.heeds:
+        return {endpoint: asked}
+    users = authors if strangers is None else strangers
+    return {endpoint: asked, shape.roles.by_id: _amount(shape, shape.roles.by_id, looks(shape, users), 0, users)}
+
+
+def _part(mean: Amount | None, share: float) -> Amount:
+    if mean is None:
+        return Amount()
+    return Amount(share * mean.requests, share * mean.posts, share * mean.users, share * mean.money)
+
+
+def _account(shape: Shape, typical: Typical, named: float) -> dict[str, Amount]:
+    """Return the mean of asking one account: perhaps a look-up by name, then its pages."""
+    roles = shape.roles
+    # Whose id nobody knows is mostly gone: the look-up finds that out, else the first page does.
+    told = 0.0 if shape.heeds else min(named, typical.missing)
+    pages = (1.0 - typical.missing) * typical.pages_per_user(shape.pages_per_user)
+    posts = pages * min(full(shape, roles.timeline), typical.posts_per_page)
+    twice = pages * typical.again if shape.heeds else 0.0
+    means = {roles.timeline: _amount(shape, roles.timeline, pages + twice + typical.missing - told, posts, 0)}
+    if named and roles.by_name:
+        look = _amount(shape, roles.by_name, named, 0, named - told)
+        means[roles.by_name] = _plus(means.get(roles.by_name, Amount()), look)
+    if twice and roles.by_id:
+        users = REPOSTED * twice
+        look = _amount(shape, roles.by_id, twice * looks(shape, REPOSTED), 0, users)
+        means[roles.by_id] = _plus(means.get(roles.by_id, Amount()), look)
+    return means
+
+
+def _amount(shape: Shape, endpoint: str, requests: float, posts: float, users: float) -> Amount:
+    money = price(shape, posts, users) + requests * shape.policy.fee(endpoint)
+    return Amount(requests, posts, users, money)
+
+
+class _Course:
+    """A campaign on its way: `used` by endpoint and `spent` in all, whose seconds are those of the slowest endpoint."""
+
+    def __init__(self, shape: Shape, typical: Typical, rest: Left) -> None:
+        self.shape, self.answer, self.rest = shape, typical.answer / shape.flight, rest
+        self.used: dict[str, Amount] = {}
+        self.spent = Amount()
+        self.nodes = 0.0
+
+    @property
+    def waited(self) -> float:
+        """Seconds until all answers so far have come."""
+        return times(self.spent.requests, self.answer)
+
+    def go(self, phase: Phase) -> Reached | None:
+        """Go through a phase, or through as much of it as the budget allows; then the budget that was reached."""
+        bounds = self._bounds(phase)
+        budget = min(bounds, key=lambda name: bounds[name])
+        turns = min(phase.turns, max(0.0, bounds[budget]))
+        seconds = [self._use(name, mean, turns) for name, mean in phase.means.items()]
+        together = pooled(self.shape, {name: times(turns, mean.requests) for name, mean in phase.means.items()})
+        speeds = ((asked, pool_pace(self.shape, pool)) for pool, asked in together.items())
+        seconds += [asked / speed for asked, speed in speeds if speed]
+        self.spent = replace(self.spent, seconds=self.spent.seconds + max(seconds))
+        self.nodes += times(turns, phase.nodes)
+        return Reached(budget, phase.name, phase.before + turns) if turns < phase.turns else None
+
+    def _use(self, endpoint: str, mean: Amount, turns: float) -> float:
+        """Count some turns of an endpoint; the seconds that its windows take for them."""
+        speed = pace(self.shape, endpoint)
+        requests, posts, users, money = (
+            times(turns, each) for each in (mean.requests, mean.posts, mean.users, mean.money)
+        )
+        part = Amount(requests, posts, users, money, requests / speed if speed else 0.0)
+        self.used[endpoint] = _plus(self.used.get(endpoint, Amount()), part)
+        self.spent = _plus(self.spent, replace(part, seconds=0.0))
+        return part.seconds
+
+    def _bounds(self, phase: Phase) -> dict[str, float]:
+        """Return the turns of a phase that each budget allows."""
+        rest, spent, means = self.rest, self.spent, phase.means
+        requests = sum(mean.requests for mean in means.values())
+        closed = any(mean.requests and not pace(self.shape, name) for name, mean in means.items())
+        return {
+            TOKENS: 0.0 if closed else inf,
+            "max_nodes": _ratio(rest.nodes - self.nodes, phase.nodes),
+            "max_requests": _ratio(rest.requests - spent.requests, requests),
+            "max_posts": self._payable(phase, "posts", rest.posts - spent.posts),
+            CAP: self._payable(phase, "posts", rest.capped - spent.posts),
+            "max_money": self._payable(phase, "money", rest.money - spent.money),
+            "max_time": min(
+                _ratio(rest.seconds - self.waited, requests * self.answer),
+                *(self._in_time(name, mean.requests) for name, mean in means.items()),
+                *self._in_pools({name: mean.requests for name, mean in means.items()}),
+            ),
+        }
+
+    def _in_time(self, endpoint: str, requests: float) -> float:
+        used = self.used.get(endpoint, Amount()).requests
+        return _ratio(bursts(self.shape, endpoint, self.rest.seconds) - used, requests)
+
+    def _in_pools(self, requests: Mapping[str, float]) -> Iterator[float]:
+        """Yield the turns for which each pool has room in the campaign's time."""
+        used = pooled(self.shape, {name: amount.requests for name, amount in self.used.items()})
+        for pool, each in pooled(self.shape, requests).items():
+            yield _ratio(pool_bursts(self.shape, pool, self.rest.seconds) - used.get(pool, 0.0), each)
+
+    def _payable(self, phase: Phase, what: str, amount: float) -> float:
+        """Return the turns that so many posts or mills allow: a request leaves only if its dearest can be paid."""
+        each = sum(getattr(mean, what) for mean in phase.means.values())
+        dearest, usual = max((self._dearest(name, mean, what) for name, mean in phase.means.items()), default=(0, 0))
+        return _ratio(amount - dearest + usual, each) if amount >= dearest else 0.0
+
+    def _dearest(self, endpoint: str, mean: Amount, what: str) -> tuple[float, float]:
+        """Return the most posts or mills that one request may bring, and the mean."""
+        known, roles = self.shape.policy.endpoint(endpoint), self.shape.roles
+        usual = getattr(mean, what) / mean.requests if mean.requests else 0.0
+        if known.returns != "post":
+            return usual, usual  # a look-up says how many it asks for
+        users = known.page if self.shape.expanded and endpoint == roles.search else 0
+        money = price(self.shape, known.page, users) + self.shape.policy.fee(endpoint)
+        return (known.page if what == "posts" else money), usual
+
+
+def _plus(one: Amount, other: Amount) -> Amount:
+    return Amount(
+        one.requests + other.requests,
+        one.posts + other.posts,
+        one.users + other.users,
+        one.money + other.money,
+        one.seconds + other.seconds,
+    )
+
+
+def _ratio(amount: float, each: float) -> float:
+    return amount / each if each else inf

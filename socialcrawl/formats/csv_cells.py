@@ -1,0 +1,130 @@
+"""CSV as people have it: with commas, semicolons or tabs, and with column names in any case."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from socialcrawl.errors import PostsFileError
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.lines import Record, lines, reason_of
+from socialcrawl.system.bounds import MAX_COLUMNS, MAX_ROW
+
+NEEDED = ("author", "created_at", "text")  # columns that a table of posts has
+BETWEEN = (",", ";", "\t")  # what stands between cells; the first that fits
+NOT_UTF8 = "it is not UTF-8: save the file as UTF-8"
+
+
+def posts_in(path: Path, file: IO[bytes], first: bytes, trouble: Trouble) -> "Rows":
+    """Return the rows of a CSV file of posts; see `Rows`.
+
+    Raises:
+        PostsFileError: it is no such file.
+    """
+    if b"\0" in first[:4096] or not first or first.startswith(b"["):
+        kind = "is empty" if not first else "is one JSON list" if first.startswith(b"[") else "is of no known kind"
+        raise PostsFileError(f"{path} {kind}: give Parquet, CSV or JSON lines.")
+    rows = Rows(path, file, first, trouble)
+    check_columns(path, rows.columns)
+    return rows
+
+
+def check_columns(path: Path, columns: Sequence[str]) -> None:
+    """Refuse a table of posts that lacks a column.
+
+    Raises:
+        PostsFileError: it does.
+    """
+    lacking = [name for name in NEEDED if name not in columns]
+    if lacking:
+        raise PostsFileError(
+            f"{path} lacks the column{'s' * (len(lacking) > 1)} {', '.join(lacking)}; it has "
+            f"{', '.join(columns)[:200] or 'none'}. Rename the columns of the file."
+        )
+
+
+class Rows:
+    """The rows of a CSV file by column; those that cannot be read are noted.
+
+    Args:
+        path: the file, for messages.
+        file: its bytes, from the beginning.
+        first: the first of its bytes, with the whole header.
+        trouble: what bad rows are added to.
+
+    Raises:
+        PostsFileError: the header cannot be read.
+    """
+
+    def __init__(self, path: Path, file: IO[bytes], first: bytes, trouble: Trouble) -> None:
+        self.path, self.trouble = path, trouble
+        self._damaged = False
+        self._text = Record(self._decoded(lines(path, file, MAX_ROW)))
+        self._reader = csv.DictReader(self._text, strict=True, delimiter=_between(first))
+        try:
+            names = list(self._reader.fieldnames or ())
+        except csv.Error as error:
+            raise PostsFileError(f"{path}, line 1: {reason_of(error)}. Name the columns in the first line.") from error
+        if self._damaged:
+            raise PostsFileError(f"{path}, line 1: {NOT_UTF8}.")
+        if len(names) > MAX_COLUMNS:
+            raise PostsFileError(
+                f"{path}, line 1: it names {len(names):,} columns, more than {MAX_COLUMNS:,}. Remove those that no "
+                "import uses."
+            )
+        self.columns = self._reader.fieldnames = _plain(names)
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(where it is, the row by column), in order."""
+        while True:
+            self._text.size, self._damaged = 0, False
+            try:
+                row = next(self._reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                self._bad(reason_of(error))
+                continue
+            if self._damaged:
+                self._bad(NOT_UTF8)
+            elif None in row or None in row.values():
+                self._bad("it has more or fewer cells than the header")
+            else:
+                yield f"{self.path}, line {self._text.number}", row
+
+    @property
+    def size(self) -> int:
+        """Bytes of the last row."""
+        return self._text.size
+
+    def _decoded(self, source: Iterator[tuple[int, bytes | None]]) -> Iterator[tuple[int, str | None]]:
+        """Yield the lines as text; `_damaged` says that one of a row was not UTF-8."""
+        for number, line in source:
+            if line is None:
+                yield number, None
+                continue
+            try:
+                text = line.decode("utf-8-sig")
+            except UnicodeDecodeError:
+                text, self._damaged = line.decode("utf-8-sig", "replace"), True
+            yield number, text.replace("\0", "\ufffd") if "\0" in text else text
+
+    def _bad(self, why: str) -> None:
+        self.trouble.add(f"{self.path}, line {self._text.number}", why)
+
+
+def _between(first: bytes) -> str:
+    """Return what stands between the cells of a file, by its header."""
+    line = first.splitlines()[0].decode("utf-8-sig", "replace")
+
+    def fits(mark: str) -> int:
+        cells = {name.strip().lower() for cells in csv.reader([line], delimiter=mark) for name in cells}
+        return len(cells & set(NEEDED))
+
+    return max(BETWEEN, key=fits)
+
+
+def _plain(names: list[str]) -> list[str]:
+    """Return the names of columns in lower case, but where two would then be the same."""
+    low = [name.strip().lower() for name in names]
+    return [plain if low.count(plain) == 1 else name for name, plain in zip(names, low, strict=True)]

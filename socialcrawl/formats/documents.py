@@ -1,0 +1,116 @@
+"""Files that are read whole, such as settings and lists of accounts: never more of them than fits."""
+
+import errno
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from socialcrawl.system.bounds import MAX_DOCUMENT, MAX_ROW, MAX_TOML
+
+LONGEST_SHOWN = 120  # characters of a line that an error shows
+SECRET = re.compile(
+    r"(?i)token|secret|passw|webhook|apprise|command|://|[A-Za-z0-9%_+/-]{20,}|[a-z2-7]{4}(-[a-z2-7]{4}){3}"
+)
+DEEPEST = 100  # parts of a key in TOML: tomllib's memory grows with their square
+
+
+class TooLargeError(OSError):
+    """A file that is larger than it may be; `strerror` says how large it may be."""
+
+
+def why_unreadable(path: Path, error: Exception) -> str:
+    """Return why a file could not be read: "a.csv is a folder", or "a.csv cannot be read (Permission denied)"."""
+    if path.is_dir():
+        return f"{path} is a folder"
+    reason = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None)
+    return f"{path} cannot be read ({reason or error})"
+
+
+def read_bytes(path: Path, most: int = MAX_DOCUMENT) -> bytes:
+    """Return the bytes of a file.
+
+    Args:
+        path: the file.
+        most: bytes that it may have.
+
+    Raises:
+        OSError: it cannot be read, or is larger.
+    """
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise TooLargeError(errno.EFBIG, f"it is larger than {most / 1e6:g} MB")
+    return data
+
+
+def read_text(path: Path, encoding: str = "utf-8", most: int = MAX_DOCUMENT) -> str:
+    r"""Return the text of a file, each end of a line as \n.
+
+    Raises:
+        OSError: it cannot be read, or is larger than `most` bytes.
+        UnicodeDecodeError: it is no text of this encoding.
+    """
+    return read_bytes(path, most).decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Iterate over the lines of a file in UTF-8, without their ends; a mark before the text does not count.
+
+    Raises:
+        OSError: it cannot be read, or has a line of more than `MAX_ROW` bytes.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(MAX_ROW + 1):
+            number += 1
+            if len(line) > MAX_ROW:
+                raise TooLargeError(errno.EFBIG, f"line {number} is longer than {MAX_ROW / 1e6:g} MB")
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return what a text in TOML says.
+
+    Raises:
+        TOMLDecodeError: it is no TOML, or nested too deeply.
+    """
+    if any(re.sub(r"\.\.+", ".", part).count(".") > DEEPEST for part in re.split(r"[=,{\n]", text)):
+        raise tomllib.TOMLDecodeError(f"a key has more than {DEEPEST} parts")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("its values are nested too deeply") from None
+    except ValueError as error:  # a number that Python refuses, a date that is none
+        raise tomllib.TOMLDecodeError(str(error)) from error
+
+
+def toml_error(error: tomllib.TOMLDecodeError, path: Path) -> str:
+    """Return what is wrong in a file in TOML, and the line that is, without its value where that may be a secret."""
+    text = str(error)
+    try:
+        lines = read_text(path, "utf-8-sig", MAX_TOML).splitlines()
+    except (OSError, UnicodeDecodeError):
+        return text
+    if (place := re.search(r"\(at line (\d+), column \d+\)$", text)) is None or int(place[1]) > len(lines):
+        return text
+    line = lines[int(place[1]) - 1].strip()
+    if SECRET.search(line):
+        key = line.split("=")[0].strip()
+        line = f"{key} = ..." if re.fullmatch(r"[a-z_.]{1,20}", key) and "=" in line else ""
+    return f"{text}: {line[:LONGEST_SHOWN]}" if line else text
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what a file in TOML says; a mark before the text, as Windows editors put it, does not count.
+
+    Raises:
+        OSError: it cannot be read, or is larger than `MAX_TOML` bytes.
+        UnicodeDecodeError: it is not UTF-8.
+        TOMLDecodeError: it is no TOML.
+    """
+    return parse_toml(read_text(path, "utf-8-sig", MAX_TOML))

@@ -1,0 +1,142 @@
+"""Tables of our own exports as parts of a dataset: JSON lines with columns, rows about nobody, tables without accounts.
+
+A search has links too, to the authors that it found, and picks of its own: it is no account. Neither is whoever was
+forgotten, of whom the tables keep a row without a name.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from socialcrawl.errors import PostsFileError
+from socialcrawl.formats.column_tables import CHUNK, Cell, Grid
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.lines import first_bytes, lines, opened, too_long
+from socialcrawl.system.bounds import MAX_BATCH, MAX_ROW
+
+PACKAGE, FORMATS = "datapackage.json", ("parquet", "csv", "jsonl")  # of an export
+OURS = ({"source_account", "target_account"}, {"node", "account"})  # columns by which JSON lines are a table of ours
+WITHOUT = (
+    {"campaign", "post", "occurrences"},
+    {"campaign", "endpoint", "part"},
+    {"campaign", "n", "estimator"},
+    {"campaign", "first", "settings"},
+)
+"""Columns of hits, requests, shadows and versions, which name nobody."""
+HEAD = 200  # bytes of a text that hold the names of the columns of such a table
+INSTEAD = "import the accounts, links or posts of the same export instead, as accounts.csv, links.csv or posts.csv"
+
+
+def files_in(paths: Iterable[Path], tables: Sequence[str]) -> list[Path]:
+    """Return the files to import; in place of a folder with an export its `tables`, in the first format that has all.
+
+    Raises:
+        PostsFileError: a folder is no export, or lacks one of these tables.
+    """
+    return [file for path in paths for file in (_tables_in(path, tables) if path.is_dir() else [path])]
+
+
+def _tables_in(folder: Path, tables: Sequence[str]) -> list[Path]:
+    if not tables or not (folder / PACKAGE).is_file():
+        raise PostsFileError(f"{folder} is a folder, not an export: name the files in it, such as {folder / '*.csv'}.")
+    for form in FORMATS:
+        files = [folder / f"{table}.{form}" for table in tables]
+        if all(file.is_file() for file in files):
+            return files
+    wanted = " and ".join(f"{table}.csv" for table in tables)
+    raise PostsFileError(f"The export {folder} lacks {wanted} (or .jsonl, .parquet): name the files to import.")
+
+
+def check_names(path: Path, names: Sequence[str] | None) -> None:
+    """Refuse a table of ours that has no accounts.
+
+    Raises:
+        PostsFileError: the columns are those of such a table.
+    """
+    if any(wanted <= set(names or ()) for wanted in WITHOUT) and "author" not in (names or ()):
+        raise PostsFileError(f"{path} is a table of an export without accounts: {INSTEAD}.")
+
+
+def check_text(path: Path) -> None:
+    """Refuse XML, which is how an export writes the network, and the tables of an export without accounts as CSV.
+
+    Raises:
+        PostsFileError: the file begins as one of these.
+    """
+    try:
+        with path.open("rb") as file:
+            begin = file.read(HEAD)
+    except OSError:
+        return  # whoever reads it has the words
+    if begin.startswith(b"<?xml"):
+        raise PostsFileError(f"{path} is XML, as GEXF and GraphML are, which cannot be imported: {INSTEAD}.")
+    check_names(path, begin.decode(errors="replace").partition("\n")[0].rstrip("\r").split(","))
+
+
+@contextmanager
+def table_of(path: Path, trouble: Trouble) -> Iterator[Grid | None]:
+    """Open JSON lines as a table; None where they are no table of an export, or one of posts.
+
+    Args:
+        path: the file.
+        trouble: what lines that cannot be read are added to.
+    """
+    with path.open("rb") as file:
+        begin = file.read(4)
+    with opened(path, begin) as file:
+        first = next((told for _, told in objects_in(path, file, Trouble())), None)
+    names = [name.lower() for name in first or ()]
+    if any(wanted <= set(names) for wanted in WITHOUT):
+        check_names(path, names)
+    if first is None or not any(wanted <= set(names) for wanted in OURS):
+        yield None
+        return
+    with opened(path, begin) as file:
+        first_bytes(file)
+        yield Grid(path, names, _chunks(path, file, list(first), trouble))
+
+
+def _chunks(
+    path: Path, file: IO[bytes], names: list[str], trouble: Trouble
+) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
+    numbers: list[int] = []
+    rows: list[list[Cell]] = []
+    size = 0
+    for number, told in objects_in(path, file, trouble):
+        numbers.append(number)
+        rows.append([_cell(told.get(name)) for name in names])
+        size += sum(len(cell or "") for cell in rows[-1])
+        if len(rows) >= CHUNK or size > MAX_BATCH:
+            yield numbers, [list(column) for column in zip(*rows, strict=True)]
+            numbers, rows, size = [], [], 0
+    if rows:
+        yield numbers, [list(column) for column in zip(*rows, strict=True)]
+
+
+def objects_in(path: Path, file: IO[bytes], trouble: Trouble) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of JSON lines, with the numbers of their lines; lines that hold none are noted."""
+    for number, raw in lines(path, file, MAX_ROW):
+        why = too_long(MAX_ROW) if raw is None else ""
+        if raw is not None:
+            bare = raw.removeprefix(b"\xef\xbb\xbf").strip()
+            if not bare:
+                continue
+            try:
+                told = orjson.loads(bare)
+            except orjson.JSONDecodeError as error:
+                why = f"it is not JSON: {error}"
+            else:
+                if isinstance(told, dict):
+                    yield number, told
+                    continue
+                why = "it is not a JSON object"
+        trouble.add(f"{path}, line {number}", why)
+
+
+def _cell(value: Any) -> Cell:
+    if value is None or value == "":
+        return None
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

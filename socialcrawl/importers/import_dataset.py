@@ -1,0 +1,117 @@
+"""An old dataset, or tests of life that were made elsewhere, into a campaign that refreshes the dataset."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.crawls.registry import kind_of
+from socialcrawl.engine.model import Who, iso
+from socialcrawl.errors import SettingsError
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.importers.account_cells import Naming, site_of
+from socialcrawl.importers.dataset_files import gathered
+from socialcrawl.importers.import_posts import Watch
+from socialcrawl.importers.probe_results import results
+from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.database.connection import Opened
+from socialcrawl.storage.database.lease import Lease
+from socialcrawl.storage.imports.earlier_campaign import earlier
+from socialcrawl.storage.imports.old_graph import Arrived, Entered, enter, numbered
+from socialcrawl.storage.imports.probes import Learned, learn
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Files with tables and how they are read.
+
+    Attributes:
+        paths: the files.
+        reading: auto | ids | names; see `naming.Naming`.
+        skip_bad: whether bad lines may be left out.
+        watch: told how far it has come.
+    """
+
+    paths: Sequence[Path]
+    reading: str = "auto"
+    skip_bad: bool = False
+    watch: Watch = lambda what, rows: None
+
+
+def as_dataset(
+    tables: Tables, connection: Opened, settings: Settings, now: float, earlier_one: str | None = None
+) -> tuple[Entered, Trouble]:
+    """Return what came of bringing an old dataset into a campaign, and the lines that were left out.
+
+    Nothing is stored where something is wrong. A second time only what is new is stored.
+
+    Args:
+        tables: the files.
+        connection: the database.
+        settings: the campaign, which is begun if it is new.
+        now: Unix seconds.
+        earlier_one: the name of an earlier campaign of the database, whose accounts are brought in too.
+
+    Raises:
+        SettingsError: the campaign is of another kind.
+        PostsFileError: a file cannot be read.
+        StoreError: the campaign is running; there is no earlier one.
+    """
+    _refreshes(settings)
+    platform, trouble = settings.source.platform, Trouble()
+    data = gathered(tables.paths, Naming(platform, tables.reading), trouble, tables.watch)
+    if not tables.skip_bad:
+        trouble.refuse()
+    with _resting(connection, settings, now) as number:
+
+        def site(who: Who) -> str:
+            return site_of(platform, who)
+
+        arrivals: list[Callable[[], Arrived]] = []
+        if tables.paths:
+            arrivals.append(lambda: numbered(connection, platform, data, iso(now)))
+        if earlier_one is not None:
+            arrivals.append(lambda: earlier(connection, earlier_one, platform, site))
+        return enter(connection, number, arrivals, now), trouble
+
+
+def as_liveness(tables: Tables, connection: Opened, settings: Settings, now: float) -> tuple[Learned, Trouble]:
+    """Return what came of bringing tests into a campaign that were made elsewhere, and the lines that were left out.
+
+    Raises:
+        SettingsError: the campaign is of another kind.
+        PostsFileError: a file cannot be read.
+        StoreError: the campaign is running.
+    """
+    _refreshes(settings)
+    rule, trouble = settings.refresh.activity(settings.source.platform), Trouble()
+    found, waiting = results(tables.paths, Naming(settings.source.platform, tables.reading), rule, now, trouble)
+    if not tables.skip_bad:
+        trouble.refuse()
+    with _resting(connection, settings, now) as number:
+        learned = learn(connection, number, found, linked=settings.refresh.linked)
+        return replace(learned, waiting=waiting), trouble
+
+
+@contextmanager
+def _resting(connection: Opened, settings: Settings, now: float) -> Iterator[int]:
+    """The campaign.id of a campaign that does not run meanwhile."""
+    lease = Lease(connection, settings.name)
+    try:
+        meant = plan(settings)
+        identity = settings.identity(meant.usernames)
+        whole, fixed = settings.model_dump(mode="json"), meant.kind.facts.fixed
+        number = campaign(connection, whole, identity, now, queries=meant.queries, fixed=fixed)
+        yield number
+    finally:
+        lease.release()
+
+
+def _refreshes(settings: Settings) -> None:
+    if not kind_of(settings).dataset:
+        raise SettingsError(
+            f"The campaign {settings.name!r} is of kind {settings.kind}: an old dataset is tested for life by one of "
+            'kind refresh. Write kind = "refresh" above the first section of a new campaign file, with another name.'
+        )

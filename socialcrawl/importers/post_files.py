@@ -1,0 +1,176 @@
+"""Opening a file of posts, whatever it is, and reading it piece by piece: a file may be larger than the memory.
+
+What a file is, is read off its first bytes, never off its name: Parquet, JSON lines or CSV, the latter two also
+compressed with gzip. Each line of a JSON lines file says by itself which form it has.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from socialcrawl.errors import PostsFileError
+from socialcrawl.formats.csv_cells import check_columns, posts_in
+from socialcrawl.formats.documents import why_unreadable
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.lines import MARK, UNREADABLE, first_bytes, lines, opened, too_long
+from socialcrawl.formats.parquet import PARQUET, sheet
+from socialcrawl.graph.relevance import Hits
+from socialcrawl.importers.post_columns import KNOWN, page_of
+from socialcrawl.importers.twarc_files import JUNK, Tweets, line_of
+from socialcrawl.storage.imports.parsed_page import Found
+from socialcrawl.system.bounds import MAX_BATCH, MAX_CELL, MAX_LINE, MAX_VALUES, is_crowded
+
+CHUNK = 1000  # posts stored together
+NUL = b"\\u0000"  # how JSON writes the one character that databases refuse
+
+
+def count_nothing(text: str, /, *_: str | None) -> int:
+    """Return 0, where no topic is counted; see `Hits`."""
+    return 0
+
+
+def read(path: Path, count: Hits, trouble: Trouble, *, keep: bool = False) -> Iterator[Found]:
+    """Yield the posts of a file, in its order, some at a time.
+
+    Args:
+        path: the file.
+        count: occurrences of the topic in a post, by text, language and time.
+        trouble: what lines that cannot be read are added to.
+        keep: whether X's own JSON of each post is kept.
+
+    Raises:
+        PostsFileError: the file is missing, is none of the known kinds, or lacks a column.
+    """
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(PARQUET))
+        if begin == PARQUET:
+            yield from _parquet(path, count, trouble)
+            return
+        with opened(path, begin) as file:
+            first = first_bytes(file)
+            if first.startswith(b"{"):
+                yield from _lines(path, file, count, trouble, keep=keep)
+            else:
+                yield from _csv(path, file, first, count, trouble)
+    except UNREADABLE as error:
+        raise PostsFileError(f"{why_unreadable(path, error)}: name a file of posts.") from error
+
+
+def _lines(path: Path, file: IO[bytes], count: Hits, trouble: Trouble, *, keep: bool) -> Iterator[Found]:
+    """JSON lines: X's in any of their forms, or rows with columns; both may stand in one file."""
+    tweets, rows, held = Tweets(count, trouble, keep), list[tuple[str, Any]](), 0
+    for number, raw in lines(path, file, MAX_LINE):
+        where, text = f"{path}, line {number}", b"" if raw is None else raw.removeprefix(MARK).strip()
+        held = held + len(text) if tweets.lines or rows else len(text)
+        if held > MAX_BATCH:  # before the line is parsed
+            yield from tweets.flush()
+            yield from _rows(rows, count, trouble)
+            held = len(text)
+        if raw is None:
+            trouble.add(where, too_long(MAX_LINE))
+        if not text:
+            continue
+        try:
+            given = _parsed(text)
+            line = line_of(given)
+        except (*JUNK, RecursionError) as error:
+            trouble.add(where, _what(error))
+            continue
+        if line is not None:
+            yield from _rows(rows, count, trouble)
+            yield from tweets.add(where, line, CHUNK)
+        elif "author" in given:
+            yield from tweets.flush()
+            rows.append((where, given))
+            if len(rows) >= CHUNK:
+                yield from _rows(rows, count, trouble)
+        else:
+            trouble.add(where, "it is no post: neither X's JSON nor author, created_at, text")
+    yield from tweets.flush()
+    yield from _rows(rows, count, trouble)
+
+
+def _parsed(text: bytes) -> Any:
+    """Return the JSON of a line, without the character that databases refuse.
+
+    Raises:
+        ValueError: it is damaged, or holds too many values or too long a text.
+    """
+    if is_crowded(text):
+        raise CrowdedError(f"it holds more than {MAX_VALUES:,} values")
+    given = orjson.loads(text)
+    if len(text) > MAX_CELL and _longest(given) > MAX_CELL:
+        raise CrowdedError(f"it holds a text of more than {MAX_CELL:,} characters")
+    return _without_nul(given) if NUL in text else given
+
+
+class CrowdedError(ValueError):
+    """A line that holds too much; `str(error)` says what."""
+
+
+def _longest(given: Any) -> int:
+    """Return the length of the longest text in a value."""
+    if isinstance(given, str):
+        return len(given)
+    if isinstance(given, dict):
+        return max((max(len(key), _longest(value)) for key, value in given.items()), default=0)
+    return max(map(_longest, given), default=0) if isinstance(given, list) else 0
+
+
+def _rows(rows: list[tuple[str, Any]], count: Hits, trouble: Trouble) -> Iterator[Found]:
+    """Yield the rows that wait, as a page."""
+    if rows:
+        found = page_of(rows, count, trouble)
+        rows.clear()
+        yield found
+
+
+def _csv(path: Path, file: IO[bytes], first: bytes, count: Hits, trouble: Trouble) -> Iterator[Found]:
+    cells = posts_in(path, file, first, trouble)
+    rows: list[tuple[str, Any]] = []
+    held = 0
+    for row in cells:
+        rows.append(row)
+        held += cells.size
+        if len(rows) >= CHUNK or held >= MAX_BATCH:
+            yield from _rows(rows, count, trouble)
+            held = 0
+    yield from _rows(rows, count, trouble)
+
+
+def _parquet(path: Path, count: Hits, trouble: Trouble) -> Iterator[Found]:
+    with sheet(path, trouble, KNOWN) as found:
+        check_columns(path, found.names)
+        rows, held = list[tuple[str, Any]](), 0
+        for numbers, columns in found.rows(CHUNK):
+            if held + found.size > MAX_BATCH or len(rows) + len(numbers) > CHUNK:
+                yield from _rows(rows, count, trouble)
+                held = 0
+            cells = (dict(zip(found.chosen, row, strict=True)) for row in zip(*columns, strict=True))
+            rows += [(f"{path}, row {n}", _without_nul(row)) for n, row in zip(numbers, cells, strict=True)]
+            held += found.size
+        yield from _rows(rows, count, trouble)
+
+
+def _without_nul(given: Any) -> Any:
+    """Return the same value, its texts without the character that databases refuse."""
+    if isinstance(given, str):
+        return given.replace("\0", "\ufffd") if "\0" in given else given
+    if isinstance(given, dict):
+        return {_without_nul(key): _without_nul(value) for key, value in given.items()}
+    if isinstance(given, list):
+        return [_without_nul(value) for value in given]
+    return given
+
+
+def _what(error: Exception) -> str:
+    if isinstance(error, CrowdedError):
+        return str(error)
+    if isinstance(error, RecursionError):
+        return "its values are nested too deeply"
+    if isinstance(error, orjson.JSONDecodeError):
+        return "it is damaged JSON"
+    return f"{error} is missing" if isinstance(error, KeyError) else f"it is damaged: {error}"

@@ -1,1 +1,0 @@
-"""Campaigns that test an old dataset: their kind and their report."""

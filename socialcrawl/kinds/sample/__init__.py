@@ -1,1 +1,0 @@
-"""Campaigns that sample: their kind and their report."""

@@ -1,1 +1,0 @@
-"""Campaigns that track accounts: their kind and their report."""

@@ -1,0 +1,161 @@
+"""`socialcrawl lab gouriten`: the experiments of Gouriten, Maniu and Senellart as commands.
+
+Each command writes a figure (PNG, SVG) and its data into --out, and says what it found. Commands are thin: they read
+options, and hand them on.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+gouriten_app = typer.Typer(
+    name="gouriten",
+    help="The experiments of Gouriten, Maniu and Senellart on any graph: altered greedy (fig1), refresh rates (fig2), "
+    "precision along the oracle's crawl (fig3), estimators (fig4, fig5), what links say about values (table1 to "
+    "table3), and some beside them. Without a file or folder, on generated graphs of the paper's three topics.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Posts = Annotated[list[Path] | None, typer.Option("--posts", help="A file of posts; with --keyword.")]
+Pages = Annotated[list[Path] | None, typer.Option("--pages", help="A file of pages with links; with --keyword.")]
+Keyword = Annotated[list[str] | None, typer.Option("--keyword", help="One graph a file and keyword.")]
+GraphPath = Annotated[list[Path] | None, typer.Option("--graph", help="A graph folder or .npz.")]
+TopicName = Annotated[list[str] | None, typer.Option("--topic", help="A generated graph: happy, jazz or weird.")]
+Users = Annotated[int, typer.Option(help="Of a generated graph; the paper's: 17000000.")]
+Links = Annotated[int, typer.Option(help="Of a generated graph; the paper's: 93000000.")]
+GraphSeed = Annotated[int, typer.Option(help="Of generated graphs.")]
+Out = Annotated[Path, typer.Option(help="Where graphs, replays, figures and data go.")]
+Variant = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What is compared, instead of what the paper compares: an estimator, or fields of a replay, as "
+        "'hybrid-sum start=bfs'; may be given again."
+    ),
+]
+Sets = Annotated[int | None, typer.Option(min=1, help="Sets of seeds; without it as many as in the paper.")]
+Size = Annotated[
+    int | None,
+    typer.Option(
+        "--seeds",
+        min=1,
+        help="Seeds in a set; without it the paper's number, but at most a tenth of the nodes they are drawn from.",
+    ),
+]
+Least = Annotated[float | None, typer.Option(min=0, help="Seeds are drawn among nodes of value above this.")]
+Steps = Annotated[int | None, typer.Option(min=1, help="Steps of a crawl; without it the paper's number.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the sets of seeds and all draws.")]
+Jobs = Annotated[int, typer.Option(help="Crawls at once; -1: as many as there are processors.")]
+Window = Annotated[int, typer.Option(min=1, help="Steps of the rolling mean.")]
+
+HERE = Path("gouriten")
+CRAWLS = {
+    "fig1": "Altered greedy against greedy, by the oracle (figure 1).",
+    "fig2": "Refresh rates against 1, by the oracle (figure 2).",
+    "fig4": "All estimators against the oracle, on graphs of mentions (figure 4).",
+    "fig5": "All estimators against the oracle, on graphs of pages (figure 5).",
+    "count": "All estimators by the count of nodes with a value, instead of the sum (section 6.2).",
+    "short": "All estimators in crawls of 10 to 200 steps (an open question of section 8).",
+    "features": "Linear estimators over three and over seven features (section 5.2).",
+    "start": "The hybrid with other starts, and with other steps to switch after (section 6.3).",
+    "scorings": "Linear and other estimators under other functions of the counts (section 2.3).",
+}
+TABLES = {
+    "table1": "Nodes and links, and how many have a value or weight (table 1).",
+    "table2": "Correlation of nodes' values with features of their links (table 2).",
+    "table3": "R2 of the linear model, over links in and out (table 3).",
+}
+
+
+def _crawl(name: str) -> Callable[..., None]:
+    def command(
+        *,
+        posts: Posts = None,
+        pages: Pages = None,
+        keyword: Keyword = None,
+        graph: GraphPath = None,
+        topic: TopicName = None,
+        users: Users = 170_000,
+        links: Links = 930_000,
+        graph_seed: GraphSeed = 1,
+        out: Out = HERE,
+        variant: Variant = None,
+        sets: Sets = None,
+        size: Size = None,
+        least: Least = None,
+        steps: Steps = None,
+        seed: Seed = 1,
+        jobs: Jobs = -1,
+    ) -> None:
+        from socialcrawl.lab.experiments.gouriten.runs import Asked, compare, steer  # noqa: PLC0415
+        from socialcrawl.lab.experiments.gouriten.test_graphs import Wanted  # noqa: PLC0415
+
+        wanted = Wanted(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)
+        asked = Asked(tuple(variant or ()), sets, size, least, steps, seed, jobs)
+        if name == "scorings":
+            steer(wanted, asked, out)
+        else:
+            compare(name, wanted, asked, out)
+
+    return command
+
+
+def _table(name: str) -> Callable[..., None]:
+    def command(
+        *,
+        posts: Posts = None,
+        pages: Pages = None,
+        keyword: Keyword = None,
+        graph: GraphPath = None,
+        topic: TopicName = None,
+        users: Users = 170_000,
+        links: Links = 930_000,
+        graph_seed: GraphSeed = 1,
+        out: Out = HERE,
+    ) -> None:
+        from socialcrawl.lab.experiments.gouriten.runs import tabulate  # noqa: PLC0415
+        from socialcrawl.lab.experiments.gouriten.test_graphs import Wanted  # noqa: PLC0415
+
+        wanted = Wanted(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)
+        tabulate(name, wanted, out)
+
+    return command
+
+
+def _fig3(
+    *,
+    posts: Posts = None,
+    pages: Pages = None,
+    keyword: Keyword = None,
+    graph: GraphPath = None,
+    topic: TopicName = None,
+    users: Users = 170_000,
+    links: Links = 930_000,
+    graph_seed: GraphSeed = 1,
+    out: Out = HERE,
+    variant: Variant = None,
+    sets: Sets = None,
+    size: Size = None,
+    least: Least = None,
+    steps: Steps = None,
+    seed: Seed = 1,
+    jobs: Jobs = -1,
+    window: Window = 1000,
+) -> None:
+    """How far estimators' first choices fall short of the oracle's, along its crawl (figure 3)."""
+    from socialcrawl.lab.experiments.gouriten.runs import Asked, follow  # noqa: PLC0415
+    from socialcrawl.lab.experiments.gouriten.test_graphs import Wanted  # noqa: PLC0415
+
+    wanted = Wanted(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)
+    follow(wanted, Asked(tuple(variant or ()), sets, size, least, steps, seed, jobs), out, window)
+
+
+for _name, _help in CRAWLS.items():
+    gouriten_app.command(_name, help=_help)(_crawl(_name))
+    if _name == "fig2":
+        gouriten_app.command("fig3")(_fig3)
+for _name, _help in TABLES.items():
+    gouriten_app.command(_name, help=_help)(_table(_name))

@@ -1,0 +1,150 @@
+"""Replays of an experiment, as curves over sets of seeds: the same sets for all variants."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.lab.experiments.gouriten.setups import Draw, Experiment, setup
+from socialcrawl.lab.experiments.gouriten.test_graphs import World
+from socialcrawl.lab.grid import Job, replay_all, results, seed_sets
+from socialcrawl.lab.measures import Floats, points, share
+from socialcrawl.lab.result_tables import Table, joined
+from socialcrawl.lab.simulation import scored
+
+GIVEN_AWAY = 10  # seeds are at most one in so many of the nodes they are drawn from, unless their number is insisted on
+
+
+@dataclass(frozen=True)
+class Work:
+    """How the work is done.
+
+    Attributes:
+        out: the folder of the replays; those that are there are not replayed again.
+        n_jobs: joblib's workers.
+        seed: of the sets of seeds, and of what estimators and strategies draw (set i: seed + i).
+        insist: on the number of seeds, however few nodes they are drawn from.
+        watch: called with (replays done, all) of a graph.
+    """
+
+    out: Path
+    n_jobs: int | None = 1
+    seed: int = 1
+    insist: bool = False
+    watch: Callable[[int, int], object] | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is crawled on one graph: from which sets of seeds, and for how many steps."""
+
+    world: World
+    sets: list[list[int]]
+    budget: int
+
+
+def plan(world: World, draw: Draw, steps: int, work: Work) -> Plan:
+    """Return the sets of seeds, and `steps`, or fewer where no set reaches so many nodes.
+
+    A set has at most one in ten of the nodes it is drawn from, so that what is to be found is not given away; as many
+    as `draw` says where `work` insists.
+
+    Raises:
+        SettingsError: too few nodes are rich enough, the seeds lead nowhere, or the steps are none.
+    """
+    if steps < 1:
+        raise SettingsError(f"{steps} steps are no crawl; give at least 1.")
+    graph = world.open()
+    rich = int((graph.beta > draw.least).sum())
+    size = draw.size if work.insist else max(1, min(draw.size, rich // GIVEN_AWAY))
+    sets = seed_sets(graph, draw.sets, size, work.seed, draw.least)
+    most = 0
+    for seeds in sets:
+        most = max(most, reach(graph, seeds, steps))
+        if most >= steps:
+            return Plan(world, sets, steps)
+    if not most:
+        raise SettingsError(f"{world.name}: the seeds link to nobody else; there is nothing to crawl.")
+    return Plan(world, sets, most)
+
+
+def reach(graph: KnownGraph, seeds: Sequence[int], enough: int) -> int:
+    """Return how many nodes can be crawled from `seeds`, themselves left out.
+
+    It stops counting at `enough` or above.
+    """
+    seen = np.zeros(graph.size, bool)
+    seen[list(seeds)] = True
+    edge = np.array(seeds, np.int64)
+    found = 0
+    while len(edge) and found < enough:
+        lengths = graph.indptr[edge + 1] - graph.indptr[edge]
+        begins = np.repeat(graph.indptr[edge] - np.cumsum(lengths) + lengths, lengths)
+        targets = np.asarray(graph.indices[begins + np.arange(len(begins))], np.int64)
+        edge = np.unique(targets[~seen[targets]])
+        seen[edge] = True
+        found += len(edge)
+    return found
+
+
+def crawls(experiment: Experiment, plan: Plan, work: Work, judge: Floats | None = None) -> Table:
+    """The curves of all variants on one graph: a row for each variant, set of seeds and point of `measures.points`.
+
+    Columns: graph, variant, set, step, score (without the seeds' own), relative (the share of the reference's score
+    from the same seeds at the same step; NaN where that is 0), seconds (of the whole crawl, when it was replayed).
+
+    Args:
+        experiment: what is compared.
+        plan: where, from where and how far.
+        work: how.
+        judge: float64[n], the values by which the crawls are scored; None: those of the graph.
+    """
+    variants = list(dict.fromkeys([experiment.reference, *experiment.variants]))
+    jobs = {name: _jobs(experiment, plan, name, work.seed) for name in variants}
+    replay_all([job for some in jobs.values() for job in some], work.out, n_jobs=work.n_jobs, watch=work.watch)
+    beta = plan.world.open().beta if judge is None else judge
+    at = points(plan.budget)
+    whole = {name: [_curve(work.out, job, beta, experiment.objective) for job in some] for name, some in jobs.items()}
+    reference = [curve for curve, _ in whole[experiment.reference]]
+    parts = []
+    for name in variants:
+        for number, (curve, seconds) in enumerate(whole[name]):
+            relative = share(curve, reference[number])
+            same = np.full(len(at), seconds)
+            parts.append(rows(plan, name, number, at, score=curve, relative=relative, seconds=same))
+    return joined(parts)
+
+
+def _jobs(experiment: Experiment, plan: Plan, variant: str, seed: int) -> list[Job]:
+    graph = str(plan.world.folder.absolute())
+    return [
+        Job(graph, number, tuple(seeds), setup(experiment, variant, plan.budget, seed + number))
+        for number, seeds in enumerate(plan.sets)
+    ]
+
+
+def _curve(out: Path, job: Job, beta: Floats, objective: str) -> tuple[Floats, float]:
+    """Return the score at the points of the curve, from the steps, so that one replay serves any objective.
+
+    The seconds.
+    """
+    result = results(out, ["steps", "seconds"], [job.key])
+    steps = result.column("steps")[0].values.to_numpy()
+    curve = np.concatenate([[0.0], np.cumsum(scored(np.asarray(beta[steps]), objective))])
+    return curve[np.minimum(points(job.setup.budget), len(steps))], float(result.column("seconds")[0].as_py())
+
+
+def rows(plan: Plan, variant: str, number: int, steps: NDArray[np.int64], **columns: Floats) -> Table:
+    """The rows of one variant from set `number`: graph, variant, set, step, and what else there is at those steps."""
+    size = len(steps)
+    return {
+        "graph": np.full(size, plan.world.name),
+        "variant": np.full(size, variant),
+        "set": np.full(size, number),
+        "step": steps,
+        **columns,
+    }

@@ -1,0 +1,94 @@
+"""Other functions of the counts than f(x) = 1 + ln x ("little impact on the results": Gouriten et al., section 2.3)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.lab.experiments.gouriten.replays import Plan, Work, crawls
+from socialcrawl.lab.experiments.gouriten.setups import Experiment
+from socialcrawl.lab.experiments.gouriten.test_graphs import World, rescored
+from socialcrawl.lab.graphs import write
+from socialcrawl.lab.measures import Floats, cells, mean, share
+from socialcrawl.lab.result_tables import Table, joined, table
+
+F = "f"
+SCORINGS: Mapping[str, Callable[[NDArray[np.int64]], Floats]] = {
+    "raw": lambda x: x.astype(np.float64),
+    "log2": lambda x: np.where(x > 0, 1.0 + np.log2(np.maximum(x, 1)), 0.0),
+    "binary": lambda x: (x > 0).astype(np.float64),
+    "sqrt": np.sqrt,
+}
+"""Functions of the occurrences x: 0 for 0, and rising, but for `binary`."""
+
+
+def scorings(experiment: Experiment, usual: Plan, work: Work, folder: Path) -> Table:
+    """Return the experiment on one graph under f and under each of SCORINGS, from the same sets of seeds.
+
+    Columns: those of `crawls` and scoring, as_f: the score by f of the crawl that was steered by the other scoring, as
+    a share of that of the same variant steered by f. `relative` compares within a scoring.
+
+    Args:
+        experiment: what is compared.
+        usual: what is crawled under f.
+        work: how.
+        folder: where the graphs with other values are written.
+
+    Raises:
+        SettingsError: the values of the graph are not f of whole numbers.
+    """
+    beta = np.asarray(usual.world.open().beta)
+    plain = crawls(experiment, usual, work)
+    found = [_with(plain, F, np.asarray(plain["score"]), plain)]
+    for name, scoring in SCORINGS.items():
+        same = Plan(_rescored(usual.world, name, scoring, folder), usual.sets, usual.budget)
+        by_f = crawls(experiment, same, work, judge=beta)
+        found.append(_with(crawls(experiment, same, work), name, np.asarray(by_f["score"]), plain))
+    return joined(found)
+
+
+def last_of(curves: Table) -> Table:
+    """Return the means over the sets at the last step, a row for each graph, scoring and variant.
+
+    Columns: graph, scoring, variant, step, sets, relative and as_f, each with its standard error and the ends of its
+    95 % interval (NAME_error, NAME_low, NAME_high).
+    """
+    listed = []
+    for graph in dict.fromkeys(curves["graph"].tolist()):
+        last = curves["step"][curves["graph"] == graph].max()
+        at_end = (curves["graph"] == graph) & (curves["step"] == last)
+        keys = zip(curves["scoring"][at_end].tolist(), curves["variant"][at_end].tolist(), strict=True)
+        for scoring, variant in dict.fromkeys(keys):
+            here = at_end & (curves["scoring"] == scoring) & (curves["variant"] == variant)
+            listed.append(
+                {
+                    "graph": graph,
+                    "scoring": scoring,
+                    "variant": variant,
+                    "step": int(last),
+                    "sets": int(here.sum()),
+                    **cells("relative", mean(curves["relative"][here])),
+                    **cells("as_f", mean(curves["as_f"][here])),
+                }
+            )
+    return table(listed)
+
+
+def _with(rows: Table, scoring: str, by_f: Floats, plain: Table) -> Table:
+    size = len(by_f)
+    return {
+        **rows,
+        "graph": plain["graph"],
+        "scoring": np.full(size, scoring),
+        "as_f": share(by_f, np.asarray(plain["score"])),
+    }
+
+
+def _rescored(world: World, name: str, scoring: Callable[[NDArray[np.int64]], Floats], folder: Path) -> World:
+    """Return the same graph with other values, written again: a replay of it is known by what is in its files."""
+    there = replace(world, folder=folder / f"{world.folder.stem}-{name}")
+    folder.mkdir(parents=True, exist_ok=True)
+    write(rescored(world.open(), scoring), there.folder)
+    return there

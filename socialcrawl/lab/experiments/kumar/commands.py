@@ -1,0 +1,142 @@
+"""`socialcrawl lab kumar`: the experiments of Kumar, Lang, Marlow and Tomkins as commands.
+
+Each command writes a figure (PNG, SVG) and its data into --out, and says what it found. Commands are thin: they read
+options, and hand them on.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+kumar_app = typer.Typer(
+    name="kumar",
+    help="The experiments of Kumar, Lang, Marlow and Tomkins on links with timestamps: discovering authoritative nodes "
+    "in a fixed graph (fig1a, fig1b), tracking them while links arrive and expire (fig2a, fig2b). Without a file, on "
+    "generated time graphs.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Links = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--file",
+        help="Links with timestamps, Parquet or CSV: columns a, b, ts (or src, dst, ts); "
+        "times are seconds since 1970 or ISO.",
+    ),
+]
+GraphPath = Annotated[list[Path] | None, typer.Option("--graph", help="A known graph: folder or .npz.")]
+Nodes = Annotated[int, typer.Option(help="Of a generated time graph.")]
+Count = Annotated[int, typer.Option("--links", help="Of a generated time graph, parallel ones included.")]
+Span = Annotated[float, typer.Option(help="Days of a generated time graph.")]
+Entering = Annotated[float, typer.Option(help="Share of generated nodes that come later.")]
+Departing = Annotated[float, typer.Option(help="Share of generated nodes that go earlier.")]
+GraphSeed = Annotated[int, typer.Option(help="Of the generated time graph.")]
+Out = Annotated[Path, typer.Option(help="Where crawls, figures and data go.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Crawls of each kind, each from a source and with draws of its own.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the first of these crawls; the others follow.")]
+Jobs = Annotated[int, typer.Option(help="Crawls at once; -1: as many as there are processors.")]
+Discovering = Annotated[
+    list[str] | None, typer.Option(help="Compare these only: gai, ai, sample-u, sample-i, sample-io.")
+]
+Expansion = Annotated[list[str] | None, typer.Option(help="Compare these only: gai, ai, sample-u.")]
+Recrawl = Annotated[
+    list[str] | None,
+    typer.Option(help="Compare these only: u, or, yr, yru, ldu, ydu; or oru, which the paper has not."),
+]
+Steps = Annotated[int, typer.Option(min=1, help="Nodes to crawl, at most as many as there are.")]
+K = Annotated[int, typer.Option("--k", min=1, help="How many nodes of highest in-degree are the targets.")]
+Window = Annotated[float, typer.Option(help="w: days after which a link expires.")]
+Every = Annotated[float, typer.Option(help="Seconds from one fetch to the next; at most 100,000,000 fetches.")]
+P = Annotated[float, typer.Option("--p", help="Probability that a fetch is a recrawl.")]
+Begin = Annotated[float, typer.Option(help="Days after the first link at which crawls begin.")]
+Days = Annotated[float | None, typer.Option(help="Days that crawls take; without it, until the last link.")]
+PerTime = Annotated[bool, typer.Option(help="Divide link scores by the time since the visit before, as yields are.")]
+AnySource = Annotated[bool, typer.Option(help="Begin with any node of the component, however seldom it writes.")]
+
+HERE = Path("kumar")
+STATIC = {
+    "fig1a": "Crawl performance in a fixed graph: share of the k nodes of highest in-degree among those crawled.",
+    "fig1b": "Rank performance in a fixed graph: share of them among the k crawled of highest apparent in-degree.",
+}
+DYNAMIC = {
+    "fig2a": "Crawl and discovery performance in a time graph: share of the targets crawled, and known.",
+    "fig2b": "How much likelier crawled nodes, and known ones, are targets than any node of the time graph.",
+}
+
+
+def _static(name: str) -> Callable[..., None]:
+    def command(
+        *,
+        file: Links = None,
+        graph: GraphPath = None,
+        nodes: Nodes = 343_743,
+        links: Count = 2_000_000,
+        span: Span = 37.0,
+        entering: Entering = 0.3,
+        departing: Departing = 0.2,
+        graph_seed: GraphSeed = 1,
+        out: Out = HERE,
+        expansion: Discovering = None,
+        k: K = 2_000,
+        steps: Steps = 20_000,
+        seeds: Seeds = 3,
+        seed: Seed = 1,
+        jobs: Jobs = -1,
+    ) -> None:
+        from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape  # noqa: PLC0415
+        from socialcrawl.lab.experiments.kumar.runs import Asked, Wanted, discover  # noqa: PLC0415
+
+        shape = Shape(nodes, links, span, entering, departing, graph_seed)
+        asked = Asked(tuple(expansion or ()), (), seeds, seed, jobs)
+        discover(name, Wanted(tuple(file or ()), tuple(graph or ()), shape), asked, k=k, steps=steps, out=out)
+
+    return command
+
+
+def _dynamic(name: str) -> Callable[..., None]:
+    def command(
+        *,
+        file: Links = None,
+        nodes: Nodes = 100_000,
+        links: Count = 340_000,
+        span: Span = 24.0,
+        entering: Entering = 0.3,
+        departing: Departing = 0.2,
+        graph_seed: GraphSeed = 1,
+        out: Out = HERE,
+        expansion: Expansion = None,
+        recrawl: Recrawl = None,
+        k: K = 500,
+        window: Window = 7.0,
+        every: Every = 20.0,
+        p: P = 0.5,
+        begin: Begin = 0.0,
+        days: Days = None,
+        per_time: PerTime = False,
+        any_source: AnySource = False,
+        seeds: Seeds = 3,
+        seed: Seed = 1,
+        jobs: Jobs = -1,
+    ) -> None:
+        from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape  # noqa: PLC0415
+        from socialcrawl.lab.experiments.kumar.dynamic import Setting  # noqa: PLC0415
+        from socialcrawl.lab.experiments.kumar.runs import Asked, Wanted, track  # noqa: PLC0415
+        from socialcrawl.lab.experiments.kumar.timegraphs import DAY  # noqa: PLC0415
+
+        shape = Shape(nodes, links, span, entering, departing, graph_seed)
+        length = None if days is None else days * DAY
+        setting = Setting(window * DAY, every, k, p, begin * DAY, length, per_time=per_time, any_source=any_source)
+        asked = Asked(tuple(expansion or ()), tuple(recrawl or ()), seeds, seed, jobs)
+        track(name, Wanted(tuple(file or ()), (), shape), asked, setting, out)
+
+    return command
+
+
+for _name, _help in STATIC.items():
+    kumar_app.command(_name, help=_help)(_static(_name))
+for _name, _help in DYNAMIC.items():
+    kumar_app.command(_name, help=_help)(_dynamic(_name))

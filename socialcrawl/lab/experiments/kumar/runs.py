@@ -1,0 +1,219 @@
+"""What the commands of `socialcrawl lab kumar` do: graphs, crawls, data, figures, and a summary in the terminal."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.lab.experiments.figures import Line, Panel, draw, spread_over
+from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs
+from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
+from socialcrawl.lab.experiments.kumar.seed_means import drawn, pairs, picked, summed_up, variants
+from socialcrawl.lab.experiments.kumar.timegraphs import DAY, TimeGraph, plain, read_times
+from socialcrawl.lab.experiments.runner import ready, watching, with_half
+from socialcrawl.lab.graphs import read
+from socialcrawl.lab.process_pool import Job, crawled
+from socialcrawl.lab.result_tables import Table, joined, rows, write_csv, write_parquet
+from socialcrawl.text.terminal import write_line
+
+KEPT = "crawls"  # the folder of crawls in --out
+GENERATED = "generated"
+SHARES = ("crawl", "rank", "discovery")  # measures from 0 to 1
+SHOWN = {
+    "crawl": "targets crawled",
+    "rank": "targets ranked first",
+    "discovery": "targets known",
+    "lift": "crawled: times likelier a target",
+    "lift_known": "known: times likelier a target",
+}
+FIGURES = {
+    "fig1a": ("crawl",),
+    "fig1b": ("rank",),
+    "fig2a": ("crawl", "discovery"),
+    "fig2b": ("lift", "lift_known"),
+}
+TITLES = {
+    "fig1a": "Crawl performance (figure 1-A)",
+    "fig1b": "Rank performance (figure 1-B)",
+    "fig2a": "Crawl and discovery performance (figure 2-A)",
+    "fig2b": "Targets among crawled and known nodes, against all nodes (figure 2-B)",
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The graphs: files of links with timestamps, known graphs, or else a generated time graph."""
+
+    files: tuple[Path, ...]
+    graphs: tuple[Path, ...]
+    shape: Shape
+
+    def timed(self) -> Iterator[tuple[str, TimeGraph]]:
+        """Yield names and time graphs.
+
+        Raises:
+            SettingsError: a file cannot be used, or two have the same name.
+        """
+        names = [path.stem for path in (*self.files, *self.graphs)]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise SettingsError(
+                f"two graphs are called {twice[0]}; run them one after the other, with --out of their own."
+            )
+        for path in self.files:
+            graph = read_times(path)
+            if graph.own:
+                rows = graph.links + graph.own
+                write_line(f"{path.stem}: {graph.own:,} of {rows:,} links go from a node to itself; they are left out")
+            yield path.stem, graph
+        if not names:
+            yield GENERATED, generate(self.shape)
+
+    def plain(self) -> Iterator[tuple[str, KnownGraph]]:
+        """Yield names and fixed graphs.
+
+        Raises:
+            SettingsError: a file or folder cannot be used, or two have the same name.
+        """
+        for name, graph in self.timed():
+            yield name, plain(graph)
+        for path in self.graphs:
+            yield path.stem, read(path)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of a command; no policies named: those of the paper.
+
+    Raises:
+        SettingsError: there are no jobs.
+    """
+
+    expansions: tuple[str, ...]
+    recrawls: tuple[str, ...]
+    seeds: int
+    seed: int
+    jobs: int
+
+    def __post_init__(self) -> None:
+        if self.jobs == 0:
+            raise SettingsError("--jobs 0: give 1 or more crawls at once, or -1 for as many as there are processors.")
+
+    @property
+    def numbers(self) -> range:
+        """The seeds of the crawls of each kind."""
+        return range(self.seed, self.seed + self.seeds)
+
+
+def discover(name: str, wanted: Wanted, asked: Asked, *, k: int, steps: int, out: Path) -> None:
+    """Figure 1: `name`.parquet (all curves), .csv (means at some points), .png and .svg.
+
+    `name`-pairs.csv says how far each variant is above each other one, seed by seed, with the error of that.
+
+    Raises:
+        SettingsError: an option or file cannot be used.
+    """
+    expansions = _known("expansion", asked.expansions, fixed_graphs.EXPANSIONS)
+    ready(out, KEPT)
+    parts = []
+    for title, graph in wanted.plain():
+        there = fixed_graphs.fixed(title, graph, k, steps)
+        least = min(there.indegree[there.targets].tolist(), default=0)
+        write_line(
+            f"{title}: {graph.size:,} nodes, {graph.links:,} links, {there.steps:,} steps; "
+            f"{len(there.targets):,} targets of {least:,} links in or more"
+        )
+        parts.append(_crawled(f"{name}: {title}", fixed_graphs.jobs(there, expansions, asked.numbers), asked, out))
+    _write(out / name, joined(parts), ("expansion",), "step", fixed_graphs.COLUMNS)
+
+
+def track(name: str, wanted: Wanted, asked: Asked, setting: dynamic.Setting, out: Path) -> None:
+    """Figure 2: `name`.parquet (all curves), .csv (means at some days), .png and .svg.
+
+    `name`-pairs.csv says how far each variant is above each other one, seed by seed, with the error of that.
+
+    Raises:
+        SettingsError: an option or file cannot be used.
+    """
+    expansions = _known("expansion", asked.expansions, dynamic.EXPANSIONS)
+    recrawls = _known("recrawl policy", asked.recrawls, dynamic.RECRAWLS, dynamic.MORE)
+    ready(out, KEPT)
+    parts = []
+    for title, graph in wanted.timed():
+        there = dynamic.world(title, graph, setting)
+        days = (graph.end - graph.begin) / DAY
+        write_line(
+            f"{title}: {graph.size:,} nodes, {graph.links:,} links in {days:,.1f} days; {there.looks[-1]:,} fetches"
+        )
+        made = dynamic.jobs(there, expansions, recrawls, asked.numbers)
+        parts.append(_crawled(f"{name}: {title}", made, asked, out))
+    _write(out / name, joined(parts), ("expansion", "recrawl"), "day", (*dynamic.COLUMNS, *dynamic.SIZES))
+
+
+def _known(what: str, asked: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> Sequence[str]:
+    if unknown := [one for one in asked if one not in (*known, *more)]:
+        raise SettingsError(f"there is no {what} {unknown[0]!r} here. Known are: {', '.join((*known, *more))}.")
+    return tuple(dict.fromkeys(asked)) or known
+
+
+def _crawled(title: str, jobs: Sequence[Job], asked: Asked, out: Path) -> Table:
+    with watching(title) as watch:
+        return joined(crawled(jobs, out / KEPT, asked.jobs, watch))
+
+
+def _write(stem: Path, table: Table, policies: Sequence[str], x: str, columns: Sequence[str]) -> None:
+    name = stem.name
+    write_parquet(stem.with_suffix(".parquet"), table)
+    means = summed_up(table, ("graph", *policies), x, columns)
+    write_csv(stem.with_suffix(".csv"), means)
+    if differences := pairs(table, policies, columns):
+        write_csv(stem.with_name(f"{name}-pairs.csv"), differences)
+    _tell(means, policies, x, columns)
+    across = len(variants(table, ("expansion" if "recrawl" in policies else "graph",)))
+    title = spread_over(TITLES[name], len(set(table["seed"].tolist())), "seed")
+    pictures = draw(stem, _panels(name, table, policies, x), min(3, across), title, even=True)
+    write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {name}.parquet, .csv, -pairs.csv")
+
+
+def _panels(name: str, table: Table, policies: Sequence[str], x: str) -> list[Panel]:
+    """Return a row of frames for each graph and measure: a frame an expansion, a curve a recrawl policy.
+
+    In figure 1 one.
+    """
+    *frames, curves = policies
+    along = "nodes crawled" if x == "step" else "days"
+    panels = []
+    for (graph,) in variants(table, ("graph",)):
+        here = picked(table, ("graph",), (graph,))
+        for column in FIGURES[name]:
+            for frame in variants(here, frames) if frames else [()]:
+                part = picked(here, frames, frame)
+                lines = [
+                    Line(curve, *drawn(picked(part, (curves,), (curve,)), x, column))
+                    for (curve,) in variants(part, (curves,))
+                ]
+                title = " · ".join((graph, *frame))
+                panels.append(Panel(title, SHOWN[column], lines, along=along, share=column in SHARES))
+    return panels
+
+
+def _tell(means: Table, policies: Sequence[str], x: str, columns: Sequence[str]) -> None:
+    """A line a variant: each measure as the mean over all points, and at the last one."""
+    write_line("mean over the crawl ± half of its 95 % interval over the seeds, where there are several (at the end)")
+    write_line(" " * 18 + "".join(f"{column:>24}" for column in columns))
+    for graph in dict.fromkeys(means["graph"].tolist()):
+        write_line(graph)
+        for variant in variants(picked(means, ("graph",), (graph,)), policies):
+            own = rows(picked(means, ("graph", *policies), (graph, *variant)))
+            whole = next(row for row in own if np.isnan(row[x]))
+            last = [row for row in own if not np.isnan(row[x])][-1]
+            cells = (_cell(whole[c], (whole[f"{c}_high"] - whole[f"{c}_low"]) / 2, last[c]) for c in columns)
+            write_line(f"  {' + '.join(variant):<16}" + "".join(f"{cell:>24}" for cell in cells))
+
+
+def _cell(whole: float, half: float, last: float) -> str:
+    """Return a mean with half of its interval and the last value: three digits or so."""
+    digits = 3 if abs(whole) < 2 else 1 if abs(whole) < 1000 else 0
+    return f"{with_half(whole, half, f',.{digits}f')} ({last:,.{digits}f})"

@@ -1,0 +1,174 @@
+"""Worlds from what has timestamps: the links up to a moment are the old snapshot, later acts say who is active.
+
+A node is active that acted (is the source of a link, or the author of a post) in the last days of the data: the paper
+says six months (Huynh et al., section 3.2).
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from socialcrawl.crawls.refresh.old_dataset import compressed
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.experiments.kumar.timegraphs import COLUMNS, DAY, moments, numbered
+from socialcrawl.lab.experiments.liverank.dataset_worlds import Flags, Floats, Ints, World, usable
+from socialcrawl.lab.graphs.column_files import csv_table, lacking, parquet_table, strings
+
+NEVER, ONCE, LATELY = range(3)
+WORDS = ("never acted", "acted, but not lately", "active")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where the old snapshot ends and the present begins.
+
+    Attributes:
+        snapshot: the share of the data's span after which the snapshot was taken, above 0, below 1.
+        recent: days before the present in which who acted is active.
+        present: the share of the data's span after which it is now, up to 1; what came later is not looked at.
+        actors: whether only who had acted himself is a node; else who was named, too.
+    """
+
+    snapshot: float = 0.5
+    recent: float = 182.0
+    present: float = 1.0
+    actors: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.snapshot < self.present <= 1:
+            raise SettingsError(
+                f"--snapshot {self.snapshot:g} --present {self.present:g}: give shares of the data's time, the first "
+                "above 0 and below the second, that one at most 1."
+            )
+        if not 0 < self.recent < np.inf:
+            raise SettingsError(f"--recent {self.recent:g}: give some days.")
+
+
+@dataclass(frozen=True, eq=False)
+class Acts:
+    """What nodes 0 to n - 1 did, and when.
+
+    Attributes:
+        size: n.
+        actors: int64[p], who acted.
+        times: float64[p], seconds.
+        sources: int64[m], who linked.
+        targets: int64[m], to whom; perhaps to himself.
+        since: float64[m], when.
+    """
+
+    size: int
+    actors: Ints
+    times: Floats
+    sources: Ints
+    targets: Ints
+    since: Floats
+
+
+def dated(path: Path, cut: Cut) -> World:
+    """Return the world of a file: links with timestamps (columns a, b, ts; src, dst, ts.
+
+    Source, target, time), or posts.
+
+    Links are Parquet or CSV, times seconds since 1970 or ISO times; posts are what `lab.posts` reads. Nodes are those
+    of a link (or post) up to the snapshot, numbered by their names' first appearance.
+
+    Raises:
+        SettingsError: the file cannot be used, or the snapshot does not end before the present begins.
+        PostsFileError: a file of posts cannot be read.
+    """
+    return usable(world_of(path.stem, _read(path), cut))
+
+
+def world_of(name: str, acts: Acts, cut: Cut) -> World:
+    """Return the old snapshot of some acts, and who of it is active at their end.
+
+    Raises:
+        SettingsError: nothing was done, or the snapshot does not end before the present begins.
+    """
+    if not len(acts.times):
+        raise SettingsError(f"{name}: nothing was ever done there; give a file with some rows.")
+    begin, span = float(acts.times.min()), float(np.ptp(acts.times))
+    taken, end = begin + cut.snapshot * span, begin + cut.present * span
+    lately = end - cut.recent * DAY
+    if lately < taken:
+        raise SettingsError(
+            f"{name} spans {span / DAY:,.1f} days: the {cut.recent:g} before {cut.present:.0%} of that begin before "
+            f"{cut.snapshot:.0%} are over; give --recent fewer days, or --snapshot an earlier moment."
+        )
+    nodes, numbers = _there(acts, taken, only=cut.actors)
+    kept = (acts.since <= taken) & (numbers[acts.sources] >= 0) & (numbers[acts.targets] >= 0)
+    indptr, indices = compressed(numbers[acts.sources[kept]], numbers[acts.targets[kept]], len(nodes))
+    last = np.full(acts.size, -np.inf)
+    known = acts.times <= end
+    np.maximum.at(last, acts.actors[known], acts.times[known])
+    status = np.where(last >= lately, LATELY, np.where(last > -np.inf, ONCE, NEVER))[nodes]
+    age = np.where(last > -np.inf, (end - last) / DAY, np.nan)[nodes]
+    return World(name, indptr, indices, status == LATELY, None, status, WORDS, age)
+
+
+def _there(acts: Acts, taken: float, *, only: bool) -> tuple[Ints, Ints]:
+    """Return the nodes of the snapshot, ascending, and for each node its number among them or -1."""
+    here: Flags = np.zeros(acts.size, np.bool_)
+    here[acts.actors[acts.times <= taken]] = True
+    old = acts.since <= taken
+    if not only:
+        here[acts.targets[old]] = True
+    nodes = np.flatnonzero(here)
+    numbers = np.full(acts.size, -1, np.int64)
+    numbers[nodes] = np.arange(len(nodes))
+    return nodes, numbers
+
+
+def _read(path: Path) -> Acts:
+    kind = path.suffix.lower()
+    opened: dict[str, Callable[[Path], Any]] = {".csv": csv_table, ".parquet": parquet_table, ".pq": parquet_table}
+    if kind in opened:
+        table = opened[kind](path)
+        names = next((some for some in COLUMNS if set(some) <= set(table.column_names)), None)
+        if names is not None:
+            return _links(path, table, names)
+        if not {"author", "created_at"} <= set(table.column_names):
+            raise lacking(path, table, COLUMNS[-1])
+    return _posts(path)
+
+
+def _links(path: Path, table: Any, names: tuple[str, str, str]) -> Acts:
+    from pyarrow import compute as pc  # noqa: PLC0415  (half a second that no other command need pay)
+
+    columns = [strings(table, name) for name in names[:2]]
+    if any(pc.any(pc.equal(column.fill_null(""), "")).as_py() for column in columns):
+        raise SettingsError(f"{path}: {names[0]} or {names[1]} is empty somewhere; name a node or leave the row out.")
+    count, sources, targets = numbered(*columns)
+    when = _seconds(path, table, names[2])
+    return Acts(count, sources, when, sources, targets, when)
+
+
+def _seconds(path: Path, table: Any, name: str) -> Floats:
+    """Times as seconds since 1970, float64: of numbers, of text that stands for numbers, of ISO times (UTC)."""
+    import pyarrow as pa  # noqa: PLC0415  (as above)
+
+    with suppress(pa.ArrowException):
+        times = moments(table.column(name))
+        if np.isfinite(times).all():
+            return times
+    raise SettingsError(
+        f"{path}: {name} is no time somewhere; give numbers of seconds since 1970, or ISO times such as "
+        "2012-07-04T12:00:00Z, in every row."
+    )
+
+
+def _posts(path: Path) -> Acts:
+    from socialcrawl.lab.post_table import fold, read_posts  # noqa: PLC0415  (only where there are posts)
+
+    posts = read_posts(path)
+    numbers: dict[str, int] = {}
+    writers = np.array([numbers.setdefault(fold(name), len(numbers)) for name in posts.authors], np.int64)
+    named = np.array([numbers.setdefault(fold(name), len(numbers)) for name in posts.mentioned], np.int64)
+    each = np.diff(posts.mention_offsets)
+    times = posts.created_at.astype(np.float64)
+    return Acts(len(numbers), writers, times, np.repeat(writers, each), named, np.repeat(times, each))

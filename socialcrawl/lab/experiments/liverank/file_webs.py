@@ -1,0 +1,49 @@
+"""Webs from files: a real web graph, on which death is planted (see `death`)."""
+
+from pathlib import Path
+
+import numpy as np
+
+from socialcrawl.crawls.refresh.old_dataset import compressed
+from socialcrawl.lab.arrays import archive
+from socialcrawl.lab.experiments.liverank.dataset_worlds import Ints
+from socialcrawl.lab.experiments.liverank.weblike import Web
+from socialcrawl.lab.graphs import read
+
+REACH = 1_000  # how far apart two numbers are, at most, for a link to say that they are one site's
+
+
+def web_of(path: Path) -> Web:
+    """Return the web of a known graph: a folder or .npz as `lab graph` makes them, or an .npz with offsets and targets.
+
+    Sites are blocks of consecutive numbers: see `blocks`.
+
+    Raises:
+        SettingsError: it cannot be read.
+    """
+    indptr, targets = _links(path)
+    size = len(indptr) - 1
+    sources = np.repeat(np.arange(size), np.diff(indptr))
+    kept = compressed(sources, targets, size)
+    return Web(*kept, blocks(sources, targets, size))
+
+
+def blocks(sources: Ints, targets: Ints, size: int) -> Ints:
+    """The block of each page, int64[n], from 0: a new one begins where no link of at most `REACH` numbers crosses.
+
+    Crawls published as graphs number pages in the order of their addresses, so that a site's stand side by side. This
+    is a guess at the sites, no more.
+    """
+    short = (np.abs(sources - targets) <= REACH) & (sources != targets)
+    low, high = np.minimum(sources, targets)[short], np.maximum(sources, targets)[short]
+    crossing = np.cumsum(np.bincount(low, minlength=size) - np.bincount(high, minlength=size))
+    return np.concatenate([[0], np.cumsum(crossing[:-1] == 0)]).astype(np.int64)
+
+
+def _links(path: Path) -> tuple[Ints, Ints]:
+    if path.suffix.lower() == ".npz":
+        with archive(path) as file:
+            if {"offsets", "targets"} <= set(file):
+                return np.asarray(file["offsets"], np.int64), np.asarray(file["targets"], np.int64)
+    graph = read(path)
+    return np.asarray(graph.indptr, np.int64), np.asarray(graph.indices, np.int64)

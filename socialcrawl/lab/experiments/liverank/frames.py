@@ -1,0 +1,88 @@
+"""The frames of `socialcrawl lab liverank`: a rank has one colour in all figures, a training set its line style."""
+
+from collections.abc import Sequence
+from itertools import chain
+
+from socialcrawl.crawls.refresh.liveranks import TRAININGS as KINDS
+from socialcrawl.lab.experiments.figures import COLOURS, FIXED, STYLES, Bars, Line, Look, Panel
+from socialcrawl.lab.experiments.kumar.seed_means import drawn, picked, variants
+from socialcrawl.lab.experiments.liverank.dataset_worlds import Floats, World
+from socialcrawl.lab.experiments.liverank.ways import LETTERS, Frame, Way
+from socialcrawl.lab.result_tables import Table, rows
+
+RANKS = dict(zip(LETTERS, (FIXED["random"], *COLOURS), strict=False))
+TRAININGS = dict(zip(KINDS, (COLOURS[1], COLOURS[0], COLOURS[2]), strict=True))
+SIZES = (COLOURS[3], COLOURS[4], COLOURS[5], COLOURS[7])  # of training sets that are not the usual one
+DASHED = {"indegree": STYLES[1], "pagerank": STYLES[2]}  # orders that lie on the others for most of their way
+WHOSE = {  # curves of distributions
+    "active": Look(COLOURS[0]),
+    "not active": Look(COLOURS[1], STYLES[1]),
+    "all": Look(FIXED["random"], STYLES[2]),
+}
+WIDTH = 1.3
+NARROW = 5.0  # the largest cost that is read well from an axis which is not logarithmic
+
+
+def statuses(world: World) -> Bars:
+    """Return a frame of the share of a world's nodes that has each status, in per cent as it is told."""
+    counted = rows(world.counted())[:-1]
+    groups = [row["status"].replace(" ", "\n") for row in counted]
+    heights = [100 * row["share"] for row in counted]
+    return Bars(world.name, "% of all nodes", groups, [("all nodes", heights)], form=".3g", thin=True)
+
+
+def costs(found: Table, frames: Sequence[Frame]) -> list[Panel]:
+    """Return a panel of cost curves for each graph and frame, from all curves of a figure (as of `curves.curve`)."""
+    ways = list(chain.from_iterable(frame.ways for frame in frames))
+    many = len(variants(found, ("graph",))) > 1
+    panels = []
+    for graph, title in variants(found, ("graph", "frame")):
+        here = picked(found, ("graph", "frame"), (graph, title))
+        own = next(frame for frame in frames if frame.title == title).ways  # in the order of the curves
+        lines = [
+            Line(_shown(label, way, ways, many=many), *_points(here, label), _look(way, ways))
+            for (label,), way in zip(variants(here, ("way",)), own, strict=False)  # sizes above n are one curve
+        ]
+        panels.append(_panel(f"{graph}: {title}", lines))
+    return panels
+
+
+def _panel(title: str, lines: Sequence[Line]) -> Panel:
+    steep = max(float(line.y.max()) for line in lines) > NARROW
+    along = "share of the active nodes found"
+    return Panel(title, "tests for each active node found", lines, along=along, level=1.0, steep=steep)
+
+
+def _points(here: Table, label: str) -> tuple[Floats, Floats, Floats]:
+    return drawn(picked(here, ("way",), (label,)), "alpha", "cost")
+
+
+def _shown(label: str, way: Way, ways: Sequence[Way], *, many: bool) -> str:
+    """Return what the legend calls a way: the same in all frames, and in the frames of many graphs."""
+    if way.by == "z" and many:
+        return f"{way.times:g} z"  # z is another number in each
+    shown = f"{LETTERS[way.rank]}:{way.training}" if _both(ways) else label
+    return shown.replace("/-", "/\N{MINUS SIGN}")  # a hyphen at the edge looks like a letter that is cut
+
+
+def _both(ways: Sequence[Way]) -> bool:
+    """Return whether a figure compares ranks and training sets at once."""
+    return any(way.by == "both" for way in ways)
+
+
+def _look(way: Way, ways: Sequence[Way]) -> Look:
+    """Return what a way looks like beside the others of its figure: the same way is the same in all frames."""
+    if way.times != 1:
+        number = sorted({one.times for one in ways} - {1}).index(way.times)
+        return _drawn(SIZES[number], STYLES[number])
+    if way.by in ("z", "training"):
+        return _drawn(TRAININGS[way.training], "-" if way.neighbours else STYLES[1])
+    if _both(ways):
+        kinds = list(dict.fromkeys(one.training for one in ways))
+        return _drawn(RANKS[way.rank], STYLES[kinds.index(way.training)])
+    return _drawn(RANKS[way.rank], DASHED.get(way.rank, "-"))
+
+
+def _drawn(colour: str, style: object) -> Look:
+    """Broken lines lie above others, so that both are seen where they are the same."""
+    return Look(colour, style, WIDTH, 2.0 if style == "-" else 2.1)

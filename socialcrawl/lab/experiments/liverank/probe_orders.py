@@ -1,0 +1,65 @@
+"""The order in which a way tests a world: straight where answers change nothing later, else by the crawl itself."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from socialcrawl.crawls.refresh.crawl import Refresh
+from socialcrawl.crawls.refresh.liveranks import DYNAMIC, STATIC, Ranks
+from socialcrawl.crawls.refresh.rules import RefreshRules
+from socialcrawl.engine.loop import run
+from socialcrawl.lab.experiments.liverank.dataset_worlds import Floats, Ints, World
+from socialcrawl.lab.experiments.liverank.source import Probed
+from socialcrawl.lab.experiments.liverank.ways import Way
+from socialcrawl.lab.instant import Tape, parts
+
+
+class Terms(NamedTuple):
+    """What else decides an order: z nodes are tested first, the draws' seed, and a dynamic rank's tests a batch."""
+
+    z: int
+    seed: int
+    batch: int = 1
+
+
+MANY = 10_000  # tests a batch, where nothing is learned between batches
+
+
+def ordered(world: World, way: Way, terms: Terms) -> Ints:
+    """Return all nodes in the order in which a way tests them, int64[n]: z nodes first, but for static ranks.
+
+    Dynamic ranks are those of the crawl, others are taken straight; they are the crawl's too (a test says so).
+
+    Args:
+        world: what is tested.
+        way: how.
+        terms: how many nodes it tests first, and the like.
+    """
+    return (crawled if way.rank in DYNAMIC else straight)(world, way, terms)
+
+
+def straight(world: World, way: Way, terms: Terms) -> Ints:
+    """Return the order of a static or sample-based rank; arguments as of `ordered`."""
+    ranks = Ranks(world.old(), terms.seed)
+    if way.rank in STATIC:
+        return ranks.static(way.rank)
+    tested = ranks.training(way.training, terms.z, neighbours=way.neighbours)
+    return np.concatenate([tested, ranks.order(way.rank, tested, world.active[tested])])
+
+
+def crawled(world: World, way: Way, terms: Terms) -> Ints:
+    """Return the order in which the crawl of campaigns of kind "refresh" tests the world; arguments as of `ordered`.
+
+    DPR computes its PageRanks again after every z tests: that takes as long as all of a sample-based rank does.
+    """
+    z = 0 if way.rank in STATIC else terms.z
+    how = RefreshRules(way.rank, way.training, neighbours=way.neighbours, z=z, every=max(1, z))
+    tape = Tape()
+    crawl = Refresh(how, terms.seed, old=world.old())
+    run(parts(crawl, Probed(world.active), tape), size=terms.batch if way.rank in DYNAMIC else MANY)
+    return np.array(tape.nodes, np.int64)
+
+
+def pagerank_of(world: World) -> Floats:
+    """Return the PageRank of every node, zapped evenly to all, float64[n]."""
+    return Ranks(world.old(), 0).pagerank

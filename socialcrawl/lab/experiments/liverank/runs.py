@@ -1,0 +1,185 @@
+"""What the commands of `socialcrawl lab liverank` do: worlds, crawls, data, figures, and a summary in the terminal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.experiments.figures import Bars, Line, Panel, draw, spread_over
+from socialcrawl.lab.experiments.kumar.seed_means import picked, variants
+from socialcrawl.lab.experiments.liverank import cost_curves, shares
+from socialcrawl.lab.experiments.liverank import frames as liverank_figures
+from socialcrawl.lab.experiments.liverank.dataset_worlds import Floats, World
+from socialcrawl.lab.experiments.liverank.probe_orders import pagerank_of
+from socialcrawl.lab.experiments.liverank.ways import FRAMES
+from socialcrawl.lab.experiments.liverank.world_options import KINDS, Wanted
+from socialcrawl.lab.experiments.runner import ready, watching, with_half
+from socialcrawl.lab.process_pool import crawled
+from socialcrawl.lab.result_tables import Table, joined, rows, write_csv, write_parquet
+from socialcrawl.text.terminal import write_line
+
+KEPT = "crawls"  # the folder of crawls in --out
+TOLD = (0.1, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9, 1.0)  # alphas in the terminal
+NEEDS_SITES = "fig8"
+TITLES = {
+    "table1": "What is left of pages (table 1)",
+    "fig1": "What is left of accounts (figure 1)",
+    "fig2": "In-degree and PageRank of active pages (figure 2)",
+    "fig3": "In-degree and PageRank of active accounts (figure 3)",
+    "fig4": "Static and sample-based (figure 4)",
+    "fig5": "Training sets (figure 5)",
+    "fig6": "Dynamic LiveRanks (figure 6)",
+    "fig7": "After a year (figure 7)",
+    "fig8": "Active sites first (figure 8)",
+    "fig9": "Static and sample-based (figure 9)",
+    "fig10": "Training sets (figure 10)",
+    "fig11": "Dynamic LiveRanks (figure 11)",
+    "dpr": "Dynamic PageRank",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of a command about crawls.
+
+    Attributes:
+        seeds: of the crawls that draws decide.
+        z: how many nodes are tested first; None: the paper's share.
+        batch: after how many tests dynamic ranks look again.
+        jobs: crawls at once.
+
+    Raises:
+        SettingsError: there are no jobs.
+    """
+
+    seeds: Sequence[int]
+    z: int | None
+    batch: int
+    jobs: int
+
+    def __post_init__(self) -> None:
+        if self.jobs == 0:
+            raise SettingsError("--jobs 0: give 1 or more crawls at once, or -1 for as many as there are processors.")
+
+
+def experiment(name: str, wanted: Wanted, asked: Asked, out: Path) -> None:
+    """One experiment, or `all` of them: `name`.csv, .png, .svg, and .parquet where there are cost curves.
+
+    Raises:
+        SocialcrawlError: an option or file cannot be used, or a file not be written.
+    """
+    ready(out, KEPT)
+    for one in KINDS if name == "all" else (name,):
+        worlds = list(wanted.worlds(KINDS[one]))
+        if one == NEEDS_SITES:
+            worlds = _with_sites(worlds, say_so=name == "all")
+        if not worlds:
+            continue
+        if one in FRAMES:
+            _costs(one, worlds, asked, out)
+        elif one in ("fig2", "fig3"):
+            _distributions(one, worlds, out)
+        else:
+            _statuses(one, worlds, out)
+
+
+def _with_sites(worlds: Sequence[World], *, say_so: bool) -> list[World]:
+    """Return the worlds that have sites; those that have none are refused, or passed over with a word."""
+    for world in worlds:
+        if world.sites is None:
+            why = f"{world.name} has no sites, so that there are no active sites to test first"
+            if not say_so:
+                raise SettingsError(f"{why}; leave --file out, or give a --web.")
+            write_line(f"{NEEDS_SITES} is left out: {why}")
+    return [world for world in worlds if world.sites is not None]
+
+
+def _statuses(name: str, worlds: Sequence[World], out: Path) -> None:
+    found = joined([shares.statuses(world) for world in worlds])
+    write_csv(out / f"{name}.csv", found)
+    for row in rows(found):
+        write_line(f"  {row['graph']:<24}{row['status']:<26}{row['nodes']:>12,}{row['share']:>9.2%}")
+    frames: list[Panel | Bars] = []
+    for world in worlds:
+        frames.append(liverank_figures.statuses(world))
+        if name == "fig1":
+            ages = shares.ages(world)
+            if len(ages["days"]):
+                write_csv(out / f"{name}-{world.name}-ages.csv", ages)
+                line = Line("last act", ages["days"], ages["share"], 0 * ages["share"])
+                along = "days since the last act"
+                frames.append(Panel(world.name, "share of who ever acted", [line], along=along))
+    _show(draw(out / name, frames, 2, TITLES[name]), f"{name}.csv")
+
+
+def _distributions(name: str, worlds: Sequence[World], out: Path) -> None:
+    parts = []
+    frames: list[Panel | Bars] = []
+    for world in worlds:
+        measures: tuple[tuple[str, Floats], ...] = (
+            ("in-degree", np.asarray(world.indegrees() + 1.0)),
+            ("PageRank times n", np.asarray(pagerank_of(world) * world.size)),
+        )
+        for measure, values in measures:
+            found = shares.distributions(world, values, measure)
+            parts.append(found)
+            lines = [
+                Line(whose, own["x"], own["share"], 0 * own["share"], liverank_figures.WHOSE.get(whose))
+                for (whose,) in variants(found, ("whose",))
+                for own in [picked(found, ("whose",), (whose,))]
+            ]
+            along = f"{measure}{' plus 1' if measure == 'in-degree' else ''}"
+            least = float(values.min())
+            frames.append(Panel(world.name, "share that has no more", lines, log=True, along=along, begin=least))
+            ahead = shares.advantage(values, world.active)
+            medians = [float(np.median(values[chosen])) for chosen in (world.active, ~world.active)]
+            shift = 1.0 if measure == "in-degree" else 0.0
+            write_line(
+                f"  {measure:<18}an active node has more than another one with chance {ahead:.3f}; medians "
+                f"{medians[0] - shift:.3g} and {medians[1] - shift:.3g}"
+            )
+        active, others = shares.handed_on(world)
+        write_line(
+            f"  links of active nodes lead to active ones with chance {active:.3f}, those of others {others:.3f}"
+        )
+    write_csv(out / f"{name}.csv", joined(parts))
+    _show(draw(out / name, frames, 2, TITLES[name]), f"{name}.csv")
+
+
+def _costs(name: str, worlds: Sequence[World], asked: Asked, out: Path) -> None:
+    parts = []
+    for world in worlds:
+        jobs = [
+            job for frame in FRAMES[name] for job in cost_curves.jobs(world, frame, asked.seeds, asked.z, asked.batch)
+        ]
+        with watching(f"{name}: {world.name}") as watch:
+            parts += crawled(jobs, out / KEPT, asked.jobs, watch)
+    found = joined(parts)
+    write_parquet(out / f"{name}.parquet", found)
+    means = cost_curves.read(found)
+    write_csv(out / f"{name}.csv", means)
+    _tell(means)
+    title = spread_over(TITLES[name], len(asked.seeds), "seed")
+    pictures = draw(out / name, liverank_figures.costs(found, FRAMES[name]), len(FRAMES[name]), title, even=True)
+    _show(pictures, f"{name}.parquet, {name}.csv")
+
+
+def _tell(means: Table) -> None:
+    """A line a way: its mean cost at some alphas, and half of its interval over the seeds where there are several."""
+    for graph, frame in variants(means, ("graph", "frame")):
+        here = picked(means, ("graph", "frame"), (graph, frame))
+        write_line(f"{graph}: {frame} (cost at alpha, ± half of its 95 % interval over the seeds)")
+        write_line(" " * 18 + "".join(f"{alpha:>15}" for alpha in TOLD))
+        for (way,) in variants(here, ("way",)):
+            own = {row["alpha"]: row for row in rows(picked(here, ("way",), (way,)))}
+            write_line(f"  {way:<16}" + "".join(f"{_cell(own[alpha]):>15}" for alpha in TOLD))
+
+
+def _cell(row: dict[str, float]) -> str:
+    return with_half(row["cost"], (row["cost_high"] - row["cost_low"]) / 2, ".2f")
+
+
+def _show(pictures: Sequence[Path], data: str) -> None:
+    write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {data}")

@@ -1,0 +1,108 @@
+"""Generated webs: sites of power-law sizes, whose pages link to pages of their own, of sites near by, and of any.
+
+Nothing is fitted: the shape is that of crawls of one country's web (most links stay inside a site, famous pages are
+pointed at by many, a seventh of the pages link nowhere). Pages are numbered at random: a number says nothing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.crawls.refresh.old_dataset import compressed
+from socialcrawl.engine.draws import generator
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.experiments.liverank.dataset_worlds import Floats, Ints
+
+LOCAL, NEAR = 0.85, 0.10  # shares of links inside the site, and to sites near by; the rest goes anywhere
+REACH = 10  # sites on either side that are near
+SIZES = 0.9  # the tail of the sizes of sites: the share larger than s falls as s ** -0.9
+FAME = 1.1  # the tail of the fame of sites
+LARGEST = 0.02  # the share of all pages that no site exceeds
+SILENT = 0.14  # the share of pages that link nowhere
+MOST = 1_000  # links of a page
+FEWEST = 10  # pages that make a web
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is generated: `pages` of about `a_site` pages a site (on average), each with `degree` links on average."""
+
+    pages: int = 200_000
+    degree: float = 16.0
+    a_site: float = 190.0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.pages < FEWEST or not 1 <= self.degree <= self.pages or not self.a_site >= 1 or self.seed < 0:
+            raise SettingsError(
+                f"a generated web has at least {FEWEST} pages, a link a page, a page a site and a seed from 0 up."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Web:
+    """Pages, links and sites.
+
+    Attributes:
+        indptr: int64[n + 1], of the out-links.
+        indices: int32[m], where they go.
+        sites: int64[n], the site of each page, from 0; sites near each other have near numbers.
+    """
+
+    indptr: Ints
+    indices: NDArray[np.int32]
+    sites: Ints
+
+
+def generate(shape: Shape) -> Web:
+    """Return the web of that shape."""
+    rng = generator(shape.seed, "web-like", 0)
+    first = _sites(shape, rng)  # where each site's pages begin, while they still stand one beside the other
+    count = len(first) - 1
+    site = np.repeat(np.arange(count), np.diff(first))
+    fame = np.minimum((rng.pareto(FAME, count) + 0.05) * np.sqrt(np.diff(first)), 1e6)
+    sources = np.repeat(np.arange(shape.pages), _degrees(shape, rng))
+    goals = _goals(site[sources], fame, rng)
+    targets = _pages(goals, first, site[sources] == goals, rng)
+    name = rng.permutation(shape.pages)
+    indptr, indices = compressed(name[sources], name[targets], shape.pages)
+    sites = np.empty(shape.pages, np.int64)
+    sites[name] = site
+    return Web(indptr, indices, sites)
+
+
+def _sites(shape: Shape, rng: np.random.Generator) -> Ints:
+    """Return the first page of each site, and the end: int64[sites + 1]."""
+    count = max(1, round(shape.pages / shape.a_site))
+    weight = rng.pareto(SIZES, count) + 1.0
+    weight = np.minimum(weight, LARGEST * weight.sum())
+    sizes = np.maximum(1, np.floor(weight * (shape.pages / weight.sum()))).astype(np.int64)
+    ends = np.minimum(np.cumsum(sizes), shape.pages)
+    ends[-1] = shape.pages
+    return np.unique(np.concatenate([[0], ends])).astype(np.int64)
+
+
+def _degrees(shape: Shape, rng: np.random.Generator) -> Ints:
+    """Return how many links each page has before doubles are left out: heavy tails, int64[n]."""
+    drawn = rng.lognormal(0.0, 1.0, shape.pages)
+    drawn[rng.random(shape.pages) < SILENT] = 0.0
+    links = np.rint(drawn * (shape.degree / max(float(drawn.mean()), 1e-9)))
+    return np.asarray(np.minimum(links, MOST), np.int64)
+
+
+def _goals(own: Ints, fame: Floats, rng: np.random.Generator) -> Ints:
+    """Return the site that each link goes to, int64[m]: its own, one near by, or any, the latter two by their fame."""
+    total = np.concatenate([[0.0], np.cumsum(fame)])
+    kind = rng.random(len(own))
+    low = np.where(kind < LOCAL + NEAR, total[np.maximum(own - REACH, 0)], 0.0)
+    high = np.where(kind < LOCAL + NEAR, total[np.minimum(own + REACH + 1, len(fame))], total[-1])
+    drawn = np.searchsorted(total, low + rng.random(len(own)) * (high - low), side="right") - 1
+    return np.asarray(np.where(kind < LOCAL, own, np.minimum(drawn, len(fame) - 1)), np.int64)
+
+
+def _pages(goals: Ints, first: Ints, inside: NDArray[np.bool_], rng: np.random.Generator) -> Ints:
+    """The page of its site that each link goes to, int64[m]: the first ones most, from outside nearly only them."""
+    size = first[goals + 1] - first[goals]
+    place = (size * rng.random(len(goals)) ** np.where(inside, 4.0, 8.0)).astype(np.int64)
+    return np.asarray(first[goals] + np.minimum(place, size - 1), np.int64)

@@ -1,0 +1,91 @@
+"""Which worlds the options of `socialcrawl lab liverank` mean."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.experiments.liverank import follower_graphs, weblike
+from socialcrawl.lab.experiments.liverank.dataset_worlds import World, usable
+from socialcrawl.lab.experiments.liverank.dated import Cut, dated
+from socialcrawl.lab.experiments.liverank.death import Death, passed
+from socialcrawl.lab.experiments.liverank.file_webs import web_of
+from socialcrawl.text.terminal import write_line
+
+WEB, LIVELY, ACCOUNTS = "web-like", "web-like, a year", "twitter-like"
+ALIVE = {WEB: 0.0629, LIVELY: 0.3556, ACCOUNTS: 0.1753}  # the paper's uk-2002, uk-2006 and twitter-2010
+KINDS = {
+    "table1": WEB,
+    "fig1": ACCOUNTS,
+    "fig2": WEB,
+    "fig3": ACCOUNTS,
+    **dict.fromkeys(("fig4", "fig5", "fig6"), WEB),
+    "fig7": LIVELY,
+    "fig8": WEB,
+    **dict.fromkeys(("fig9", "fig10", "fig11"), ACCOUNTS),
+    "dpr": WEB,
+}
+"""What each experiment of the paper is about."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The worlds: files with timestamps, webs from files on which death is planted, or else a generated one.
+
+    Attributes:
+        files: links or posts with timestamps.
+        webs: known graphs.
+        cut: where the old snapshots of `files` end.
+        nodes, degree: of generated worlds; None: as those are by default.
+        alive: the share of active nodes where it is planted; None: the paper's.
+        bond: how much fame says of activity, of generated accounts.
+        planted: what else `Death` has; its seed is that of generated worlds too.
+    """
+
+    files: tuple[Path, ...]
+    webs: tuple[Path, ...]
+    cut: Cut
+    nodes: int
+    degree: float | None
+    alive: float | None
+    bond: float
+    planted: Mapping[str, Any]
+
+    def worlds(self, kind: str) -> Iterator[World]:
+        """Yield the worlds of a command about one `kind`, each told in the terminal.
+
+        Raises:
+            SocialcrawlError: a file or option cannot be used, or two files have the same name.
+        """
+        names = [path.stem for path in (*self.files, *self.webs)]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise SettingsError(
+                f"two worlds are called {twice[0]}; run them one after the other, with --out of their own."
+            )
+        for world in self._made(kind):
+            write_line(
+                f"{world.name}: {world.size:,} nodes, {world.links:,} links in the old snapshot; {world.alive:,} "
+                f"active ({world.alive / world.size:.2%}), n/n_a = {world.size / world.alive:.2f}"
+            )
+            yield usable(world)
+
+    def _made(self, kind: str) -> Iterator[World]:
+        for path in self.files:
+            yield dated(path, self.cut)
+        alive = ALIVE[kind] if self.alive is None else self.alive
+        for path in self.webs:
+            death = Death(alive, **self.planted)
+            yield passed(path.stem, web_of(path), death)
+        if not (self.files or self.webs):
+            yield self._generated(kind, alive)
+
+    def _generated(self, kind: str, alive: float) -> World:
+        seed = self.planted["seed"]
+        given = {} if self.degree is None else {"degree": self.degree}
+        if kind == ACCOUNTS:
+            return follower_graphs.generate(
+                kind, follower_graphs.Shape(accounts=self.nodes, alive=alive, bond=self.bond, seed=seed, **given)
+            )
+        death = Death(alive, **self.planted)
+        return passed(kind, weblike.generate(weblike.Shape(pages=self.nodes, seed=seed, **given)), death)

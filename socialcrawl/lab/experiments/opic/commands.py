@@ -1,0 +1,175 @@
+"""`socialcrawl lab opic`: the experiments of Abiteboul, Preda and Cobena as commands.
+
+Each command writes a figure (PNG, SVG) and its data into --out, and says what it found. Commands are thin: they read
+options, and hand them on.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+opic_app = typer.Typer(
+    name="opic",
+    help="The experiments of Abiteboul, Preda and Cobena on generated webs: convergence on all pages (fig2) and on "
+    "important ones (fig3), sizes of windows (fig4), what they store (fig5), their types (fig6), and the cash of "
+    "crawled pages (cash); and the importance of a graph's nodes, sites and owners (importance).",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Pages = Annotated[int, typer.Option("--pages", help="Of a generated web; the paper's: 100000.")]
+Crawls = Annotated[int, typer.Option(min=1, help="How far, a crawl being as many fetches as there are pages.")]
+Laws = Annotated[
+    list[str] | None,
+    typer.Option("--law", help="Of the links: power (in-degrees, the paper's), poisson or broder (in and out)."),
+]
+OneLaw = Annotated[str, typer.Option("--law", help="Of the links: power, poisson or broder.")]
+Mean = Annotated[float, typer.Option("--mean", help="Links to a page, where the law is poisson.")]
+Webs = Annotated[int, typer.Option("--webs", min=1, help="How many webs, of seeds one after the other.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the first web and all draws on it.")]
+Small = Annotated[float, typer.Option(help="The weight of small edges, to the virtual page; a link has 1.")]
+Out = Annotated[Path, typer.Option(help="Where figures and data go.")]
+Jobs = Annotated[int, typer.Option(help="Crawls at once; -1: as many as there are processors.")]
+Rates = Annotated[
+    list[float] | None,
+    typer.Option("--rate", min=0, help="Share of pages whose in-degree doubles or halves in a crawl; may be repeated."),
+]
+Windows = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--window",
+        help="Instead of the paper's: variable-M (measures), fixed-N, improved-N, interpolation-N (months), each "
+        "with +held behind it or not, or none; may be repeated.",
+    ),
+]
+Way = Annotated[str, typer.Option("--selection", help="Of the pages to crawl: greedy, cycle or random.")]
+Month = Annotated[float, typer.Option(min=0, help="Units of G that a crawl takes; 0: measured.")]
+Begin = Annotated[str, typer.Option(help="What windows begin with: listing, equal or nothing.")]
+
+GraphPath = Annotated[Path | None, typer.Option(help="A known graph, folder or .npz; without it, a generated web.")]
+Weighted = Annotated[bool, typer.Option("--weighted", help="Links count by their weights; without it, 1 each.")]
+Matrix = Annotated[
+    str, typer.Option(help="Who speaks for whom: out (who links to it), in, both, or kleinberg (its authorities).")
+]
+By = Annotated[str, typer.Option(help="opic, fixpoint (of the matrix as it is) or pagerank.")]
+Eps = Annotated[float, typer.Option(help="Of the fixpoint: added to all entries of the matrix.")]
+Walk = Annotated[bool, typer.Option("--walk", help="Of the fixpoint: rows of the matrix are divided by their sums.")]
+Damping = Annotated[float, typer.Option(help="Of PageRank: the part of a rank that is handed on.")]
+Dangling = Annotated[str, typer.Option(help="Of PageRank: where the rank of nodes without links goes: zap, all, drop.")]
+First = Annotated[int, typer.Option(help="Of OPIC: nodes known at first, others when linked to; 0: all.")]
+History = Annotated[bool, typer.Option("--history", help="Of OPIC: those who join get the last newcomers' importance.")]
+Sites = Annotated[Path | None, typer.Option(help="A text file, a name and its site a line: their importance, too.")]
+Hosts = Annotated[bool, typer.Option("--hosts", help="The same, the sites being the hosts of addresses or user@host.")]
+OwnersOf = Annotated[int, typer.Option(help="Divide OPIC among so many owners, besides, and compare; 0: do not.")]
+Buffer = Annotated[int, typer.Option(help="Of owners: nodes in a buffer that make it leave.")]
+Top = Annotated[int, typer.Option(min=0, help="How many of the most important are shown; the files have all.")]
+
+HERE = Path("opic")
+STILL = {
+    "fig2": "The error on all pages while crawling, by selection, beside the off-line algorithm (figure 2).",
+    "fig3": "The same for the top ten per cent of pages (figure 3).",
+    "cash": "The mean cash of crawled pages, by selection, against 2/n (section 3).",
+}
+MOVING = {
+    "fig4": "The error by sizes of windows and change rates (figure 4).",
+    "fig5": "How many measures a page windows store (figure 5).",
+    "fig6": "The error by types of windows and change rates (figure 6).",
+}
+
+
+def _still(name: str) -> Callable[..., None]:
+    def command(
+        *,
+        pages: Pages = 100_000,
+        crawls: Crawls = 10,
+        law: Laws = None,
+        webs: Webs = 1,
+        seed: Seed = 1,
+        small: Small = 1.0,
+        mean: Mean = 8.0,
+        out: Out = HERE,
+        jobs: Jobs = -1,
+    ) -> None:
+        from socialcrawl.lab.experiments.opic.runs import converge, pay  # noqa: PLC0415
+        from socialcrawl.lab.experiments.opic.static_web import Still  # noqa: PLC0415
+
+        plan = Still(tuple(dict.fromkeys(law or ("power",))), pages, crawls, range(seed, seed + webs), small, mean)
+        if name == "cash":
+            pay(plan, out, jobs)
+        else:
+            converge(name, plan, out, jobs)
+
+    return command
+
+
+def _moving(name: str) -> Callable[..., None]:
+    def command(
+        *,
+        window: Windows = None,
+        rate: Rates = None,
+        pages: Pages = 100_000,
+        crawls: Crawls = 10,
+        law: OneLaw = "power",
+        webs: Webs = 1,
+        seed: Seed = 1,
+        small: Small = 1.0,
+        selection: Way = "greedy",
+        month: Month = 0.0,
+        begin: Begin = "listing",
+        out: Out = HERE,
+        jobs: Jobs = -1,
+    ) -> None:
+        from socialcrawl.lab.experiments.opic.moving import Moving  # noqa: PLC0415
+        from socialcrawl.lab.experiments.opic.runs import FIGURES, adapt  # noqa: PLC0415
+
+        usual = FIGURES[name]
+        windows, rates = tuple(dict.fromkeys(window or usual.windows)), tuple(dict.fromkeys(rate or usual.rates))
+        there = windows, rates, law, pages, crawls
+        adapt(name, Moving(*there, range(seed, seed + webs), small, selection, month, begin), out, jobs)
+
+    return command
+
+
+def importance(  # the parts of one question, each an option
+    *,
+    graph: GraphPath = None,
+    weighted: Weighted = False,
+    pages: Pages = 20_000,
+    law: OneLaw = "power",
+    mean: Mean = 8.0,
+    seed: Seed = 1,
+    matrix: Matrix = "out",
+    by: By = "opic",
+    crawls: Crawls = 10,
+    small: Small = 1.0,
+    first: First = 0,
+    history: History = False,
+    eps: Eps = 0.0,
+    walk: Walk = False,
+    damping: Damping = 0.85,
+    dangling: Dangling = "zap",
+    sites: Sites = None,
+    hosts: Hosts = False,
+    owners: OwnersOf = 0,
+    buffer: Buffer = 100,
+    top: Top = 10,
+    out: Out = HERE,
+) -> None:
+    """The importance of the nodes of a graph, and of the sites they lie on (sections 1, 3 and 4)."""
+    from socialcrawl.lab.experiments.opic.importance_command import Place, weigh  # noqa: PLC0415
+    from socialcrawl.lab.experiments.opic.importances import Asked  # noqa: PLC0415
+    from socialcrawl.lab.experiments.opic.static_web import Still  # noqa: PLC0415
+
+    web = Still((law,), pages, 1, (seed,), mean=mean)
+    asked = Asked(matrix, by, crawls, small, first, history, eps, walk, damping, dangling, owners, buffer)
+    weigh(Place(graph, weighted, web, sites, hosts), asked, top, out)
+
+
+opic_app.command()(importance)
+for _name, _help in STILL.items():
+    opic_app.command(_name, help=_help)(_still(_name))
+for _name, _help in MOVING.items():
+    opic_app.command(_name, help=_help)(_moving(_name))

@@ -1,0 +1,235 @@
+"""The importance of the nodes, sites and owners' nodes of a given graph (Abiteboul et al., sections 1, 3 and 4).
+
+By OPIC itself, beside the fixpoint that it tends to; by the fixpoint of a link matrix alone; or by PageRank.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.importance.adaptive_opic import RECENT
+from socialcrawl.importance.distributed_opic import BUFFER, VIRTUAL, Owner, Owners
+from socialcrawl.importance.fixpoint import fixpoint, reference
+from socialcrawl.importance.link_matrix import MATRICES
+from socialcrawl.importance.opic import Cash
+from socialcrawl.importance.pagerank import DAMPING, DANGLING, pagerank
+from socialcrawl.importance.site_importance import SiteFlow
+from socialcrawl.importance.static_opic import Known
+from socialcrawl.importance.visit_order import selection
+from socialcrawl.lab.experiments.opic.given import Given
+from socialcrawl.lab.experiments.opic.static_web import checked
+
+Rows = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Seen = Callable[[int, Rows], object]
+"""Called with (row, targets) of each visit."""
+
+WAYS: Final = ("opic", "fixpoint", "pagerank")
+MOST: Final = 5_000  # steps to a fixpoint
+TOLERANCE: Final = 1e-12  # of a step, in the sum of all changes
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a graph.
+
+    Attributes:
+        matrix: one of `MATRICES`: who says what for whom.
+        by: one of `WAYS`.
+        crawls: of OPIC, a crawl being n greedy fetches.
+        small: of OPIC, the weight of the small edges to the virtual page, a link having 1.
+        first: of OPIC, how many nodes are known at first, in the graph's order; 0: all. Others join when linked to.
+        history: of OPIC, whether those who join get a default history: the importance of the last newcomers.
+        eps: of the fixpoint, what is added to all n x n entries.
+        walk: of the fixpoint, whether rows are divided by their sums.
+        damping, dangling: of PageRank, as of `pagerank`.
+        owners: among how many OPIC is divided, besides; 0: it is not.
+        buffer: of owners, the names in a buffer that make it leave.
+
+    Raises:
+        SettingsError: a name is unknown or a number out of range.
+    """
+
+    matrix: str = "out"
+    by: str = "opic"
+    crawls: int = 10
+    small: float = 1.0
+    first: int = 0
+    history: bool = False
+    eps: float = 0.0
+    walk: bool = False
+    damping: float = DAMPING
+    dangling: str = "zap"
+    owners: int = 0
+    buffer: int = BUFFER
+
+    def __post_init__(self) -> None:
+        checked(self.crawls, self.small)
+        named = {"--matrix": (self.matrix, MATRICES), "--by": (self.by, WAYS), "--dangling": (self.dangling, DANGLING)}
+        for option, (name, known) in named.items():
+            if name not in known:
+                raise SettingsError(f"{option} {name} is not known; there are {', '.join(known)}.")
+        if not 0 <= self.eps < float("inf"):
+            raise SettingsError(f"--eps {self.eps:g} is no weight; give 0 or more.")
+        if not 0 <= self.damping < 1:
+            raise SettingsError(f"--damping {self.damping:g}: the part handed on lies from 0 up to, but not, 1.")
+        if min(self.first, self.owners) < 0 or self.buffer < 1:
+            raise SettingsError("--first and --owners are counts, 0 or more, and --buffer is 1 or more.")
+        if self.owners and self.by != "opic":
+            raise SettingsError(f"Only OPIC can be divided among owners, {self.by} cannot: leave --owners out.")
+        if self.owners and self.first:
+            raise SettingsError("Owners begin with all nodes: leave --first or --owners out.")
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The importance of n nodes.
+
+    Attributes:
+        importance: float64[n]; 0 where OPIC has not found a node.
+        fixpoint: what OPIC tends to, float64[n], virtual page included; None for other ways.
+        gained: G of OPIC, 0 for other ways.
+    """
+
+    importance: Floats
+    fixpoint: Floats | None = None
+    gained: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Divided:
+    """What owners found, at a moment like any other: buffers are not emptied first.
+
+    Attributes:
+        importance: float64[n], each node's as its owner sees it.
+        transfers: how many arrived.
+        amounts: how many amounts were in these, a node's each.
+        payments: how many amounts were paid over links to nodes.
+        waiting: the share of all cash in buffers.
+    """
+
+    importance: Floats
+    transfers: int
+    amounts: int
+    payments: int
+    waiting: float
+
+
+def importances(given: Given, asked: Asked, seen: Seen | None = None) -> Found:
+    """Return the importance of all nodes; `seen` looks on while OPIC visits.
+
+    Raises:
+        SettingsError: there are no nodes, the matrix does not fit, or no fixpoint was found.
+    """
+    if not given.names:
+        raise SettingsError("The graph has no nodes; give one that has.")
+    if asked.by == "pagerank":
+        return Found(pagerank(given.matrix(asked.matrix), damping=asked.damping, dangling=asked.dangling))
+    if asked.by == "fixpoint":
+        matrix = given.matrix(asked.matrix, walk=asked.walk)
+        return Found(_fixpoint(matrix, asked.eps))
+    matrix = given.matrix(asked.matrix)
+    cash = _run(matrix, asked, seen)
+    every = np.arange(matrix.shape[0])
+    return Found(cash.estimate(every), _reference(matrix, asked.small), cash.paid)
+
+
+def site_flow(given: Given, asked: Asked, sites: Rows, count: int) -> tuple[Found, Floats]:
+    """Return the importance of all nodes by OPIC, and that of `count` sites by cash along the links between them.
+
+    Args:
+        given: the graph.
+        asked: as of `importances`; a site pays whenever a node of it is visited.
+        sites: int64[n], the site of each node.
+        count: how many sites there are.
+    """
+    flow = SiteFlow(asked.small)
+    flow.start(np.arange(count))
+    found = importances(given, asked, lambda row, to: flow.crawled(row, int(sites[row]), sites[to]))
+    return found, flow.importance(np.arange(count))
+
+
+def divided(given: Given, asked: Asked) -> Divided:
+    """The importance of all nodes by owners who visit in turn, each its own richest node, as often as one alone would.
+
+    Raises:
+        SettingsError: two nodes have one name, or one has none: owners know nodes by their names.
+    """
+    names = list(given.names)
+    if len(set(names)) < len(names) or VIRTUAL in names:
+        raise SettingsError("Owners know nodes by their names: give a graph whose names are all different, none empty.")
+    graph = Known(given.matrix(asked.matrix))
+    several = Owners(asked.owners, lambda number, of: Owner(number, of, small=asked.small, buffer=asked.buffer))
+    queues = [selection("greedy", part.cash) for part in several.parts]
+    several.start(names)
+    working = [(list(part.rows), queue) for part, queue in zip(several.parts, queues, strict=True) if part.rows]
+    place = {name: row for row, name in enumerate(names)}
+    transfers = amounts = payments = 0
+    for step in range(asked.crawls * graph.size):
+        called, queue = working[step % len(working)]
+        name = called[queue.next()]
+        begin, end = graph.starts[place[name]], graph.starts[place[name] + 1]
+        shares = None if graph.weights is None else graph.weights[begin:end].tolist()
+        several.pay(name, [names[to] for to in graph.targets[begin:end].tolist()], shares)
+        payments += end - begin
+        while several.way:
+            transfer = several.way.popleft()
+            transfers, amounts = transfers + 1, amounts + len(transfer.amounts)
+            several.arrive(transfer)
+    waiting = several.total() - sum(part.cash.total() + part.virtual for part in several.parts)
+    return Divided(several.importance(names), transfers, amounts, payments, waiting)
+
+
+def _run(matrix: Any, asked: Asked, seen: Seen | None) -> Cash:
+    """Return the accounts after all visits."""
+    graph = Known(matrix)
+    cash = Cash(asked.small)
+    order = selection("greedy", cash)
+    cash.start(np.arange(min(asked.first or graph.size, graph.size)))
+    cash.of(np.array([graph.size - 1]))  # a place for all
+    newcomers: deque[int] = deque(maxlen=RECENT)
+    for _ in range(asked.crawls * graph.size):
+        row = order.next()
+        begin, end = graph.starts[row], graph.starts[row + 1]
+        targets = graph.targets[begin:end]
+        if asked.history and cash.size < graph.size:
+            _introduce(cash, targets[~cash.known[targets]], newcomers)
+        if seen is not None:
+            seen(row, targets)
+        cash.pay(row, targets, None if graph.weights is None else graph.weights[begin:end])
+    return cash
+
+
+def _introduce(cash: Cash, rows: Rows, newcomers: deque[int]) -> None:
+    """Let `rows` join with the importance of the last newcomers: H is that times what H + C is divided by."""
+    if len(rows):
+        recent = np.fromiter(newcomers, np.int64) if newcomers else np.flatnonzero(cash.known)
+        usual = float(cash.estimate(recent).mean())
+        cash.join(rows, usual * (cash.paid + cash.granted + 1.0))
+        newcomers.extend(rows.tolist())
+
+
+def _fixpoint(matrix: Any, eps: float) -> Floats:
+    try:
+        return fixpoint(matrix, eps=eps, tolerance=TOLERANCE, most=MOST)
+    except ValueError as error:
+        raise SettingsError(
+            f"The matrix has no fixpoint that is found in {MOST:,} steps, as where links lead nowhere in the end, or "
+            "parts hardly know of each other. Patch it: give a larger --eps (0.001 is a beginning)."
+        ) from error
+
+
+def _reference(matrix: Any, small: float) -> Floats:
+    """Return what OPIC tends to, without the virtual page's."""
+    try:
+        return reference(matrix, small, TOLERANCE)[:-1]
+    except ValueError as error:
+        raise SettingsError(
+            f"What OPIC tends to was not found: the nodes hardly reach each other. Give small edges more weight than "
+            f"{small:g} (--small)."
+        ) from error

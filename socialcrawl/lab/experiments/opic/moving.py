@@ -1,0 +1,113 @@
+"""Adaptive OPIC on webs that change (Abiteboul et al., section 4, Figures 4 to 6): windows over one greedy crawl.
+
+A month is what n fetches add to G: measured, on the web before it changes, where it is not given.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.experiments.opic.changes import Changes
+from socialcrawl.lab.experiments.opic.importance_errors import errors
+from socialcrawl.lab.experiments.opic.named_windows import BEGINNINGS, FIG4, NONE, Watching, window
+from socialcrawl.lab.experiments.opic.static_web import SELECTIONS, Crawling, checked
+from socialcrawl.lab.experiments.opic.truth import truth
+from socialcrawl.lab.experiments.opic.webs import generated, law
+from socialcrawl.lab.result_tables import Table, joined, table
+
+RATES: Final = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+STEPS: Final = 100  # of a crawl, between which the web changes
+WARM: Final = 2  # crawls before the month is measured
+
+
+@dataclass(frozen=True)
+class Moving:
+    """What is measured on webs that change.
+
+    Attributes:
+        windows: names of `windows.window`.
+        rates: shares of pages that change in a crawl.
+        law, size, crawls, seeds, small: as of `Still`.
+        way: the selection; the paper's: greedy.
+        month: units of G that n fetches take; 0: measured.
+        begin: what pages begin with, as of `Watching`.
+
+    Raises:
+        SettingsError: there is nothing to measure, or a name is unknown.
+    """
+
+    windows: tuple[str, ...] = FIG4
+    rates: Sequence[float] = RATES
+    law: str = "power"
+    size: int = 100_000
+    crawls: int = 10
+    seeds: Sequence[int] = (1,)
+    small: float = 1.0
+    way: str = "greedy"
+    month: float = 0.0
+    begin: str = "listing"
+
+    def __post_init__(self) -> None:
+        checked(self.crawls, self.small)
+        law(self.law)
+        if self.way not in SELECTIONS:
+            raise SettingsError(f"{self.way} is no selection; there are {', '.join(SELECTIONS)}.")
+        if self.begin not in BEGINNINGS:
+            raise SettingsError(f"Windows begin with {', '.join(BEGINNINGS)}, not with {self.begin}.")
+        if not all(0 <= rate < float("inf") for rate in self.rates):
+            raise SettingsError("A change rate is a share of pages, 0 or more.")
+        for name in self.windows:
+            if name != NONE:
+                window(name, 1.0)
+        if not 0 <= self.month < float("inf"):
+            raise SettingsError(f"A month of {self.month:g} is none; give units of G, or 0 to have it measured.")
+
+
+def adaptation(plan: Moving, n_jobs: int = 1) -> Table:
+    """Return the errors of all windows at the end of each crawl, against the importance of that moment.
+
+    Columns: law, seed, rate, window, crawl (1, 2, ...), month, measures (kept, a page), changed (pages since the
+    start), then those of `Errors`.
+
+    Raises:
+        SettingsError: there are too few pages.
+    """
+    from joblib import Parallel, delayed  # noqa: PLC0415 (takes long to load)
+
+    months = Parallel(n_jobs=n_jobs)(delayed(measured_month)(plan, seed) for seed in plan.seeds)
+    plans = [(replace(plan, month=month), seed) for seed, month in zip(plan.seeds, months, strict=True)]
+    jobs = [(there, seed, rate) for there, seed in plans for rate in plan.rates]
+    parts: list[Table] = Parallel(n_jobs=n_jobs)(delayed(_adapting)(*job) for job in jobs)
+    return joined(parts)
+
+
+def measured_month(plan: Moving, seed: int) -> float:
+    """What n fetches add to G on the web of `seed`, before it changes: the mean of two crawls after the first two."""
+    if plan.month:
+        return plan.month
+    crawl = Crawling(generated(law(plan.law), plan.size, seed), plan.way, seed, plan.small)
+    crawl.until(WARM * plan.size)
+    before = crawl.cash.paid
+    crawl.until(2 * WARM * plan.size)
+    return (crawl.cash.paid - before) / WARM
+
+
+def _adapting(plan: Moving, seed: int, rate: float) -> Table:
+    web = generated(law(plan.law), plan.size, seed)
+    changes = Changes(web, rate, seed)
+    crawl = Crawling(web, plan.way, seed, plan.small)
+    watching = Watching(plan.windows, plan.month, crawl.rows, plan.begin)
+    crawl.seen = watching.crawled
+    found, x = [], None
+    for number in range(1, plan.crawls + 1):
+        for part in range(1, STEPS + 1):
+            crawl.until((number - 1) * plan.size + part * plan.size // STEPS)
+            changes.until(number - 1 + part / STEPS)
+        x = truth(web, plan.small, x)
+        kept = watching.measures()
+        for name, estimate in watching.importance(crawl.cash).items():
+            first = {"law": plan.law, "seed": seed, "rate": rate, "window": name, "crawl": number}
+            also = {"month": plan.month, "measures": kept[name], "changed": changes.done}
+            found.append({**first, **also, **errors(estimate, x[:-1]).columns()})
+    return table(found)

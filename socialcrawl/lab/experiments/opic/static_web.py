@@ -1,0 +1,175 @@
+"""OPIC on a web that stands still, beside the off-line algorithm (Abiteboul et al., section 4, Figures 2 and 3).
+
+An iteration of the off-line algorithm reads all pages, and counts as n fetches, as in the paper.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Final
+
+import numpy as np
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.importance.opic import Cash
+from socialcrawl.importance.visit_order import selection
+from socialcrawl.lab.experiments.opic.importance_errors import errors
+from socialcrawl.lab.experiments.opic.truth import offline, truth
+from socialcrawl.lab.experiments.opic.webs import Web, generated, law
+from socialcrawl.lab.result_tables import Table, joined, table
+
+SELECTIONS: Final = ("random", "cycle", "greedy")
+OFFLINE: Final = {"off-line": False, "off-line convergent": True}
+PARTS: Final = 20  # of a crawl, at the ends of which the mean crawled cash is told
+SHORT: Final = 16  # points before and between the whole crawls
+
+
+@dataclass(frozen=True)
+class Still:
+    """What is measured on webs that stand still.
+
+    Attributes:
+        laws: names of `webs.LAWS`.
+        size: n, the number of pages; the paper's: 100,000.
+        crawls: how far, in crawls of n fetches; the paper's: 10.
+        seeds: of the webs and draws; a web for each.
+        small: the weight of the small edges.
+        mean: of in-degrees, where they are Poisson.
+
+    Raises:
+        SettingsError: there is nothing to measure.
+    """
+
+    laws: Sequence[str] = ("power",)
+    size: int = 100_000
+    crawls: int = 10
+    seeds: Sequence[int] = (1,)
+    small: float = 1.0
+    mean: float = 8.0
+
+    def __post_init__(self) -> None:
+        checked(self.crawls, self.small)
+        for name in self.laws:
+            law(name)
+
+    def web(self, name: str, seed: int) -> Web:
+        """Return the web of a law and seed."""
+        return generated(replace(law(name), mean=self.mean), self.size, seed)
+
+    def jobs(self, ways: Sequence[str]) -> list[tuple[str, int, str]]:
+        """Return all (law, seed, way), the ways being selections or off-line ones."""
+        return [(law, seed, way) for law in self.laws for seed in self.seeds for way in ways]
+
+
+def convergence(plan: Still, n_jobs: int = 1) -> Table:
+    """Return the errors of all selections and of the off-line algorithm, as they go.
+
+    Columns: law, seed, way (selection or off-line), estimate ("paid and held": (H+C)/(G+1); "paid": H/G; or
+    "iterate"), fetches, crawls (fetches / n), gained (G), then those of `Errors`.
+    """
+    ways = [*SELECTIONS, *OFFLINE]
+    return joined(_each(_converging, plan, plan.jobs(ways), n_jobs))
+
+
+def payments(plan: Still, n_jobs: int = 1) -> Table:
+    """Return how much cash crawled pages held, as it goes: the mean over parts of a crawl, for each selection.
+
+    Columns: law, seed, way, fetches, crawls, held (the mean cash of the pages crawled since the row before, times n,
+    the total being 1; the paper: 2 under greedy, 1 under random), gained (G), by_pages (G without the virtual page's).
+    """
+    return joined(_each(_paying, plan, plan.jobs(SELECTIONS), n_jobs))
+
+
+def _each(work: Any, plan: Still, jobs: Sequence[tuple[str, int, str]], n_jobs: int) -> list[Table]:
+    from joblib import Parallel, delayed  # noqa: PLC0415 (takes long to load)
+
+    made: list[Table] = Parallel(n_jobs=n_jobs)(delayed(work)(plan, *job) for job in jobs)
+    return made
+
+
+def _converging(plan: Still, name: str, seed: int, way: str) -> Table:
+    web = plan.web(name, seed)
+    x = truth(web, plan.small)[:-1]
+    rows = []
+    for steps, gained, estimates in _offline(plan, web, way) if way in OFFLINE else _online(plan, web, way, seed):
+        first = {"law": name, "seed": seed, "way": way}
+        for kind, estimate in estimates.items():
+            at = {"estimate": kind, "fetches": steps, "crawls": steps / plan.size, "gained": gained}
+            rows.append({**first, **at, **errors(estimate, x).columns()})
+    return table(rows)
+
+
+def _offline(plan: Still, web: Web, way: str) -> Iterator[tuple[int, float, dict[str, Any]]]:
+    found = offline(web, plan.small, convergent=OFFLINE[way])
+    for number, x in enumerate(islice(found, plan.crawls), 1):
+        yield number * plan.size, float("nan"), {"iterate": x[:-1]}
+
+
+def _online(plan: Still, web: Web, way: str, seed: int) -> Iterator[tuple[int, float, dict[str, Any]]]:
+    crawl = Crawling(web, way, seed, plan.small)
+    for point in points(plan.crawls):
+        crawl.until(round(point * plan.size))
+        cash, rows = crawl.cash, crawl.rows
+        yield crawl.steps, cash.paid, {"paid and held": cash.estimate(rows), "paid": cash.rough(rows)}
+
+
+def _paying(plan: Still, name: str, seed: int, way: str) -> Table:
+    web = plan.web(name, seed)
+    crawl = Crawling(web, way, seed, plan.small)
+    rows, before, since = [], 0.0, 0
+    for part in range(1, plan.crawls * PARTS + 1):
+        crawl.until(part * plan.size // PARTS)
+        by_pages = crawl.cash.paid - crawl.cash.virtual_history
+        held = (by_pages - before) / max(crawl.steps - since, 1) * plan.size
+        at = {"fetches": crawl.steps, "crawls": crawl.steps / plan.size, "held": held}
+        paid = {"gained": crawl.cash.paid, "by_pages": by_pages}
+        rows.append({"law": name, "seed": seed, "way": way, **at, **paid})
+        before, since = by_pages, crawl.steps
+    return table(rows)
+
+
+def points(crawls: int) -> list[float]:
+    """When errors are taken, in crawls: at each whole one, and evenly by the logarithm from a tenth of one on."""
+    short = np.geomspace(0.1, crawls, SHORT).round(2).tolist()
+    return sorted({*short, *(float(whole) for whole in range(1, crawls + 1))})
+
+
+def checked(crawls: int, small: float) -> None:
+    """Nothing, where there is at least one crawl and small edges weigh something.
+
+    Raises:
+        SettingsError: else.
+    """
+    if crawls < 1:
+        raise SettingsError(f"{crawls} crawls are none; give at least 1.")
+    if not 0 < small < float("inf"):
+        raise SettingsError(f"Small edges of weight {small:g} join nothing; give a number above 0 (a link has 1).")
+
+
+class Crawling:
+    """OPIC at work on a web: accounts that start with equal shares, and a selection.
+
+    Attributes:
+        cash: the accounts.
+        rows: all pages, int64[n].
+        steps: how many fetches there were.
+        seen: called with (page, its cash, G) before that is paid out; None: nobody looks on.
+    """
+
+    def __init__(self, web: Web, way: str, seed: int, small: float) -> None:
+        self.web = web
+        self.cash = Cash(small)
+        self.rows = np.arange(web.size, dtype=np.int64)
+        self.order = selection(way, self.cash, seed)
+        self.cash.start(self.rows)
+        self.steps = 0
+        self.seen: Callable[[int, float, float], object] | None = None
+
+    def until(self, steps: int) -> None:
+        """Fetch pages until there were so many fetches since the start."""
+        for _ in range(self.steps, steps):
+            page = self.order.next()
+            if self.seen is not None:
+                self.seen(page, float(self.cash.cash[page]) + self.cash.offset, self.cash.paid)
+            self.cash.pay(page, self.web.targets(page))
+        self.steps = max(self.steps, steps)

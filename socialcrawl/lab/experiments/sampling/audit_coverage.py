@@ -1,0 +1,156 @@
+"""How often the truth lies in the interval: many crawls of each kind, each asked what the audit of a campaign asks.
+
+    held             the share of the topic that a collected dataset has
+    size             how many pages the topic has: on-topic pages held, over that share
+    popular          the share that a search has which knows the most famous pages only
+    largest domain   the share of the topic's largest domain
+    the parts        the shares of sub-topics
+
+The truth is that of the pages which the walk can reach; what it cannot, no interval knows of: `all` is the truth of the
+whole topic.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+
+from socialcrawl.crawls.sample.audit import size as size_of
+from socialcrawl.crawls.sample.estimates import Estimate, Series
+from socialcrawl.crawls.sample.rules import WalkRules
+from socialcrawl.lab.experiments.sampling.known_walks import Setup, above, starts, walked
+from socialcrawl.lab.experiments.sampling.source import Search
+from socialcrawl.lab.experiments.sampling.truths import reached
+from socialcrawl.lab.experiments.sampling.worlds import Flags, Topic, World
+from socialcrawl.lab.process_pool import Job, fingerprint
+from socialcrawl.lab.result_tables import Table, table
+
+FAMOUS = 0.3  # share of all pages that a search has which knows the most famous ones
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """What is asked of a crawl, and of which pages the answer is to be.
+
+    Attributes:
+        asked: bool[n] each, by name.
+        on: bool[n], the topic.
+        within: bool[n], the part of it that the walk can reach.
+        wider: bool[n], the topic above it, if the walk looks at that.
+    """
+
+    asked: Mapping[str, Flags]
+    on: Flags
+    within: Flags
+    wider: Flags | None = None
+
+
+def collected(world: World, topic: Topic, share: float, seed: int) -> Flags:
+    """Return a dataset to audit, bool[n]: what a breadth-first focused crawl has when it has so much of the topic.
+
+    It begins with a famous page of the topic, follows links from pages on topic only, and finds famous pages rather
+    than others, as crawls do: its errors are not those of a random sample. Where it ends early, it starts again.
+    """
+    within = reached(world, topic, "hard")
+    wanted = max(1, round(share * int(within.sum())))
+    held = np.zeros(world.size, bool)
+    line = starts(world, topic, 1, seed)
+    rest = np.flatnonzero(within).tolist()
+    place = 0
+    while wanted:
+        if place == len(line):
+            line.append(next(page for page in rest if not held[page]))
+        page = line[place]
+        place += 1
+        if held[page]:
+            continue
+        held[page] = True
+        wanted -= 1
+        line += [to for to in world.graph.out(page)[0].tolist() if within[to] and not held[to]]
+    return held
+
+
+def popular(world: World) -> Flags:
+    """Return the pages, bool[n], that most link to: as many as a search has which knows the famous ones."""
+    known = np.bincount(world.graph.indices, minlength=world.size)
+    found = np.zeros(world.size, bool)
+    found[np.argsort(-known, kind="stable")[: round(FAMOUS * world.size)]] = True
+    return found
+
+
+def questions(world: World, topic: Topic, held: Flags) -> dict[str, Flags]:
+    """Return what is asked of a sample, bool[n] each, by name."""
+    on = topic.on & world.there
+    largest = int(np.argmax(np.bincount(world.domain[on])))
+    asked = {"held": held, "popular": popular(world), "largest domain": world.domain == largest}
+    return {**asked, **topic.parts}
+
+
+def jobs(world: World, topic: Topic, method: str, setup: Setup, held: Flags) -> list[Job]:
+    """Return the audits of a topic by a method, one a run."""
+    asked, on = questions(world, topic, held), topic.on & world.there
+    mark = fingerprint(world.graph.indptr, world.graph.indices, topic.on, world.there, world.domain, *asked.values())
+    made = []
+    for number in range(setup.runs):
+        how = setup.how(method, number)
+        within = reached(world, topic, how.focus, how.k)
+        begin = starts(world, topic, how.walkers, how.seed)
+        wider = above(topic, how)
+        said = ["sampling audit 2", mark, *asked, *astuple(how), *astuple(setup.search), *begin]
+        said += [] if wider is None else [fingerprint(wider)]
+        made.append(Job(said, audited, (world, how, setup.search, begin, Questions(asked, on, within, wider))))
+    return made
+
+
+def audited(world: World, how: WalkRules, search: Search, begin: Sequence[int], asking: Questions) -> Table:
+    """Return the answers of one crawl, a row a question.
+
+    Columns: question, value, low, high, effective, truth, all, and of the crawl fetches, jumps, visits, precision and
+    enough (see `walked`).
+    """
+    visits = walked(world, Topic("asked", asking.on, wider=asking.wider), how, search, begin)
+    series = Series.of(visits["weight"], visits["walk"], world.domain[visits["node"]])
+    told: dict[str, Any] = {name: int(visits[name][0]) for name in ("fetches", "jumps")}
+    told["visits"] = series.visits
+    told |= {"precision": float(visits["precision"][0]), "enough": bool(visits["enough"][0])}
+    within, whole = asking.within, asking.on
+    rows: list[dict[str, Any]] = []
+    for name, flags in asking.asked.items():
+        found = series.share(flags[visits["node"]])
+        truths = {"truth": float(flags[within].mean()), "all": float(flags[whole].mean())}
+        rows.append({"question": name, **_of(found), **truths, **told})
+        if name == "held":
+            truths = {"truth": float(within.sum()), "all": float(whole.sum())}
+            guess = size_of(found, int((flags & whole).sum()))
+            rows.append({"question": "size", **_of(guess), **truths, **told})
+    return table(rows)
+
+
+def _of(found: Estimate) -> dict[str, float]:
+    return {"value": found.value, "low": found.low, "high": found.high, "effective": found.effective}
+
+
+def coverage(runs: Table) -> dict[str, float]:
+    """Return what many crawls say of one question together.
+
+    Returns:
+        runs; shown: in how many there was enough data; inside: how many intervals of these have the truth of what is
+        reached; inside_all: of the whole topic; truth, all; mean: of the estimates; width: of the finite intervals, on
+        average; effective, visits, fetches, precision, jumps: means over the crawls.
+    """
+    shown = runs["enough"]
+    low, high = runs["low"][shown], runs["high"][shown]
+    width = (high - low)[np.isfinite(high - low)]
+    means = {name: float(np.mean(runs[name])) for name in ("effective", "visits", "fetches", "precision", "jumps")}
+    return {
+        "runs": float(len(shown)),
+        "shown": float(len(low)),
+        "inside": float(((low <= runs["truth"][shown]) & (runs["truth"][shown] <= high)).sum()),
+        "inside_all": float(((low <= runs["all"][shown]) & (runs["all"][shown] <= high)).sum()),
+        "truth": float(runs["truth"][0]),
+        "all": float(runs["all"][0]),
+        "mean": float(np.mean(runs["value"][np.isfinite(runs["value"])])),
+        "width": float(width.mean()) if len(width) else float("inf"),
+        **means,
+    }

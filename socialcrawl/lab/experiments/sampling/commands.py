@@ -1,0 +1,125 @@
+"""`socialcrawl lab sampling`: the experiments of Bar-Yossef, Kanungo and Krauthgamer as commands.
+
+Each command writes a figure (PNG, SVG) and its data (CSV) into --out, and says what it found. Commands are thin: they
+read options, and hand them on.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+sampling_app = typer.Typer(
+    name="sampling",
+    help="The experiments of Bar-Yossef, Kanungo and Krauthgamer on focused sampling: statistics of a topic from "
+    "a walk (fig1 to fig5), what frozen lists do to its law (bias), how often its intervals are right (audit), how "
+    "fast it mixes (gap). Without a file, in a generated world.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+PagesFile = Annotated[
+    Path | None, typer.Option("--pages", help="Pages, Parquet: key, text, links (lists of keys), categories (lists).")
+]
+PostsFile = Annotated[Path | None, typer.Option("--posts", help="Posts: author, created_at, text, mentions.")]
+WebFile = Annotated[Path | None, typer.Option("--web", help="A web graph, .npz: offsets and targets, by address.")]
+Topics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--topic",
+        help="A word, category:NAME, or a topic that a world has by itself; with parts: church=catholic,protestant.",
+    ),
+]
+Wider = Annotated[
+    list[str] | None,
+    typer.Option("--wider", help="For --method ancestor: named as topics are, what is on the wider topic as well."),
+]
+Size = Annotated[int, typer.Option("--size", help="Pages of a generated world.")]
+Trap = Annotated[float, typer.Option(help="Share of generated pages that are on a host that hardly links elsewhere.")]
+WorldSeed = Annotated[int, typer.Option(help="Of the generated world, and of the search.")]
+Covers = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of pages that the search for in-links has.")]
+First = Annotated[int, typer.Option(help="In-links that it shows; 0: all that it has.")]
+Length = Annotated[int, typer.Option(min=1, help="Steps of each walk, free ones apart.")]
+BurnIn = Annotated[int, typer.Option(min=0, help="On-topic visits of each walk that do not count.")]
+Walkers = Annotated[int, typer.Option(min=1, help="Independent walks of a crawl.")]
+Runs = Annotated[int, typer.Option(min=1, help="Crawls of each kind.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the first crawl; the others follow.")]
+Avoid = Annotated[str, typer.Option(help="Leave traps by jumping (section 4): off, host, community.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Tiny worlds and walks, to see that it works.")]
+TrialK = Annotated[int, typer.Option("--trial-k", min=1, help="k of trial and error; the paper does not say.")]
+Methods = Annotated[list[str] | None, typer.Option("--method", help="These only.")]
+Held = Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the topic that the audited dataset holds.")]
+Jobs = Annotated[int, typer.Option(help="Crawls at once; -1: as many as there are processors.")]
+Out = Annotated[Path, typer.Option(help="Where crawls, figures and data go.")]
+
+HERE = Path("sampling")
+COMMANDS = {
+    "fig1": "Distribution of out-degrees, by three methods and in truth.",
+    "fig2": "Distribution of domains, by three methods and in truth, with chi-square tests.",
+    "fig3": "The share of a sub-topic, by three methods and in truth.",
+    "fig4": "Two classifiers, keyword and decision tree: sub-topics, and links that stay on topic.",
+    "fig5": "Topics compared: domains, and links that stay on topic; hard focus, keyword classifier.",
+    "bias": "The exact law of walks on frozen lists, as printed and symmetric.",
+    "audit": "How often the truth lies in the 95 % interval, by method.",
+    "gap": "Spectral gaps of the graphs that walks are on.",
+}
+SIZES = {"bias": 600, "audit": 5_000, "gap": 5_000}  # pages of a generated world, where they are not 20,000
+
+
+def _command(name: str) -> Callable[..., None]:
+    def command(
+        *,
+        pages: PagesFile = None,
+        posts: PostsFile = None,
+        web: WebFile = None,
+        topic: Topics = None,
+        wider: Wider = None,
+        size: Size = SIZES.get(name, 20_000),
+        trap: Trap = 0.01,
+        world_seed: WorldSeed = 1,
+        covers: Covers = 1.0,
+        first: First = 100,
+        method: Methods = None,
+        length: Length = 400 if name == "audit" else 10_000,
+        burn_in: BurnIn = 20 if name == "audit" else 1_000,
+        walkers: Walkers = 20 if name == "audit" else 1,
+        avoid: Avoid = "off",
+        trial_k: TrialK = 1,
+        held: Held = 0.4,
+        runs: Runs = 100 if name == "audit" else 3,
+        seed: Seed = 1,
+        jobs: Jobs = -1,
+        out: Out = HERE,
+    ) -> None:
+        from socialcrawl.lab.experiments.sampling import figure_runs  # noqa: PLC0415  (heavy: numpy, pyarrow)
+        from socialcrawl.lab.experiments.sampling import runs as sampling_runs  # noqa: PLC0415  (likewise)
+        from socialcrawl.lab.experiments.sampling.run_setup import Asked, Wanted, setup  # noqa: PLC0415  (likewise)
+
+        wanted = Wanted(pages, posts, web, tuple(topic or ()), size, trap, world_seed, tuple(wider or ()))
+        made = {"length": length, "burn_in": burn_in, "walkers": walkers, "k": trial_k, "runs": runs}
+        made_so = setup(covers=covers, first=first, seed=seed, avoid=avoid, **made)
+        asked = Asked(tuple(method or ()), made_so, jobs)
+        if name == "audit":
+            sampling_runs.audit(wanted, asked, held, out)
+        elif name == "bias":
+            sampling_runs.bias(wanted, asked, out)
+        elif name == "gap":
+            sampling_runs.gap(wanted, out)
+        else:
+            figure_runs.figure(name, wanted, asked, out)
+
+    return command
+
+
+for _name, _help in COMMANDS.items():
+    sampling_app.command(_name, help=_help)(_command(_name))
+
+
+@sampling_app.command("all")
+def everything(*, quick: Quick = False, jobs: Jobs = -1, out: Out = HERE) -> None:
+    """Do all of the above in generated worlds, as they are by themselves."""
+    for name in COMMANDS:
+        words = {"size": 600, "runs": 2, "length": 400, "burn_in": 40, "walkers": 4} if quick else {}
+        _command(name)(**words, jobs=jobs, out=out)

@@ -1,0 +1,272 @@
+"""What `socialcrawl lab sampling fig1` to `fig5` do: samples beside their truth, as data, figures and words."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from socialcrawl.crawls.sample.law_comparison import chi_square, deviation
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.experiments.figures import Bars, Line, Panel
+from socialcrawl.lab.experiments.runner import ready
+from socialcrawl.lab.experiments.sampling import frozen_lists, measured
+from socialcrawl.lab.experiments.sampling.known_walks import PAPER, jobs, together
+from socialcrawl.lab.experiments.sampling.measured import Quantity, compared, estimates, truth
+from socialcrawl.lab.experiments.sampling.run_setup import KEPT, TITLES, Asked, Rows, Wanted, samples, write
+from socialcrawl.lab.experiments.sampling.truths import DEGREES
+from socialcrawl.lab.experiments.sampling.worlds import Topic, World, saying
+from socialcrawl.lab.result_tables import Table, table
+from socialcrawl.text.terminal import write_line
+
+SHOWN = 4  # domains that a figure has room for: the largest
+OF_SAMPLES = "; bands and bars: 95\N{NO-BREAK SPACE}% intervals from the visits of each method"
+MOSTLY = 0.5  # share of a topic's pages that have its name, where it is a word
+
+
+def figure(name: str, wanted: Wanted, asked: Asked, out: Path) -> None:
+    """A figure of the paper: `name`.csv (a row a bin: truth, estimate, interval), .png and .svg.
+
+    Raises:
+        SettingsError: an option or file cannot be used.
+    """
+    ready(out, KEPT)
+    world = wanted.world()
+    write_line(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
+    rows, frames = _FIGURES[name](_Work(name, world, asked, out))
+    write(out / name, table(rows), frames, f"{TITLES[name]}{OF_SAMPLES}")
+
+
+class _Work:
+    """A world, and its samples as they are asked for."""
+
+    def __init__(self, name: str, world: World, asked: Asked, out: Path) -> None:
+        self.name, self.world, self.asked, self.out = name, world, asked, out
+
+    def sample(self, topic: Topic, method: str) -> Table:
+        """Return the visits of all runs on a topic by a method; what they were is said."""
+        made = jobs(self.world, topic, method, self.asked.setup)
+        runs = samples(f"{self.name}: {topic.name}, {method}", made, self.asked, self.out)
+        seen = together(runs)
+        count = int((seen["weight"] > 0).sum())
+        cells = [int(run["fetches"][0]) for run in runs]
+        precision = sum(float(run["precision"][0]) for run in runs) / len(runs)
+        jumps = sum(int(run["jumps"][0]) for run in runs)
+        write_line(
+            f"  {topic.name:<20} {method:<22} {count:>7,} samples, {sum(cells):>8,} pages read, "
+            f"precision {precision:.1%}, {jumps} jumps"
+        )
+        return seen
+
+    def topics(self, number: int | None = None) -> list[Topic]:
+        """Return the first topics of the world."""
+        return list(self.world.topics.values())[:number]
+
+    def worded(self) -> list[Topic]:
+        """Return the topics that are told by a word, their name.
+
+        Raises:
+            SettingsError: there are none, or no texts.
+        """
+        texts = frozen_lists.texts_of(self.world)
+        chosen = [topic for topic in self.topics() if saying(texts, topic.name)[topic.on].mean() > MOSTLY]
+        if not chosen:
+            raise SettingsError("No topic here is a word: two classifiers are compared on one, as --topic church.")
+        return chosen
+
+    def methods(self) -> tuple[str, ...]:
+        """Return the methods to compare."""
+        return self.asked.chosen(PAPER)
+
+
+def _distributions(work: _Work, of: Callable[[Topic], Quantity], along: str, axis: str) -> tuple[Rows, list[Any]]:
+    """Figures 1 and 2: the first two topics, each method and the truth."""
+    rows: Rows = []
+    frames: list[Any] = []
+    for topic in work.topics(2):
+        quantity = of(topic)
+        lines = [_true(quantity, topic, work.world)]
+        for method in work.methods():
+            visits = work.sample(topic, method)
+            own = compared(visits, quantity, work.world, topic, method)
+            rows += own
+            lines.append(_line(method, own, len(lines[0].x)))
+            _tested(visits, quantity, topic, work.world)
+        frames.append(_framed(topic.name, quantity, lines, axis, along))
+    return rows, frames
+
+
+def _framed(title: str, quantity: Quantity, lines: Sequence[Line], axis: str, along: str) -> Panel | Bars:
+    """Curves over what has an order, bars of what has none."""
+    if quantity.name != "domains":
+        return Panel(title, axis, lines, along=along, ticks=_ticks(quantity), share=True)
+    series = [(line.label, line.y.tolist()) for line in lines]
+    return Bars(title, axis, _ticks(quantity), series, [line.error.tolist() for line in lines], thin=True)
+
+
+def _tested(visits: Table, quantity: Quantity, topic: Topic, world: World) -> None:
+    """Say how far a distribution is off, and what chi-square makes of it."""
+    found = dict(zip(quantity.bins, estimates(visits, quantity), strict=True))
+    true: dict[Any, float] = dict(zip(quantity.bins, truth(quantity, topic.on & world.there).tolist(), strict=True))
+    test = chi_square(found, true)
+    largest, off = deviation(found, true)
+    write_line(
+        f"      {quantity.name}: largest, {largest}, {true[largest]:.3f} in truth, off by {off:.1%}; chi-square "
+        f"{test.statistic:.1f}, {test.freedom} degrees, p {test.p:.3f} ({test.effective:.0f} independent visits); "
+        f"taken as independent: p {test.plain_p:.3g}"
+    )
+
+
+def _true(quantity: Quantity, topic: Topic, world: World) -> Line:
+    y = truth(quantity, topic.on & world.there)[: _most(quantity)]
+    return Line("truth", np.arange(len(y)), y, np.zeros(len(y)))
+
+
+def _line(label: str, own: Rows, most: int) -> Line:
+    y = np.array([row["share"] for row in own[:most]])
+    return Line(label, np.arange(len(y)), y, np.array(_halves(own[:most])))
+
+
+def _most(quantity: Quantity) -> int:
+    return SHOWN if quantity.name == "domains" else len(quantity.bins)
+
+
+def _ticks(quantity: Quantity) -> list[str]:
+    if quantity.name == "degrees":
+        return [f"{low:,}" for low in DEGREES]
+    if quantity.name == "staying":
+        return [name.removesuffix("%").replace("no links", "-") for name in quantity.bins]
+    return [name[:9] for name in quantity.bins[: _most(quantity)]]
+
+
+def _fig1(work: _Work) -> tuple[Rows, list[Any]]:
+    return _distributions(work, lambda _: measured.degrees(work.world), "out-degree, from", "share of pages")
+
+
+def _fig2(work: _Work) -> tuple[Rows, list[Any]]:
+    return _distributions(work, lambda topic: _common(work.world, topic), "domain", "share of pages")
+
+
+def _common(world: World, topic: Topic) -> Quantity:
+    """Return the domains of a topic, the largest first."""
+    plain = measured.domains(world, topic)
+    order = np.argsort(-truth(plain, topic.on & world.there), kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return Quantity(plain.name, [plain.bins[one] for one in order.tolist()], place[plain.place])
+
+
+def _fig3(work: _Work) -> tuple[Rows, list[Bars]]:
+    rows: Rows = []
+    frames = []
+    for topic in work.topics():
+        own: Rows = []
+        for method in work.methods() if topic.parts else ():
+            visits = work.sample(topic, method)
+            for name in topic.parts:
+                own += compared(visits, measured.part(topic, name), work.world, topic, method)[1:]
+        if own:
+            frames.append(_parted(topic, own, work.methods()))
+            for row in own:
+                write_line(f"    {row['topic']}, {row['bin']}: {_of(row)} by {row['method']}")
+        rows += own
+    if not rows:
+        raise SettingsError("No topic here has parts: ask for some, as --topic church=catholic,protestant.")
+    return rows, frames
+
+
+def _parted(topic: Topic, own: Rows, methods: Sequence[str]) -> Bars:
+    names = list(topic.parts)
+    true = [next(row["truth"] for row in own if row["bin"] == name) for name in names]
+    series = [("truth", true)]
+    of = [[row for row in own if row["method"] == method] for method in methods]
+    series += [(method, [row["share"] for row in mine]) for method, mine in zip(methods, of, strict=True)]
+    errors = [[nan] * len(names), *(_halves(mine) for mine in of)]
+    return Bars(topic.name, "share of pages on topic", names, series, errors, thin=True)
+
+
+def _halves(rows: Rows) -> list[float]:
+    """Half of the interval of each row."""
+    return [(row["high"] - row["low"]) / 2 for row in rows]
+
+
+def _of(row: dict[str, Any]) -> str:
+    return f"{row['share']:.3f} ({row['low']:.3f} to {row['high']:.3f}), in truth {row['truth']:.3f}"
+
+
+def _fig4(work: _Work) -> tuple[Rows, list[Any]]:
+    """Return both classifiers: camps of topics with two parts, and links that stay on topic."""
+    rows: Rows = []
+    frames: list[Any] = []
+    for topic in work.worded():
+        told = {"keyword": topic, "tree": frozen_lists.by_tree(work.world, topic, work.asked.setup.seed)}
+        camps: list[tuple[str, list[float]]] = []
+        spread: list[list[float]] = []
+        lines: list[Line] = []
+        for label, by in told.items():
+            _said(label, by, topic, work.world)
+            visits = work.sample(by, "hard")
+            stay = measured.links(work.world, by)
+            own = compared(visits, stay, work.world, by, label)
+            rows += own
+            true = _true(stay, by, work.world)
+            lines += [replace(true, label=f"truth:{label}"), _line(f"walk:{label}", own, len(true.x))]
+            if len(topic.parts) > 1:
+                own = compared(visits, measured.camps(by), work.world, by, label)
+                rows += own
+                camps += [(f"truth:{label}", [row["truth"] for row in own])]
+                camps += [(f"walk:{label}", [row["share"] for row in own])]
+                spread += [[nan] * len(own), _halves(own)]
+        if camps:
+            bins = measured.camps(topic).bins
+            title = f"{topic.name}: what its pages tell of"
+            frames.append(Bars(title, "share of pages", bins, camps, spread, thin=True))
+        along = "% of a page's links that stay on topic"
+        frames.append(Panel(topic.name, "share of pages", lines, along=along, ticks=_ticks(stay), share=True))
+    return rows, frames
+
+
+def _said(label: str, by: Topic, topic: Topic, world: World) -> None:
+    about = world.about.get(topic.name)
+    size = int((by.on & world.there).sum())
+    if about is None:
+        write_line(f"  {topic.name} by {label}: {size:,} pages")
+        return
+    precision, recall = frozen_lists.quality(by.on, about)
+    write_line(f"  {topic.name} by {label}: {size:,} pages, precision {precision:.1%}, recall {recall:.1%}")
+
+
+def _fig5(work: _Work) -> tuple[Rows, list[Any]]:
+    rows: Rows = []
+    lines: dict[str, list[Line]] = {"domains": [], "staying": []}
+    for topic in work.topics():
+        visits = work.sample(topic, "hard")
+        stay = measured.links(work.world, topic)
+        for quantity in (_everywhere(work.world), stay):
+            own = compared(visits, quantity, work.world, topic, "hard")
+            rows += own
+            lines[quantity.name].append(_line(topic.name.replace(" ", "_"), own, _most(quantity)))
+    share = "share of pages"
+    return rows, [
+        _framed("domains", _everywhere(work.world), lines["domains"], share, ""),
+        _framed("links that stay on topic", stay, lines["staying"], share, "% of a page's links"),
+    ]
+
+
+def _everywhere(world: World) -> Quantity:
+    """Return the domains of the pages of any topic, the largest first."""
+    on = np.zeros(world.size, bool)
+    for topic in world.topics.values():
+        on |= topic.on
+    return _common(world, Topic("any", on))
+
+
+_FIGURES: dict[str, Callable[[_Work], tuple[Rows, Any]]] = {
+    "fig1": _fig1,
+    "fig2": _fig2,
+    "fig3": _fig3,
+    "fig4": _fig4,
+    "fig5": _fig5,
+}

@@ -1,0 +1,152 @@
+"""Worlds from files: pages with texts and categories, posts that mention each other, plain web graphs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.arrays import archive
+from socialcrawl.lab.experiments.sampling.worlds import Ints, Topic, World, keyed, linked
+from socialcrawl.lab.graphs.column_files import lacking, parquet_table, strings
+from socialcrawl.lab.post_table import fold, read_posts
+
+BLOCK = 1_000  # neighbouring pages of a web graph that stand for a host: it has addresses in order, but not the names
+RANGES = 10  # equal parts of a web graph, in the order of addresses, that are topics; a tenth of one is a domain
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A topic as it was asked for: by a word, or by a category ("category:Geography").
+
+    Attributes:
+        name: a word or phrase, or `category:` and the beginning of a category.
+        parts: words of sub-topics.
+    """
+
+    name: str
+    parts: Sequence[str] = ()
+
+
+def pages(path: Path, asked: Sequence[Asked]) -> World:
+    """Return the world of a Parquet file of pages: key, text, links (lists of keys), and categories (lists), if any.
+
+    A page's domain is its first category (of `subject.Science.Biology` Science), its host that with the next word
+    below it. Links to pages that the file has not are left out.
+
+    Raises:
+        SettingsError: the file cannot be read or lacks columns, or nothing is on a topic.
+    """
+    table = parquet_table(path)
+    if not {"key", "text", "links"} <= set(table.column_names):
+        raise lacking(path, table, ("key", "text", "links"))
+    keys, texts = strings(table, "key").to_pylist(), [text or "" for text in strings(table, "text").to_pylist()]
+    number = {key: row for row, key in enumerate(keys)}
+    links = [[number[key] for key in row or () if key in number] for row in table.column("links").to_pylist()]
+    source = np.repeat(np.arange(len(keys)), [len(row) for row in links])
+    graph = linked(source, np.array([to for row in links for to in row], np.int64), len(keys))
+    known = "categories" in table.column_names
+    categories = table.column("categories").to_pylist() if known else [None] * len(keys)
+    named = [[category.split(".")[1:] for category in row or ()] for row in categories]
+    hosts = [".".join(row[0][:2]) if row else "" for row in named]
+    domain, domains = _labels([row[0][0] if row and row[0] else "none" for row in named])
+    belongs = [[".".join(words) for words in row] for row in named]
+    topics = {one.name: _asked(one, texts, belongs) for one in asked}
+    about = {name: topic.on for name, topic in topics.items() if ":" in name}
+    return _sound(World(path.stem, graph, hosts, domain, domains, topics, np.ones(len(keys), bool), texts, about))
+
+
+def _asked(one: Asked, texts: Sequence[str], belongs: Sequence[Sequence[str]]) -> Topic:
+    plain = one.name.removeprefix("category:")
+    if plain == one.name:
+        return keyed(texts, one.name, [one.name], one.parts)
+    parts = keyed(texts, one.name, [plain], one.parts).parts
+    on = [any(f"{name}.".startswith(f"{plain}.") for name in row) for row in belongs]
+    return Topic(one.name, np.array(on, bool), parts)
+
+
+def posts(path: Path, asked: Sequence[Asked]) -> World:
+    """Return the world of a file of posts: who mentions whom; an account's text are all its posts.
+
+    Its domain is the year of its first post. Who is only mentioned is not there; nobody has a host.
+
+    Raises:
+        PostsFileError: the file cannot be read.
+        SettingsError: nobody is on a topic.
+    """
+    found = read_posts(path)
+    number: dict[str, int] = {}
+    written: list[list[str]] = []
+    first: list[int] = []
+    for name, text, at in zip(found.authors, found.texts, found.created_at.tolist(), strict=True):
+        row = number.setdefault(fold(name), len(number))
+        if row == len(written):
+            written.append([])
+            first.append(at)
+        written[row].append(text)
+        first[row] = min(first[row], at)
+    authors = len(written)
+    source = [number[fold(name)] for name in found.authors]
+    target = [number.setdefault(fold(name), len(number)) for name in found.mentioned]
+    there = np.arange(len(number)) < authors
+    graph = linked(np.repeat(source, np.diff(found.mention_offsets)), np.array(target, np.int64), len(number))
+    texts = ["\n".join(some) for some in written] + [""] * (len(number) - authors)
+    years = [str(datetime.fromtimestamp(at, UTC).year) for at in first] + ["unknown"] * (len(number) - authors)
+    topics = {one.name: keyed(texts, one.name, [one.name], one.parts) for one in asked}
+    domain, domains = _labels(years)
+    return _sound(World(path.stem, graph, [""] * len(number), domain, domains, topics, there, texts))
+
+
+def web(path: Path) -> World:
+    """The world of a web graph without texts: a .npz with `offsets` (int[n + 1]) and `targets`, or `indptr`, `indices`.
+
+        Pages are taken to be numbered in the order of their addresses, so that a range of numbers is what a pattern on
+    XX
+        Raises:
+            SettingsError: the file cannot be read, or is no graph.
+    """
+    if not path.is_file():
+        raise SettingsError(f"There is no file {path}; give the path of a .npz.")
+    with archive(path) as arrays:
+        names = next((pair for pair in (("offsets", "targets"), ("indptr", "indices")) if {*pair} <= {*arrays}), None)
+        if names is None:
+            raise SettingsError(f"{path} needs the arrays offsets and targets, or indptr and indices.")
+        indptr, indices = (np.asarray(arrays[name], np.int64) for name in names)
+    if indptr.ndim != 1 or indices.ndim != 1:
+        raise SettingsError(f"{path}: {names[0]} and {names[1]} are plain arrays with one dimension; write them again.")
+    size = len(indptr) - 1
+    if size < RANGES or indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+        raise SettingsError(f"{path}: {names[0]} are no places in {names[1]}; write them again.")
+    if len(indices) and not (indices.min() >= 0 and indices.max() < size):
+        raise SettingsError(f"{path}: {names[1]} go to pages outside 0 to {size - 1}; write them again.")
+    graph = linked(np.repeat(np.arange(size), np.diff(indptr)), indices, size)
+    domain = np.arange(size) * RANGES * RANGES // size
+    domains = [f"{place // RANGES}.{place % RANGES}" for place in range(RANGES * RANGES)]
+    named = [f"range {place}" for place in range(RANGES)]
+    topics = {name: _range(name, domain, place * RANGES) for place, name in enumerate(named)}
+    hosts = [f"block {page // BLOCK}" for page in range(size)]
+    return World(path.stem, graph, hosts, domain, domains, topics, np.ones(size, bool))
+
+
+def _range(name: str, domain: Ints, first: int) -> Topic:
+    """Return a tenth of a web graph; its part is the first half of that."""
+    half = (first <= domain) & (domain < first + RANGES // 2)
+    return Topic(name, (first <= domain) & (domain < first + RANGES), {"first half": half})
+
+
+def _labels(names: Sequence[str]) -> tuple[Ints, list[str]]:
+    """Return places in the list of different names, which is in order of frequency, then by name."""
+    found, place, counts = np.unique(np.array(names), return_inverse=True, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    rank = np.empty(len(found), np.int64)
+    rank[order] = np.arange(len(found))
+    return rank[place], found[order].tolist()
+
+
+def _sound(world: World) -> World:
+    for topic in world.topics.values():
+        if not (topic.on & world.there).any():
+            raise SettingsError(f"{world.name}: nothing there is on topic {topic.name!r}. Ask for another.")
+    return world

@@ -1,0 +1,145 @@
+"""The experiments that are no figures of the paper: what frozen lists do to a walk's law, and how fast walks mix."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from socialcrawl.crawls.sample import spectral_gap as gaps
+from socialcrawl.crawls.sample.decision_tree import Growth, grow
+from socialcrawl.crawls.sample.tfidf import words
+from socialcrawl.engine.draws import generator
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.experiments.sampling.known_walks import Setup, starts, walked
+from socialcrawl.lab.experiments.sampling.laws import CONSISTENCIES, first_visits, law, lists, uneven
+from socialcrawl.lab.experiments.sampling.source import Search
+from socialcrawl.lab.experiments.sampling.truths import out_degrees, walkable
+from socialcrawl.lab.experiments.sampling.worlds import Flags, Topic, World, sources
+from socialcrawl.lab.result_tables import Table
+
+SEARCHES = (("none", Search(0.0)), ("half, 10", Search(0.5, 10)), ("all, 100", Search(1.0, 100)))
+SMALL = 5_000  # pages of a graph whose gap, or exact law, is computed
+GONE_ROUND = 400  # steps a page, after which a walk has gone round a small world
+POSITIVE, NEGATIVE = 300, 900  # texts that a tree learns from
+GRAPHS = ("none", "hard", "neighbourhood")
+
+
+def biases(world: World, topic: Topic, setup: Setup) -> Iterator[dict[str, Any]]:
+    """Yield the exact long-run law of walks without focus, a row for each search and consistency, run by run.
+
+    Columns: world, search, consistency, run, pages (visited), largest, least, misplaced (see `uneven`), degree (mean
+    out-degree by the law, over the true mean), share (of the topic, likewise), walked (correlation of the law with how
+    often the walk was where in its second half).
+
+    Raises:
+        SettingsError: the world is too large.
+    """
+    _small(world)
+    length = GONE_ROUND * world.size
+    for name, search in SEARCHES:
+        for consistency in CONSISTENCIES:
+            for run in range(setup.runs):
+                how = replace(
+                    setup.how("none", run),
+                    consistency=consistency,
+                    length=length,
+                    idle=length,
+                    burn_in=0,
+                    walkers=1,
+                    inward=search.covers > 0,
+                )
+                seen = walked(world, topic, how, search, starts(world, topic, 1, how.seed))
+                named = {"world": world.name, "search": name, "consistency": consistency, "run": run}
+                yield {**named, **_biased(world, topic, search, consistency, seen)}
+
+
+def _biased(world: World, topic: Topic, search: Search, consistency: str, seen: Table) -> dict[str, float]:
+    nodes, degree = seen["node"], seen["degree"]
+    order = first_visits(nodes)
+    shares = law(lists(world, order, search, consistency))
+    kept = shares > 1e-12 / len(order)  # where the walk is in the long run
+    order, shares = order[kept], shares[kept] / shares[kept].sum()
+    late = len(nodes) // 2
+    stayed = np.bincount(nodes[late:], weights=1.0 / np.maximum(degree[late:], 1), minlength=world.size)[order]
+    true = out_degrees(world)[order]
+    odd = np.ptp(shares) > 1e-9 / len(order)
+    return {
+        "pages": float(len(order)),
+        **uneven(shares),
+        "degree": float(shares @ true / true.mean()),
+        "share": float(shares @ topic.on[order] / topic.on[order].mean()),
+        "walked": float(np.corrcoef(shares, stayed)[0, 1]) if odd else float("nan"),
+    }
+
+
+def mixing(world: World, topic: Topic) -> Iterator[dict[str, Any]]:
+    """Yield the spectral gaps of the graphs that walks are on: all, S (hard), and S with its neighbours; a row each.
+
+    Columns: world, topic, graph, pages, gap (of WebWalker with D the largest degree), plain (of the walk without
+    loops), steps (ln N / gap), moves (those of them that are no loops).
+
+    Raises:
+        SettingsError: the world is too large.
+    """
+    _small(world)
+    links = np.zeros((world.size, world.size), bool)
+    links[sources(world.graph), world.graph.indices] = True
+    links |= links.T
+    for focus in GRAPHS:
+        rows = walkable(world, topic, focus)
+        graph = gaps.within(links, rows)
+        chain = gaps.regular(graph)
+        degree = np.asarray(graph.sum(axis=1), np.float64)
+        found, plain = gaps.gap(chain), gaps.gap(gaps.simple(graph), degree)
+        steps = gaps.mixing(found, int(rows.sum()))
+        named = {"world": world.name, "topic": topic.name, "graph": focus, "pages": int(rows.sum())}
+        yield {**named, "gap": found, "plain": plain, "steps": steps, "moves": steps * gaps.moving(chain)}
+
+
+def _small(world: World) -> None:
+    if world.size > SMALL:
+        raise SettingsError(f"{world.name} has {world.size:,} pages; this is computed for {SMALL:,} at most (--size).")
+
+
+def by_tree(world: World, topic: Topic, seed: int) -> Topic:
+    """Return the topic as a decision tree tells it that has learned from a search for the keyword.
+
+    Positive examples are the most linked-to pages of the keyword topic (what a search shows first), negative ones pages
+    drawn from the rest (section 4). Parts stay as they are.
+
+    Raises:
+        SettingsError: the world has no texts.
+    """
+    texts = texts_of(world)
+    known = np.bincount(world.graph.indices, minlength=world.size)
+    on = np.flatnonzero(topic.on & world.there)
+    positive = on[np.argsort(-known[on], kind="stable")[:POSITIVE]]
+    off = np.flatnonzero(~topic.on & world.there)
+    negative = generator(seed, "off topic", 0).permutation(off)[:NEGATIVE]
+    chosen = [*positive.tolist(), *negative.tolist()]
+    how = Growth(
+        leaf=5, without=frozenset(words(topic.name))
+    )  # that word all positive examples have: it would say it all
+    tree = grow([words(texts[page]) for page in chosen], [True] * len(positive) + [False] * len(negative), how)
+    told = np.fromiter((tree.hits(text) > 0 for text in texts), bool, world.size)
+    return Topic(topic.name, told & world.there, topic.parts, topic.wider)
+
+
+def texts_of(world: World) -> Sequence[str]:
+    """Return the texts of a world.
+
+    Raises:
+        SettingsError: it has none.
+    """
+    if world.texts is None:
+        raise SettingsError(
+            f"{world.name} has no texts, so that a tree has nothing to learn from: give pages or posts."
+        )
+    return world.texts
+
+
+def quality(on: Flags, about: Flags) -> tuple[float, float]:
+    """Return the precision and recall of a predicate against what pages are about."""
+    both = float((on & about).sum())
+    return both / max(1.0, float(on.sum())), both / max(1.0, float(about.sum()))

@@ -1,0 +1,165 @@
+"""Walks in known worlds: the crawl of `kind = "sample"` on the loop of live ones, each kept as a table of visits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from socialcrawl.crawls.sample.crawl import Sample
+from socialcrawl.crawls.sample.evidence import evidence
+from socialcrawl.crawls.sample.rules import WalkRules
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.draws import generator
+from socialcrawl.engine.loop import run
+from socialcrawl.engine.model import Node
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.experiments.sampling.source import Search, Walked
+from socialcrawl.lab.experiments.sampling.truths import reached
+from socialcrawl.lab.experiments.sampling.worlds import Flags, Topic, World
+from socialcrawl.lab.instant import Tape, parts
+from socialcrawl.lab.process_pool import Job, fingerprint
+from socialcrawl.lab.result_tables import Table, joined
+from socialcrawl.system.garbage_collection import uncollected
+
+HITS = 20  # a walk begins with one of so many pages of the topic that most link to: what a search would show first
+METHODS: Mapping[str, Mapping[str, Any]] = {
+    "none": {"focus": "none"},
+    "hard": {"focus": "hard"},
+    "hard, all tested": {"focus": "hard", "exact": True},
+    "neighbourhood": {"focus": "neighbourhood"},
+    "neighbourhood, crude": {"focus": "neighbourhood", "crude": True},
+    "trial": {"focus": "trial"},
+    "trial, printed": {"focus": "trial", "corrected": False},
+    "ancestor": {"focus": "ancestor"},
+}
+TOGETHER = 64  # pages asked for at once, where a walk needs so many: neighbours that are tested, short walks
+PAPER = ("hard", "neighbourhood", "trial")
+"""The methods that the paper compares, by the names of the table above."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How walks are made that are to be compared.
+
+    Attributes:
+        length: steps of each walk, free ones apart.
+        burn_in: on-topic visits of each that do not count.
+        walkers: independent walks of a crawl.
+        runs: crawls of each kind, from other pages and with other draws.
+        seed: of the first of them; the others follow.
+        search: what the walks are shown of in-links.
+        k: of trial and error, on which the paper is silent.
+        more: what else `How` is to have.
+    """
+
+    length: int = 10_000
+    burn_in: int = 1_000
+    walkers: int = 1
+    runs: int = 3
+    seed: int = 1
+    search: Search = field(default_factory=Search)
+    k: int = 1
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def how(self, method: str, run_: int) -> WalkRules:
+        """Return the rules of crawl number `run_` by a method.
+
+        Raises:
+            SettingsError: there is no such method.
+        """
+        if method not in METHODS:
+            raise SettingsError(f"there is no method {method!r} here. Known are: {', '.join(METHODS)}.")
+        plain = WalkRules(
+            inward=self.search.covers > 0,
+            length=self.length,
+            burn_in=self.burn_in,
+            walkers=self.walkers,
+            seed=self.seed + run_,
+        )
+        special: dict[str, Any] = {**METHODS[method], **self.more}
+        if plain.k != self.k and special["focus"] == "trial":
+            special["k"] = self.k
+        return replace(plain, **special)
+
+
+def starts(world: World, topic: Topic, number: int, seed: int) -> list[int]:
+    """Pages for walks to begin with, drawn from the HITS that most link to; of the part that a hard focus reaches.
+
+    The paper takes "the top hit in Google".
+    """
+    within = np.flatnonzero(reached(world, topic, "hard"))
+    known = np.bincount(world.graph.indices, minlength=world.size)[within]
+    hits = within[np.argsort(-known, kind="stable")[: max(HITS, number)]]
+    drawn: list[int] = generator(seed, "starts", 0).permutation(hits)[:number].tolist()
+    return drawn
+
+
+def possible(topic: Topic) -> tuple[str, ...]:
+    """Return the methods by which a topic can be sampled: all, or all but the ancestor's, where none is known."""
+    return tuple(name for name, how in METHODS.items() if how["focus"] != "ancestor" or topic.wider is not None)
+
+
+def above(topic: Topic, how: WalkRules) -> Flags | None:
+    """Return the pages of the wider topic, bool[n], if walks look at it.
+
+    Raises:
+        SettingsError: none is known.
+    """
+    return topic.above if how.focus == "ancestor" else None
+
+
+def jobs(world: World, topic: Topic, method: str, setup: Setup) -> list[Job]:
+    """Return the crawls of a topic by a method, one a run.
+
+    Raises:
+        SettingsError: there is no such method, or no wider topic for it.
+    """
+    graph = world.graph
+    print_ = fingerprint(graph.indptr, graph.indices, topic.on, world.there)
+    made = []
+    for number in range(setup.runs):
+        how = setup.how(method, number)
+        begin = starts(world, topic, how.walkers, how.seed)
+        wider = above(topic, how)
+        said = ["sampling 2", print_, *astuple(how), *astuple(setup.search), *begin]
+        said += [] if wider is None else [fingerprint(wider)]
+        made.append(Job(said, walked, (world, topic, how, setup.search, begin)))
+    return made
+
+
+def walked(world: World, topic: Topic, how: WalkRules, search: Search, begin: Sequence[int]) -> Table:
+    """Return the visits of one crawl, a row each, in the order of each walk.
+
+    Columns: walk, node, on (whether it is on topic), degree, weight (0 for what does not count: off topic, or within
+    the burn-in), and the same in each row: fetches (pages read), asked (searches for in-links), jumps (out of traps),
+    precision (on-topic share of visits), enough (whether estimates would be shown; see crawls/sample/mixing.py).
+    """
+    crawl = Sample(Seeds(names=[Node(page) for page in begin], known=True), how, None)
+    tape = Tape()
+    with uncollected():
+        run(parts(crawl, Walked(world, topic.on, search, above(topic, how)), tape), size=max(how.walkers, TOGETHER))
+    found = crawl.visits()
+    weight = np.where(found.kept & found.on_topic, found.weight, 0.0)
+    count = len(weight)
+    return {
+        "walk": found.walker.astype(np.int64),
+        "node": found.node.astype(np.int64),
+        "on": found.on_topic.astype(bool),
+        "degree": found.degree.astype(np.float64),
+        "weight": weight,
+        "fetches": np.full(count, crawl.taken),
+        "asked": np.full(count, len(tape.nodes) - crawl.taken),
+        "jumps": np.full(count, int(np.sum(found.jumps))),
+        "precision": np.full(count, found.precision),
+        "enough": np.full(count, evidence(crawl.walks, found).verdict.enough),
+    }
+
+
+def together(runs: Sequence[Table]) -> Table:
+    """Return the visits of several crawls as one sample, with a column `run`; all walks have different numbers."""
+    numbered = []
+    for number, one in enumerate(runs):
+        walks = int(one["walk"].max(initial=0)) + 1
+        numbered.append({**one, "walk": one["walk"] + number * walks, "run": np.full(len(one["walk"]), number)})
+    return joined(numbered)

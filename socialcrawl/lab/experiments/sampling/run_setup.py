@@ -1,0 +1,133 @@
+"""What the commands of `socialcrawl lab sampling` are asked for, and what all of them do with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.experiments.figures import draw
+from socialcrawl.lab.experiments.runner import watching
+from socialcrawl.lab.experiments.sampling import file_worlds
+from socialcrawl.lab.experiments.sampling.file_worlds import Asked as Named
+from socialcrawl.lab.experiments.sampling.generated_webs import Shape, generate
+from socialcrawl.lab.experiments.sampling.known_walks import METHODS, Setup
+from socialcrawl.lab.experiments.sampling.source import Search
+from socialcrawl.lab.experiments.sampling.worlds import World
+from socialcrawl.lab.process_pool import Job, crawled
+from socialcrawl.lab.result_tables import Table, write_csv
+from socialcrawl.text.terminal import write_line
+
+KEPT = "crawls"  # the folder of crawls in --out
+TITLES = {
+    "fig1": "Out-degrees of pages on topic (figure 1)",
+    "fig2": "Domains of pages on topic (figure 2)",
+    "fig3": "Shares of sub-topics (figure 3)",
+    "fig4": "Two classifiers, hard focus (figure 4)",
+    "fig5": "Topics compared, hard focus (figure 5)",
+    "bias": "The exact law of walks on frozen lists",
+    "audit": "How often the truth lies in the 95 % interval",
+    "gap": "Spectral gaps of the graphs that walks are on",
+}
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The world that a command is to be done in: at most one file; without one, a generated world.
+
+    Attributes:
+        pages, posts, web: files.
+        topics: as they were asked for; those that a world has by itself, if none.
+        size, trap, seed: of a generated world.
+        wider: names as of topics, of what is on the topics above them all; those that a world has by itself, if none.
+    """
+
+    pages: Path | None
+    posts: Path | None
+    web: Path | None
+    topics: tuple[str, ...]
+    size: int
+    trap: float
+    seed: int
+    wider: tuple[str, ...] = ()
+
+    def world(self) -> World:
+        """Return the world.
+
+        Raises:
+            SettingsError: there are two, one cannot be read, or it has not such topics.
+        """
+        if sum(file is not None for file in (self.pages, self.posts, self.web)) > 1:
+            raise SettingsError("Give one of --pages, --posts and --web: a command is done in one world.")
+        asked, above = [_named(word) for word in self.topics], [Named(word.strip()) for word in self.wider]
+        if self.pages or self.posts:
+            if not asked:
+                raise SettingsError("Say what is looked for: --topic WORD, or --topic WORD=PART,PART.")
+            both = [*above, *asked]  # a name that is both keeps its parts
+            world = (
+                file_worlds.pages(self.pages, both) if self.pages else file_worlds.posts(Path(str(self.posts)), both)
+            )
+        else:
+            world = file_worlds.web(self.web) if self.web else generate(Shape(self.size, self.trap, self.seed))
+        chosen = [world.topic(one.name) for one in asked] or list(world.topics.values())
+        if above:
+            wider = np.logical_or.reduce([world.topic(one.name).on for one in above])
+            chosen = [replace(topic, wider=wider) for topic in chosen]
+        return replace(world, topics={topic.name: topic for topic in chosen})
+
+
+def _named(word: str) -> Named:
+    name, _, parts = word.partition("=")
+    return Named(name.strip(), tuple(part.strip() for part in parts.split(",") if part.strip()))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How walks were asked for.
+
+    Attributes:
+        methods: those only, if any.
+        setup: how they are made.
+        jobs: crawls at once.
+    """
+
+    methods: tuple[str, ...]
+    setup: Setup
+    jobs: int
+
+    def chosen(self, usual: Sequence[str]) -> tuple[str, ...]:
+        """Return the methods asked for, or the usual ones.
+
+        Raises:
+            SettingsError: there is no such method.
+        """
+        if unknown := [name for name in self.methods if name not in METHODS]:
+            raise SettingsError(f"there is no method {unknown[0]!r} here. Known are: {', '.join(METHODS)}.")
+        return self.methods or tuple(usual)
+
+
+def setup(*, covers: float, first: int, seed: int, avoid: str, **rest: Any) -> Setup:
+    """Return how walks are made, from options.
+
+    Raises:
+        SettingsError: an option is out of range.
+    """
+    if avoid not in ("off", "host", "community"):
+        raise SettingsError(f"--avoid {avoid} is not known: off, host or community.")
+    return Setup(search=Search(covers, first or None), seed=seed, more={"trap": avoid}, **rest)
+
+
+def samples(title: str, made: Sequence[Job], asked: Asked, out: Path) -> list[Table]:
+    """Return the tables of some crawls, made now where they are not kept."""
+    with watching(title) as watch:
+        return crawled(made, out / KEPT, asked.jobs, watch)
+
+
+def write(stem: Path, data: Table, frames: Sequence[Any], title: str) -> None:
+    """Write the data and the figure of a command, and say where they are."""
+    write_csv(stem.with_suffix(".csv"), data)
+    pictures = draw(stem, frames, 2, title)
+    write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {stem.name}.csv")

@@ -1,0 +1,192 @@
+"""What `socialcrawl lab sampling bias`, `audit` and `gap` do: crawls, data, figures, and a summary in the terminal."""
+
+from collections.abc import Iterable, Sequence
+from math import isnan, nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from socialcrawl.forecast.intervals import mean_of
+from socialcrawl.lab.experiments.figures import Bars, spread_over
+from socialcrawl.lab.experiments.runner import ready, watching, with_half
+from socialcrawl.lab.experiments.sampling import audit_coverage, frozen_lists
+from socialcrawl.lab.experiments.sampling.frozen_lists import GRAPHS
+from socialcrawl.lab.experiments.sampling.known_walks import possible
+from socialcrawl.lab.experiments.sampling.run_setup import KEPT, TITLES, Asked, Rows, Wanted, samples, write
+from socialcrawl.lab.result_tables import Table, table
+from socialcrawl.text.terminal import write_line
+from socialcrawl.text.wording import pluralize
+
+
+def bias(wanted: Wanted, asked: Asked, out: Path) -> None:
+    """The exact law on frozen lists, printed and symmetric: bias.csv, .png and .svg.
+
+    Raises:
+        SettingsError: an option or file cannot be used.
+    """
+    ready(out)
+    world = wanted.world()
+    topic = next(iter(world.topics.values()))
+    rows = []
+    total = len(frozen_lists.SEARCHES) * 2 * asked.setup.runs
+    with watching(f"bias: {world.name}") as watch:
+        for row in frozen_lists.biases(world, topic, asked.setup):
+            rows.append(row)
+            watch(len(rows), total)
+    means = _means(rows, ("world", "search", "consistency"))
+    spread = f"means of {pluralize(asked.setup.runs, 'run')}"
+    if asked.setup.runs > 1:
+        spread += ", ± half of their 95 % intervals"
+    write_line(f"{world.name}, {topic.name}: the law of a walk, times the even share; {spread}")
+    for row in means:
+        write_line(
+            f"  search {row['search']:<9} {row['consistency']:<10} {row['pages']:>6,.0f} pages: largest "
+            f"{_spread(rows, row, 'largest', '.2f')}, least {_spread(rows, row, 'least', '.3f')}, misplaced "
+            f"{_spread(rows, row, 'misplaced', '.1%')}; mean out-degree {_spread(rows, row, 'degree', '.2f')}, topic "
+            f"{_spread(rows, row, 'share', '.2f')} of the true; correlation with visits {_known(row['walked'])}"
+        )
+    searches = [name for name, _ in frozen_lists.SEARCHES]
+    kinds = ("printed", "symmetric")
+    frames = [
+        Bars(
+            title,
+            axis,
+            searches,
+            [(one, [r[name] for r in means if r["consistency"] == one]) for one in kinds],
+            [[_half(rows, name, search, one) for search in searches] for one in kinds],
+            thin=True,
+        )
+        for name, title, axis in (
+            ("misplaced", "share of time in wrong places", "total variation from even"),
+            ("largest", "the most visited page", "times the even share"),
+        )
+    ]
+    write(out / "bias", table(rows), frames, spread_over(TITLES["bias"], asked.setup.runs, "run"))
+
+
+def _half(rows: Rows, name: str, search: str, consistency: str) -> float:
+    """Half of the 95 % interval of a mean over the runs."""
+    own = [row[name] for row in rows if (row["search"], row["consistency"]) == (search, consistency)]
+    found = mean_of(np.array(own, np.float64))
+    return (found.high - found.low) / 2
+
+
+def _spread(rows: Rows, row: dict[str, Any], name: str, form: str) -> str:
+    """Return a mean over the runs with half of its interval."""
+    return with_half(row[name], _half(rows, name, row["search"], row["consistency"]), form)
+
+
+def _known(number: float) -> str:
+    """Return a correlation as people read it; of a law that is even everywhere there is none."""
+    return "-" if isnan(number) else f"{number:.3f}"
+
+
+def _means(rows: Rows, by: Sequence[str]) -> Rows:
+    groups: dict[tuple[str, ...], Rows] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in by), []).append(row)
+    numbers = [name for name in rows[0] if name not in by]
+    return [
+        {**dict(zip(by, key, strict=True)), **{name: sum(one[name] for one in own) / len(own) for name in numbers}}
+        for key, own in groups.items()
+    ]
+
+
+def audit(wanted: Wanted, asked: Asked, held: float, out: Path) -> None:
+    """How often true shares lie in the intervals: audit.csv (a row a question), .png and .svg.
+
+    Raises:
+        SettingsError: an option or file cannot be used.
+    """
+    ready(out, KEPT)
+    world = wanted.world()
+    write_line(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
+    rows: Rows = []
+    for topic in world.topics.values():
+        dataset = audit_coverage.collected(world, topic, held, asked.setup.seed)
+        for method in asked.chosen(possible(topic)):
+            made = audit_coverage.jobs(world, topic, method, asked.setup, dataset)
+            own = samples(f"audit: {topic.name}, {method}", made, asked, out)
+            answers = _answers(own)
+            rows += [{"world": world.name, "topic": topic.name, "method": method, **row} for row in answers]
+            write_line(_answered(topic.name, method, answers))
+    frames = [_inside(topic, [row for row in rows if row["topic"] == topic]) for topic in world.topics]
+    write(out / "audit", table(rows), frames, TITLES["audit"])
+
+
+def _answers(runs: Sequence[Table]) -> Rows:
+    questions: Iterable[str] = runs[0]["question"].tolist()
+    return [
+        {
+            "question": name,
+            **audit_coverage.coverage({key: _column(runs, key, place) for key in runs[0] if key != "question"}),
+        }
+        for place, name in enumerate(questions)
+    ]
+
+
+def _column(runs: Sequence[Table], key: str, place: int) -> Any:
+    return np.array([run[key][place] for run in runs])
+
+
+def _answered(topic: str, method: str, rows: Rows) -> str:
+    """Return a line for a topic and method, a line for each question below it."""
+    first = rows[0]
+    crawls, worth = f"{first['runs']:.0f} crawls of {first['fetches']:,.0f} pages", f"{first['effective']:,.0f}"
+    said = [f"  {topic}, {method}: {crawls}, precision {first['precision']:.1%}, {first['visits']:,.0f} samples"]
+    said[0] += f", worth {worth} for {first['question']}"
+    for row in rows:
+        digits = ",.0f" if row["question"] == "size" else ".3f"
+        also = (
+            f"; of all {row['all']:{digits}}, in {row['inside_all']:.0f}" if row["inside_all"] != row["inside"] else ""
+        )
+        inside = f"in {row['inside']:.0f} of {row['shown']:.0f} intervals shown, of width {row['width']:{digits}}"
+        told = inside if row["shown"] else "no interval shown"
+        said.append(
+            f"    {row['question']:<16} truth {row['truth']:{digits}}, {told}; mean {row['mean']:{digits}}{also}"
+        )
+    return "\n".join(said)
+
+
+def _inside(topic: str, rows: Rows) -> Bars:
+    questions = list(dict.fromkeys(row["question"] for row in rows))
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    series = [(one, [100 * r["inside"] / (r["shown"] or nan) for r in rows if r["method"] == one]) for one in methods]
+    runs = min(row["runs"] for row in rows)
+    groups = [name.replace(" ", "\n").replace("-", "-\n") for name in questions]
+    label = f"% of the intervals shown with the truth, {runs:,.0f} runs"
+    return Bars(topic, label, groups, series, form=".3g", thin=True)
+
+
+def gap(wanted: Wanted, out: Path) -> None:
+    """Spectral gaps: gap.csv, .png and .svg.
+
+    Raises:
+        SettingsError: an option or file cannot be used.
+    """
+    ready(out)
+    world = wanted.world()
+    rows = [row for topic in world.topics.values() for row in frozen_lists.mixing(world, topic)]
+    for row in rows:
+        write_line(
+            f"  {row['topic']:<20} {row['graph']:<14} {row['pages']:>6,} pages: gap {row['gap']:.2e} (without loops "
+            f"{row['plain']:.4f}), mixes in {row['steps']:,.0f} steps, of which {row['moves']:,.0f} move"
+        )
+    topics = list(world.topics)
+    for row in rows:
+        row["hundreds"] = row["moves"] / 100.0
+    frames = [
+        Bars(
+            title,
+            axis,
+            topics,
+            [(one, [row[name] for row in rows if row["graph"] == one]) for one in GRAPHS],
+            thin=True,
+        )
+        for name, title, axis in (
+            ("plain", "spectral gap, without loops", "gap"),
+            ("hundreds", "ln N / gap", "hundreds of steps that move"),
+        )
+    ]
+    write(out / "gap", table(rows), frames, TITLES["gap"])

@@ -1,0 +1,1 @@
+"""Generators of posts, accounts and graphs: the same seed, the same bytes."""

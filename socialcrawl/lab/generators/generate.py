@@ -1,0 +1,161 @@
+"""A synthetic world of posts, for machines that have no data: the same seed gives the same bytes.
+
+    people    topics, communities, interest, fame, posts per user, ties         network.py, usernames.py
+    posts     who posts when, whom a post mentions, what it is about            posting.py
+    texts     phrases of invented vocabularies joined into words                texts.py, vocabulary.py
+
+Interest runs along ties, mentions follow ties, and what is said to someone follows that someone's interest: the
+three signals a focused crawler lives on. None is perfect: there are bridges, kin topics and chatter.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.lab.generators.phrases import phrases, word
+from socialcrawl.lab.generators.posting import MENTION_COLUMNS, Handles, Schedule, columns, draft, schedule
+from socialcrawl.lab.generators.social_network import People, Ties, populate, tie, with_posts
+from socialcrawl.lab.generators.usernames import usernames
+from socialcrawl.lab.generators.word_pools import TOPICS, Topic
+from socialcrawl.system.files import replace_whole
+
+UNTIL = 1_767_225_600  # 2026-01-01T00:00:00Z: fixed, so that no run depends on the day it is made
+WEEK = 7 * 86_400
+FEWEST_PER_TOPIC = 10
+DEMO_USERS = 2_000  # of the world that `demo` and `mock` make where no posts are given
+BATCH = 200_000  # posts worded at a time: some 100 MB
+
+_DRAW_NAMES, _DRAW_TEXTS = 5, 8
+
+
+def topics() -> dict[str, str]:
+    """Return the topics that can be generated, most popular first: name of the topic -> its keyword."""
+    return {topic.name: topic.keyword for topic in TOPICS}
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A synthetic network with its posts planned; accounts are rows of `names`, `people` and `ties`.
+
+    The texts, by far the largest part, are worded when asked for: at once by `table`, in pieces by `batches`.
+    """
+
+    topics: tuple[Topic, ...]
+    names: tuple[str, ...]
+    people: People
+    ties: Ties
+    schedule: Schedule
+    mentions_per_post: float
+    seed: int
+
+    def batches(self) -> Iterator[Any]:
+        """Yield the posts as Arrow record batches of at most 200,000 rows, oldest first; columns as in `table`."""
+        import pyarrow as pa  # noqa: PLC0415 - importing the laboratory stays cheap
+
+        pools = phrases(self.topics, self.seed)
+        lower = pa.array([name.lower() for name in self.names])
+        handles = Handles(pa.array(self.names), lower, pa.array([f"@{name}" for name in self.names]))
+        for number, start in enumerate(range(0, len(self.schedule.author), BATCH)):
+            author, time = self.schedule.author[start : start + BATCH], self.schedule.time[start : start + BATCH]
+            drafts = draft(self.people, self.ties, author, self.mentions_per_post, [self.seed, number])
+            rng = np.random.default_rng([self.seed, _DRAW_TEXTS, number])
+            yield columns(drafts, handles, time, word(drafts, pools, handles.at, rng))
+
+    def table(self) -> Any:
+        """Return all posts as a pyarrow.Table, oldest first, one row a post.
+
+        Columns: author (string), created_at (int64, Unix seconds), text (string), mentions (list of string, lower
+        case), reply_to (string, lower case; null unless the post is a reply).
+        """
+        import pyarrow as pa  # noqa: PLC0415
+
+        return pa.Table.from_batches(self.batches())
+
+
+def generate(
+    users: int,
+    seed: int,
+    *,
+    posts_per_user: float = 40.0,
+    mentions_per_post: float = 0.7,
+    homophily: float = 0.7,
+    silent: float = 0.15,
+    prolific: int = 0,
+    weeks: int = 6,
+    until: int = UNTIL,
+    only: Sequence[str] | None = None,
+) -> Generated:
+    """Return a network of `users` accounts that post, and of those they mention: a function of its arguments alone.
+
+    Args:
+        users: accounts that post, each at least once; at least ten per topic.
+        seed: any integer >= 0.
+        posts_per_user: the mean over users, from 1 to 1,000; heavy-tailed, at most 3,000 for one user.
+        mentions_per_post: about the mean over posts, from 0 to 3.
+        homophily: the share of ties sought in the community, near in interest, from 0 to 1; the others go by fame, to
+            the topic, its kin or anyone, and may fall into the community too.
+        silent: accounts that never post, per user; most of them are mentioned.
+        prolific: users with 3,300 to 5,000 posts, more than a timeline on X gives; they raise the mean.
+        weeks: the length of the time range.
+        until: the end of the time range (excluded), Unix seconds.
+        only: names of the topics to use (see `topics`), most popular first; all of them when None.
+
+    Raises:
+        SettingsError: an argument is out of range or a topic is unknown.
+    """
+    chosen = _chosen(only)
+    _check("users", users, FEWEST_PER_TOPIC * len(chosen), 10_000_000, f" for {len(chosen)} topics, or fewer topics")
+    _check("seed", seed, 0, 2**63)
+    _check("posts_per_user", posts_per_user, 1, 1_000)
+    _check("mentions_per_post", mentions_per_post, 0, MENTION_COLUMNS)
+    _check("homophily", homophily, 0, 1)
+    _check("silent", silent, 0, 10)
+    _check("prolific", prolific, 0, users)
+    _check("weeks", weeks, 1, 1_000)
+    _check("until", until, weeks * WEEK, 2**40)
+    people = populate(users, round(users * silent), len(chosen), seed)
+    people = with_posts(people, posts_per_user, prolific, seed)
+    names = usernames(len(people.posts), [seed, _DRAW_NAMES])
+    planned = schedule(people, weeks, until, seed)
+    return Generated(chosen, tuple(names), people, tie(people, homophily, seed), planned, mentions_per_post, seed)
+
+
+def write(path: Path, generated: Generated) -> None:
+    """The posts as a Parquet file at `path`, batch by batch; an incomplete file never has that name.
+
+    Raises:
+        SettingsError: the folder of `path` does not exist.
+    """
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    if not path.parent.is_dir():
+        raise SettingsError(f"{path}: the folder {path.parent} does not exist; create it first.")
+    batches = generated.batches()
+    first = next(batches)
+    names = ["author", "reply_to", "mentions.list.element"]  # texts hardly repeat: a dictionary would cost time
+    with (
+        replace_whole(path) as part,
+        pq.ParquetWriter(part, first.schema, compression="zstd", use_dictionary=names) as file,
+    ):
+        file.write_batch(first)
+        for batch in batches:
+            file.write_batch(batch)
+
+
+def _chosen(only: Sequence[str] | None) -> tuple[Topic, ...]:
+    known = {topic.name: topic for topic in TOPICS}
+    chosen = tuple(known) if only is None else tuple(only)
+    unknown = [name for name in chosen if name not in known]
+    if unknown or not chosen or len(set(chosen)) < len(chosen):
+        wrong = f"unknown topic {unknown[0]!r}" if unknown else "no topic, or one given twice"
+        raise SettingsError(f"only: {wrong}; choose from {', '.join(known)}.")
+    return tuple(known[name] for name in chosen)
+
+
+def _check(name: str, value: float, low: float, high: float, why: str = "") -> None:
+    if not low <= value <= high:  # also refuses NaN
+        raise SettingsError(f"{name} = {value} is out of range; give a number from {low:,} to {high:,}{why}.")

@@ -1,0 +1,271 @@
+"""A known graph from a list of edges: text, CSV or Parquet; weights and values where there are any.
+
+Text has an edge a line, `u v` or `u v weight`, parted by blanks, tabs or commas; a line that begins with # is a
+comment, and the first line may name the columns. CSV (with a header) and Parquet have columns `source, target` (or
+another pair of `heads.ENDS`, or `a, b`) and perhaps `weight`; what other columns hold is not looked at. Nodes are
+called by any text; numbers are names too.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.errors import PostsFileError, SettingsError
+from socialcrawl.formats.header_lines import ENDS, WEIGHTS, is_head, is_number, unknown
+from socialcrawl.formats.lines import GZIP, UNREADABLE, lines, opened, too_long
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.graph.relevance import worth
+from socialcrawl.lab.graphs.column_files import csv_table, lacking, parquet_table, strings
+from socialcrawl.lab.graphs.csr_links import Scoring, gathered, scored
+from socialcrawl.system.bounds import MAX_ROW
+
+PAIRS = (*ENDS[1:], ("a", "b"))
+VALUED = ("value", "values", "beta", "score", "relevance", "weight", "count")
+"""The columns of values, by which the first line of a file of them is known to name its columns."""
+SHOWN = 5  # names that a message lists
+
+
+@dataclass(frozen=True)
+class _Edges:
+    """The names at both ends, as places in `names`, which are in order of first appearance; weights, if any."""
+
+    names: list[str]
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    weight: NDArray[np.float64] | None
+
+
+def from_edges(
+    path: Path | str,
+    values: Path | str | Mapping[str, float] | None = None,
+    scoring: Scoring = worth,
+    say: Callable[[str], None] = lambda line: None,
+) -> KnownGraph:
+    """Return the graph of a list of edges, which lead from the first name to the second.
+
+    Parallel edges make one link: alpha(u, v) = the sum of their weights, or, where the list has none, f(their number).
+    beta(u) is what `values` says, 0 for a node it does not name; without `values` every node has value 1. Nodes are
+    numbered by first appearance, edge after edge: the source, then the target; those that only `values` names come
+    after, without links. A node's links stand in order of first appearance too. Self-links are left out.
+
+    Args:
+        path: .parquet, .pq or .csv; any other ending is text. CSV and text may be packed (.gz).
+        values: name -> value, or a file: text with `name value` lines, parted as edges are, whose first line may name
+            the columns; CSV or Parquet with columns `name` (or `node`, ...) and `value`.
+        scoring: f, any function of a count that is finite, never negative, and 0 for 0.
+        say: told how many names of `values` are in no edge, and the first of them.
+
+    Raises:
+        SettingsError: a file cannot be read or has no edges; a line or row lacks a name; a weight or value is no
+            number, negative or infinite; a node has two values; a file of values names no node of the edges.
+    """
+    edges = _read(Path(path))
+    names = edges.names
+    beta = np.ones(len(names))
+    if values is not None:
+        given = _values(values)
+        known = set(names)
+        if alone := [name for name in given if name not in known]:
+            told = _alone(path, values, alone, len(given))
+            if len(alone) == len(given) and not isinstance(values, Mapping):
+                raise SettingsError(f"{told} Call the nodes as the edges do.")
+            say(f"{told} They are nodes without links.")
+        names = list(dict.fromkeys((*names, *given)))
+        beta = np.array([given.get(name, 0.0) for name in names], np.float64)
+    weight = np.ones(len(edges.source)) if edges.weight is None else edges.weight
+    indptr, indices, sums = gathered(range(len(names)), len(names), edges.source, edges.target, weight)
+    return KnownGraph(indptr, indices, scored(sums, scoring) if edges.weight is None else sums, beta, names)
+
+
+def _alone(path: Path | str, values: Any, names: Sequence[str], of: int) -> str:
+    """Return names of values that no edge has."""
+    where = "the values" if isinstance(values, Mapping) else values
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    shown = ", ".join(name[:60] for name in names[:SHOWN])
+    return f"{len(names):,} of the {of:,} names in {where} are in no edge of {path}: {shown}{more}."
+
+
+def _read(path: Path) -> _Edges:
+    readers = {".parquet": parquet_table, ".pq": parquet_table, ".csv": csv_table}
+    reader = readers.get(Path(path.name.lower().removesuffix(".gz")).suffix)
+    edges = _from_text(path) if reader is None else _from_table(path, reader(path))
+    if not len(edges.source):
+        raise SettingsError(f"{path} has no edges; give a file with at least one.")
+    if edges.weight is not None:
+        good = np.isfinite(edges.weight) & (edges.weight >= 0)
+        if not good.all():
+            row = int(np.argmin(good))
+            ends = f"{edges.names[edges.source[row]]} -> {edges.names[edges.target[row]]}"
+            raise SettingsError(
+                f"{path}, edge {row + 1} ({ends}): the weight is {edges.weight[row]}; give one from 0 up, finite."
+            )
+    return edges
+
+
+def _from_text(path: Path) -> _Edges:
+    number: dict[str, int] = {}
+    ends: list[int] = []
+    weights: list[float] = []
+    width = 0
+    one, two = 0, 1
+    for line, words in _lines(path):
+        if not width and (named := _named(f"{path}, line {line}", words)):
+            one, two = named
+            width = len(words)
+            continue
+        width = width or len(words)
+        if len(words) != width or width not in (2, 3):
+            wanted = {2: "2, as the lines before", 3: "3, as the lines before"}.get(width, "2, or 3 with a weight")
+            raise SettingsError(f"{path}, line {line} has {len(words)} words; give {wanted}.")
+        ends += [number.setdefault(words[one], len(number)), number.setdefault(words[two], len(number))]
+        if width == 3:
+            weights.append(_number(words[2], f"{path}, line {line}"))
+    pairs = np.array(ends, np.int64).reshape(-1, 2)
+    return _Edges(list(number), pairs[:, 0], pairs[:, 1], np.array(weights, np.float64) if width == 3 else None)
+
+
+def _named(place: str, words: Sequence[str]) -> tuple[int, int] | None:
+    """Return the places of source and target in the first line of a text, where that names the columns.
+
+    The weight is third.
+
+    Raises:
+        SettingsError: it looks so, but the names are not known.
+    """
+    low = [word.lower() for word in words]
+    if any({*low[:2]} == {*pair} for pair in ENDS) and (len(low) == 2 or low[2:] in [[name] for name in WEIGHTS]):
+        pair = next(pair for pair in ENDS if {*low[:2]} == {*pair})
+        return low.index(pair[0]), low.index(pair[1])
+    if is_head(words):
+        raise SettingsError(unknown(place, words))
+    return None
+
+
+def _from_table(path: Path, table: Any) -> _Edges:
+    table = _plain(table)
+    ends = next((pair for pair in PAIRS if set(pair) <= set(table.column_names)), None)
+    if ends is None:
+        raise lacking(path, table, PAIRS[0])
+    columns = [strings(table, name) for name in ends]
+    for name, column in zip(ends, columns, strict=True):
+        named = column.fill_null("").to_numpy(zero_copy_only=False) != ""
+        if not named.all():
+            row = int(np.argmin(named))
+            raise SettingsError(f"{path}, row {row + 1}: {name} is empty; name a node or leave the row out.")
+    names, source, target = _numbered(*columns)
+    weight = next((name for name in WEIGHTS if name in table.column_names), None)
+    return _Edges(names, source, target, None if weight is None else _weights(path, table, weight))
+
+
+def _plain(table: Any) -> Any:
+    """Return a table with the names of its columns in lower case, unless two would then be the same."""
+    low = [name.strip().lower() for name in table.column_names]
+    return table.rename_columns(low) if len({*low}) == len(low) else table
+
+
+def _numbered(sources: Any, targets: Any) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    import pyarrow as pa  # noqa: PLC0415
+
+    coded = pa.concat_arrays([sources, targets]).dictionary_encode()
+    codes = coded.indices.to_numpy().astype(np.int64).reshape(2, -1)
+    seen, first = np.unique(codes.T.ravel(), return_index=True)  # edge after edge: source, target
+    order = seen[np.argsort(first)]
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return coded.dictionary.take(pa.array(order)).to_pylist(), place[codes[0]], place[codes[1]]
+
+
+def _weights(path: Path, table: Any, name: str) -> NDArray[np.float64]:
+    import pyarrow as pa  # noqa: PLC0415
+
+    try:
+        column = table.column(name).cast("float64", safe=False)
+    except pa.ArrowException as error:
+        raise SettingsError(f"{path}: {name} is no number: {str(error).splitlines()[0]}. Give numbers.") from error
+    return np.asarray(column.fill_null(math.nan).to_numpy(), np.float64)
+
+
+def _values(values: Path | str | Mapping[str, float]) -> dict[str, float]:
+    """Return the values by name, all of them finite and not negative."""
+    given: dict[str, float] = {}
+    if isinstance(values, Mapping):
+        given = {str(name): float(value) for name, value in values.items()}
+    else:
+        for place, name, word in _rows(Path(values)):
+            if name in given:
+                raise SettingsError(f"{place}: {name!r} has a value already; give one a node.")
+            given[name] = _number(word, place)
+    for name, value in given.items():
+        if not 0 <= value < math.inf:
+            raise SettingsError(f"The value of {name!r} is {value}; give one from 0 up, finite.")
+    return given
+
+
+def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield the rows of a file of values: (where it is, a name, its value)."""
+    ending = Path(path.name.lower().removesuffix(".gz")).suffix
+    first = None if ending in (".parquet", ".pq") else next(_lines(path), (0, []))[1]
+    headed = first is not None and not any(map(is_number, first)) and any(_bare(word) in VALUED for word in first)
+    if first is None or (headed and ending == ".csv"):
+        yield from _rows_of(path, _plain(parquet_table(path) if first is None else csv_table(path)))
+        return
+    for line, words in _lines(path):
+        place = f"{path}, line {line}"
+        if len(words) != 2:
+            raise SettingsError(f"{place} has {len(words)} words; give a name and a value.")
+        if words == first and not is_number(words[1]):
+            if headed and _bare(words[1]) in VALUED:
+                headed = False
+                continue
+            raise SettingsError(
+                f"{place}: {words[1][:60]!r} is no number; give a number, or, if the line names the columns, call them "
+                "name and value."
+            )
+        yield place, words[0], words[1]
+
+
+def _bare(word: str) -> str:
+    return word.strip('"').lower()
+
+
+def _rows_of(path: Path, table: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield the same, of a table whose columns have names."""
+    value = next((name for name in VALUED if name in table.column_names), None)
+    name = next((name for name in table.column_names if name != value), None)
+    if value is None or name is None:
+        raise lacking(path, table, ("name", "value"))
+    columns = [strings(table, one).fill_null("").to_pylist() for one in (name, value)]
+    for row, (called, told) in enumerate(zip(*columns, strict=True), 1):
+        if not called:
+            raise SettingsError(f"{path}, row {row}: {name} is empty; name a node or leave the row out.")
+        yield f"{path}, row {row}", called, told
+
+
+def _number(word: str, place: str) -> float:
+    try:
+        return float(word)
+    except ValueError as error:
+        raise SettingsError(f"{place}: {word[:60]!r} is no number; give a number.") from error
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines that are neither blank nor comments, as words, with their numbers."""
+    if not path.is_file():
+        raise SettingsError(f"There is no file {path}; give the path of a file.")
+    try:
+        with opened(path, GZIP if path.suffix.lower() == ".gz" else b"") as file:
+            for number, line in lines(path, file, MAX_ROW):
+                if line is None:
+                    raise SettingsError(f"{path}, line {number}: {too_long(MAX_ROW)}. Check the file.")
+                words = line.decode("utf-8" if number > 1 else "utf-8-sig").replace(",", " ").split()
+                if words and not words[0].startswith("#"):
+                    yield number, words
+    except PostsFileError as error:
+        raise SettingsError(str(error)) from error
+    except (*UNREADABLE, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read as UTF-8 text: {error}. Check the file.") from error

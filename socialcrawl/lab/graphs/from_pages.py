@@ -1,0 +1,98 @@
+"""A known graph from pages: who links to whom, and how much around the link is about a topic (Gouriten et al., 2.3).
+
+The pages are plain text without marks for links, so that a link is found by what it points to: its title, which is the
+key with %-signs decoded and underscores as blanks. Texts and titles are compared folded (without case, see
+`relevance.fold`), any run of white space being one blank, as lines of plain text are broken anywhere.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.graph.link_context import find_context, normalize_line, parse_title
+from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.lab.graphs.column_files import lacking, parquet_table, strings
+from socialcrawl.lab.graphs.csr_links import Scoring, gathered, scored
+
+COLUMNS = ("key", "text", "links")
+
+
+def from_pages(
+    pages: Path | str | Mapping[str, Sequence[Any]], topic: Topic, scoring: Scoring = worth, window: int = 100
+) -> KnownGraph:
+    """Return the graph of all pages and all pages they link to.
+
+    beta(u) = f(occurrences in u's text); alpha(u, v) = f(occurrences in a window around the link from u to v): the
+    link's text itself and `window // 2` characters either side of it. A word that the window's edge cuts is outside.
+    The link's text is the first occurrence of v's title in u's text that begins where a word begins; a link whose title
+    does not occur has alpha 0.
+
+    Nodes are the pages in their order, so that a row of the file is a row of the graph, then the pages that are only
+    linked to, by first appearance: those have value 0 and no links. `names` are the keys. A node's links stand in the
+    order of its list, each once; self-links are left out.
+
+    Args:
+        pages: a Parquet file with the columns key (text), text (text) and links (lists of keys), or such columns.
+        topic: what is counted.
+        scoring: f, any function of a count that is finite, never negative, and 0 for 0.
+        window: in characters.
+
+    Raises:
+        SettingsError: the file cannot be read or lacks columns, a key is missing or there twice, a negative window, or
+            the scoring is none.
+    """
+    if window < 0:
+        raise SettingsError(f"window = {window} is out of range; give a number of characters, 0 or more.")
+    keys, texts, links = _columns(pages)
+    number = _numbered(keys, links)
+    titles = [parse_title(key) for key in number]
+    source, target, hits = [], [], []
+    for node, (text, named) in enumerate(zip(map(normalize_line, texts), links, strict=True)):
+        for to in dict.fromkeys(number[key] for key in named):
+            source.append(node)
+            target.append(to)
+            hits.append(topic.count(find_context(text, titles[to], window)))
+    values = np.zeros(len(number), np.int64)
+    values[: len(keys)] = [topic.count(text) for text in texts]
+    ends = np.array(source, np.int64), np.array(target, np.int64)
+    indptr, indices, sums = gathered(range(len(number)), len(number), *ends, np.array(hits, np.float64))
+    return KnownGraph(indptr, indices, scored(sums, scoring), scored(values, scoring), list(number))
+
+
+def _columns(pages: Path | str | Mapping[str, Sequence[Any]]) -> tuple[list[str], list[str], list[list[str]]]:
+    """Keys, texts and lists of keys; a missing text is empty, a missing list too."""
+    if isinstance(pages, Mapping):
+        keys, texts, links = (list(pages.get(name, ())) for name in COLUMNS)
+    else:
+        keys, texts, links = _read(Path(pages))
+    if not keys or not len(keys) == len(texts) == len(links):
+        lengths = f"{len(keys)}, {len(texts)} and {len(links)}"
+        raise SettingsError(f"The columns key, text, links have {lengths} rows; give as many of each, at least one.")
+    return keys, [text or "" for text in texts], [[key for key in row or () if key] for row in links]
+
+
+def _read(path: Path) -> Iterable[list[Any]]:
+    table = parquet_table(path)
+    if not set(COLUMNS) <= set(table.column_names):
+        raise lacking(path, table, COLUMNS)
+    kind = str(table.schema.field("links").type)
+    if not kind.startswith(("list", "large_list")):
+        raise SettingsError(f"{path}: links has the type {kind}; give lists of keys.")
+    return strings(table, "key").to_pylist(), strings(table, "text").to_pylist(), table.column("links").to_pylist()
+
+
+def _numbered(keys: list[str], links: list[list[str]]) -> dict[str, int]:
+    number: dict[str, int] = {}
+    for row, key in enumerate(keys, 1):
+        if not key or key in number:
+            wrong = f"the key {key!r} is there twice" if key else "the key is empty"
+            raise SettingsError(f"Page {row}: {wrong}; give every page a key of its own.")
+        number[key] = len(number)
+    for named in links:
+        for key in named:
+            number.setdefault(key, len(number))
+    return number

@@ -1,0 +1,290 @@
+"""A file of posts, read into columns: Parquet, CSV or JSON lines, told by what is in it, as imports do.
+
+CSV is read by the same reader as in imports: commas, semicolons or tabs, names of columns in any case. The columns
+`author, created_at, text` are needed; `id, mentions, reply_to, lang` are used where they exist.
+
+- `created_at`: Unix seconds (whole or not), ISO 8601 text (UTC where it names no zone), or a Parquet timestamp.
+- `mentions`: a list of names; in CSV a JSON list or names separated by spaces, commas or semicolons. Without the
+  column, the names are read from `@name` in the text.
+- `reply_to`: a post id of this file, or else the name of the author who is answered; the id of a post that the file
+  lacks answers nobody.
+
+Names are compared without case everywhere; `fold` is that comparison.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.errors import PostsFileError
+from socialcrawl.formats.csv_cells import NEEDED, check_columns, posts_in
+from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.lines import UNREADABLE, check_packed, first_bytes, lines, opened, too_long
+from socialcrawl.formats.parquet import PARQUET, table
+from socialcrawl.system.bounds import MAX_LINE
+
+READ = (*NEEDED, "id", "reply_to", "lang", "mentions")  # of the columns of a CSV file
+# Post ids are milliseconds in 41 bits from 2010 on, so later times have none; milliseconds by mistake fall out too.
+LATEST = 3_471_292_800  # 2080-01-01
+
+LONGEST_NAME = 15  # characters of a username on X
+
+_TEXTS = ("string", "large_string", "string_view")
+_AT_NAME = re.compile(r"(?<!\w)@(\w+)")
+_BETWEEN_NAMES = re.compile(r"[\s,;]+")
+
+
+@dataclass(frozen=True)
+class Posts:
+    """Posts as columns of one length n, in the order of the file.
+
+    Attributes:
+        authors: n names, in the spelling of the file, without a leading @.
+        created_at: int64[n], Unix seconds.
+        texts: n texts.
+        mentioned: the names of all mentions, post after post.
+        mention_offsets: int64[n + 1]; post i mentions `mentioned[mention_offsets[i]:mention_offsets[i + 1]]`.
+        ids: n ids, all different, or None.
+        reply_to: n post ids or author names, None where a post is no reply; or None.
+        lang: n language codes, or None.
+    """
+
+    authors: list[str]
+    created_at: NDArray[np.int64]
+    texts: list[str]
+    mentioned: list[str]
+    mention_offsets: NDArray[np.int64]
+    ids: list[str] | None = None
+    reply_to: list[str | None] | None = None
+    lang: list[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.authors)
+
+    def mentions_of(self, row: int) -> list[str]:
+        """Return the names that the post in this row (0-based) mentions, in the spelling of the file."""
+        return self.mentioned[self.mention_offsets[row] : self.mention_offsets[row + 1]]
+
+
+def fold(name: str) -> str:
+    """Return the form of a username in which two spellings of one account are equal."""
+    return name.lower()
+
+
+def read_posts(path: Path | str) -> Posts:
+    """Return the posts of a file: Parquet, CSV or JSON lines; the text ones also compressed with gzip.
+
+    Raises:
+        PostsFileError: the file is missing or unreadable, lacks columns or rows, or has a bad cell (named by row).
+    """
+    path = Path(path)
+    table = _table(path)
+    found = table.column_names
+    check_columns(path, found)
+    if not table.num_rows:
+        raise PostsFileError(f"{path} has no rows; give a file with at least one post.")
+    texts = [text or "" for text in _strings(table, "text")]
+    mentioned, offsets = _mentions(path, table, texts)
+    lang = _strings(table, "lang") if "lang" in found else None
+    ids = _ids(path, table) if "id" in found else None
+    return Posts(
+        authors=_authors(path, table),
+        created_at=_times(path, table.column("created_at")),
+        texts=texts,
+        mentioned=mentioned,
+        mention_offsets=offsets,
+        ids=ids,
+        reply_to=_answered(_strings(table, "reply_to"), ids) if "reply_to" in found else None,
+        lang=None if lang is None else [code or "und" for code in lang],
+    )
+
+
+def _table(path: Path) -> Any:
+    import pyarrow as pa  # noqa: PLC0415  # costs 0.1 s, and only readers of files pay it
+
+    if not path.is_file():
+        what = f"{path} is a folder" if path.is_dir() else f"There is no file {path}"
+        raise PostsFileError(f"{what}. Give the path of a Parquet, CSV or JSON lines file.")
+    try:
+        with path.open("rb") as raw:
+            begin = raw.read(len(PARQUET))
+        if begin == PARQUET:
+            return table(path)
+        with opened(path, begin) as file:
+            first = first_bytes(file)
+            return _read_lines(path, begin) if first.startswith(b"{") else _read_csv(path, file, first)
+    except (pa.ArrowException, *UNREADABLE) as error:
+        raise PostsFileError(
+            f"{path} cannot be read: {str(error).splitlines()[0]}. Check the file's format."
+        ) from error
+
+
+def _read_csv(path: Path, file: IO[bytes], first: bytes) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+
+    trouble = Trouble()
+    rows = posts_in(path, file, first, trouble)
+    cells: dict[str, list[str]] = {name: [] for name in rows.columns if name in READ}
+    for _, row in rows:
+        for name, column in cells.items():
+            column.append(row[name])
+    if trouble.count:
+        raise PostsFileError(f"{trouble.first[0]}. Correct the line, or leave it out.")
+    return pa.table({name: pa.array(column, pa.large_string()) for name, column in cells.items()})
+
+
+def _read_lines(path: Path, begin: bytes) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import json as arrow_json  # noqa: PLC0415
+
+    check_packed(path)
+    try:
+        with opened(path, begin) as file:
+            return arrow_json.read_json(file, arrow_json.ReadOptions(block_size=MAX_LINE))
+    except pa.ArrowException:
+        with opened(path, begin) as file:
+            for number, raw in lines(path, file, MAX_LINE):
+                if why := too_long(MAX_LINE) if raw is None else _damage(raw):
+                    raise PostsFileError(f"{path}, line {number}: {why}. Correct the line, or leave it out.") from None
+        raise
+
+
+def _damage(line: bytes) -> str | None:
+    """Return what is wrong with a line of JSON, if anything is."""
+    try:
+        return None if not line.strip() or isinstance(json.loads(line), dict) else "it is not a JSON object"
+    except (ValueError, RecursionError) as error:
+        return f"it is damaged JSON: {error}"
+
+
+def _strings(table: Any, name: str) -> list[str]:
+    column = table.column(name).cast("large_string").fill_null("")
+    values: list[str] = column.to_numpy().tolist()
+    return values
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("@")
+
+
+def _authors(path: Path, table: Any) -> list[str]:
+    authors = [_bare(name) for name in _strings(table, "author")]
+    for row, author in enumerate(authors, 1):
+        if not author:
+            raise PostsFileError(f"{path}, row {row}: the author is empty. Name the author or leave the row out.")
+    return authors
+
+
+def _ids(path: Path, table: Any) -> list[str]:
+    ids = _strings(table, "id")
+    if len(set(ids)) < len(ids):
+        seen: set[str] = set()
+        twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
+        raise PostsFileError(f"{path} has the id {twice!r} more than once. Leave the repeated rows or the column out.")
+    return ids
+
+
+def _answered(cells: list[str], ids: list[str] | None) -> list[str | None]:
+    """Return posts or authors that are answered.
+
+    A number too long for a name is a post, and without it nobody is known.
+    """
+    here = set(ids or ())
+    unknown = {cell for cell in cells if cell.isdecimal() and len(cell) > LONGEST_NAME and ids and cell not in here}
+    return [None if cell in unknown else _bare(cell) or None for cell in cells]
+
+
+def _times(path: Path, column: Any) -> NDArray[np.int64]:
+    kind = str(column.type)
+    if kind.startswith(("timestamp", "date")):
+        seconds = column.cast("timestamp[s]", safe=False).cast("int64").cast("float64")
+    elif kind in _TEXTS:
+        seconds = _parsed(column)
+    elif kind.startswith(("int", "uint", "float", "double", "decimal")):
+        seconds = column.cast("float64", safe=False)
+    else:
+        raise PostsFileError(
+            f"{path}: created_at has the type {kind}. Give Unix seconds, ISO 8601 text or a timestamp."
+        )
+    values = np.floor(seconds.fill_null(float("nan")).to_numpy())
+    bad = np.flatnonzero(~((values >= 0) & (values < LATEST)))
+    if len(bad):
+        row = int(bad[0])
+        raise PostsFileError(
+            f"{path}, row {row + 1}: created_at is {column[row].as_py()!r}. "
+            "Give Unix seconds or ISO 8601 between 1970 and 2080 (milliseconds are too large)."
+        )
+    return np.asarray(values, dtype=np.int64)
+
+
+def _parsed(column: Any) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+
+    try:
+        return column.cast("float64")
+    except pa.ArrowInvalid:
+        return pa.array([_second(cell) for cell in column.to_pylist()], "float64")
+
+
+def _second(cell: str | None) -> float | None:
+    """Return the Unix second of one cell, or None where it is no time."""
+    try:
+        moment = datetime.fromisoformat((cell or "").strip())
+    except ValueError:
+        try:
+            return float(cell or "")
+        except ValueError:
+            return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _mentions(path: Path, table: Any, texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+    if "mentions" not in table.column_names:
+        return _joined([_AT_NAME.findall(text) if "@" in text else [] for text in texts])
+    column = table.column("mentions")
+    kind = str(column.type)
+    if kind.startswith(("list", "large_list")):
+        return _flattened(column)
+    if kind in _TEXTS:
+        return _joined([_names(path, row, cell) for row, cell in enumerate(_strings(table, "mentions"), 1)])
+    if kind == "null":
+        return [], np.zeros(len(texts) + 1, np.int64)
+    raise PostsFileError(f"{path}: mentions has the type {kind}. Give lists of names, or text with names.")
+
+
+def _flattened(column: Any) -> tuple[list[str], NDArray[np.int64]]:
+    from pyarrow import compute  # noqa: PLC0415
+
+    lengths = compute.fill_null(compute.list_value_length(column), 0).to_numpy()
+    flat = compute.list_flatten(column).cast("large_string").fill_null("").to_numpy().tolist()
+    names = [_bare(name.strip()) for name in flat]
+    rows = np.repeat(np.arange(len(lengths)), lengths)[np.array([bool(name) for name in names], dtype=bool)]
+    return [name for name in names if name], _offsets(np.bincount(rows, minlength=len(lengths)))
+
+
+def _joined(rows: list[list[str]]) -> tuple[list[str], NDArray[np.int64]]:
+    return [name for row in rows for name in row], _offsets(np.array([len(row) for row in rows]))
+
+
+def _offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+
+
+def _names(path: Path, row: int, cell: str) -> list[str]:
+    """Return the names in one cell: a JSON list, or words between separators."""
+    if cell.lstrip().startswith("["):
+        try:
+            words = [str(word) for word in json.loads(cell)]
+        except ValueError as error:
+            raise PostsFileError(
+                f'{path}, row {row}: mentions is no JSON list: {cell[:60]!r}. Write ["name", ...] or names with spaces.'
+            ) from error
+    else:
+        words = _BETWEEN_NAMES.split(cell)
+    return [bare for word in words if (bare := _bare(word.strip()))]

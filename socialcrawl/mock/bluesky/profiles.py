@@ -1,0 +1,187 @@
+"""Accounts: their profiles, the search for them, whom they follow and who follows them.
+
+A file tells of no follows. Here an account follows everybody whom it mentions, in the order of first mention, and is
+followed in the order in which it was first mentioned by each; its one list, of the key `LIST_KEY`, holds whom it
+follows.
+Accounts that are no longer there are in no list, as on Bluesky.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from socialcrawl.lab.post_table import fold
+from socialcrawl.mock.bluesky.identifiers import Names, cid_of, record_key
+from socialcrawl.mock.bluesky.parameters import cut, identifier, limit, needed
+from socialcrawl.mock.bluesky.refusals import gone, invalid
+from socialcrawl.mock.bluesky.view_json import Views
+from socialcrawl.mock.names import HERE, PROTECTED
+from socialcrawl.mock.reposts import made_number
+from socialcrawl.mock.service import Asked, Told
+from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.x.render import stamp
+
+MOST_ACTORS = 25
+LIST_KEY = "3k2222222222a"
+_LIST, _ITEM = "app.bsky.graph.list", "app.bsky.graph.listitem"
+
+
+class People:
+    """The endpoints of accounts.
+
+    Args:
+        world: the accounts and the posts in which they mention one another.
+        names: how they are called.
+        changes: what became of them.
+    """
+
+    def __init__(self, world: World, names: Names, changes: Changes) -> None:
+        self._world, self._names, self._changes = world, names, changes
+        self._mentioned = lru_cache(4_096)(self._mentioned_by)
+        self._mentioners = lru_cache(4_096)(self._mentioning)
+        self._matching = lru_cache(64)(self._search)
+
+    def profile(self, asked: Asked, views: Views) -> Told:
+        """GET app.bsky.actor.getProfile."""
+        return Told(200, self._detailed(self._here(asked, "actor", "Profile not found"), views))
+
+    def profiles(self, asked: Asked, views: Views) -> Told:
+        """GET app.bsky.actor.getProfiles: those that are there, each once."""
+        actors = [identifier(value, "actors") for name, value in asked.query if name == "actors"]
+        if not actors:
+            raise invalid('Error: Params must have the property "actors"')
+        if len(actors) > MOST_ACTORS:
+            raise invalid(f"Error: actors must not have more than {MOST_ACTORS} elements")
+        rows = dict.fromkeys(row for actor in actors if (row := self._names.row(actor)) is not None)
+        shown = [self._detailed(row, views) for row in rows if self._shown(row)]
+        return Told(200, b'{"profiles":[' + b",".join(shown) + b"]}")
+
+    def search(self, asked: Asked, views: Views) -> Told:
+        """GET app.bsky.actor.searchActors: the most mentioned first."""
+        words = tuple(fold(asked.one("q") or asked.one("term") or "").removeprefix("@").split())
+        found = [row for row in self._matching(words) if self._shown(row)]
+        page, behind = self._page(asked, found, f"actors {' '.join(words)}", limit(asked, 25))
+        return Told(200, orjson.dumps({"actors": _profiles(views, page), **behind}))
+
+    def resolve(self, asked: Asked, views: Views) -> Told:
+        """GET com.atproto.identity.resolveHandle."""
+        handle = identifier(needed(asked, "handle"), "handle")
+        row = None if handle.startswith("did:") else self._names.row(handle)
+        if row is None or gone(self._changes.fate(row), ""):
+            raise invalid("Unable to resolve handle")
+        return Told(200, orjson.dumps({"did": self._names.did(row)}))
+
+    def follows(self, asked: Asked, views: Views) -> Told:
+        """GET app.bsky.graph.getFollows."""
+        row = self._here(asked, "actor", "Actor not found")
+        return self._related(asked, views, row, "follows", self._follows(row))
+
+    def followers(self, asked: Asked, views: Views) -> Told:
+        """GET app.bsky.graph.getFollowers."""
+        row = self._here(asked, "actor", "Actor not found")
+        return self._related(asked, views, row, "followers", self._followers(row))
+
+    def members(self, asked: Asked, views: Views) -> Told:
+        """GET app.bsky.graph.getList."""
+        uri = needed(asked, "list")
+        actor, _, rest = uri.removeprefix("at://").partition("/")
+        row = self._names.row(actor) if uri.startswith("at://did:") else None
+        if row is None or rest != f"{_LIST}/{LIST_KEY}" or not self._shown(row):
+            raise invalid("List not found")
+        rows = [other for other in self._follows(row).tolist() if self._shown(other)]
+        page, behind = self._page(asked, rows, f"list {uri}", limit(asked, 50))
+        numbers = [int(self._world.accounts.ids[other]) for other in page]
+        items = [
+            {"subject": subject, "uri": self._names.uri(row, number, _ITEM)}
+            for subject, number in zip(_profiles(views, page), numbers, strict=True)
+        ]
+        (creator,) = _profiles(views, [row])
+        about = {
+            "cid": cid_of(self._names.did(row), _LIST, record_key(made_number(rest))),
+            "creator": creator,
+            "indexedAt": stamp(int(self._world.created_at[0])),
+            "listItemCount": len(rows),
+            "name": "mentioned",
+            "purpose": "app.bsky.graph.defs#curatelist",
+            "uri": uri,
+        }
+        return Told(200, orjson.dumps({"items": items, "list": about, **behind}))
+
+    def _here(self, asked: Asked, name: str, sentence: str) -> int:
+        """Return the account that is asked for, where it is to be seen."""
+        row = self._names.row(identifier(needed(asked, name), name))
+        if row is None:
+            raise invalid(sentence)
+        if refusal := gone(self._changes.fate(row), sentence):
+            raise refusal
+        return row
+
+    def _shown(self, row: int) -> bool:
+        return self._changes.fate(row) in (HERE, PROTECTED)
+
+    def _detailed(self, row: int, views: Views) -> bytes:
+        follows, followers = len(self._follows(row)), len(self._followers(row))
+        posts = len(self._changes.moment.existing(self._world.timelines.of(row)))
+        return views.profile(row, followersCount=followers, followsCount=follows, postsCount=posts)
+
+    def _related(self, asked: Asked, views: Views, row: int, kind: str, others: NDArray[np.int64]) -> Told:
+        found = [other for other in others.tolist() if self._shown(other)]
+        page, behind = self._page(asked, found, f"{kind} {row}", limit(asked, 50))
+        (subject,) = _profiles(views, [row])
+        return Told(200, orjson.dumps({kind: _profiles(views, page), "subject": subject, **behind}))
+
+    def _page(self, asked: Asked, rows: list[int], place: str, size: int) -> tuple[list[int], dict[str, str]]:
+        """Return the accounts on a page of a list, and the cursor behind it, if any."""
+        part, cursor = cut(asked, self._changes, place, size=size, n=len(rows))
+        return rows[part], {"cursor": cursor} if cursor else {}
+
+    def _follows(self, row: int) -> NDArray[np.int64]:
+        """Return whom an account mentioned so far, the first mentioned first."""
+        return self._so_far(*self._mentioned(row))
+
+    def _followers(self, row: int) -> NDArray[np.int64]:
+        """Return who mentioned an account so far, the first to do so first."""
+        return self._so_far(*self._mentioners(row))
+
+    def _so_far(self, rows: NDArray[np.int64], posts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return rows[: len(self._changes.moment.existing(posts))]
+
+    def _mentioned_by(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        mentions, posts = self._world.mentions, self._world.timelines.of(row)
+        named = [mentions.of(post) for post in posts.tolist()]
+        return _once(np.concatenate(named) if named else posts, np.repeat(posts, [len(some) for some in named]), row)
+
+    def _mentioning(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        posts = self._world.mentioned_in.of(row)
+        return _once(self._world.author[posts], posts, row)
+
+    def _search(self, words: tuple[str, ...]) -> list[int]:
+        """Return the accounts whose handle or shown name contains every word; none for no words."""
+        accounts, mentioned = self._world.accounts, np.diff(self._world.mentioned_in.offsets)
+        if not words:
+            return []
+        bare = [word.removesuffix(f".{self._names.domain}").replace("-", "_") for word in words]
+        both = list(zip(words, bare, strict=True))
+        found = [
+            row
+            for row, (name, username) in enumerate(zip(accounts.shown, accounts.usernames, strict=True))
+            if all(word in fold(name) or other in fold(username) for word, other in both)
+        ]
+        return sorted(found, key=lambda row: (-int(mentioned[row]), accounts.keys[row]))
+
+
+def _once(
+    rows: NDArray[np.int64], posts: NDArray[np.int64], without: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different rows in their order, but for one, and the post (position) that names each first, ascending."""
+    _, first = np.unique(rows, return_index=True)
+    first.sort()
+    others = first[rows[first] != without]
+    return rows[others], posts[others]
+
+
+def _profiles(views: Views, rows: list[int]) -> list[orjson.Fragment]:
+    return [orjson.Fragment(views.profile(row)) for row in rows]

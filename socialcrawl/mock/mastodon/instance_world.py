@@ -1,0 +1,83 @@
+"""All that the endpoints share: the world, how its instances tell of it, and what has become of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.mock.follows import Follows, find_follows
+from socialcrawl.mock.mastodon.instances import Instances
+from socialcrawl.mock.mastodon.profiles import NOBODY, Profiles
+from socialcrawl.mock.mastodon.render import Renderer
+from socialcrawl.mock.mastodon.responses import GONE, NO_RECORD
+from socialcrawl.mock.mastodon.search import Finding
+from socialcrawl.mock.mastodon.status_ids import Numbers
+from socialcrawl.mock.names import DELETED, HERE, SUSPENDED, Chosen
+from socialcrawl.mock.service import Asked, Guest, Told
+from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import Changes
+
+Answer = Callable[[Asked, Guest, str], Told]  # (request, who asks, instance)
+
+
+@dataclass(frozen=True)
+class Town:
+    """The instances of one world.
+
+    Attributes:
+        gone: whether a deleted account is refused with 410 instead of 404.
+    """
+
+    world: World
+    instances: Instances
+    numbers: Numbers
+    follows: Follows
+    profiles: Profiles
+    renderer: Renderer
+    finding: Finding
+    changes: Changes
+    gone: bool
+
+    def there(self, row: int | None) -> int | Told:
+        """Return the same row where the account is to be seen, at least emptied; else the refusal."""
+        if row is None:
+            return NO_RECORD
+        if self.changes.fate(row) == DELETED:
+            return GONE if self.gone else NO_RECORD
+        return row
+
+    def existing(self, posts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of the posts at these positions (ascending) that exist."""
+        return self.changes.moment.existing(posts)
+
+    def open(self, row: int) -> bool:
+        """Return whether the lists of an account are to be seen."""
+        return self.changes.fate(row) == HERE
+
+    def listed(self, row: int) -> bool:
+        """Return whether an account is to be seen among others."""
+        return self.changes.fate(row) not in (DELETED, SUSPENDED)
+
+
+def build_town(
+    world: World,
+    home: str,
+    changes: Changes,
+    *,
+    noindex: Chosen,
+    nobot: Chosen,
+    gone: bool,
+    moved: Mapping[str, str] = NOBODY,
+    limited: Chosen = 0.0,
+) -> Town:
+    """Return the instances of a world, see `MastodonService` for the arguments."""
+    instances, numbers, follows = Instances(world, home, changes), Numbers(world), find_follows(world)
+    profiles = Profiles(world, instances, follows, changes, moved=moved, noindex=noindex, nobot=nobot, limited=limited)
+    return Town(
+        *(world, instances, numbers, follows, profiles),
+        renderer=Renderer(world, instances, numbers, profiles, changes),
+        finding=Finding(world, instances, profiles.hidden, numbers.reposts),
+        changes=changes,
+        gone=gone,
+    )

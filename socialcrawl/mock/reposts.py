@@ -1,0 +1,75 @@
+"""Which posts of a file are reposts where a platform has such a thing, and of what.
+
+A retweet in the file is a text, `RT @name: ...`. It is shown as a repost where it mentions the repeated account and
+answers nobody, else as a post with that text: so whoever is named on X is named everywhere. What it repeats is the post
+of the file where that has the same text and names the same accounts; else an original of its own is made up.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from socialcrawl.lab.post_table import fold
+from socialcrawl.mock.world import World
+
+MADE = 2**63  # set in the numbers of records that the file lacks; no post's id has it
+_RETWEET = re.compile(r"RT @([^\s:]+):?\s*(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """What a repost repeats.
+
+    Attributes:
+        account: the row of the repeated account.
+        number: the number of the original.
+        place: where the original stands in the world, -1 where it is made up.
+        start: where its text begins in that of the repost.
+    """
+
+    account: int
+    number: int
+    place: int
+    start: int
+
+
+def repeated(world: World, by_key: Mapping[str, int], post: int) -> Repeated | None:
+    """Return what the post at this position repeats; None where it is shown as a post of its own.
+
+    Args:
+        world: the posts.
+        by_key: the row of every account by its folded key.
+        post: the position.
+    """
+    references = world.references
+    if references.retweeted_id[post] < 0 or references.replied_account[post] >= 0:
+        return None
+    match = _RETWEET.match(world.texts[post])
+    account = _account(world, by_key, fold(match[1])) if match else None
+    mentions = world.mentions.of(post).tolist()
+    if match is None or account is None or account not in mentions:
+        return None
+    place = int(references.retweeted_post[post])
+    if place >= 0 and _same(world, place, account, match[2], set(mentions)):
+        return Repeated(account, int(world.ids[place]), place, match.start(2))
+    others = sorted(world.accounts.keys[row] for row in mentions if row != account)
+    return Repeated(account, made_number(world.accounts.keys[account], match[2], others), -1, match.start(2))
+
+
+def made_number(*parts: object) -> int:
+    """Return the number of a record that the file lacks, from what is known of it; below 2**64, `MADE` set."""
+    return int.from_bytes(blake2b(repr(parts).encode(), digest_size=8).digest()) | MADE
+
+
+def _account(world: World, by_key: Mapping[str, int], name: str) -> int | None:
+    row = by_key.get(name)
+    return world.accounts.by_username.get(name) if row is None else row
+
+
+def _same(world: World, place: int, account: int, text: str, mentions: set[int]) -> bool:
+    return (
+        int(world.author[place]) == account
+        and world.texts[place] == text
+        and {account, *world.mentions.of(place).tolist()} == mentions
+    )

@@ -1,0 +1,152 @@
+"""What a scenario moves while the mock runs: its clock, its accounts and cursors, and the pages that come again."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from socialcrawl.errors import MockError
+from socialcrawl.lab.post_table import fold
+from socialcrawl.mock.dataset_clock import Moment
+from socialcrawl.mock.faults import Fault
+from socialcrawl.mock.gated_service import Platform
+from socialcrawl.mock.names import LEGAL
+from socialcrawl.mock.scenario import FATES, LASTING, PAGING, Scenario, Trouble, read_scenario
+from socialcrawl.mock.server_settings import MockSettings
+from socialcrawl.mock.service import Asked, Guest, Told
+from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import Changes, Lifetime
+
+_PAGES = 1_000  # lists whose last page is remembered
+
+
+class Stage:
+    """The scenario of a mock, and what it acts on.
+
+    Args:
+        world: what there is to see; None where that is pages only.
+        settings: the scenario and the skew at the start.
+        platforms: those that are served, by name.
+        time: the time that the server's clock shows, but for its skew.
+        moment: which posts exist; None where there are none.
+
+    Raises:
+        MockError: the scenario names what there is not.
+    """
+
+    def __init__(
+        self,
+        world: World | None,
+        settings: MockSettings,
+        platforms: Mapping[str, Platform],
+        time: Callable[[], float],
+        moment: Moment | None = None,
+    ) -> None:
+        self._platforms, self._time, self._moment = platforms, time, moment
+        self._names: Mapping[str, int] = {} if world is None else world.accounts.by_username
+        self._began = time()
+        self._skew_at_start = self.skew = settings.skew
+        self._last: dict[tuple[Any, ...], Told] = {}
+        self._set(Scenario({}) if settings.scenario is None else read_scenario(settings.scenario))
+
+    def clock(self) -> float:
+        """Return the server's clock, Unix seconds."""
+        return self._time() + self.skew
+
+    def set(self, tables: Mapping[str, Any]) -> None:
+        """Another scenario instead of the one that was; times count from the start of the mock.
+
+        Raises:
+            MockError: it cannot be.
+        """
+        self._set(Scenario(tables))
+
+    def _set(self, scenario: Scenario) -> None:
+        self._check(scenario)
+        self._scenario = scenario
+        self._remembers = any(trouble.kind == "repeat" for trouble in scenario.troubles)
+        self._last.clear()
+
+    def clear(self) -> None:
+        """No scenario; clock and cursors are again as at the start. Accounts stay what they have become."""
+        self._set(Scenario({}))
+        self.skew = self._skew_at_start
+        for changes in self._changes(None):
+            changes.expire(None)
+
+    def report(self) -> dict[str, Any]:
+        """Return the scenario with its counts."""
+        return self._scenario.report()
+
+    def struck(self, platform: Platform, asked: Asked) -> tuple[Asked, Fault | None]:
+        """Return the request, by a clock that may just have changed, and the fault that it meets."""
+        if platform.changes is not None:
+            platform.changes.tick(asked.now)
+        if self._moment is not None:
+            self._moment.pass_time()
+        if not self._scenario.troubles:
+            return asked, None
+        paged = any(name in PAGING for name, _ in asked.query)
+        since = self._time() - self._began
+        fault = None
+        for trouble in self._scenario.strike(platform.name, asked.endpoint, paged=paged, since=since):
+            if trouble.kind in LASTING:
+                self._change(trouble)
+            elif fault is None:
+                fault = trouble.fault(platform.name)
+        return replace(asked, now=self.clock()), fault
+
+    def _change(self, trouble: Trouble) -> None:
+        table = trouble.table
+        if trouble.kind == "skew":
+            self.skew = table["seconds"]
+            return
+        for changes in self._changes(trouble.platform):
+            if trouble.kind == "expire":
+                changes.expire(Lifetime(table.get("seconds"), table.get("requests")))
+            elif trouble.kind == "rename":
+                changes.rename(self._names[fold(table["account"])], table["name"])
+            else:
+                changes.become(self._names[fold(table["account"])], FATES[trouble.kind])
+
+    def _changes(self, name: str | None) -> list[Changes]:
+        """Return what has become of the world on the platform of this name, or on each."""
+        own = [platform for platform in self._platforms.values() if name in (None, platform.name)]
+        return [platform.changes for platform in own if platform.changes is not None]
+
+    def kept(self, platform: Platform, asked: Asked, guest: Guest, told: Told) -> Told:
+        """Return the same answer, remembered where it may have to come again."""
+        if self._remembers and told.status == 200:
+            key = _list_of(platform, asked, guest)
+            self._last.pop(key, None)
+            self._last[key] = told
+            if len(self._last) > _PAGES:
+                del self._last[next(iter(self._last))]
+        return told
+
+    def before(self, platform: Platform, asked: Asked, guest: Guest) -> Told | None:
+        """Return the last page that this guest had of the same list; None where there was none."""
+        return self._last.get(_list_of(platform, asked, guest))
+
+    def _check(self, scenario: Scenario) -> None:
+        names: set[str] = set()
+        for trouble in scenario.troubles:
+            place, table = f"Fault {trouble.number + 1} ({trouble.kind})", trouble.table
+            if trouble.platform is not None and trouble.platform not in self._platforms:
+                served = ", ".join(self._platforms)
+                raise MockError(f"{place} is for the platform {trouble.platform!r}; the mock serves {served}.")
+            if "account" in table and fold(table["account"]) not in self._names:
+                raise MockError(f"{place}: no account of the posts is named {table['account']}; give one that is.")
+            if trouble.kind == "rename":
+                name = fold(table["name"])
+                if not LEGAL.fullmatch(name) or name in self._names or name in names:
+                    raise MockError(
+                        f"{place}: {table['name']!r} is taken or no username; give 1 to 15 letters, digits or "
+                        "underscores that nobody has."
+                    )
+                names.add(name)
+
+
+def _list_of(platform: Platform, asked: Asked, guest: Guest) -> tuple[Any, ...]:
+    """Return what the pages of one list have in common."""
+    own = tuple(pair for pair in asked.query if pair[0] not in PAGING)
+    return (platform.name, guest.label, asked.endpoint, tuple(asked.path.items()), own)

@@ -1,0 +1,219 @@
+"""What a person can set about the mock."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+
+from socialcrawl.errors import MockError
+from socialcrawl.mock.dataset_clock import check_moment
+from socialcrawl.mock.rate_windows import Rule
+from socialcrawl.system.loopback import is_loopback_host
+
+DEFAULT_LIMIT = 300
+X_CAP = 3_000_000  # posts per billing cycle, docs.x.com as of November 2026
+ENDPOINTS = (
+    "/2/users/by",
+    "/2/users/by/username/:username",
+    "/2/users/:id",
+    "/2/users",
+    "/2/users/:id/tweets",
+    "/2/users/:id/mentions",
+    "/2/users/:id/following",
+    "/2/tweets/search/recent",
+    "/2/tweets/counts/recent",
+    "/2/usage/tweets",
+)
+READING_POSTS = frozenset({"/2/users/:id/tweets", "/2/users/:id/mentions", "/2/tweets/search/recent"})
+APP_ONLY = frozenset({"/2/tweets/counts/recent", "/2/usage/tweets"})
+FREE = frozenset({"/2/usage/tweets"})
+
+PLATFORMS = ("x", "bluesky", "mastodon")  # made of posts; the web site is made of pages
+WINDOWS: Mapping[str, float] = {"bluesky": 300.0, "mastodon": 300.0, "paged": 900.0, "web": 1.0}
+
+Limits = int | Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class MockSettings:
+    """The settings of a mock server; wrong ones raise MockError.
+
+    Attributes:
+        posts: the file of posts, see `socialcrawl.lab.post_table`; None where the posts are given otherwise.
+        export: the folder of an export whose campaign is to be rehearsed, instead of posts; see docs/exports.md.
+        host, port: where to listen; port 0 picks a free one. Hosts that others can reach need `allow_remote`.
+        window: the length of a window, seconds.
+        limit: requests per window, for all endpoints or by endpoint (a key of ENDPOINTS; the rest have 300).
+        user_limit: the same for tokens of users; None is as `limit`.
+        rules: more limits of endpoints, which hold together with the window, for every token on its own.
+        missing: the expected share of accounts that are suspended, protected or deleted, 0..1.
+        now: the Unix second at which search and counts stand; None is 30 s after the end of the file.
+        report: where the report is written, about every second and at the end; None is nowhere.
+        tokens: the tokens that are let in besides `user_tokens`; None lets every token in.
+        user_tokens: the bearer tokens that are tokens of users; those of OAuth 1.0a always are.
+        skew: seconds by which the server's clock is ahead of ours; all that it says of time, its UTC days and its
+            report are by this clock.
+        latency: seconds until an answer is sent; the request is counted and billed when it comes.
+        cap: the most posts of a billing cycle; None is X's 3,000,000. Once so many are billed, nothing that reads
+            posts is answered (429); the answer that reaches the cap is given whole.
+        cap_reset_day: the day of the month on which a billing cycle begins (UTC), 1..31; in shorter months the last.
+        platforms: what the posts are served as, names of PLATFORMS.
+        pages: a file of pages, served as a web site beside the posts or alone, see `socialcrawl.mock.web`.
+        windows: the lengths of the windows of the other platforms, seconds, by name (a key of WINDOWS; the rest have
+            the length that is there); `window` and `limit` are those of X.
+        bluesky_limit, mastodon_limit, paged_limit, site_limit: requests in each of them.
+        home: the Mastodon instance of accounts that name none.
+        passwords: who may sign in to Bluesky: app password by handle; None lets everybody in.
+        closed_search: whether Bluesky's search refuses who is not signed in.
+        noindex: the share of accounts that want to be in no index: on Mastodon by `noindex`, on Bluesky by the label
+            !no-unauthenticated; 0..1.
+        nobot: the share of those that say #nobot in their profile on Mastodon and Bluesky; 0..1.
+        held: the bytes of X's answers that are held, so that they need not be made again.
+        scenario: the file of a scenario of faults, see docs/faults.md; None is none.
+        credits: the dollars that may be billed; None is no end of them. Once so much is billed, only what is free of
+            charge is answered, the rest with 402; the answer that uses them up is given whole.
+        moment: the Unix second of the file at which the mock begins: what was posted later comes as time passes, see
+            `moment.Moment`; None: all posts are there. Search and counts then stand there too, so it leaves no `now`.
+        speed: how many seconds of the file pass in a second; 0: it stays at the moment.
+    """
+
+    posts: Path | None = None
+    host: str = "127.0.0.1"
+    port: int = 0
+    window: float = 900.0
+    limit: Limits = DEFAULT_LIMIT
+    missing: float = 0.0
+    now: float | None = None
+    report: Path | None = None
+    tokens: frozenset[str] | None = field(default=None, repr=False)  # secrets stay out of logs
+    allow_remote: bool = False
+    user_limit: Limits | None = None
+    user_tokens: frozenset[str] = field(default=frozenset(), repr=False)
+    rules: Mapping[str, Sequence[Rule]] = field(default_factory=dict)
+    skew: float = 0.0
+    latency: float = 0.0
+    cap: int | None = None
+    cap_reset_day: int = 1
+    credits: float | None = None
+    export: Path | None = None
+    platforms: tuple[str, ...] = PLATFORMS
+    pages: Path | None = None
+    windows: Mapping[str, float] = field(default_factory=dict)
+    bluesky_limit: int = 3_000
+    mastodon_limit: int = 300
+    paged_limit: int = 300
+    site_limit: int = 1_000
+    home: str = "home.example"
+    passwords: Mapping[str, str] | None = field(default=None, repr=False)
+    closed_search: bool = False
+    noindex: float = 0.0
+    nobot: float = 0.0
+    scenario: Path | None = None
+    held: int = 1_000_000_000
+    moment: float | None = None
+    speed: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._check_numbers()
+        self._check_platforms()
+        self._check_place()
+        self._check_moment()
+        if self.export is not None and (self.posts is not None or self.missing):
+            raise MockError("An export says itself what there is and who is missing: leave out --posts and --missing.")
+        _check_limits("limit", self.limit)
+        if self.user_limit is not None:
+            _check_limits("user_limit", self.user_limit)
+        for endpoint, rules in self.rules.items():
+            _check_endpoint(endpoint)
+            families = [rule.family for rule in rules if rule.family is not None]
+            if len(families) > len(set(families)):
+                raise MockError(f"Two rules of {endpoint} have the same headers; give one of them another family.")
+
+    def _check_numbers(self) -> None:
+        if not self.window > 0:
+            raise MockError(f"The window is {self.window} s; give a length above 0.")
+        if not 0 <= self.missing <= 1:
+            raise MockError(f"The share of missing accounts is {self.missing}; give one from 0 to 1.")
+        if not isfinite(self.skew):
+            raise MockError(f"The skew is {self.skew} s; give a number of seconds.")
+        if not (self.latency >= 0 and isfinite(self.latency)):
+            raise MockError(f"The latency is {self.latency} s; give 0 or more.")
+        if self.cap is not None and self.cap < 0:
+            raise MockError(f"The cap is {self.cap} posts; give 0 or more.")
+        if not 1 <= self.cap_reset_day <= 31:
+            raise MockError(f"The cap is reset on day {self.cap_reset_day} of the month; give one from 1 to 31.")
+        if self.credits is not None and not self.credits >= 0:
+            raise MockError(f"The credits are {self.credits} dollars; give 0 or more.")
+
+    def _check_platforms(self) -> None:
+        if len(set(self.platforms)) < len(self.platforms) or set(self.platforms) - set(PLATFORMS):
+            said = ", ".join(self.platforms)
+            raise MockError(f"The mock cannot serve posts as {said}; give some of {', '.join(PLATFORMS)}, each once.")
+        if not self.platforms and self.pages is None:
+            raise MockError(f"The mock has nothing to serve; give some of {', '.join(PLATFORMS)}, or a file of pages.")
+        for name, length in self.windows.items():
+            if name not in WINDOWS:
+                raise MockError(f"There are no windows of {name!r}; there are those of {', '.join(WINDOWS)}.")
+            if not (length > 0 and isfinite(length)):
+                raise MockError(f"The window of {name} is {length} s; give a length above 0.")
+        for name in ("bluesky_limit", "mastodon_limit", "paged_limit", "site_limit"):
+            if getattr(self, name) < 1:
+                raise MockError(f"The {name} is {getattr(self, name)} requests per window; give at least 1.")
+        for name in ("noindex", "nobot"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise MockError(f"The share {name} is {getattr(self, name)}; give one from 0 to 1.")
+
+    def _check_moment(self) -> None:
+        if self.moment is None and self.speed:
+            raise MockError("The speed says how fast posts come from a moment on; give that moment as well (--from).")
+        if self.moment is None:
+            return
+        if self.now is not None:
+            raise MockError("Search and counts stand at the moment of the file; give either that (--from) or --now.")
+        check_moment(self.moment, self.speed)
+
+    def _check_place(self) -> None:
+        if not 0 <= self.port <= 65535:
+            raise MockError(f"The port is {self.port}; give one from 1 to 65535, or 0 for a free one.")
+        if self.report is not None and not self.report.absolute().parent.is_dir():
+            raise MockError(f"There is no folder for the report {self.report}; make the folder or name another file.")
+        if self.report is not None and self.report.is_dir():
+            raise MockError(f"{self.report} is a folder; name a file for the report.")
+        if not self.allow_remote and not is_loopback_host(self.host):
+            raise MockError(
+                f"The host {self.host} is not this machine alone; give 127.0.0.1, or --allow-remote as well."
+            )
+
+    def limit_of(self, endpoint: str) -> int:
+        """Return the requests that one token of an app may send to an endpoint in one window."""
+        return _limit_of(self.limit, endpoint)
+
+    def user_limit_of(self, endpoint: str) -> int:
+        """Return the requests that one token of a user may send to an endpoint in one window."""
+        return _limit_of(self.limit if self.user_limit is None else self.user_limit, endpoint)
+
+    def window_of(self, name: str) -> float:
+        """Return the length of a window of another platform, seconds; `name` is a key of WINDOWS."""
+        return self.windows.get(name, WINDOWS[name])
+
+    @property
+    def most_posts(self) -> int:
+        """The cap on posts of a billing cycle, X's where none is set."""
+        return X_CAP if self.cap is None else self.cap
+
+
+def _limit_of(limits: Limits, endpoint: str) -> int:
+    return limits if isinstance(limits, int) else limits.get(endpoint, DEFAULT_LIMIT)
+
+
+def _check_limits(name: str, limits: Limits) -> None:
+    for endpoint, limit in ({name: limits} if isinstance(limits, int) else limits).items():
+        if limit < 1:
+            raise MockError(f"The limit of {endpoint} is {limit} requests per window; give at least 1.")
+        if not isinstance(limits, int):
+            _check_endpoint(endpoint)
+
+
+def _check_endpoint(name: str) -> None:
+    if name not in ENDPOINTS:
+        raise MockError(f"There is no endpoint {name}; the mock has {', '.join(ENDPOINTS)}.")

@@ -1,0 +1,101 @@
+"""The web site of the mock: pages at /wiki/KEY, and at other paths what goes wrong with pages.
+
+/private/KEY   forbidden by robots.txt (and there)
+/hidden/KEY    wants to be in no index (noindex)
+/moved/KEY     moved to /wiki/KEY
+/loop/KEY      moved to itself by way of another address
+/soft/KEY      gone, and says so with status 200
+/gone/KEY      gone, and says so with status 410
+/closed/KEY    not for everybody: status 403
+/headless/KEY  a page whose server does not know HEAD: status 405
+"""
+
+from collections.abc import Mapping, Sequence
+from email.utils import formatdate
+from math import ceil
+from urllib.parse import quote
+
+from socialcrawl.graph.link_context import WebPage
+from socialcrawl.mock.service import Asked, Counting, Guest, Standing, Told
+from socialcrawl.mock.web.html import page_of, path_of
+
+HTML = "text/html; charset=utf-8"
+ROBOTS = "User-agent: *\nDisallow: /private/\n"
+FIRST = 20  # pages that the page at / links to
+PATHS = ("wiki", "private", "hidden", "moved", "loop", "soft", "gone", "closed", "headless")
+REFUSED = {"gone": (410, "Gone"), "closed": (403, "Forbidden")}
+
+
+class Site:
+    """Pages as one web site, whatever host is asked for.
+
+    Args:
+        pages: by key, see `pages.read_pages`.
+        k: requests to one host in `period` seconds that are answered.
+        period: seconds.
+        robots: the text of robots.txt; None: there is none.
+    """
+
+    name = "web"
+
+    def __init__(
+        self, pages: Mapping[str, WebPage], k: int = 1_000, period: float = 1.0, robots: str | None = ROBOTS
+    ) -> None:
+        self.pages, self.k, self.period, self.robots = pages, k, period, robots
+        first = WebPage("", list(pages)[:FIRST])
+        self._pages = {"": page_of("Index", first)}
+
+    def endpoints(self) -> Sequence[tuple[str, str]]:
+        """Return the index, robots.txt, and each kind of page."""
+        return [("GET", "/"), ("GET", "/robots.txt"), *(("GET", f"/{name}/*key") for name in PATHS)]
+
+    def guest(self, asked: Asked) -> Guest | Told:
+        """Anybody."""
+        return Guest("public", "public")
+
+    def counted(self, asked: Asked, guest: Guest) -> Sequence[Counting]:
+        """Return one window for each host."""
+        return [Counting(("site", asked.host), self.k, self.period, "sliding")]
+
+    def limits(self, asked: Asked, standing: Sequence[Standing]) -> Mapping[str, str]:
+        """None: web servers do not tell."""
+        return {}
+
+    def too_many(self, asked: Asked, standing: Sequence[Standing]) -> Told:
+        """Return a page that says when to come again."""
+        rest = max((one.ends - asked.now for one in standing if one.left == 0), default=self.period)
+        return Told(429, b"<h1>Too many requests</h1>", {"Retry-After": str(max(1, ceil(rest)))}, HTML)
+
+    def answer(self, asked: Asked, guest: Guest) -> Told:
+        """Return the page at a path."""
+        if asked.endpoint == "/robots.txt":
+            return (
+                _absent() if self.robots is None else Told(200, self.robots.encode(), {}, "text/plain; charset=utf-8")
+            )
+        kind, key = asked.endpoint.split("/")[1], asked.path.get("key", "")
+        if kind in REFUSED or (kind == "headless" and asked.method == "HEAD"):
+            return _refused(*REFUSED.get(kind, (405, "Method Not Allowed")))
+        if kind == "soft":
+            return Told(200, b"<title>Page not found</title><p>Sorry, there is no such page.", {}, HTML)
+        if kind in ("moved", "loop"):
+            turn = quote(key.removesuffix("*") if key.endswith("*") else f"{key}*", safe="")
+            return Told(301, b"", {"Location": path_of(key) if kind == "moved" else f"/loop/{turn}"}, HTML)
+        if key not in self.pages and key:
+            return _absent()
+        told = self._page(key, '<meta name="robots" content="noindex">' if kind == "hidden" else "")
+        return Told(200, told.encode(), {"Last-Modified": formatdate(0, usegmt=True)}, HTML, posts=1)
+
+    def _page(self, key: str, more: str) -> str:
+        if more:
+            return page_of(key, self.pages[key], more)
+        if key not in self._pages:  # made when it is first asked for: a site may be large
+            self._pages[key] = page_of(key, self.pages[key])
+        return self._pages[key]
+
+
+def _absent() -> Told:
+    return _refused(404, "Not Found")
+
+
+def _refused(status: int, words: str) -> Told:
+    return Told(status, f"<title>{status} {words}</title><h1>{words}</h1>".encode(), {}, HTML)

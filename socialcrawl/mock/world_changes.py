@@ -1,0 +1,129 @@
+"""What has become of a world since it was built: accounts renamed, suspended, protected or deleted, cursors grown old.
+
+The world itself never changes. Every service of the mock gets a `Changes` of its own (`changes=`) and asks it instead
+of the world for whatever a scenario may change: fates, usernames, which posts are to be seen, which cursors still hold.
+Which posts exist yet is the same for all of them, see `moment`. Rows are those of `World.accounts`, positions those of
+the world's posts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.errors import MockError
+from socialcrawl.lab.post_table import fold
+from socialcrawl.mock.dataset_clock import Moment
+from socialcrawl.mock.names import HERE, LEGAL
+from socialcrawl.mock.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """How long a cursor holds: `seconds` by the server's clock, `requests` to its platform; None is without end."""
+
+    seconds: float | None = None
+    requests: int | None = None
+
+
+class Changes:
+    """The world as one platform shows it now.
+
+    Attributes:
+        version: grows with every change; belongs into the key of all that a service keeps made of names and fates.
+        moment: which posts exist; how many these are belongs into the key of all that is kept made of counts.
+    """
+
+    def __init__(self, world: World, moment: Moment | None = None) -> None:
+        self._world = world
+        self.moment = Moment(world) if moment is None else moment
+        self.version = 0
+        self._fates = world.accounts.fates
+        self._visible: NDArray[np.bool_] | None = None
+        self._names: dict[int, str] = {}
+        self._taken: dict[str, int] = {}
+        self._given_up: set[str] = set()
+        self._now, self._requests = 0.0, 0
+        self._lifetime: Lifetime | None = None
+        self._since = (0.0, 0)
+        self._issued: dict[str, tuple[float, int]] = {}
+
+    def fate(self, row: int) -> int:
+        """Return what the account in this row is now: HERE, SUSPENDED, PROTECTED or DELETED (see `names`)."""
+        return int(self._fates[row])
+
+    @property
+    def visible(self) -> NDArray[np.bool_]:
+        """bool[n]: whether the author of each post is HERE now; not to be written to."""
+        if self._visible is None:
+            same = self._fates is self._world.accounts.fates
+            self._visible = self._world.visible if same else (self._fates == HERE)[self._world.author]
+        return self._visible
+
+    def username(self, row: int) -> str:
+        """Return the legal username that the account has now; texts name it as they were written."""
+        return self._names.get(row) or self._world.accounts.usernames[row]
+
+    def row(self, username: str) -> int | None:
+        """Return the row of the account that has this username now, in any spelling; None where nobody has."""
+        key = fold(username)
+        if key in self._taken:
+            return self._taken[key]
+        return None if key in self._given_up else self._world.accounts.by_username.get(key)
+
+    def issue(self, cursor: str) -> str:
+        """Return the same cursor, noted as handed out now; every cursor of an answer passes here."""
+        if self._lifetime is not None:
+            self._issued[cursor] = (self._now, self._requests)
+        return cursor
+
+    def expired(self, cursor: str) -> bool:
+        """Return whether a cursor that came back is too old; it is then refused as the platform does."""
+        if self._lifetime is None:
+            return False
+        when, requests = self._issued.get(cursor, self._since)
+        seconds, most = self._lifetime.seconds, self._lifetime.requests
+        old = seconds is not None and self._now - when > seconds
+        return old or (most is not None and self._requests - requests > most)
+
+    # What follows is for the application and its scenario.
+
+    @property
+    def aging(self) -> bool:
+        """Whether cursors grow old."""
+        return self._lifetime is not None
+
+    def tick(self, now: float) -> None:
+        """A request that came at the server's second `now`."""
+        self._now = now
+        self._requests += 1
+
+    def become(self, row: int, fate: int) -> None:
+        """The account has this fate from now on."""
+        self._fates = self._fates.copy()
+        self._fates[row] = fate
+        self._visible = None
+        self.version += 1
+
+    def rename(self, row: int, username: str) -> None:
+        """The account has this username from now on, and nobody its old one.
+
+        Raises:
+            MockError: no username, or another account's.
+        """
+        if not LEGAL.fullmatch(username):
+            raise MockError(f"No account can be named {username!r}; give 1 to 15 letters, digits or underscores.")
+        holder = self.row(username)
+        if holder not in (None, row):
+            raise MockError(f"The name {username} belongs to another account; give one that nobody has.")
+        old = fold(self.username(row))
+        self._taken.pop(old, None)
+        self._given_up.add(old)
+        self._names[row] = username
+        self._taken[fold(username)] = row
+        self.version += 1
+
+    def expire(self, lifetime: Lifetime | None) -> None:
+        """Cursors hold so long from now on; those handed out before count from now."""
+        self._lifetime, self._since = lifetime, (self._now, self._requests)
+        self._issued.clear()

@@ -1,0 +1,1 @@
+"""The mock's X API v2: endpoints, rules, prices and both vocabularies."""

@@ -1,0 +1,172 @@
+"""The bodies of answers: data, includes, errors and meta joined from ready bytes, with what they cost."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from socialcrawl.mock.names import HERE, PROTECTED
+from socialcrawl.mock.x.pagination_tokens import Cursor, cut
+from socialcrawl.mock.x.problems import Problem, missing_reference, missing_user
+from socialcrawl.mock.x.render import Renderer
+from socialcrawl.mock.x.vocabulary import Ask
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer with status 200, and the resources in it that are billed: positions of posts, rows of accounts."""
+
+    body: bytes
+    posts: Iterable[int] = ()
+    users: Iterable[int] = ()
+    counts: int = 0
+
+
+def users_answer(renderer: Renderer, accounts: list[int], problems: list[Problem], ask: Ask, *, single: bool) -> Answer:
+    """Return the answer to a lookup: the accounts found (one object if `single`, else a list) and the errors.
+
+    Their latest posts come beside them where these are expanded.
+    """
+    found = [renderer.user(account, ask) for account in accounts]
+    parts = []
+    if found:
+        parts.append(b'"data":' + (found[0] if single else _array(found)))
+    posts = [renderer.recent(account) for account in accounts] if "recent" in ask.expansions else []
+    shown = [post for post in posts if post is not None]
+    if shown:
+        name = ask.words.includes.encode()
+        parts.append(b'"includes":{"' + name + b'":' + _array([renderer.post(post, ask) for post in shown]) + b"}")
+    if problems:
+        parts.append(b'"errors":' + orjson.dumps(problems))
+    return Answer(_object(parts), posts=shown, users=accounts)
+
+
+def list_answer(renderer: Renderer, accounts: list[int], ask: Ask, token: str | None) -> Answer:
+    """Return one page of a list of users; `token` leads to the next one."""
+    meta: dict[str, Any] = {"result_count": len(accounts)} | ({"next_token": token} if token else {})
+    parts = [b'"data":' + _array([renderer.user(account, ask) for account in accounts])] if accounts else []
+    return Answer(_object([*parts, b'"meta":' + orjson.dumps(meta)]), users=accounts)
+
+
+def posts_answer(
+    renderer: Renderer,
+    positions: NDArray[np.int64],
+    ask: Ask,
+    *,
+    size: int,
+    cursor: Cursor | None,
+    place: str,
+    overlap: int = 0,
+    back: bool = True,
+) -> Answer:
+    """Return one page of posts.
+
+    Args:
+        renderer: the world's JSON.
+        positions: all posts of the list, int64[n], newest first.
+        ask: what is to be shown.
+        size: the page size.
+        cursor: where the page begins; None is at the newest.
+        place: the name of the list, for its tokens.
+        overlap: how many posts of the page before it begins with.
+        back: whether the list can be read backwards; search cannot.
+    """
+    ids = renderer.world.ids[positions]
+    part = cut(ids, size, cursor, overlap)
+    shown = positions[part.start : part.stop]
+    page = shown.tolist()
+    meta: dict[str, Any] = {"result_count": len(page)}
+    parts = []
+    more = _Includes(renderer, ask)
+    if page:
+        newest, oldest = int(ids[part.start]), int(ids[part.stop - 1])
+        meta |= {"newest_id": str(newest), "oldest_id": str(oldest)}
+        if part.older:
+            meta["next_token"] = renderer.changes.issue(Cursor(older=True, post=oldest).token(place))
+        if part.newer and back:
+            meta["previous_token"] = renderer.changes.issue(Cursor(older=False, post=newest).token(place))
+        parts.append(b'"data":' + renderer.posts(shown, ask))
+        more.gather(page)
+        parts += more.parts()
+    parts.append(b'"meta":' + orjson.dumps(meta))
+    return Answer(_object(parts), posts=[*page, *more.posts], users=list(more.users))
+
+
+class _Includes:
+    """The objects that a page's expansions bring, each once, in order of first appearance."""
+
+    def __init__(self, renderer: Renderer, ask: Ask) -> None:
+        self._renderer = renderer
+        self._world, self._changes = renderer.world, renderer.changes
+        self._ask = ask
+        self.posts: dict[int, None] = {}
+        self.users: dict[int, None] = {}
+        self._problems: dict[tuple[str, str], Problem] = {}
+
+    def gather(self, page: list[int]) -> None:
+        """The expansions of the posts at these positions are added."""
+        expansions = self._ask.expansions
+        if not expansions:
+            return
+        if expansions & {"references", "references.author_id"}:
+            for post in page:
+                self._add_references(post)
+        for post in page:
+            if "author_id" in expansions:
+                self._add_user(int(self._world.author[post]), "author_id")
+            if "in_reply_to_user_id" in expansions and self._world.references.is_reply(post):
+                self._add_user(int(self._world.references.replied_account[post]), "in_reply_to_user_id")
+            if "entities.mentions.username" in expansions:
+                for account in self._renderer.written(post).accounts:
+                    self._add_user(account, "entities.mentions.username")
+            if "note.mentions" in expansions:
+                for account in self._renderer.written(post).note_accounts or ():
+                    self._add_user(account, "entities.note.mentions.username")
+
+    def _add_references(self, post: int) -> None:
+        for _, number, told in self._world.references.of(post):
+            position = self._changes.moment.place(told)
+            author = int(self._world.author[position]) if position >= 0 else -1
+            if author >= 0 and self._changes.fate(author) == HERE:
+                self.posts[position] = None
+                if "references.author_id" in self._ask.expansions:
+                    self._add_user(author, "referenced_tweets.id.author_id")
+            else:
+                fate = HERE if author < 0 else self._changes.fate(author)
+                self._problems["reference", str(number)] = missing_reference(self._ask.words, str(number), fate)
+
+    def _add_user(self, account: int, parameter: str) -> None:
+        fate = self._changes.fate(account)
+        if fate in (HERE, PROTECTED):
+            self.users[account] = None
+            return
+        by_name = parameter.endswith("username")
+        value = self._changes.username(account) if by_name else str(self._world.accounts.ids[account])
+        key = (parameter, value)
+        if key not in self._problems:
+            self._problems[key] = missing_user(self._ask.words, parameter, value, fate, section="includes")
+
+    def parts(self) -> list[bytes]:
+        """Return the members `includes` and `errors` of the body, where there are any."""
+        ask, renderer = self._ask, self._renderer
+        includes = []
+        if self.users:
+            includes.append(b'"users":' + _array([renderer.user(account, ask) for account in self.users]))
+        if self.posts:
+            name = ask.words.includes.encode()
+            includes.append(b'"' + name + b'":' + _array([renderer.post(post, ask) for post in self.posts]))
+        parts = [b'"includes":' + _object(includes)] if includes else []
+        if self._problems:
+            parts.append(b'"errors":' + orjson.dumps(list(self._problems.values())))
+        return parts
+
+
+def _array(parts: Iterable[bytes]) -> bytes:
+    return b"[" + b",".join(parts) + b"]"
+
+
+def _object(members: Iterable[bytes]) -> bytes:
+    return b"{" + b",".join(members) + b"}"

@@ -1,0 +1,130 @@
+"""The parameters of a request, checked against the official bounds; what X refuses raises InvalidRequestError."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.x.pagination_tokens import Cursor, read_token
+from socialcrawl.mock.x.problems import InvalidRequestError
+
+_ID = re.compile(r"[0-9]{1,19}")
+_SHOWN = frozenset({"expansions", "tweet.fields", "post.fields", "user.fields"})
+_MEDIA = frozenset({"media.fields", "poll.fields", "place.fields"})
+_SPAN = frozenset({"since_id", "until_id", "start_time", "end_time"})
+
+USER_PARAMETERS = _SHOWN
+TIMELINE_PARAMETERS = _SHOWN | _MEDIA | _SPAN | {"max_results", "pagination_token"}
+SEARCH_PARAMETERS = TIMELINE_PARAMETERS | {"query", "next_token", "sort_order"}
+COUNTS_PARAMETERS = _SPAN | {"query", "next_token", "pagination_token", "granularity", "search_count.fields"}
+USAGE_PARAMETERS = frozenset({"days", "usage.fields"})
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The query string of a request, name -> text; every reader returns a checked value or raises."""
+
+    given: Mapping[str, str]
+
+    def allow(self, names: frozenset[str]) -> None:
+        """A check that no other names are given."""
+        for name, value in self.given.items():
+            if name not in names:
+                allowed = ",".join(sorted(names))
+                raise InvalidRequestError(name, value, f"The query parameter [{name}] is not one of [{allowed}]")
+
+    def refuse(self, name: str, why: str) -> InvalidRequestError:
+        """Return the refusal of the value given for a parameter; `why` ends the sentence."""
+        value = self.given.get(name, "")
+        return InvalidRequestError(name, value, f"The `{name}` query parameter value [{value}] {why}")
+
+    def text(self, name: str, longest: int) -> str:
+        """Return a text that must be given, of at most `longest` characters."""
+        value = self.given.get(name, "")
+        if not value.strip():
+            raise InvalidRequestError(name, value, f"The `{name}` query parameter can not be empty")
+        if len(value) > longest:
+            raise InvalidRequestError(name, value, f"The `{name}` query parameter is longer than {longest} characters")
+        return value
+
+    def number(self, name: str, low: int, high: int, default: int) -> int:
+        """Return a whole number from low to high."""
+        if name not in self.given:
+            return default
+        value = self.given[name]
+        if not re.fullmatch(r"[0-9]{1,9}", value) or not low <= int(value) <= high:
+            raise self.refuse(name, f"is not between {low} and {high}")
+        return int(value)
+
+    def post_id(self, name: str) -> int | None:
+        """Return a post id."""
+        if name not in self.given:
+            return None
+        if not _ID.fullmatch(self.given[name]):
+            raise self.refuse(name, "does not match ^[0-9]{1,19}$")
+        return int(self.given[name])
+
+    def time(self, name: str) -> float | None:
+        """Return a time in RFC 3339, as Unix seconds."""
+        if name not in self.given:
+            return None
+        value = self.given[name]
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            moment = None
+        # A date alone or a time without a zone is ISO 8601, but not RFC 3339.
+        if moment is None or moment.tzinfo is None:
+            raise self.refuse(name, "is not a valid RFC3339 date-time, such as 2026-11-20T00:00:00Z")
+        return moment.astimezone(UTC).timestamp()
+
+    def span(self) -> tuple[float | None, float | None]:
+        """start_time (inclusive) and end_time (exclusive), Unix seconds."""
+        start, end = self.time("start_time"), self.time("end_time")
+        if start is not None and end is not None and start >= end:
+            raise self.refuse("start_time", "is not before `end_time`")
+        return start, end
+
+    def one(self, name: str, allowed: tuple[str, ...]) -> str | None:
+        """Return one of the words allowed; None where it is not given."""
+        value = self.given.get(name)
+        if value is not None and value not in allowed:
+            raise self.refuse(name, f"is not one of [{','.join(allowed)}]")
+        return value
+
+    def choices(self, name: str, allowed: tuple[str, ...]) -> frozenset[str]:
+        """Return a list of words, each one of those allowed."""
+        if name not in self.given:
+            return frozenset()
+        words = frozenset(self.given[name].split(","))
+        if words - set(allowed):
+            raise self.refuse(name, f"is not one of [{','.join(allowed)}]")
+        return words
+
+    def values(self, name: str, pattern: str) -> list[str]:
+        """Return a list of 1 to 100 different values that match a pattern, in the order given."""
+        values = list(dict.fromkeys(self.text(name, 100_000).split(",")))
+        if len(values) > 100:
+            raise self.refuse(name, f"has {len(values)} values; the number must be between 1 and 100")
+        for value in values:
+            if not re.fullmatch(pattern, value):
+                raise InvalidRequestError(
+                    name, value, f"The `{name}` query parameter value [{value}] does not match ^{pattern}$"
+                )
+        return values
+
+    def cursor(self, changes: Changes, place: str, *names: str) -> Cursor | None:
+        """Return the cursor in the first of these token parameters that is given, for this list.
+
+        An expired one is no more.
+        """
+        for name in names:
+            if name in self.given:
+                if changes.expired(self.given[name]):
+                    raise self.refuse(name, "is not valid")
+                try:
+                    return read_token(self.given[name], place)
+                except ValueError:
+                    raise self.refuse(name, "is not valid") from None
+        return None

@@ -1,0 +1,161 @@
+"""X as a platform of the mock: tokens of apps and users, one window per token and endpoint, a cap, credits, a bill."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from socialcrawl.mock.bounded_cache import Held
+from socialcrawl.mock.gated_service import Book, Entry
+from socialcrawl.mock.rate_windows import MAIN, Windows
+from socialcrawl.mock.server_settings import APP_ONLY, ENDPOINTS, FREE, READING_POSTS, MockSettings
+from socialcrawl.mock.service import Asked, Guest, Told
+from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.x.authorization import visitor
+from socialcrawl.mock.x.bill import Bill
+from socialcrawl.mock.x.bodies import Answer
+from socialcrawl.mock.x.gate import Gate
+from socialcrawl.mock.x.parameters import Parameters
+from socialcrawl.mock.x.problems import (
+    NOT_FOUND,
+    TOO_MANY,
+    UNAUTHORIZED,
+    InvalidRequestError,
+    Problem,
+    credits_depleted,
+    unsupported_authentication,
+    usage_capped,
+)
+from socialcrawl.mock.x.render import Renderer
+from socialcrawl.mock.x.search_endpoints import Finding, Usage
+from socialcrawl.mock.x.user_endpoints import Call, Following, Handler, Timelines, Users
+from socialcrawl.mock.x.vocabulary import ask
+
+API_VERSION = "2.168"
+AFTER_THE_END = 30.0  # seconds, so that search's implicit end_time includes the last post
+_OWN = {"api-version": API_VERSION, "x-access-level": "read"}
+_LASTING = frozenset(ENDPOINTS) - FREE  # answers that depend on nothing but the request and the world
+
+
+class X:
+    """A mock X API for one world.
+
+    Args:
+        world: what there is to see.
+        settings: limits, windows, tokens, money, and the moment of search.
+        changes: what becomes of the world.
+    """
+
+    name = "x"
+
+    def __init__(self, world: World, settings: MockSettings, changes: Changes) -> None:
+        self.book, self.changes = Book(), changes
+        self._settings = settings
+        world.warm()
+        windows = {
+            "app": Windows(settings.limit_of, settings.window),
+            "user": Windows(settings.user_limit_of, settings.window, "user"),
+        }
+        self._gate = Gate(windows, settings.rules)
+        self._bill = Bill(settings.cap_reset_day)
+        self._answers: Held[tuple[Any, ...], Answer] = Held(settings.held)
+        renderer = Renderer(world, changes)
+        users, timelines, usage = Users(renderer), Timelines(renderer), Usage(self._bill, settings.most_posts)
+        now = world.end + AFTER_THE_END if settings.now is None else settings.now
+        finding = Finding(renderer, now)
+        handlers: tuple[Handler, ...] = (
+            *(users.by_usernames, users.by_username, users.by_id, users.by_ids),
+            *(
+                timelines.tweets,
+                timelines.mentions,
+                Following(renderer).following,
+                finding.recent,
+                finding.counts,
+                usage.tweets,
+            ),
+        )
+        self._handlers = dict(zip(ENDPOINTS, handlers, strict=True))
+
+    def endpoints(self) -> Sequence[tuple[str, str]]:
+        """Return those of the settings, all GET."""
+        return [("GET", endpoint) for endpoint in ENDPOINTS]
+
+    def guest(self, asked: Asked) -> Guest | Told:
+        """Whoever shows a good token; a user's has no limit where only apps may ask, so no window either."""
+        shown = asked.headers.get("authorization", "")
+        who = visitor(shown, self._settings.tokens, self._settings.user_tokens)
+        if who is None:
+            return _told(401, UNAUTHORIZED)
+        if who.kind == "user" and asked.endpoint in APP_ONLY:
+            return _told(403, unsupported_authentication(ask(dict(asked.query)).words, who.scheme))
+        return Guest(who.label, who.kind)
+
+    def take(self, asked: Asked, guest: Guest) -> Entry:
+        """Return the request at the gate."""
+        passage = self._gate.take(guest.label, guest.kind, asked.endpoint, asked.now)
+        return Entry(passage.refused, passage.headers, (passage.window,))
+
+    def spent(self, asked: Asked, entry: Entry) -> Entry:
+        """Return the main window without anything left."""
+        return Entry(entry.refused, {**entry.headers, f"{MAIN}-remaining": "0"}, entry.windows)
+
+    def too_many(self, asked: Asked, entry: Entry) -> Told:
+        """Return the 429 of a window."""
+        return _told(429, TOO_MANY, entry.headers)
+
+    def answer(self, asked: Asked, guest: Guest, entry: Entry) -> Told:
+        """Return the answer of the endpoint, charged; or what stands in its way."""
+        given = dict(asked.query)
+        path = next(iter(asked.path.values()), "")
+        call = Call(Parameters(given), path, ask(given), asked.now, asked.overlap)
+        if stopped := self._stopped(asked.endpoint, call):
+            status, problem = stopped
+            # X was seen to tell no limits with a 402, and those of the window with the 429 of the cap.
+            return _told(status, problem, {} if status == 402 else entry.headers)
+        try:
+            answer = self._answer(asked, call)
+        except InvalidRequestError as error:
+            return _told(400, error.problem(call.ask.words), entry.headers)
+        self._bill.charge(asked.now, answer.posts, answer.users, answer.counts)
+        return _told(200, answer.body, entry.headers)
+
+    def _answer(self, asked: Asked, call: Call) -> Answer:
+        """Return the answer of the endpoint, held where nothing but the request decides it."""
+        moment = self.changes.moment
+        if asked.endpoint not in _LASTING or asked.overlap or self.changes.aging or moment.speed:
+            return self._handlers[asked.endpoint](call)
+        key = (asked.endpoint, call.path, asked.query, self.changes.version, moment.second)
+        answer = self._answers.get(key)
+        if answer is None:
+            answer = self._handlers[asked.endpoint](call)
+            self._answers.put(key, answer, len(answer.body) + 2_000)
+        return answer
+
+    def _stopped(self, endpoint: str, call: Call) -> tuple[int, Problem] | None:
+        """Return the status and problem where the cap on posts or the credits are used up, for what they pay for."""
+        credit = self._settings.credits
+        if credit is not None and endpoint not in FREE and self._bill.dollars >= credit:
+            return 402, credits_depleted(call.ask.words)
+        if endpoint in READING_POSTS and self._bill.posts_in_cycle(call.now) >= self._settings.most_posts:
+            return 429, usage_capped(call.ask.words)
+        return None
+
+    def report(self) -> dict[str, Any]:
+        """Requests by endpoint, windows and rules per token and endpoint, and the bill, by UTC day and of all days."""
+        return {
+            **self.book.report(),
+            **self._gate.report(),
+            "billed": self._bill.report(),
+            "totals": self._bill.totals(),
+        }
+
+
+def not_found() -> Told:
+    """Return the 404 of a path that no platform has."""
+    return _told(404, NOT_FOUND)
+
+
+def _told(status: int, body: bytes | Problem, headers: Any = None) -> Told:
+    content = body if isinstance(body, bytes) else orjson.dumps(body)
+    return Told(status, content, {**_OWN, **(headers or {})})

@@ -1,0 +1,194 @@
+"""The contract of a platform, as plans and builds use it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.engine.model import Credential, Grant, Reply, Request, Who
+from socialcrawl.engine.protocols import Source
+from socialcrawl.forecast.shape import Roles
+from socialcrawl.graph.liveness import Activity
+from socialcrawl.graph.relevance import Links, Topic
+from socialcrawl.platforms.facts import PlatformFacts
+from socialcrawl.ratelimit.policy import Policy
+from socialcrawl.text.entities import NONE, Entities
+
+if TYPE_CHECKING:
+    from socialcrawl.platforms.mastodon.instance_rules import About
+
+Secret = str | tuple[str, ...]
+Variables = str | Sequence[str]
+PUBLIC = "public"  # the credential of those who ask without a token
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A campaign as its platform has to know it.
+
+    Attributes:
+        settings: the campaign file.
+        topic: what it is about.
+        policy: windows, page sizes and prices.
+        base: the address of the server.
+        names: the accounts to begin with.
+        ahead: tells which accounts will probably be read next and have no profile yet.
+        activity: the rule by which a probed account is active; None where the campaign probes nobody.
+    """
+
+    settings: Settings
+    topic: Topic
+    policy: Policy
+    base: str
+    names: Sequence[str] = ()
+    ahead: Callable[[], Sequence[Who]] = tuple
+    activity: Activity | None = None
+
+    @property
+    def links(self) -> Links:
+        """What makes a link."""
+        return Links.of(self.settings.crawl.links)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The secrets of a campaign by the names of their credentials, and a folder where a session may be kept."""
+
+    secrets: Mapping[str, Secret] = field(default_factory=dict, repr=False)
+    folder: Callable[[], Path] | None = None
+
+
+class Wired(Protocol):
+    """A wire that can be closed."""
+
+    def send(self, grant: Grant) -> Reply:
+        """See `protocols.Wire.send`."""
+
+    def close(self) -> None:
+        """Let go of the connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A campaign file to begin with, and what is to be done with it next.
+
+    Attributes:
+        file: a file in the folder config, or an absolute path.
+        then: what a person does next.
+        then_of_dataset: the same where a dataset names the accounts.
+        hosts: the comment on the key hosts where a dataset tells who is asked; "": the template has no such key.
+    """
+
+    file: str
+    then: str
+    then_of_dataset: str
+    hosts: str = ""
+
+
+class Platform(ABC):
+    """A platform; what differs between them, in one place each.
+
+    Attributes:
+        facts: its name, and what every floor may know of it.
+        roles: its endpoints, by what a crawl does with them.
+        searches: whether it has a search.
+        look_up: whether named accounts are looked up before they are asked.
+        publishing: what its terms let you publish of what was collected, where they restrict that; "" elsewhere.
+        advice: what a person can do where the searches find nobody.
+        entities: what it finds in texts beside words.
+        full_name: how a person writes a name that is not whole.
+        probe_shows: what `probe` brings where that is no posts; "" where it brings posts.
+        template: a campaign file to begin with; None: there is none.
+    """
+
+    facts: ClassVar[PlatformFacts]
+    roles: ClassVar[Roles]
+    searches: ClassVar[bool] = True
+    look_up: ClassVar[bool] = False
+    publishing: ClassVar[str] = ""
+    advice: ClassVar[str] = "name seeds (usernames = [...])"
+    entities: ClassVar[Entities] = NONE
+    full_name: ClassVar[str] = "write it in full"
+    probe_shows: ClassVar[str] = ""
+    template: ClassVar[Template | None] = None
+
+    @property
+    def title(self) -> str:
+        """What sentences call it."""
+        return self.facts.title
+
+    def expanded(self, settings: Settings) -> bool:
+        """Return whether searches bring all that is needed of the authors; else they are looked up."""
+        del settings
+        return True
+
+    def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
+        """Return the credentials that a campaign asks with, and the environment variables that hold them."""
+        del settings
+        return [(Credential(PUBLIC, PUBLIC), None)]
+
+    @abstractmethod
+    def names(self, given: Sequence[str]) -> list[str]:
+        """Return accounts as the platform names them, of how a person does.
+
+        Raises:
+            SettingsError: one of them is none.
+        """
+
+    def identify(self, given: str) -> str:
+        """Return the id or name of an account that is to be forgotten, as databases have it.
+
+        Raises:
+            SettingsError: it is none.
+        """
+        (name,) = self.names([given])
+        return name
+
+    def queries(self, settings: Settings, topic: Topic) -> list[str]:
+        """Return the searches that a campaign begins with."""
+        del settings, topic
+        return []
+
+    def fits(self, settings: Settings, base: str) -> None:
+        """Check that the settings are such as the platform needs.
+
+        Raises:
+            SettingsError: they are not; the message says what to do.
+        """
+        del settings, base
+
+    def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
+        """Check that the platform's terms allow these tokens together, by the names of their credentials.
+
+        Raises:
+            SettingsError: they do not; the message says what to do and shows no token.
+        """
+        del settings, base, secrets
+
+    def application(self, secret: Secret) -> str:
+        """Return what a token says of the application that it belongs to, whose tokens have one bill; "": nothing."""
+        del secret
+        return ""
+
+    @abstractmethod
+    def timeline(self, settings: Settings, base: str) -> str:
+        """Return the endpoint that most requests go to, with its host where there are many."""
+
+    @abstractmethod
+    def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
+        """Return the platform as conversations."""
+
+    @abstractmethod
+    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> Wired:
+        """Return the door to the platform."""
+
+    @abstractmethod
+    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:
+        """Return the smallest request that tells whether everything works; None where nobody is named to ask."""
+
+    def rules_reader(self, wire: Wired) -> "Callable[[], About] | None":
+        """Return what reads the rules of the server behind `wire`, in two requests; None where servers have none."""
+        del wire
+        return None

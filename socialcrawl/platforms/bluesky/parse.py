@@ -1,0 +1,393 @@
+"""Bluesky's JSON as a Page: posts with their occurrences of the topic, whom they name, profiles, who is missing. Pure.
+
+Shapes as in the lexicons app.bsky.feed.defs, app.bsky.actor.defs, app.bsky.richtext.facet. What is no such shape raises
+KeyError, TypeError or AttributeError, which the wire turns into a reply that was lost.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who
+from socialcrawl.graph.relevance import Hits
+from socialcrawl.platforms.bluesky.opt_outs import hides, names_silent, opted_out
+from socialcrawl.platforms.bluesky.post_mentions import Named, mentioned, quoted, replied, who
+from socialcrawl.platforms.json_reader import ACCOUNT_TYPES, POST_TYPES, checked
+
+Json = Mapping[str, Any]
+
+NOTHING: Json = {}
+REPOST, PIN = "app.bsky.feed.defs#reasonRepost", "app.bsky.feed.defs#reasonPin"
+FRACTION = re.compile(r"(\.\d{6})\d+")
+
+
+def feed_page(
+    payload: Json, actor: str, hits: Hits, *, keep: bool = False, after: str = "", of: Collection[str] | None = None
+) -> Page:
+    """Return a page of an account's feed: its own posts and its reposts, each once, and the account with its handle.
+
+    Posts of others that are no reposts (what it answers to) are left out. The mark is when the platform saw the newest
+    of them: whatever it sees later is newer, also what its author's client dates back. An account with the label
+    `HIDES` is missing (opted-out), and a repost of such an account, or of one that is not among `of`, has no text.
+
+    Args:
+        payload: the decoded answer of getAuthorFeed.
+        actor: the account, by DID or handle.
+        hits: occurrences of the topic that count in a post, by its text, its language and when it was written.
+        keep: whether each post's original JSON is kept.
+        after: the mark of what was seen before, and is left out; "": nothing was.
+        of: the DIDs of the authors of reposted posts whose texts are wanted; None: all are.
+    """
+    items = _of(payload, actor)
+    if hidden := _each(_owner(item) for item in items if hides(_owner_view(item))):
+        return Page(missing=[(one, Reason.OPTED_OUT) for one in hidden])
+    shown = [item for item in items if _repost(item) or not hides(item["post"])]
+    page = _posts(_newer(shown, after), hits, keep=keep, of=of)
+    owner = _each(map(_owner, items))
+    return Page(page.posts, page.hits, page.mentions, answered=owner, mark=max(map(_seen, _placed(items)), default=""))
+
+
+def reposted_page(payload: Json, actor: str, after: str = "") -> Page:
+    """Return the authors of the posts that an account reposted, of which no label tells that they opted out.
+
+    Args:
+        payload: the decoded answer of getAuthorFeed.
+        actor: the account, by DID or handle.
+        after: see `feed_page`.
+    """
+    items = _of(payload, actor)
+    if any(hides(_owner_view(item)) for item in items):
+        return Page()
+    others = [item for item in _newer(items, after) if _repost(item) and not _is(_author(item), actor)]
+    return Page(answered=_authors(item for item in others if not hides(item["post"]) and not hides(_author(item))))
+
+
+def latest_page(payload: Json, actor: str) -> Page:
+    """Return when the platform saw the newest post or repost of an account, from a page of its feed.
+
+    The post is not kept.
+
+    Args:
+        payload: the decoded answer of getAuthorFeed.
+        actor: the account, by DID or handle.
+    """
+    items = _placed(_of(payload, actor))
+    owner = _each(map(_owner, items))
+    seen = max(map(_seen, items), default="")
+    return Page(answered=owner, mark=seen, active=[(owner[0], seen)] if seen else ())
+
+
+def mentions_page(
+    payload: Json, did: str, hits: Hits, *, keep: bool = False, of: Collection[str] | None = None
+) -> Page:
+    """Return a page of a search for posts that mention an account; other arguments as those of `search_page`.
+
+    Posts whose facets do not name it are left out: where a filter was not understood, the search finds everything.
+    """
+    return search_page({"posts": _naming(payload["posts"], did)}, hits, keep=keep, of=of)
+
+
+def search_page(payload: Json, hits: Hits, *, keep: bool = False, of: Collection[str] | None = None) -> Page:
+    """Return a page of a search for posts, and their authors, without posts that are labelled `HIDES`.
+
+    Args:
+        payload: the decoded answer of searchPosts.
+        hits: see `feed_page`.
+        keep: see `feed_page`.
+        of: the DIDs of the authors whose posts are wanted; None: all are.
+    """
+    items: list[Json] = [{"post": post} for post in payload["posts"] if not hides(post) and not hides(post["author"])]
+    silent = len(payload["posts"]) - len(items)
+    if of is not None:
+        items = [item for item in items if item["post"]["author"]["did"] in of]
+    page = _posts(items, hits, keep=keep)
+    return Page(page.posts, page.hits, page.mentions, answered=_authors(items), opted_out=silent)
+
+
+def authors_page(payload: Json, did: str | None) -> Page:
+    """Return the authors of a page of a search for posts, and nothing of their posts.
+
+    Args:
+        payload: the decoded answer of searchPosts.
+        did: the account that the posts mention; None: they were not searched for by that.
+    """
+    posts = payload["posts"] if did is None else _naming(payload["posts"], did)
+    return Page(answered=_authors([{"post": one} for one in posts if not hides(one) and not hides(one["author"])]))
+
+
+def profiles_page(payload: Json, asked: Sequence[str], *, heeded: bool = True, blocked: bool = False) -> Page:
+    """A page of profiles, and who of `asked` (DIDs and handles) has none: Bluesky leaves them out without a word.
+
+    Accounts that opted out are missing (see `opted_out`), and where `blocked` those that block us, as "protected".
+    """
+    profiles = payload["profiles"]
+    rows = checked([_account(profile) for profile in profiles], ACCOUNT_TYPES)
+    told = {name for row in rows for name in (row.id, row.username.lower())}
+    lacking = [Who(name, None) if name.startswith("did:") else Who(None, name) for name in asked]
+    silent = {profile["did"] for profile in profiles if opted_out(profile, heeded=heeded)}
+    return Page(
+        accounts=[row for row in rows if row.id not in silent],
+        answered=_each(who(profile) for profile in profiles if profile["did"] not in silent),
+        missing=[
+            *((one, Reason.OPTED_OUT) for one in _each(map(who, profiles)) if one.id in silent),
+            *(
+                (who(one), Reason.PROTECTED)
+                for one in profiles
+                if blocked and _blocks(one) and one["did"] not in silent
+            ),
+            *((one, Reason.UNKNOWN) for one in lacking if (one.id or str(one.username).lower()) not in told),
+        ],
+    )
+
+
+def _blocks(profile: Json) -> bool:
+    """Return whether the account blocks the one that asks."""
+    return bool((profile.get("viewer") or {}).get("blockedBy"))
+
+
+def actors_page(payload: Json, *, heeded: bool = True) -> Page:
+    """Return a page of a search for accounts, without those that opted out.
+
+    Their profiles come without counts, and are not taken for news of them.
+    """
+    return Page(answered=_each(who(one) for one in payload["actors"] if not opted_out(one, heeded=heeded)))
+
+
+def members_page(payload: Json, *, heeded: bool = True) -> Page:
+    """Return a page of a list's members, without those that opted out."""
+    members = [item["subject"] for item in payload["items"]]
+    return Page(answered=_each(who(one) for one in members if not opted_out(one, heeded=heeded)))
+
+
+def follows_page(payload: Json) -> Page:
+    """Return a page of those whom an account follows, in the platform's order: the latest first."""
+    return Page(follows=_each(map(who, payload["follows"])))
+
+
+def resolved_page(payload: Json, handle: str) -> Page:
+    """Return the account that a handle stands for."""
+    return Page(answered=[who({"did": payload["did"], "handle": handle})])
+
+
+def cursor(payload: Json) -> str | None:
+    """Return where the next page begins; None at the end."""
+    found = payload.get("cursor")
+    if found is not None and not isinstance(found, str):
+        raise TypeError("cursor is no text")
+    return found or None
+
+
+def reaches(payload: Json, actor: str, begin: float) -> bool:
+    """Whether a page of a feed goes back to before `begin` (Unix seconds), so that later pages bring nothing after it.
+
+    Feeds are in order of the earlier of writing and indexing: what was indexed before `begin` is followed by nothing
+    that was written and indexed after it. What the account has pinned stands first, whatever its age.
+    """
+    times = (instant(_indexed(item)) for item in _placed(_of(payload, actor)))
+    return any(at is not None and at.timestamp() < begin for at in times)
+
+
+def meets(payload: Json, actor: str, mark: str) -> bool:
+    """Return whether a page of a feed shows what was seen before, at the mark or earlier; see `reaches`."""
+    return any("" < _seen(item) <= mark for item in _placed(_of(payload, actor)))
+
+
+def instant(text: Any) -> datetime | None:
+    """Return the instant that a platform wrote as ISO 8601, in UTC; None if it did not. Without a zone it is UTC."""
+    try:
+        found = datetime.fromisoformat(FRACTION.sub(r"\1", text))
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def stamp(at: datetime | None) -> str | None:
+    """Return the instant as rows hold it: ISO 8601, UTC, milliseconds."""
+    return None if at is None else at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _of(payload: Json, actor: str) -> list[Json]:
+    """Return the items of a feed that its owner wrote or reposted."""
+    return [item for item in payload["feed"] if _is((_repost(item) or NOTHING).get("by") or _author(item), actor)]
+
+
+def _owner(item: Json) -> Who:
+    """Whose feed an item is in."""
+    return who(_owner_view(item))
+
+
+def _owner_view(item: Json) -> Json:
+    found: Json = (_repost(item) or NOTHING).get("by") or _author(item)
+    return found
+
+
+def _authors(items: Iterable[Json]) -> list[Who]:
+    return _each(who(_author(item)) for item in items)
+
+
+def _naming(posts: Iterable[Json], did: str) -> list[Json]:
+    """Return the posts whose facets name an account."""
+    return [post for post in posts if any(one.id == did for one, _ in mentioned(post["record"]))]
+
+
+def _author(item: Json) -> Json:
+    found: Json = item["post"]["author"]
+    return found
+
+
+def _is(profile: Json, actor: str) -> bool:
+    return actor.lower() in (profile["did"].lower(), profile["handle"].lower())
+
+
+def _repost(item: Json) -> Json | None:
+    """Return the reason of a feed item that says it is a repost."""
+    reason: Json = item.get("reason") or NOTHING
+    return reason if reason.get("$type") == REPOST else None
+
+
+def _indexed(item: Json) -> Any:
+    return (_repost(item) or item["post"]).get("indexedAt")
+
+
+def _seen(item: Json) -> str:
+    """Return when the platform saw an item of a feed, as marks have it; "" where it does not tell."""
+    return stamp(instant(_indexed(item))) or ""
+
+
+def _newer(items: Iterable[Json], after: str) -> list[Json]:
+    """Return the items of a feed that the platform saw after a mark; "": all of them."""
+    return [item for item in items if not after or _seen(item) > after]
+
+
+def _placed(items: Iterable[Json]) -> list[Json]:
+    """Return the items of a feed that stand where their time puts them: not what is pinned, which stands first."""
+    return [item for item in items if (item.get("reason") or NOTHING).get("$type") != PIN]
+
+
+def _posts(items: Iterable[Json], hits: Hits, *, keep: bool, of: Collection[str] | None = None) -> Page:
+    rows: dict[str, PostRow] = {}
+    mentions: list[Mention] = []
+    for item in items:
+        repost = _repost(item)
+        row, named = _reposted(item, repost, of, keep=keep) if repost else _written(item, keep=keep)
+        if row.id not in rows:
+            mentions += [Mention(len(rows), one, kind) for one, kind in named]
+            rows[row.id] = row
+    posts = checked(list(rows.values()), POST_TYPES)
+    return Page(posts, [hits(row.text, row.lang, row.created_at, row.urls) for row in posts], mentions)
+
+
+def _written(item: Json, *, keep: bool) -> tuple[PostRow, Named]:
+    """Return a post that its author wrote, and whom it names."""
+    post = item["post"]
+    record = post["record"]
+    reply = record.get("reply") or NOTHING
+    parent = (reply.get("parent") or NOTHING).get("uri")
+    quote, of = quoted(record, post.get("embed") or NOTHING)
+    to = replied(parent, (item.get("reply") or NOTHING).get("parent") or NOTHING)
+    row = PostRow(
+        post["uri"],
+        post["author"]["did"],
+        stamp(_at(record.get("createdAt"), post.get("indexedAt"))),
+        record.get("text") or "",
+        _lang(record),
+        (reply.get("root") or NOTHING).get("uri") or post["uri"],
+        parent,
+        None,
+        quote,
+        *_things(record),
+        post.get("likeCount"),
+        post.get("replyCount"),
+        post.get("repostCount"),
+        post.get("quoteCount"),
+        post.get("bookmarkCount"),
+        None,
+        _original(post) if keep else None,
+    )
+    return row, mentioned(record, reply=to, quote=of)
+
+
+def _original(view: Json) -> str | None:
+    """Return the platform's JSON of a post; None where it shows an account that opted out."""
+    return None if names_silent(view, heeded=False) else orjson.dumps(view).decode()
+
+
+def _reposted(item: Json, reason: Json, of: Collection[str] | None, *, keep: bool) -> tuple[PostRow, Named]:
+    """Return a repost as a post of who reposts, and whom it names: first whose post it is."""
+    post, by = item["post"], reason["by"]["did"]
+    wanted = of is None or post["author"]["did"] in (*of, by)
+    record = post["record"] if wanted and not hides(post) and not hides(post["author"]) else NOTHING
+    row = PostRow(
+        reason.get("uri") or f"repost:{by}:{post['uri']}",
+        by,
+        stamp(instant(reason.get("indexedAt"))),
+        f"RT @{post['author']['handle']}: {record.get('text') or ''}",
+        _lang(record),
+        None,
+        None,
+        post["uri"],
+        None,
+        *_things(record),
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        _original({"post": post, "reason": reason}) if keep and wanted else None,
+    )
+    return row, mentioned(record, repost=who(post["author"]))
+
+
+def _at(written: Any, indexed: Any) -> datetime | None:
+    """Return when a post was written: as its author's client says, but not later than the platform saw it."""
+    told = [at for at in (instant(written), instant(indexed)) if at is not None]
+    return min(told, default=None)
+
+
+def _lang(record: Json) -> str | None:
+    langs: Sequence[str] = record.get("langs") or ()
+    return langs[0] if langs else None
+
+
+def _things(record: Json) -> tuple[str | None, str | None]:
+    """Return the hashtags and the addresses of a post, each as a JSON list."""
+    features = [feature for facet in record.get("facets") or () for feature in facet["features"]]
+    tags = [feature["tag"] for feature in features if feature.get("$type") == "app.bsky.richtext.facet#tag"]
+    links = [feature["uri"] for feature in features if feature.get("$type") == "app.bsky.richtext.facet#link"]
+    embed = record.get("embed") or NOTHING
+    shown = [place["external"] for place in (embed, embed.get("media") or NOTHING) if place.get("external")]
+    links += [external["uri"] for external in shown]
+    return _listed([*tags, *(record.get("tags") or ())]), _listed(links)
+
+
+def _listed(values: Sequence[Any]) -> str | None:
+    if not all(isinstance(value, str) for value in values):
+        raise TypeError("a hashtag or an address is no text")
+    return orjson.dumps(list(dict.fromkeys(values))).decode() if values else None
+
+
+def _each(found: Iterable[Who]) -> list[Who]:
+    """Return accounts without repetition, in order."""
+    return list({one.id: one for one in found}.values())
+
+
+def _account(profile: Json) -> AccountRow:
+    verification = profile.get("verification")
+    return AccountRow(
+        profile["did"],
+        profile["handle"],
+        profile.get("displayName"),
+        profile.get("description"),
+        stamp(instant(profile.get("createdAt"))),
+        profile.get("followersCount"),
+        profile.get("followsCount"),
+        profile.get("postsCount"),
+        None,
+        None,
+        None if verification is None else verification.get("verifiedStatus") == "valid",
+        profile.get("website"),
+    )

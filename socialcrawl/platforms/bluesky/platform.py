@@ -1,0 +1,188 @@
+"""Bluesky as a platform."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.engine.model import Credential, Request
+from socialcrawl.engine.protocols import Source
+from socialcrawl.errors import SettingsError
+from socialcrawl.forecast.shape import Roles
+from socialcrawl.graph.relevance import Topic, fold
+from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, Variables
+from socialcrawl.platforms.bluesky.entities import ENTITIES
+from socialcrawl.platforms.bluesky.opt_outs import LOOK_UP
+from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle, on_page
+from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, LIST, PROFILES, SEARCH, BlueskySource
+from socialcrawl.platforms.facts import BLUESKY
+
+if TYPE_CHECKING:
+    from socialcrawl.platforms.bluesky.wire import BlueskyWire
+
+ONLY = "main"
+LISTED = re.compile(r"at://([^/\s]+)/app\.bsky\.graph\.list/([^/\s]+)")
+
+
+class BlueskyPlatform(Platform):
+    """Bluesky: its public AppView, or with an app password the server of an account."""
+
+    facts = BLUESKY
+    roles = Roles(
+        search=SEARCH,
+        by_name=PROFILES,
+        by_id=PROFILES,
+        timeline=FEED,
+        following=FOLLOWS,
+        together=LOOK_UP,
+        probe=PROFILES,
+        probed=LOOK_UP,
+        last=FEED,
+        inward=SEARCH,
+        heeds=True,
+    )
+    look_up = True
+    advice = "use other keywords, or name seeds (usernames = [...])"
+    entities = ENTITIES
+    full_name = "write a handle with its domain, as name.bsky.social, or a DID"
+    template = Template(
+        "campaign-bluesky.toml",
+        "edit it (name seeds, or an app password: search is often closed to others)",
+        "edit it",
+    )
+
+    def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
+        """See `Platform.credentials`."""
+        variable = settings.source.variable
+        return [(Credential(ONLY, "user"), variable) if variable else (Credential(PUBLIC, PUBLIC), None)]
+
+    def names(self, given: Sequence[str]) -> list[str]:
+        """See `Platform.names`: handles, in lower case, and DIDs; also as the addresses of their pages."""
+        return [_name(one) for one in given]
+
+    def identify(self, given: str) -> str:
+        """See `Platform.identify`: compliance files have ids that are numbers."""
+        return given if given.isdecimal() else super().identify(given)
+
+    def queries(self, settings: Settings, topic: Topic) -> list[str]:
+        """See `Platform.queries`: one for each keyword, as there is no OR; then the lists."""
+        words = dict.fromkeys(filter(None, map(_term, topic.keywords))) if settings.seeds.search else ()
+        return [*words, *dict.fromkeys(f"{LIST}{_list(address)}" for address in settings.seeds.lists)]
+
+    def fits(self, settings: Settings, base: str) -> None:
+        """See `Platform.fits`."""
+        if bool(settings.source.identifier) != bool(settings.source.variable):
+            raise SettingsError(
+                "To sign in at Bluesky, name both under [source]: identifier, the handle of the account, and "
+                "token_env, the environment variable that holds an app password (made under Settings, App passwords)."
+            )
+        _no_tokens(settings, self.title)
+        for address in settings.seeds.lists:
+            _list(address)
+
+    def timeline(self, settings: Settings, base: str) -> str:
+        """See `Platform.timeline`."""
+        return FEED
+
+    def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
+        """See `Platform.source`."""
+        pages = terms.settings.source.pages_per_user
+        return BlueskySource(
+            terms.policy,
+            queries,
+            pages,
+            terms.settings.seeds.search_pages,
+            follows=pages if terms.links.follows else 0,
+            follow=terms.links.follows,
+            begin=terms.topic.begin,
+            end=terms.topic.end,
+            activity=terms.activity,
+            opt_outs=terms.settings.source.opt_outs,
+            ahead=terms.ahead,
+        )
+
+    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "BlueskyWire":
+        """See `Platform.wire`: with a session where there is a password."""
+        from socialcrawl.platforms.bluesky.session import Session, sign_in_at  # noqa: PLC0415 - plans are made without httpx
+        from socialcrawl.platforms.bluesky.wire import BlueskyWire  # noqa: PLC0415 - as above
+
+        source, sessions = terms.settings.source, {}
+        contact = source.contact or ""
+        for name, password in keys.secrets.items():
+            assert isinstance(password, str)
+            assert keys.folder is not None
+            who, folder = source.identifier or "", keys.folder() / "sessions"
+            sessions[name] = Session(
+                sign_in_at(terms.base),
+                who,
+                password,
+                folder,
+                now=now,
+                timeout=source.timeout,
+                deadline=source.deadline,
+                contact=contact,
+            )
+        return BlueskyWire(
+            terms.base,
+            terms.topic.hits,
+            now,
+            source.timeout,
+            contact,
+            keep=source.keep_original,
+            whole=source.keep_answers,
+            sessions=sessions,
+            deadline=source.deadline,
+        )
+
+    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
+        """See `Platform.probe`: the profile of the first account, or else a search for ten posts."""
+        if names:
+            return Request((-1, 0), PROFILES, {"ids" if names[0].startswith("did:") else "usernames": names[0]}, 1)
+        query = next((query for query in queries if not query.startswith(LIST)), "") or "hello"
+        return Request((-1, 0), SEARCH, {"query": query, "limit": "10"}, 1)
+
+
+def _name(given: str) -> str:
+    page = on_page(given.strip())
+    if page is not None and page[1] is not None:
+        raise SettingsError(f"{given!r} is a list of Bluesky, no account: write it under [seeds] lists.")
+    name = (given.strip() if page is None else page[0]).removeprefix("@")
+    if is_did(name):
+        return name
+    if is_handle(name):
+        return name.lower()
+    raise SettingsError(
+        f"{given!r} is no account of Bluesky: write its handle, such as alice.bsky.social, its DID, or the address of "
+        "its page, https://bsky.app/profile/alice.bsky.social (under [seeds])."
+    )
+
+
+def _list(given: str) -> str:
+    """Return the at:// address of a list, of itself or of the list's page; its owner is named by DID or handle."""
+    address = given.strip()
+    found, page = LISTED.fullmatch(address), on_page(address)
+    owner, key = (found[1], found[2]) if found is not None else page or ("", None)
+    owner = owner.removeprefix("@")
+    if key is None or not (is_did(owner) or is_handle(owner)):
+        raise SettingsError(
+            f"{given!r} is no list of Bluesky: write at://DID/app.bsky.graph.list/KEY, or the address of its page, "
+            "https://bsky.app/profile/NAME/lists/KEY (under [seeds] lists)."
+        )
+    return f"at://{owner if is_did(owner) else owner.lower()}/app.bsky.graph.list/{key}"
+
+
+def _term(keyword: str) -> str:
+    """Return a keyword as Bluesky searches it; "" if there is nothing to search.
+
+    In quotes it finds words, not entities.
+    """
+    stem = keyword.strip().removesuffix("*")
+    if ENTITIES.address(stem) or ENTITIES.mark(fold(stem)):
+        return stem
+    words = " ".join(keyword.rstrip("*").replace('"', " ").split())
+    return f'"{words}"' if re.search(r"\W", words) else words
+
+
+def _no_tokens(settings: Settings, title: str) -> None:
+    if settings.source.tokens:
+        raise SettingsError(f"[source] tokens are X's: on {title} name one variable, token_env.")

@@ -1,0 +1,362 @@
+"""Bluesky as a source: picks become conversations with the API. Pure: a talk yields requests and is sent replies.
+
+The parameters of a request are named as those of X (id, ids, usernames, query), so that stores and planners know which
+of them name accounts; the wire calls them as Bluesky does.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from math import ceil, floor
+
+from socialcrawl.engine.model import (
+    PUT_OFF,
+    Act,
+    Answer,
+    Node,
+    Outcome,
+    Pick,
+    Reason,
+    Reply,
+    ReplyKind,
+    Request,
+    RequestPart,
+    Unavailable,
+    Who,
+)
+from socialcrawl.engine.protocols import Batch, Talk
+from socialcrawl.graph.liveness import Activity
+from socialcrawl.platforms.bluesky.entities import asked_for
+from socialcrawl.platforms.bluesky.opt_outs import EACH, LOOK_UP, looked_at, willing
+from socialcrawl.platforms.bluesky.parse import stamp
+from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle
+from socialcrawl.platforms.look_ups import looked_up, mentioners, why
+from socialcrawl.platforms.node_reading import Reading
+from socialcrawl.ratelimit.policy import Policy
+
+PROFILES = "/xrpc/app.bsky.actor.getProfiles"
+ACTORS = "/xrpc/app.bsky.actor.searchActors"
+FEED = "/xrpc/app.bsky.feed.getAuthorFeed"
+SEARCH = "/xrpc/app.bsky.feed.searchPosts"
+FOLLOWS = "/xrpc/app.bsky.graph.getFollows"
+MEMBERS = "/xrpc/app.bsky.graph.getList"
+RESOLVE = "/xrpc/com.atproto.identity.resolveHandle"
+
+LIST = "list:"  # how a query begins whose accounts are the members of a list
+PROBE = 1  # posts
+ATTEMPTS = 3  # pages until the newest post of an account is found
+READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.WALK)
+TOGETHER, NOBODY = (Act.RESOLVE, Act.PROBE), Who(None, None)
+
+
+class BlueskySource:
+    """Bluesky's AppView: search, profiles, feeds of accounts, whom they follow, members of lists.
+
+    Of the requests of a pick, part 0 is a look-up and pages count from 1; pages of follows, and those of the search for
+    accounts that stands in for a closed search for posts, count from a million on.
+
+    An account with a mark is read until a page reaches it, and what is not newer counts no more; the mark is told to
+    the wire in the parameter `after`, which no server is asked with. Whom it follows its first visit told.
+
+    A probe looks profiles up, and then asks for the newest post of each account that is there, where it matters when
+    that was (LiveRank, paper 003, section 3.2); the wire is told so by the parameter `latest`. Where it does not
+    matter, it is told by `exists` that accounts which block us are missing, as their feeds would say. Who mentions an
+    account is told by a search for the newest 100 posts that do (focused sampling, paper 004, section 4), which are
+    asked for by the account's id; to callers who have not signed in it is often closed, and names nobody then.
+
+    Posts come with the labels of their authors, but not with their descriptions. Where these count (`opt_outs`), an
+    account is looked up before its feed is asked for, together with those that will probably be read next (`ahead`),
+    whose profiles the database then has. A page of a search is asked for twice: who wrote the posts, and, once the
+    authors were looked up, the posts of those who do not mind. So is a page of a feed with reposts: whose posts they
+    are, and then the page, with the texts of those who do not mind. The parameter `show` tells the wire to keep no post
+    (of a feed without reposts: to keep all), `ids` whose posts, or reposted posts, to keep, `opt_outs` ("no") that
+    descriptions do not count.
+
+    Args:
+        policy: page sizes.
+        queries: the texts of the campaign's queries; node -1 is the first, -2 the second. One that is
+            "list:at://did/app.bsky.graph.list/key" stands for the members of that list; a handle may stand for the DID.
+        pages_per_user: the most pages of a feed.
+        search_pages: the most pages of a search or a list.
+        follows: the most pages of accounts followed that are asked for besides; 0: none.
+        follow: the occurrences that it is worth to be followed by an account, where `follows` is not 0.
+        begin: the first instant that counts, Unix seconds; None: no bound. Feeds cannot be bounded: their pages end
+            with the first one that goes back further.
+        end: the first that does not; it bounds searches.
+        activity: when a probed account counts as active; None: no probe is asked for.
+        opt_outs: whether accounts opt out by their descriptions too, so that profiles are read before posts.
+        ahead: tells which accounts will probably be read next.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        queries: Sequence[str],
+        pages_per_user: int = 1,
+        search_pages: int = 1,
+        *,
+        follows: int = 0,
+        follow: int = 1,
+        begin: float | None = None,
+        end: float | None = None,
+        activity: Activity | None = None,
+        opt_outs: bool = True,
+        ahead: Callable[[], Sequence[Who]] = tuple,
+    ) -> None:
+        self.activity, self.opt_outs, self.ahead = activity, opt_outs, ahead
+        self._care = {} if opt_outs else {"opt_outs": "no"}
+        self.policy, self.queries = policy, tuple(queries)
+        self.pages_per_user, self.search_pages, self.follows, self.follow = (
+            pages_per_user,
+            search_pages,
+            follows,
+            follow,
+        )
+        self.since = {} if begin is None else {"since": _stamp(floor(begin))}
+        self.until = {} if end is None else {"until": _stamp(ceil(end))}
+
+    def width(self, act: Act) -> int:
+        """25 accounts in a look-up and in a probe; one node in everything else."""
+        return LOOK_UP if act in TOGETHER else 1
+
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+        """Return one talk a feed or search, one for each 25 accounts to look up or to probe."""
+        crowds = iter(self._crowds([pick for pick in batch if pick.act in READ], accounts))
+        made = []
+        for pick in batch:
+            who = accounts.get(pick.node, NOBODY)
+            if pick.act in READ:
+                made.append(self._user(pick, who, next(crowds)))
+            elif pick.act not in TOGETHER:
+                made.append(self._search(pick) if pick.act == Act.SEARCH else self._inward(pick, who))
+        for act, talk in (("resolve", self._look_up), ("probe", self._probe)):
+            picks = [pick for pick in batch if pick.act == act]
+            made += [talk(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
+        return made
+
+    def mark(self, at: float) -> str:
+        """Return the millisecond before that of `at`, as ISO 8601; "" where there is none."""
+        return _stamp((floor(at * 1000) - 1) / 1000) if at > 0 else ""
+
+    def _search(self, pick: Pick) -> Talk:
+        query, reading = self.queries[-1 - pick.node], Reading(pick)
+        if query.startswith(LIST):
+            yield from self._members(reading, query.removeprefix(LIST))
+            return {pick.n: reading.authors()}
+        asked = {**asked_for(query), "sort": "latest", **self.since, **self.until}
+        last = yield from self._pages(reading, SEARCH, asked, pages=self.search_pages)
+        if last == "missing" and not reading.posts:  # closed to callers who have not signed in
+            yield from self._pages(
+                reading,
+                ACTORS,
+                {"query": query, **self._care},
+                pages=self.search_pages,
+                first=RequestPart.FAR_SECOND_LIST,
+            )
+            reading.missing = reading.missing or Reason.PROTECTED  # of no account where some were found
+        return {pick.n: reading.authors()}
+
+    def _members(self, reading: Reading, address: str) -> Generator[Request, Reply, None]:
+        """Read the members of a list; servers know it by its owner's DID, people by the handle."""
+        owner, slash, rest = address.removeprefix("at://").partition("/")
+        if is_handle(owner):
+            reply = yield resolve_request((reading.pick.n, 0), owner)
+            did = next(iter(reply.answer.found.values()), None)
+            if did is None:
+                reading.take(reply)
+                reading.missing = reading.missing or Reason.UNKNOWN
+                return
+            address = f"at://{did}{slash}{rest}"
+        last = yield from self._pages(reading, MEMBERS, {"list": address, **self._care}, pages=self.search_pages)
+        reading.missing = reading.missing or (Reason.UNKNOWN if last == "missing" else None)
+
+    def _crowds(self, batch: Sequence[Pick], accounts: Mapping[Node, Who]) -> list[Sequence[Who]]:
+        """For each pick the accounts that are looked up with its own: those that will probably be read next."""
+        if not self.opt_outs or not batch:
+            return [()] * len(batch)
+        own = {accounts.get(pick.node, NOBODY) for pick in batch}
+        next_ones = [who for who in dict.fromkeys(self.ahead()) if who not in own and _legal(who)]
+        return [next_ones[place :: len(batch)][: LOOK_UP - 1] for place in range(len(batch))]
+
+    def _user(self, pick: Pick, who: Who, crowd: Sequence[Who]) -> Talk:
+        reading = Reading(pick, self.follow)
+        known = yield from self._known(reading, who, crowd, anyway=self.opt_outs)
+        if reading.missing == Reason.UNKNOWN and who.id is not None and _legal(who):
+            reading.missing = yield from self._gone(pick, who.id)
+        if known is not None:
+            after = {"after": pick.since} if pick.since else {}
+            asked = {"id": known, "filter": "posts_with_replies", **self.since, **after, **self._care}
+            yield from self._pages(reading, FEED, asked, pages=self.pages_per_user)
+            if reading.missing is None and pick.act != Act.RECRAWL:
+                yield from self._pages(
+                    reading, FOLLOWS, {"id": known}, pages=self.follows, first=RequestPart.FAR_SECOND_LIST
+                )
+        return {pick.n: reading.outcome()}
+
+    def _inward(self, pick: Pick, who: Who) -> Talk:
+        reading = Reading(pick)
+        known = yield from self._known(reading, who)
+        if known is not None:
+            asked = {"id": known, "sort": "latest", **self.since, **self.until}
+            yield from self._pages(reading, SEARCH, asked, pages=1)
+        return {pick.n: mentioners(reading)}
+
+    def _known(
+        self, reading: Reading, who: Who, crowd: Sequence[Who] = (), *, anyway: bool = False
+    ) -> Generator[Request, Reply, str | None]:
+        """Return the DID of an account, looked up `anyway` or where it is known by handle only.
+
+        None where it is missing.
+        """
+        if not _legal(who):
+            reading.missing = Reason.UNKNOWN  # the server refuses the whole request
+            return None
+        if who.id is not None and not anyway:
+            return who.id
+        return (yield from looked_at(reading, who, crowd, self._profiles, RequestPart.SECOND_LOOK_UP))
+
+    def _gone(self, pick: Pick, did: str) -> Generator[Request, Reply, Unavailable]:
+        """Return why an account has no profile: that is told to who asks for its posts, of which none is kept."""
+        params = {"id": did, "filter": "posts_with_replies", "latest": "post", "limit": "1", **self._care}
+        reply = yield Request((pick.n, RequestPart.WHY_GONE), FEED, params, 1, self.policy.most(FEED, 1))
+        return Reason.TEMPORARY if reply.kind in PUT_OFF else reply.answer.missing.get(pick.node, Reason.UNKNOWN)
+
+    def _pages(
+        self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int, first: int = 1
+    ) -> Generator[Request, Reply, str]:
+        """Return the kind of the last reply, after asking for `pages` pages at most."""
+        page = self.policy.endpoint(endpoint).page if pages else 0
+        cursor, kind = None, ""
+        left, part = pages * page, first - 1
+        while left > 0:
+            size, part = min(page, left), part + 1
+            params = {**asked, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
+            most = self.policy.most(endpoint, size)
+            reply = yield from self._page(Request((reading.pick.n, part), endpoint, params, size, most))
+            if reading.expired(reply, cursor):
+                cursor, left = None, pages * page
+                continue
+            left, cursor, kind = left - (reply.items or size), reply.cursor, reply.kind
+            if not reading.take(reply) or cursor is None:
+                break
+        return kind
+
+    def _page(self, asked: Request) -> Generator[Request, Reply, Reply]:
+        """Return the reply to the request for a page, with what those have written who do not mind."""
+        if not self.opt_outs or asked.endpoint not in (SEARCH, FEED):
+            return (yield asked)
+        return (yield from (self._found(asked) if asked.endpoint == SEARCH else self._reposted(asked)))
+
+    def _found(self, asked: Request) -> Generator[Request, Reply, Reply]:
+        """Return the reply to the request for a page of a search, with the posts of those only who do not mind."""
+        n, part = asked.key
+        first = yield replace(
+            asked, key=(n, RequestPart.AUTHORS + part), params={**asked.params, "show": "authors"}, items=0
+        )
+        if first.kind not in (ReplyKind.OK, ReplyKind.HELD):
+            return first
+        authors = {Node(node): Who(did, None) for node, did in first.answer.found.items()}
+        found = yield from willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
+        if found is None:
+            return Reply(ReplyKind.BROKEN, first.at, why="the authors could not be looked up")
+        if not found:
+            return replace(first, rows=Answer())
+        return (yield replace(asked, params={**asked.params, "ids": _ids(found)}))
+
+    def _reposted(self, asked: Request) -> Generator[Request, Reply, Reply]:
+        """Return the reply to the request for a page of a feed, with reposts of those only who do not mind.
+
+        A page without reposts of others comes at once.
+        """
+        n, part = asked.key
+        first = yield replace(asked, params={**asked.params, "show": "authors"})
+        authors = {Node(node): Who(did, None) for node, did in first.answer.found.items() if did != asked.params["id"]}
+        if first.kind not in (ReplyKind.OK, ReplyKind.HELD) or not authors:
+            return first
+        found = yield from willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
+        if found is None:
+            return Reply(ReplyKind.BROKEN, first.at, why="the authors of reposted posts could not be looked up")
+        size = first.items or asked.items
+        params = {**asked.params, "limit": str(size), "ids": _ids(found)}
+        most = self.policy.most(FEED, size)
+        return (yield replace(asked, key=(n, RequestPart.REPEATED_PAGE + part), params=params, items=size, most=most))
+
+    def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
+        def judged(pick: Pick, reply: Reply) -> Outcome:
+            return Outcome(pick.n, pick.node, reply.at, missing=why(pick, reply))
+
+        outcomes = {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.UNKNOWN) for pick in picks}
+        there = [pick for pick in picks if _legal(accounts[pick.node])]
+        return outcomes | (yield from looked_up(there, accounts, self._profiles, judged))
+
+    def _probe(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
+        activity, dids = self.activity, dict[int, str]()
+        if activity is None:
+            raise ValueError("a probe of a source that was given no activity")
+
+        def judged(pick: Pick, reply: Reply) -> Outcome:
+            missing = why(pick, reply)
+            if missing is None:
+                dids[pick.n] = reply.answer.found[pick.node]
+            return activity.outcome(pick, reply.at, missing=missing)
+
+        outcomes = {pick.n: activity.outcome(pick, 0.0, missing=Reason.UNKNOWN) for pick in picks}
+        there = [pick for pick in picks if _legal(accounts[pick.node])]
+        outcomes |= yield from looked_up(
+            there, accounts, self._profiles if activity.within else self._there, judged, anew=True
+        )
+        for pick in there if activity.within is not None else ():
+            if pick.n in dids:
+                outcomes[pick.n] = yield from self._latest(pick, dids[pick.n], activity)
+        return outcomes
+
+    def _latest(self, pick: Pick, did: str, activity: Activity) -> Generator[Request, Reply, Outcome]:
+        """Return what the newest post of an account says.
+
+        A page may come without it, as what is gone is left out of pages.
+        """
+        params = {"id": did, "filter": "posts_with_replies", "latest": "post", **self._care}
+        cursor, size = None, 1
+        for part in range(RequestPart.FAR_SECOND_LIST, RequestPart.FAR_SECOND_LIST + ATTEMPTS):
+            asked = {**params, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
+            reply = yield Request((pick.n, part), FEED, asked, size, self.policy.most(FEED, size))
+            last = reply.answer.active.get(pick.node)
+            if reply.kind == ReplyKind.HELD:
+                continue
+            if last is not None or reply.kind != ReplyKind.OK or reply.cursor is None:
+                break
+            cursor, size = reply.cursor, self.policy.endpoint(FEED).page
+        missing = Reason.TEMPORARY if reply.kind in (*PUT_OFF, ReplyKind.HELD) else reply.answer.missing.get(pick.node)
+        return activity.outcome(pick, reply.at, last, missing)
+
+    def _there(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
+        asked = self._profiles(key, whos)
+        return replace(asked, params={**asked.params, "exists": "probe"})
+
+    def _profiles(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
+        ids = ",".join(who.id for who in whos if who.id)
+        names = ",".join(str(who.username) for who in whos if not who.id)
+        params = ({"ids": ids} if ids else {}) | ({"usernames": names} if names else {}) | self._care
+        return Request(key, PROFILES, params, len(whos), self.policy.most(PROFILES, len(whos)))
+
+
+def resolve_request(key: tuple[int, int], handle: str) -> Request:
+    """Return the request for the DID of a handle: one small answer, which tells whether the server is there."""
+    return Request(key, RESOLVE, {"username": handle}, 1)
+
+
+def probe_request(key: tuple[int, int], query: str) -> Request:
+    """Return the smallest search: is it open to who asks?"""
+    return Request(key, SEARCH, {"query": query, "sort": "latest", "limit": str(PROBE)}, PROBE)
+
+
+def _ids(found: Mapping[Node, Who]) -> str:
+    return ",".join(str(one.id) for one in found.values())
+
+
+def _stamp(at: float) -> str:
+    return str(stamp(datetime.fromtimestamp(at, UTC)))
+
+
+def _legal(who: Who) -> bool:
+    return is_did(who.id) if who.id else is_handle(str(who.username))

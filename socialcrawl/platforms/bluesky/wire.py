@@ -1,0 +1,217 @@
+"""The wire to Bluesky. It sends, parses and classifies; it never raises and never waits."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, Who
+from socialcrawl.graph.relevance import Hits
+from socialcrawl.platforms.bluesky import classify, parse
+from socialcrawl.platforms.bluesky.entities import EVERYTHING
+from socialcrawl.platforms.bluesky.opt_outs import names_silent
+from socialcrawl.platforms.bluesky.parse import Json
+from socialcrawl.platforms.bluesky.session import Session
+from socialcrawl.platforms.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH
+from socialcrawl.platforms.headers import asked_pause, date
+from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bounded
+from socialcrawl.platforms.json_reader import decoded, name_empty
+from socialcrawl.system.loopback import is_loopback
+from socialcrawl.system.secret import redacted
+
+CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
+BOUNDS = ("since", "after", "latest")  # feeds cannot be bounded: they say where reading ends, and what is kept
+OURS = ("opt_outs", "show", "exists")  # parameters that no server is asked for
+CLOSED = (
+    "searchPosts is closed to callers who have not signed in: name seeds by handle, list or file ([seeds] usernames, "
+    "lists, file), or sign in with an app password"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BlueskyWire:
+    """The door to Bluesky.
+
+    Args:
+        base: the AppView, such as https://public.api.bsky.app; a request with a session goes to the session's server.
+        hits: occurrences of the topic that count in a post, by its text, its language and when it was written.
+        now: the clock, for the instant of arrival.
+        timeout: seconds to wait for each part of an answer.
+        deadline: seconds for a whole answer; None: four times the timeout.
+        contact: an address by which whoever runs the crawl can be reached.
+        keep: whether each post's original JSON is kept.
+        whole: whether each answer is kept as it came, but for those that show accounts that opted out.
+        sessions: by the name of their credential; a credential without one asks as nobody.
+    """
+
+    base: str
+    hits: Hits
+    now: Callable[[], float]
+    timeout: float = 30.0
+    contact: str = ""
+    keep: bool = False
+    whole: bool = False
+    sessions: Mapping[str, Session] = field(default_factory=dict)
+    deadline: float | None = None
+    http: HttpClient = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        http = HttpClient(self.base, self.now, self.timeout, self.contact, self.deadline)
+        object.__setattr__(self, "http", http)
+
+    @bounded
+    def send(self, grant: Grant) -> Reply:
+        """Return the reply to one request; see `protocols.Wire.send`."""
+        reply, body = self.ask(grant)
+        return self._read(grant.request, reply, body) if reply.kind in (ReplyKind.OK, ReplyKind.MISSING) else reply
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self.http.close()
+
+    def ask(self, grant: Grant) -> tuple[Reply, Any]:
+        """Return the reply to one request without rows, and its decoded JSON; None where it is none."""
+        base, headers, session = self.base, {}, self.sessions.get(grant.credential)
+        token = ""
+        if session is not None:
+            signed = session.signed()
+            if isinstance(signed, Reply):
+                return signed, None
+            base, token = signed.base, signed.token
+            headers = {"Authorization": f"Bearer {token}"}
+        public = base != self.base and not is_loopback(self.base)  # an answer named it, not the campaign file
+        came = self.http.fetch("GET", address(base, grant.request), headers=headers, public=public)
+        if isinstance(came, Reply):
+            return (replace(came, kind=ReplyKind.BROKEN) if came.kind == ReplyKind.MISSING else came), None
+        body = decoded(came.body)
+        if session is not None and classify.named(body)[0] in classify.ENDED:
+            session.refuse(token)
+        return self._judged(grant.request, came, body, signed=session is not None), body
+
+    def _judged(self, request: Request, came: HttpAnswer, body: Any, *, signed: bool) -> Reply:
+        known, told = classify.limits(came.headers), date(came.headers)
+        if told is None and came.status == 429:
+            told = came.at  # without the server's clock, the reset is read by ours
+        kind, why = classify.kind(came.status, body, known, came.at if told is None else told, signed=signed)
+        # The 403 of a closed search is a page without JSON; a 401 that is one comes from somewhere in between.
+        closed = came.status == 403 or (came.status == 401 and classify.named(body)[0])
+        if not self.sessions and request.endpoint in (SEARCH, ACTORS) and closed:
+            kind, why = ReplyKind.MISSING, CLOSED
+        elif (
+            kind != ReplyKind.OK and _about(request) and classify.gone(came.status, body, by_id="id" in request.params)
+        ):
+            kind, why = ReplyKind.MISSING, ": ".join(part for part in classify.named(body) if part)
+        received = came.received() if self.whole else None
+        why, after = redacted(name_empty(why, came.body)), asked_pause(came.status, came.headers, told or came.at)
+        reply = Reply(kind, came.at, status=came.status, date=told, limits=known, why=why, received=received)
+        return replace(reply, after=after)
+
+    def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
+        """Return the reply with its rows and cursor."""
+        if bare.kind == ReplyKind.MISSING:
+            return replace(bare, rows=_gone(request, bare.status, body))
+        try:
+            page, heeded = self._page(request, body), _heeded(request)
+            gone = request.endpoint == FEED and bool(page.missing)
+            kept = None if bare.received is None or _spares(request, page, body, heeded=heeded) else bare.received
+            cursor = None if gone else _cursor(request, body)
+            return replace(bare, kind=ReplyKind.MISSING if gone else bare.kind, rows=page, cursor=cursor, received=kept)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            why = f"the server's JSON is not what Bluesky sends ({type(error).__name__}: {error})"
+            return replace(bare, kind=ReplyKind.LOST, why=redacted(why))
+
+    def _page(self, request: Request, body: Json) -> Page:
+        asked, heeded = request.params, _heeded(request)
+        readers: Mapping[str, Callable[[], Page]] = {
+            FEED: lambda: self._feed(asked, body),
+            SEARCH: lambda: self._found(asked, body),
+            PROFILES: lambda: parse.profiles_page(body, _named(asked), heeded=heeded, blocked="exists" in asked),
+            ACTORS: lambda: parse.actors_page(body, heeded=heeded),
+            MEMBERS: lambda: parse.members_page(body, heeded=heeded),
+            FOLLOWS: lambda: parse.follows_page(body),
+            RESOLVE: lambda: parse.resolved_page(body, asked["username"]),
+        }
+        return readers[request.endpoint]()
+
+    def _feed(self, asked: Mapping[str, str], body: Json) -> Page:
+        if "latest" in asked:
+            return parse.latest_page(body, asked["id"])
+        after = asked.get("after", "")
+        if "show" in asked and (others := parse.reposted_page(body, asked["id"], after)).answered:
+            return others
+        return parse.feed_page(body, asked["id"], self.hits, keep=self.keep, after=after, of=_wanted(asked))
+
+    def _found(self, asked: Mapping[str, str], body: Json) -> Page:
+        if "show" in asked:
+            return parse.authors_page(body, asked.get("id"))
+        if "id" in asked:
+            return parse.mentions_page(body, asked["id"], self.hits, keep=self.keep, of=_wanted(asked))
+        return parse.search_page(body, self.hits, keep=self.keep, of=_wanted(asked))
+
+
+def address(base: str, request: Request) -> str:
+    """Return the address of a request: its parameters as Bluesky calls them, one for each account of a list."""
+    given = {name: value for name, value in request.params.items() if name not in OURS}
+    if request.endpoint in (SEARCH, FEED):
+        given.pop("ids", None)  # whose posts are wanted of those that are shown
+    if request.endpoint == FEED:
+        given = {name: value for name, value in given.items() if name not in BOUNDS}
+    elif request.endpoint == SEARCH and "id" in given:  # whatever the text, as long as it mentions the account
+        given = {"q": EVERYTHING, "mentions": given.pop("id"), **given}
+    pairs = [
+        (CALLED.get(name, name), part)
+        for name, value in given.items()
+        for part in (value.split(",") if name in ("ids", "usernames") else [value])
+    ]
+    return f"{base.rstrip('/')}{request.endpoint}?{urlencode(pairs)}"
+
+
+def _named(params: Mapping[str, str]) -> list[str]:
+    return [part for name in ("ids", "usernames") if name in params for part in params[name].split(",")]
+
+
+def _wanted(params: Mapping[str, str]) -> frozenset[str] | None:
+    """Return the DIDs of those whose posts, or reposted posts, are kept; None: all are."""
+    return frozenset(params["ids"].split(",")) if "ids" in params else None
+
+
+def _heeded(request: Request) -> bool:
+    """Return whether accounts opt out by what they say in their profiles; by labels they always do."""
+    return request.params.get("opt_outs") != "no"
+
+
+def _spares(request: Request, page: Page, body: Json, *, heeded: bool) -> bool:
+    """Whether an answer shows what is not to be kept: an account that opted out, or may have, or posts left out."""
+    if request.endpoint == SEARCH and len(page.posts) < len(body["posts"]):
+        return True
+    if request.endpoint == FEED and heeded:
+        reposted = {one.id for one in parse.reposted_page(body, request.params["id"]).answered}
+        if reposted - (_wanted(request.params) or frozenset()):
+            return True
+    return names_silent(body, heeded=heeded)
+
+
+def _cursor(request: Request, body: Json) -> str | None:
+    """Return where the next page begins; None at the end, and where all that counts has come."""
+    asked = request.params
+    if request.endpoint == FEED:
+        since = parse.instant(asked.get("since"))
+        if since is not None and parse.reaches(body, asked["id"], since.timestamp()):
+            return None
+        if "after" in asked and parse.meets(body, asked["id"], asked["after"]):
+            return None
+    return parse.cursor(body)
+
+
+def _about(request: Request) -> bool:
+    """Return whether a request is about one account or list, so that an error can say that it is not there."""
+    return request.endpoint in (FEED, FOLLOWS, MEMBERS, RESOLVE)
+
+
+def _gone(request: Request, status: int, body: Any) -> Page:
+    """Return the page that says why the account that was asked for is not there; empty where none was."""
+    given = request.params
+    if request.endpoint == SEARCH or ("id" not in given and "username" not in given):
+        return Page()  # a closed search says nothing of the account that others mention
+    who = Who(given.get("id"), given.get("username"))
+    return Page(missing=[(who, classify.gone(status, body, by_id="id" in given) or Reason.UNKNOWN)])

@@ -1,0 +1,94 @@
+"""A source that leaves bots and hubs alone: they are picks whose outcome is `missing`, at once and for nothing."""
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from socialcrawl.engine.model import Act, Node, Outcome, Reason, Reply, Request, Who
+from socialcrawl.engine.protocols import Batch, Source, Talk
+
+ACTS = (
+    Act.RESOLVE,
+    Act.SEED,
+    Act.EXPAND,
+    Act.RECRAWL,
+    Act.PROBE,
+    Act.WALK,
+    Act.INWARD,
+)  # what is done to an account; a search asks for none
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """The accounts that are not asked: usernames and patterns with `*` in any case; `include` are exceptions."""
+
+    exclude: Sequence[str] = ()
+    include: Sequence[str] = ()
+    _out: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
+    _in: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_out", _compiled(self.exclude))
+        object.__setattr__(self, "_in", _compiled(self.include))
+
+    def excludes(self, username: str) -> bool:
+        """Return whether nobody asks the account of that name."""
+        out = self._out is not None and self._out.fullmatch(username) is not None
+        return out and (self._in is None or self._in.fullmatch(username) is None)
+
+    def why(self, username: str) -> str | None:
+        """Return the first of `exclude` because of which it is not asked; None if it is."""
+        if not self.excludes(username):
+            return None
+        return next(name for name in self.exclude if Accounts([name]).excludes(username))
+
+
+class Excluding:
+    """A source behind which the excluded are not asked.
+
+    An account that is known by its id only is asked: whose it is comes out by that.
+
+    Args:
+        source: the platform, which is given the other picks.
+        accounts: who is excluded.
+    """
+
+    def __init__(self, source: Source, accounts: Accounts) -> None:
+        self.source, self.accounts = source, accounts
+
+    def width(self, act: Act) -> int:
+        """See `protocols.Source.width`."""
+        return self.source.width(act)
+
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+        """See `protocols.Source.talks`."""
+        out = {pick.n for pick in batch if pick.act in ACTS and self._excludes(accounts.get(pick.node))}
+        if not out:
+            return self.source.talks(batch, accounts)
+        left = tuple(pick for pick in batch if pick.n not in out)
+        silent = _silence(tuple(pick for pick in batch if pick.n in out))
+        return [silent, *(self.source.talks(left, accounts) if left else ())]
+
+    def mark(self, at: float) -> str:
+        """See `protocols.Source.mark`."""
+        return self.source.mark(at)
+
+    def _excludes(self, who: Who | None) -> bool:
+        return who is not None and who.username is not None and self.accounts.excludes(who.username)
+
+
+def _silence(out: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:
+    yield from ()
+    return {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.EXCLUDED) for pick in out}
+
+
+def starred(name: str) -> str:
+    """Return the regular expression of a name with `*` for any part."""
+    return ".*".join(map(re.escape, name.split("*")))
+
+
+def _compiled(names: Sequence[str]) -> re.Pattern[str] | None:
+    bare = [name.strip().removeprefix("@") for name in names]
+    if not bare:
+        return None
+    return re.compile("|".join(map(starred, bare)), re.IGNORECASE | re.DOTALL)

@@ -1,0 +1,88 @@
+"""Values of JSON that many kinds of servers send: of the type that is expected, or none. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from socialcrawl.engine.model import LARGEST
+
+Json = Mapping[str, Any]
+USUAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+def thing(value: Any) -> Json:
+    """Return the object that has to stand here.
+
+    Raises:
+        TypeError: something else does.
+    """
+    if not isinstance(value, dict):
+        raise TypeError(f"{type(value).__name__} in the place of an object")
+    return value
+
+
+def things(value: Any) -> list[Json]:
+    """Return the list of objects that has to stand here.
+
+    Raises:
+        TypeError: something else does.
+    """
+    if not isinstance(value, list):
+        raise TypeError(f"{type(value).__name__} in the place of a list")
+    return [thing(one) for one in value]
+
+
+def text(value: Any) -> str | None:
+    """Return a text; None where it is none, or empty."""
+    return value if isinstance(value, str) and value else None
+
+
+def needed(value: Any) -> str:
+    """Return a text that has to be there.
+
+    Raises:
+        TypeError: it is not.
+    """
+    if (found := text(value)) is None:
+        raise TypeError(f"{type(value).__name__} in the place of a text")
+    return found
+
+
+def count(value: Any) -> int | None:
+    """Return a number of things; None where it is none, as servers that hide theirs send -1."""
+    return value if type(value) is int and 0 <= value <= LARGEST else None
+
+
+def moment(value: Any) -> datetime | None:
+    """Return the instant that a text of ISO 8601 tells, in UTC, as it is where it does not say.
+
+    None where it is none.
+    """
+    if isinstance(value, str):
+        with suppress(ValueError, OverflowError):
+            told = datetime.fromisoformat(value)
+            return told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)
+    return None
+
+
+def instant(value: Any) -> float | None:
+    """Return the same in Unix seconds."""
+    told = moment(value)
+    return None if told is None else told.timestamp()
+
+
+def iso(value: Any) -> str | None:
+    """Return the same as rows have it: ISO 8601, UTC, milliseconds."""
+    if isinstance(value, str) and USUAL.fullmatch(value):
+        return value
+    told = moment(value)
+    return None if told is None else told.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def listed(values: Sequence[str]) -> str | None:
+    """Texts as a JSON list; None where there are none."""
+    return orjson.dumps(list(values)).decode() if values else None

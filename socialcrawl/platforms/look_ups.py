@@ -1,0 +1,83 @@
+"""Look-ups of many accounts at once, and what is made of their answers: for seeds, and for probes of life. Pure."""
+
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+
+import numpy as np
+
+from socialcrawl.engine.model import PUT_OFF, Node, Outcome, Pick, Reason, Reply, ReplyKind, Request, Unavailable, Who
+from socialcrawl.platforms.node_reading import Reading
+
+MOST = 4  # requests for the same accounts at most: twice the platform, and what the database answered
+
+
+def looked_up(
+    picks: Sequence[Pick],
+    accounts: Mapping[Node, Who],
+    ask: Callable[[tuple[int, int], Sequence[Who]], Request],
+    judge: Callable[[Pick, Reply], Outcome],
+    *,
+    anew: bool = False,
+) -> Generator[Request, Reply, dict[int, Outcome]]:
+    """Return the outcomes of picks that one request can name, by n.
+
+    Where a request was granted for some only, as the budget did not pay for more, it is about the first of them: the
+    others are asked for next. Whoever was not answered about is asked for once more: the database may hold the answer
+    for some only, and a reply that was stored before a restart may be that of fewer accounts, as an id learned in
+    between moves an account from the names to the ids.
+
+    Args:
+        picks: no more than a request can name.
+        accounts: how the platform calls their nodes.
+        ask: the request for some accounts, from its key.
+        judge: what an answer says of a pick.
+        anew: whether what the database holds is no answer: it does not know who is still there.
+    """
+    outcomes = {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.TEMPORARY) for pick in picks}
+    left, part, sent, asked = list(picks), 0, Counter[int](), Counter[int]()
+    while left:
+        reply = yield ask((picks[0].n, part), [accounts[pick.node] for pick in left])
+        told = reply.answer.found.keys() | reply.answer.missing.keys()
+        first = {pick.n for pick in left[: reply.items or len(left)]}
+        about = [pick for pick in left if pick.n in first or pick.node in told]
+        part += 1
+        asked.update(pick.n for pick in about)
+        if reply.kind != ReplyKind.HELD:
+            sent.update(pick.n for pick in about)
+        if not (anew and reply.kind == ReplyKind.HELD):
+            outcomes |= {pick.n: judge(pick, reply) for pick in about}
+            done = {pick.n for pick in about if reply.kind in PUT_OFF or pick.node in told}
+            left = [pick for pick in left if pick.n not in done]
+        left = [pick for pick in left if sent[pick.n] < 2 and asked[pick.n] < MOST]
+    return outcomes
+
+
+def known_as(reading: Reading, asked: Request) -> Generator[Request, Reply, str | None]:
+    """Return the platform id that a look-up tells of the account being read.
+
+    None where it is missing, which is noted.
+    """
+    reply = yield asked
+    reading.take(reply)
+    known = reply.answer.found.get(reading.pick.node)
+    if known is None and reading.missing is None:
+        reading.missing = Reason.UNKNOWN
+    return known if reading.missing is None else None
+
+
+def why(pick: Pick, reply: Reply) -> Unavailable | None:
+    """Return why the account of a pick is missing, as an answer to a look-up tells it; None: it is there."""
+    if reply.kind in PUT_OFF:
+        return Reason.TEMPORARY
+    if pick.node in reply.answer.missing:
+        return reply.answer.missing[pick.node]
+    return None if pick.node in reply.answer.found else Reason.UNKNOWN
+
+
+def mentioners(reading: Reading) -> Outcome:
+    """What was read of the posts that mention an account: their authors but itself, as targets without weight."""
+    pick = reading.pick
+    if reading.missing is not None:
+        return Outcome(pick.n, pick.node, reading.at, missing=reading.missing, posts=reading.posts)
+    nodes = np.array([node for node in reading.found if node != pick.node], np.int64)
+    return Outcome(pick.n, pick.node, reading.at, targets=nodes, alpha=np.zeros(len(nodes)), posts=reading.posts)

@@ -1,0 +1,160 @@
+"""What an answer of an instance means for the crawl: its kind, its limits, and a sentence for people. Pure.
+
+What one account or one instance does not show is missing: the others are asked all the same. Only what concerns the
+campaign's own instance as a whole ends a run.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from socialcrawl.engine.model import LARGEST, Limit, Reason, ReplyKind
+from socialcrawl.platforms.headers import LAST, said
+from socialcrawl.platforms.json_reader import NOT_JSON
+from socialcrawl.platforms.json_values import instant
+from socialcrawl.platforms.mastodon.source import NO_INSTANCE
+
+GONE = {404: Reason.UNKNOWN, 410: Reason.DELETED}
+NOT_UNDERSTOOD = (400, 404, 406, 410, 414, 422, 451)  # what concerns the account that was asked about, and no other
+AGAIN = (408, 425)
+TOKEN = re.compile(r"token|revoked|expired|scope|disabled|confirm|pending|suspended", re.IGNORECASE)
+
+
+class Sense(NamedTuple):
+    """What an answer means: a kind of `model.Reply`, a sentence, and why an account is missing where it is.
+
+    It is missing because of NO_INSTANCE where the server knows nothing of accounts at all.
+    """
+
+    kind: ReplyKind
+    why: str = ""
+    missing: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What was asked: whether of the campaign's own instance, with a token, about one account, and who that is."""
+
+    home: bool
+    token: bool
+    account: bool
+    look_up: bool = False
+
+
+def limits(headers: Mapping[str, str], now: float) -> list[Limit]:
+    """The rate-limit headers as Mastodon, GoToSocial and Pixelfed send them: one Limit, or none that can be used.
+
+    Args:
+        headers: names in any case.
+        now: the server's clock, for servers that tell in how many seconds to come back.
+    """
+    most, left = (headers.get(f"x-ratelimit-{name}", "") for name in ("limit", "remaining"))
+    with suppress(ValueError, OverflowError):
+        resets = _resets(headers.get("x-ratelimit-reset", ""), headers.get("retry-after", ""), now)
+        found = Limit(max(0, int(left)), int(most), resets)
+        if 0 <= resets < LAST and 0 <= found.most <= LARGEST and found.left <= LARGEST:
+            return [found]
+    return []
+
+
+def sense(status: int, body: Any, known: Sequence[Limit], now: float, asked: Context) -> Sense:
+    """Return what an answer means.
+
+    Args:
+        status: the HTTP status.
+        body: the decoded JSON, or None where it was none.
+        known: the limits that came with it.
+        now: the server's clock, or ours where it did not come.
+        asked: what it answers.
+    """
+    told = said((body.get("error") if isinstance(body, dict) else None) or f"HTTP {status}")
+    if status == 429:
+        return _too_many(known, now)
+    if 200 <= status < 300:
+        return Sense(ReplyKind.OK) if body is not None else _no_json(asked)
+    if status >= 500 or status in AGAIN:
+        return Sense(ReplyKind.BROKEN, f"the server is in trouble (HTTP {status})")
+    if status in (401, 403):
+        return _closed(status, body, told, asked)
+    if body is None:
+        return _not_json(status, asked)
+    if not asked.home:
+        return Sense(ReplyKind.MISSING, told, GONE.get(status, Reason.UNKNOWN))
+    if status < 400:
+        return Sense(ReplyKind.INVALID, f"{_elsewhere(status)} write the address itself as base_url")
+    if told == f"HTTP {status}":
+        told += ": is base_url a Mastodon instance?"
+    if asked.account and status in NOT_UNDERSTOOD:
+        return Sense(ReplyKind.MISSING, told, GONE.get(status, Reason.UNKNOWN))
+    return Sense(ReplyKind.INVALID, f"the instance did not understand the request ({told})")
+
+
+def _resets(reset: str, after: str, now: float) -> float:
+    """Return when a window ends, Unix seconds.
+
+    Raises:
+        ValueError: nobody tells.
+    """
+    told = instant(reset)
+    if told is not None and not reset.strip().isdecimal():
+        return told
+    return float(reset) if reset.strip() or not after.strip() else now + float(after)
+
+
+def _too_many(known: Sequence[Limit], now: float) -> Sense:
+    if any(limit.left == 0 and limit.resets >= now for limit in known):
+        return Sense(ReplyKind.WINDOW, "the instance says that the window is used up (429)")
+    return Sense(ReplyKind.BACKOFF, "the instance says too many requests (429), but not until when")
+
+
+def _no_instance(told: str) -> Sense:
+    """Somebody's web site, or a server that sends us to another: the name of an instance need not be where it is."""
+    return Sense(ReplyKind.MISSING, f"the server is none that speaks as Mastodon does ({told})", NO_INSTANCE)
+
+
+def _no_json(asked: Context) -> Sense:
+    """Return an answer that should have been JSON, and is a page for people, or cut off."""
+    if asked.look_up and not asked.home:
+        return _no_instance("no JSON")
+    return Sense(ReplyKind.LOST, f"the server answered {NOT_JSON}: is base_url right, and no proxy between?")
+
+
+def _not_json(status: int, asked: Context) -> Sense:
+    """An error that no instance words so: where one has answered before, or should be, something stands between."""
+    if asked.look_up and not asked.home:
+        return _no_instance(f"HTTP {status}")
+    if status < 400:
+        return Sense(ReplyKind.BROKEN, f"{_elsewhere(status)} is base_url right, and no proxy or log-in page between?")
+    return Sense(ReplyKind.BROKEN, f"the answer is none of Mastodon's (HTTP {status}): is base_url right?")
+
+
+def _elsewhere(status: int) -> str:
+    return f"the server sends us elsewhere (HTTP {status}):"
+
+
+def _closed(status: int, body: Any, told: str, asked: Context) -> Sense:
+    """Return what is shown to some people only, or not to a token like this."""
+    if asked.home and body is None:
+        return Sense(
+            ReplyKind.BROKEN, f"something before the instance turned us away (HTTP {status}): a proxy, or a firewall?"
+        )
+    if asked.token and TOKEN.search(told):
+        return Sense(
+            ReplyKind.REFUSED,
+            f"the token was not accepted ({status}: {told}): check the environment variable that holds it (token_env), "
+            "and that it may read (scope read)",
+        )
+    if not asked.home:  # it says nothing of the person: others may be shown it
+        return Sense(ReplyKind.MISSING, f"the instance is closed to strangers ({status}: {told})", NO_INSTANCE)
+    if asked.account:
+        return Sense(
+            ReplyKind.MISSING, f"the instance does not show this to everybody ({status}: {told})", Reason.PROTECTED
+        )
+    return Sense(
+        ReplyKind.MISSING,
+        f"the instance does not show hashtags or search to everybody ({status}: {told}): name seeds by username, list "
+        "or file, or sign in with a token of its own",
+        Reason.PROTECTED,
+    )

@@ -1,0 +1,50 @@
+"""What an instance says of itself to people: its rules, and the addresses of its terms. Neither is part of a crawl."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from socialcrawl.engine.model import Reply
+from socialcrawl.platforms.http_client import HttpClient
+from socialcrawl.platforms.json_reader import decoded
+
+RULES, INSTANCE = "/api/v1/instance/rules", "/api/v2/instance"
+PAGES = {"terms_of_service": "terms", "privacy_policy": "privacy", "about": "about"}
+MOST_RULES, LONGEST = 50, 300  # characters of a rule or an address
+BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What an instance says of itself.
+
+    Attributes:
+        rules: one text each, in the instance's order; None: it does not tell.
+        addresses: of its terms, its privacy policy and the page about it, as far as it names them.
+    """
+
+    rules: Sequence[str] | None = None
+    addresses: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_about(http: HttpClient, base: str) -> About:
+    """Return what the instance at `base` says of itself; two requests. What it sends may be anything."""
+    rules, instance = _json(http, base + RULES), _json(http, base + INSTANCE)
+    told = [_short(one.get("text")) for one in rules if isinstance(one, dict)] if isinstance(rules, list) else None
+    urls = instance
+    for name in ("configuration", "urls"):
+        urls = urls.get(name) if isinstance(urls, dict) else None
+    named = {title: _short(urls.get(name)) for name, title in PAGES.items()} if isinstance(urls, dict) else {}
+    addresses = {title: url for title, url in named.items() if url.startswith(("https://", "http://"))}
+    return About(None if told is None else [one for one in told if one][:MOST_RULES], addresses)
+
+
+def _json(http: HttpClient, url: str) -> Any:
+    came = http.fetch("GET", url, max_bytes=BYTES)
+    return None if isinstance(came, Reply) or came.status != 200 else decoded(came.body)
+
+
+def _short(text: Any) -> str:
+    """Return the text on one line, cut where it is long; "" where it is none."""
+    line = " ".join(text.split()) if isinstance(text, str) else ""
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."

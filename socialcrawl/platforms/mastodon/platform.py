@@ -1,0 +1,166 @@
+"""Mastodon as a platform: many instances, seen from one of them."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.engine.model import Credential, Request
+from socialcrawl.engine.protocols import Source
+from socialcrawl.errors import SettingsError
+from socialcrawl.forecast.shape import Roles
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, Variables, Wired
+from socialcrawl.platforms.facts import MASTODON
+from socialcrawl.platforms.mastodon import account_names as naming
+from socialcrawl.platforms.mastodon.entities import ENTITIES
+from socialcrawl.platforms.mastodon.source import FOLLOWING, LOOK_UP, STATUSES, TAG, MastodonSource, hashtag, is_plain
+from socialcrawl.system.loopback import is_loopback
+
+if TYPE_CHECKING:
+    from socialcrawl.platforms.mastodon.instance_rules import About
+    from socialcrawl.platforms.mastodon.wire import MastodonWire
+
+ONLY = "main"
+USUAL = "https://mastodon.social"
+PAGE = re.compile(r"(?:https?://)?([^/?#@\s]+)/(?:@|users/)([^/?#\s]+)/?(?:[?#]\S*)?", re.IGNORECASE)
+ALL = ["*"]  # the instances that are asked about the accounts of an old dataset: their own
+
+
+class MastodonPlatform(Platform):
+    """Mastodon, and servers that speak as it does."""
+
+    facts = MASTODON
+    roles = Roles(
+        search=TAG, by_name=LOOK_UP, by_id=LOOK_UP, timeline=STATUSES, following=FOLLOWING, together=1, probe=LOOK_UP
+    )
+    advice = (
+        "keywords are looked for as hashtags: use words that people tag with, name seeds (usernames = [...]), or a "
+        "token of your instance (token_env), which opens full search"
+    )
+    entities = ENTITIES
+    full_name = "write it with its instance, as name@domain"
+    template = Template(
+        "campaign-mastodon.toml",
+        "edit it (base_url, contact)",
+        "edit it (base_url, contact)",
+        'instances whose accounts are asked there: ["fosstodon.org", "*.example"]; [] is all of the dataset',
+    )
+
+    def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
+        """See `Platform.credentials`: a token is of one instance, the others are asked without."""
+        variable, public = settings.source.variable, (Credential(PUBLIC, PUBLIC), None)
+        if not variable:
+            return [public]
+        return [(Credential(ONLY, "user", home(settings)), variable), public]
+
+    def names(self, given: Sequence[str]) -> list[str]:
+        """See `Platform.names`: name@domain; also as the addresses of their pages."""
+        names = [naming.full(_on_page(name) or name, "") for name in given]
+        for name, told in zip(names, given, strict=True):
+            if not naming.legal(name):
+                raise SettingsError(
+                    f"{told!r} is no account of Mastodon: write it with its instance, such as "
+                    "alice@mastodon.social (under [seeds])."
+                )
+        return names
+
+    def queries(self, settings: Settings, topic: Topic) -> list[str]:
+        """See `Platform.queries`: one for each keyword, looked for as a hashtag too; names and links need a token."""
+        words = [" ".join(word.rstrip("*").split()) for word in topic.keywords] if settings.seeds.search else []
+        return [word for word in dict.fromkeys(words) if word and (settings.source.variable or not is_plain(word))]
+
+    def fits(self, settings: Settings, base: str) -> None:
+        """See `Platform.fits`: who is asked has to know whom to write to."""
+        source = settings.source
+        if source.tokens:
+            raise SettingsError("[source] tokens are X's: on Mastodon name one variable, token_env.")
+        if settings.seeds.lists:
+            raise SettingsError("[seeds] lists are Bluesky's: on Mastodon name usernames.")
+        if source.identifier:
+            raise SettingsError(
+                "[source] identifier is for signing in to Bluesky: on Mastodon token_env alone names a token of your "
+                "instance. Nothing was sent."
+            )
+        if source.base_url == "":
+            raise SettingsError(
+                "No instance is named: set base_url under [source] to the address of yours, as https://INSTANCE. It is "
+                "asked about all accounts that are not asked on their own instance (hosts). Read its rules first: "
+                "socialcrawl doctor shows them."
+            )
+        if not source.contact and not is_loopback(base):
+            raise SettingsError(
+                "Whoever runs an instance has to be able to reach you: set contact under [source], an address such as "
+                '"mailto:me@example.org" or a page about your project. It stands in the User-Agent.'
+            )
+
+    def timeline(self, settings: Settings, base: str) -> str:
+        """See `Platform.timeline`: on the campaign's own instance."""
+        return f"{home(settings)}{STATUSES}"
+
+    def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
+        """See `Platform.source`."""
+        source, pages = terms.settings.source, terms.settings.source.pages_per_user
+        return MastodonSource(
+            terms.policy,
+            queries,
+            home(terms.settings),
+            pages,
+            terms.settings.seeds.search_pages,
+            instances=source.hosts or (ALL if terms.activity else []),
+            follows=pages if terms.links.follows else 0,
+            follow=terms.links.follows,
+            signed_in=bool(source.variable),
+            opt_outs=source.opt_outs,
+            begin=terms.topic.begin,
+            end=terms.topic.end,
+            activity=terms.activity,
+            redirects=terms.settings.refresh.redirects,
+        )
+
+    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "MastodonWire":
+        """See `Platform.wire`."""
+        from socialcrawl.platforms.mastodon.wire import MastodonWire  # noqa: PLC0415 - plans are made without httpx
+
+        source = terms.settings.source
+        return MastodonWire(
+            terms.base,
+            home(terms.settings),
+            {name: token for name, token in keys.secrets.items() if isinstance(token, str)},
+            hits=terms.topic.hits,
+            now=now,
+            timeout=source.timeout,
+            deadline=source.deadline,
+            contact=source.contact or "",
+            keep=source.keep_original,
+            whole=source.keep_answers,
+        )
+
+    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
+        """See `Platform.probe`: the first account, or else ten posts with a hashtag."""
+        own = home(terms.settings)
+        if names:
+            return Request((-1, 0), f"{own}{LOOK_UP}", {"acct": names[0]}, 1)
+        word = next(filter(None, map(hashtag, queries)), "mastodon")
+        return Request((-1, 0), f"{own}{TAG}", {"hashtag": word, "limit": "10"}, 1)
+
+    def rules_reader(self, wire: Wired) -> "Callable[[], About] | None":
+        """See `Platform.rules_reader`: each instance has its own."""
+        from socialcrawl.platforms.mastodon.wire import MastodonWire  # noqa: PLC0415 - plans are made without httpx
+
+        return wire.about if isinstance(wire, MastodonWire) else None
+
+
+def _on_page(address: str) -> str | None:
+    """Return the account that a page of an instance shows, of its address as people copy it.
+
+    None for other addresses.
+    """
+    found = PAGE.fullmatch(address.strip())
+    return found and (found[2] if "@" in found[2] else f"{found[2]}@{found[1]}")
+
+
+def home(settings: Settings) -> str:
+    """Return the domain of the campaign's own instance, as it ends the names of its accounts."""
+    return naming.domain(settings.source.domain or urlsplit(settings.source.base_url or USUAL).hostname or "")

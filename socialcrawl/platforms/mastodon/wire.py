@@ -1,0 +1,196 @@
+"""The wire to Mastodon's instances. It sends, parses and classifies; it never raises and never waits."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, Who
+from socialcrawl.graph.relevance import Hits
+from socialcrawl.platforms.headers import asked_pause, date
+from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bounded
+from socialcrawl.platforms.json_reader import decoded, name_empty
+from socialcrawl.platforms.json_values import instant
+from socialcrawl.platforms.mastodon import account_names, classify
+from socialcrawl.platforms.mastodon.instance_rules import About, read_about
+from socialcrawl.platforms.mastodon.link_header import later
+from socialcrawl.platforms.mastodon.parse import Reader
+from socialcrawl.platforms.mastodon.profiles import names_silent
+from socialcrawl.platforms.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
+from socialcrawl.platforms.unreachable_hosts import Reaching
+from socialcrawl.system.loopback import is_loopback
+from socialcrawl.system.secret import conceal, redacted
+
+OURS = (
+    "acct",
+    "begin",
+    "end",
+    "opt_outs",
+    "probe",
+)  # parameters that no server is asked for, but for the `acct` of a look-up
+
+
+class MastodonWire:
+    """The door to Mastodon: the campaign's own instance, and others by their domains.
+
+    Where `base` is on this machine, all instances are asked there, each by its name in the Host header.
+
+    Args:
+        base: scheme and host of the campaign's own instance.
+        home: its domain, as it ends the names of its accounts.
+        tokens: by the name of their credential; they are sent to `base` and nowhere else.
+        hits: occurrences of the topic that count in a post, by its text, its language and when it was written.
+        now: the clock, for the instant of arrival.
+        timeout: seconds to wait for each part of an answer.
+        deadline: seconds for a whole answer; None: four times the timeout.
+        contact: whom those who run an instance may write to.
+        keep: whether each post's original JSON is kept.
+        whole: whether each answer is kept as it came, but for those of accounts that want to be left alone.
+    """
+
+    def __init__(
+        self,
+        base: str,
+        home: str,
+        tokens: Mapping[str, str],
+        *,
+        hits: Hits,
+        now: Callable[[], float],
+        timeout: float = 30.0,
+        deadline: float | None = None,
+        contact: str = "",
+        keep: bool = False,
+        whole: bool = False,
+    ) -> None:
+        self.base, self.home, self.tokens = base.rstrip("/"), account_names.domain(home), dict(tokens)
+        self.hits, self.now, self.keep, self.whole = hits, now, keep, whole
+        self._alone = is_loopback(base)
+        self._itself = urlsplit(base).hostname == self.home  # then its address names it, with the port
+        self.http, self._network = HttpClient(base, now, timeout, contact, deadline), Reaching(now)
+        for token in self.tokens.values():
+            conceal(token)
+
+    @bounded
+    def send(self, grant: Grant) -> Reply:
+        """Return the reply to one request; see `protocols.Wire.send`."""
+        request = grant.request
+        host, path = _parted(request.endpoint)
+        token = self.tokens.get(grant.credential, "") if host == self.home else ""
+        came = self.http.fetch(
+            "GET",
+            self._address(host) + _route(path, request.params),
+            params=_asked(path, request.params),
+            headers=self._headers(host, token),
+            public=not self._alone and host != self.home,
+        )
+        if isinstance(came, Reply):
+            return self._unanswered(request, came, host)
+        if not self._alone:
+            self._network.answered(host if host != self.home else urlsplit(self.base).hostname or host)
+        return self._probed(request, self._reply(request, came, token=bool(token)), host)
+
+    def about(self) -> About:
+        """Return what the campaign's own instance says of itself to people."""
+        return read_about(self.http, self.base)
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self.http.close()
+
+    def _unanswered(self, request: Request, came: Reply, host: str) -> Reply:
+        if came.kind in (ReplyKind.INVALID, ReplyKind.MISSING):  # missing: its address is of our own neighbourhood
+            return replace(came, kind=ReplyKind.MISSING, rows=_none(request, host))
+        return self._probed(request, came, host)
+
+    def _probed(self, request: Request, reply: Reply, host: str) -> Reply:
+        """Return the reply; to a probe of another instance, where only that one is in trouble, that it is."""
+        if "probe" not in request.params or host == self.home or self._alone:
+            return reply
+        return self._network.told(reply, host, _none(request, host, Reason.UNREACHABLE))
+
+    def _address(self, host: str) -> str:
+        return self.base if self._alone or host == self.home else f"https://{host}"
+
+    def _headers(self, host: str, token: str) -> dict[str, str]:
+        named = {"Host": host} if self._alone and not (self._itself and host == self.home) else {}
+        return named | ({"Authorization": f"Bearer {token}"} if token else {})
+
+    def _reply(self, request: Request, came: HttpAnswer, *, token: bool) -> Reply:
+        host = _parted(request.endpoint)[0]
+        told = date(came.headers)
+        clock = came.at if told is None else told
+        known, body = classify.limits(came.headers, clock), None if came.cut else decoded(came.body)
+        path = request.endpoint.removeprefix(host)
+        asked = classify.Context(host == self.home, token, "acct" in request.params, path == LOOK_UP)
+        sense = classify.sense(came.status, body, known, clock, asked)
+        # Without the server's clock, a reset is read by ours.
+        at = clock if came.status == 429 else told
+        kept = came.received() if self.whole else None
+        why, after = redacted(name_empty(sense.why, came.body)), asked_pause(came.status, came.headers, clock)
+        bare = Reply(sense.kind, came.at, None, None, 0, came.status, at, known, why, kept, after)
+        if sense.missing == NO_INSTANCE and path in (LOOK_UP, STATUSES):
+            return replace(bare, rows=Page(), cursor=NO_INSTANCE)
+        if sense.kind == ReplyKind.MISSING:
+            return replace(bare, rows=_none(request, host, sense.missing))
+        return self._read(request, came, body, bare) if sense.kind == ReplyKind.OK else bare
+
+    def _read(self, request: Request, came: HttpAnswer, body: Any, bare: Reply) -> Reply:
+        """Return the reply with its rows and cursor."""
+        try:
+            page, cursor = self._page(request, came, body)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            why = f"the server's JSON is not what Mastodon sends ({type(error).__name__}: {error})"
+            return replace(bare, kind=ReplyKind.LOST, why=redacted(why))
+        told = [reason for _, reason in page.missing]
+        heeded = request.params.get("opt_outs") != "no"
+        kept = None if bare.received is None or (heeded and names_silent(body)) else bare.received
+        return replace(bare, kind=ReplyKind.MISSING if told else ReplyKind.OK, rows=page, cursor=cursor, received=kept)
+
+    def _page(self, request: Request, came: HttpAnswer, body: Any) -> tuple[Page, str | None]:
+        params, (host, path) = request.params, _parted(request.endpoint)
+        begin, end = (instant(params.get(name)) for name in ("begin", "end"))
+        heeded, since = params.get("opt_outs") != "no", params.get("since_id", "")
+        reader = Reader(host, self.hits, self.keep, heeded, begin, end, since, params.get("probe", ""))
+        if path == LOOK_UP:
+            return reader.profile(body)
+        if path == SEARCH:
+            return reader.found(body["statuses"]), _offset(params, len(body["statuses"]))
+        next_page = later(came.headers.get("link"))
+        if path == FOLLOWING:
+            return reader.follows(body), next_page
+        if "acct" not in params:
+            return reader.found(body), next_page
+        return reader.timeline(body, params["acct"]), None if reader.over(body) else next_page
+
+
+def _parted(endpoint: str) -> tuple[str, str]:
+    """Return the host and the template of an endpoint, as pages after the first have it too."""
+    host, _, path = endpoint.partition("/")
+    return host, "/" + path.partition("?")[0]
+
+
+def _route(path: str, params: Mapping[str, str]) -> str:
+    """Return the path of a template: what it names is put in, whatever signs that has."""
+    parts = [quote(params.get(part[1:], ""), safe="") if part.startswith(":") else part for part in path.split("/")]
+    return "/".join(parts)
+
+
+def _asked(path: str, params: Mapping[str, str]) -> dict[str, str]:
+    """Return the parameters that are sent: neither those in the path nor those for us alone."""
+    within = {part[1:] for part in path.split("/") if part.startswith(":")}
+    ours = within | (set(OURS) - {"acct"} if path == LOOK_UP else set(OURS))
+    return {name: value for name, value in params.items() if name not in ours}
+
+
+def _none(request: Request, host: str, reason: str | None = None) -> Page:
+    """Return the page on which the account that was asked about is missing; one of nobody where none was."""
+    why = Reason.PROTECTED if reason == NO_INSTANCE else Reason(reason or Reason.UNKNOWN)
+    if "acct" not in request.params:
+        return Page()
+    name = account_names.full(request.params["acct"], host)
+    return Page(missing=[(Who(name, name), why)])
+
+
+def _offset(params: Mapping[str, str], came: int) -> str | None:
+    """Return where the next page of a search begins; None where this one was not full."""
+    return str(int(params.get("offset", "0")) + came) if came >= int(params["limit"]) else None

@@ -1,0 +1,84 @@
+"""What a conversation has read of one node so far, and the outcome that it adds up to. Pure."""
+
+import numpy as np
+
+from socialcrawl.engine.model import PUT_OFF, Outcome, Pick, Reason, Reply, ReplyKind, Unavailable
+from socialcrawl.graph.recount import Recount
+from socialcrawl.graph.relevance import worth
+from socialcrawl.platforms.marks import newest
+
+
+class Reading(Recount):
+    """The pages of one pick, added up: beta from all its posts, alpha from the posts that mention each target.
+
+    Args:
+        pick: whose pages they are.
+        follow: the occurrences that it is worth to be followed by the account.
+    """
+
+    def __init__(self, pick: Pick, follow: int = 0) -> None:
+        super().__init__()
+        self.pick, self.follow = pick, follow
+        self.at = 0.0
+        self.missing: Unavailable | None = None
+        self.mark = pick.since  # which a visit keeps that brings nothing new
+        self._anew = False
+
+    def expired(self, reply: Reply, cursor: str | None) -> bool:
+        """Return whether the cursor that was asked with is refused, and the list is to be read from its start: once.
+
+        Posts of pages that come again count once: the store knows which the pick has read.
+        """
+        if reply.kind != ReplyKind.INVALID or cursor is None or self._anew:
+            return False
+        self._anew = True
+        return True
+
+    def take(self, reply: Reply) -> bool:
+        """Add a page; False if there is nothing more to ask."""
+        self.at = reply.at
+        answer = reply.answer
+        if reply.kind == ReplyKind.INVALID and self.posts:
+            return False  # a later page that cannot be had at all: what was read stays
+        if reply.kind in PUT_OFF:
+            self.missing = Reason.TEMPORARY
+            return False
+        if reply.kind == ReplyKind.MISSING and self.posts:
+            return False  # gone between two pages: what was read stays
+        self.missing = answer.missing.get(self.pick.node)
+        self.mark = newest(self.mark, answer.mark)
+        self.add_answer(answer, self.follow)
+        return self.missing is None
+
+    def outcome(self) -> Outcome:
+        """Return everything that was read of the node.
+
+        A missing one has no value, no links and the mark that it had.
+        """
+        if self.missing is not None:
+            pick = self.pick
+            return Outcome(pick.n, pick.node, self.at, missing=self.missing, posts=self.posts, mark=pick.since)
+        return Outcome(
+            self.pick.n,
+            self.pick.node,
+            self.at,
+            worth(self.hits),
+            np.array(list(self.targets), np.int64),
+            np.array([worth(hits) for hits in self.targets.values()], np.float64),
+            posts=self.posts,
+            occurrences=self.hits,
+            mark=self.mark,
+        )
+
+    def authors(self) -> Outcome:
+        """Return the outcome of a search: the authors found, in order, as targets without weight."""
+        nodes = np.array(list(self.found), np.int64)
+        return Outcome(
+            self.pick.n,
+            self.pick.node,
+            self.at,
+            targets=nodes,
+            alpha=np.zeros(len(nodes)),
+            missing=None if self.found else self.missing,
+            posts=self.posts,
+        )

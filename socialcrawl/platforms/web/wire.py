@@ -1,0 +1,312 @@
+"""The wire to the web: one request, one answer, read and classified. It never raises, never waits, follows nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+import orjson
+
+from socialcrawl.engine.model import (
+    AccountRow,
+    Grant,
+    Limit,
+    Mention,
+    Page,
+    PostRow,
+    Reason,
+    Reply,
+    ReplyKind,
+    Request,
+    Who,
+    iso,
+)
+from socialcrawl.graph.link_context import Span, find_window, unite_spans
+from socialcrawl.graph.relevance import Hits, within
+from socialcrawl.platforms.headers import date as read_date
+from socialcrawl.platforms.headers import instant
+from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bounded
+from socialcrawl.platforms.sockets import PRIVATE
+from socialcrawl.platforms.unreachable_hosts import Reaching
+from socialcrawl.platforms.web import classify, robots
+from socialcrawl.platforms.web.page import Link, Read, plain, read
+from socialcrawl.platforms.web.source import FOLLOW, NO_HEAD, ROBOTS, SOFT
+from socialcrawl.platforms.web.urls import PORTS, is_private, joined, server
+from socialcrawl.system.loopback import is_loopback
+
+MOST = 2_000_000  # bytes of a page; a longer one is read as far as that
+NO_REFERENCES = (None, None, None, None, None, None)
+NO_COUNTS = (None, None, None, None, None, None)
+NO_FACTS = (None, None, None, None, None, False, None, None)  # of a profile: a page that answers is not protected
+ACCEPT = {"Accept": "text/html,application/xhtml+xml,text/plain;q=0.5,*/*;q=0.1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What the wire was made with.
+
+    Attributes:
+        http: the client.
+        base: scheme and host of a server on this machine that plays all hosts; None: each is asked itself.
+        hits: occurrences of the topic that count in a text.
+        now: the clock, for the instant of arrival.
+        keep: whether each page's HTML is kept.
+        whole: whether each answer is kept as it came.
+        most: bytes of a page that are read.
+    """
+
+    http: HttpClient
+    base: str | None
+    hits: Hits
+    now: Callable[[], float]
+    keep: bool
+    whole: bool
+    most: int
+
+
+class WebWire:
+    """The door to the web.
+
+    Args:
+        base: scheme and host of a server on this machine, which plays all hosts by the Host header and is told
+            neither scheme nor port of an address; None, or a server elsewhere: the web itself.
+        hits: occurrences of the topic that count in a text, by the text, its language and when it was written (None).
+        now: the clock, for the instant of arrival.
+        timeout: seconds to wait for each part of an answer.
+        deadline: seconds for a whole answer; None: four times the timeout.
+        contact: an address by which whoever runs the crawl can be reached, told in the User-Agent.
+        keep: whether each page's HTML is kept, in `PostRow.original`.
+        whole: whether each answer is kept as it came.
+        most: bytes of a page that are read.
+    """
+
+    def __init__(
+        self,
+        base: str | None,
+        *,
+        hits: Hits,
+        now: Callable[[], float],
+        timeout: float = 30.0,
+        deadline: float | None = None,
+        contact: str = "",
+        keep: bool = False,
+        whole: bool = False,
+        most: int = MOST,
+    ) -> None:
+        local = base.rstrip("/") if base and is_loopback(base) else None
+        http = HttpClient(local or "https://", now, timeout, contact, deadline)
+        self.door = Door(http, local, hits, now, keep, whole, most)
+        self._network = Reaching(now)
+
+    @property
+    def now(self) -> Callable[[], float]:
+        """The clock."""
+        return self.door.now
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self.door.http.close()
+
+    @bounded
+    def send(self, grant: Grant) -> Reply:
+        """Return the reply to one request; see `protocols.Wire.send`.
+
+        To one for robots.txt: no rows, and the cursor is what `robots` describes. To one for a page: the page as a post
+        of the account that it is, or why it is missing; where it has moved, the new address as cursor and no rows. To a
+        probe: no post, but whether the page is there, and when it was last changed; where that cannot be told by its
+        headers, NO_HEAD as cursor, and where its host is in trouble what `Reaching` makes of that.
+        """
+        request = grant.request
+        url = request.params["url"]
+        of_robots = request.endpoint.endswith(ROBOTS)
+        came = self._asked(request, url, robots.MOST if of_robots else self.door.most)
+        if isinstance(came, Reply) and came.kind == ReplyKind.MISSING:
+            gone = Page() if of_robots else _missing(url, Reason.EXCLUDED)
+            return replace(came, rows=gone, cursor="" if of_robots else None)
+        if (
+            isinstance(came, Reply) and came.kind == ReplyKind.INVALID
+        ):  # one page's matter, and no reason to stop for all
+            return replace(came, kind=ReplyKind.MISSING, rows=_missing(url, Reason.UNKNOWN))
+        if isinstance(came, Reply):
+            return self._unanswered(request, came)
+        self._heard(url)
+        date = read_date(came.headers)
+        kind, limit = classify.kind(came.status, came.headers, came.at if date is None else date)
+        kind = ReplyKind.OK if _headless(request, came) else kind
+        reply = _Told(came, kind, limit, came.at if date is None and limit else date)
+        if kind not in (ReplyKind.OK, ReplyKind.MISSING):
+            return self._unanswered(request, reply.reply(self.door, why=f"{server(url)} answered HTTP {came.status}"))
+        if of_robots:
+            return self._robots(reply, url)
+        return self._page(reply, request)
+
+    def _asked(self, request: Request, url: str, most: int) -> HttpAnswer | Reply:
+        headers, there, door = ACCEPT, url, self.door
+        if door.base is None and is_private(url):
+            return Reply(ReplyKind.MISSING, door.now(), why=PRIVATE)
+        if door.base is not None:
+            parts = urlsplit(url)
+            there = f"{door.base}{parts.path}" + (f"?{parts.query}" if parts.query else "")
+            headers = {**ACCEPT, "Host": parts.netloc}
+        method = request.params.get("method", "GET")
+        return door.http.fetch(
+            method, there, headers=headers, max_bytes=most, cut=True, public=door.base is None, dearest=request.most
+        )
+
+    def _unanswered(self, request: Request, reply: Reply) -> Reply:
+        """Return the reply; to a probe, where only its host is in trouble, that it is."""
+        if "probe" not in request.params or self.door.base is not None:
+            return reply
+        url = request.params["url"]
+        gone = Page() if request.endpoint.endswith(ROBOTS) else _missing(url, Reason.UNREACHABLE)
+        return self._network.told(reply, urlsplit(url).hostname or "", gone)
+
+    def _heard(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._network.answered(parts.hostname or "", parts.port or PORTS[parts.scheme])
+
+    def _robots(self, told: "_Told", url: str) -> Reply:
+        came = told.came
+        if came.status in classify.MOVED and (target := joined(url, came.headers.get("location", ""))):
+            return told.reply(self.door, Page(), robots.MOVED + target)
+        there = came.status == 200 and came.body
+        text = came.body.decode("utf-8-sig", "replace").replace("\0", "\ufffd") if there else ""
+        # A 404 of robots.txt is a good answer: nothing is forbidden.
+        return told.reply(self.door, Page(), robots.TEXT + text if text else "", kind=ReplyKind.OK)
+
+    def _page(self, told: "_Told", request: Request) -> Reply:
+        came, url = told.came, request.params["url"]
+        if "probe" in request.params:
+            return self._probed(told, request)
+        if came.status in classify.MOVED and came.headers.get("location"):
+            target = joined(url, came.headers["location"])
+            page = Page() if target else _missing(url, Reason.UNKNOWN)
+            return told.reply(self.door, page, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
+        heeded = request.params.get("opt_outs") != "no"
+        head = request.params.get("method") == "HEAD"
+        page = self._head(came, url, heeded=heeded) if head else self._shown(came, url, heeded=heeded)
+        return told.reply(self.door, page, kind=ReplyKind.MISSING if page.missing else ReplyKind.OK)
+
+    def _probed(self, told: "_Told", request: Request) -> Reply:
+        came, url = told.came, request.params["url"]
+        if _headless(request, came):
+            return told.reply(self.door, Page(), NO_HEAD)
+        if came.status in classify.MOVED:
+            target = joined(url, came.headers.get("location", "")) if request.params["probe"] == FOLLOW else None
+            rows = Page() if target else _missing(url, Reason.REDIRECTED)
+            return told.reply(self.door, rows, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
+        if not 200 <= came.status < 300:
+            return told.reply(self.door, _missing(url, classify.absent(came.status)), kind=ReplyKind.MISSING)
+        if SOFT in request.params and _is_soft(came, url):
+            return told.reply(self.door, _missing(url, Reason.SOFT_404), kind=ReplyKind.MISSING)
+        page, changed = Who(url, url), instant(came.headers.get("last-modified", ""))
+        return told.reply(self.door, Page(answered=[page], active=[] if changed is None else [(page, iso(changed))]))
+
+    def _head(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
+        if came.status in classify.NO_HEAD:
+            return Page(answered=[Who(url, url)])
+        told = classify.content(came.headers, b"")
+        if came.status != 200:
+            return _missing(url, classify.absent(came.status))
+        if told and told not in (*classify.HTML, *classify.PLAIN):
+            return _missing(url, Reason.UNKNOWN)
+        if heeded and not classify.indexed(came.headers, frozenset())[0]:
+            return _missing(url, Reason.OPTED_OUT)
+        return Page(answered=[Who(url, url)])
+
+    def _shown(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
+        told = classify.content(came.headers, came.body)
+        if came.status != 200:
+            return _missing(url, classify.absent(came.status))
+        if told not in (*classify.HTML, *classify.PLAIN):
+            return _missing(url, Reason.UNKNOWN)
+        html = classify.decoded(came.headers, came.body)
+        seen = plain(html) if told in classify.PLAIN else read(html, url)
+        kept, followed = classify.indexed(came.headers, seen.robots)
+        if heeded and not kept:
+            return _missing(url, Reason.OPTED_OUT)
+        if classify.is_soft_404(seen.title, seen.text):
+            return _missing(url, Reason.DELETED)
+        return page_of(seen, url, self.door.hits, html if self.door.keep else None, follow=followed or not heeded)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """An answer with its kind, what it says of limits, and the server's clock."""
+
+    came: HttpAnswer
+    kind: ReplyKind
+    limit: Limit | None
+    date: float | None
+
+    def reply(
+        self,
+        door: Door,
+        page: Page | None = None,
+        cursor: str | None = None,
+        *,
+        kind: ReplyKind | None = None,
+        why: str = "",
+    ) -> Reply:
+        """Return the reply that it makes with its rows."""
+        return Reply(
+            kind or self.kind,
+            self.came.at,
+            page,
+            cursor,
+            status=self.came.status,
+            date=self.date,
+            limits=[self.limit] if self.limit else (),
+            why=why,
+            received=self.came.received() if door.whole else None,
+        )
+
+
+def page_of(seen: Read, url: str, hits: Hits, html: str | None = None, *, follow: bool = True) -> Page:
+    """Return a page as rows: its text as the one post of the account `url`, its links as mentions.
+
+    Several links to one page are one mention, of the union of their windows; a link to itself is none.
+
+    Args:
+        seen: the page.
+        url: its address in the one form.
+        hits: occurrences of the topic that count in a text.
+        html: kept as the original; None: not kept.
+        follow: whether the page wants its links followed.
+    """
+    lang = seen.lang
+    original = None if html is None else orjson.dumps({"url": url, "html": html.replace("\0", "\ufffd")}).decode()
+    post = PostRow(url, url, None, seen.text, lang, *NO_REFERENCES, *NO_COUNTS, original)
+    around: dict[str, list[Span]] = {}
+    for link in seen.links if follow else ():
+        if link.url != url:
+            around.setdefault(link.url, []).extend(_around(seen.text, link))
+    mentions = []
+    for target, spans in around.items():
+        parts = unite_spans(spans)
+        count = within(seen.text, parts, lambda part: hits(part, lang, None))
+        mentions.append(Mention(0, Who(target, target), "mention", parts, count))
+    account = AccountRow(url, url, seen.title or None, seen.description, *NO_FACTS)
+    return Page([post], [hits(seen.text, lang, None)], mentions, [account], [Who(url, url)])
+
+
+def _headless(request: Request, came: HttpAnswer) -> bool:
+    """Return whether the server does not know HEAD: that says nothing of the page."""
+    return request.params.get("method") == "HEAD" and came.status in classify.NO_HEAD
+
+
+def _is_soft(came: HttpAnswer, url: str) -> bool:
+    """Return whether an answer is a page that says that there is no such page."""
+    told = classify.content(came.headers, came.body)
+    if told not in (*classify.HTML, *classify.PLAIN):
+        return False
+    html = classify.decoded(came.headers, came.body)
+    seen = plain(html) if told in classify.PLAIN else read(html, url)
+    return classify.says_not_found(seen.title, seen.text)
+
+
+def _around(text: str, link: Link) -> list[Span]:
+    return [] if link.start < 0 else [find_window(text, link.start, link.end)]
+
+
+def _missing(url: str, reason: Reason) -> Page:
+    return Page(missing=[(Who(url, url), reason)])

@@ -1,0 +1,139 @@
+"""X as a platform."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from socialcrawl.campaign.settings import Settings
+from socialcrawl.engine.model import Credential, Request
+from socialcrawl.engine.protocols import Source
+from socialcrawl.errors import SettingsError
+from socialcrawl.forecast.shape import Roles
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.platforms.base import Keys, Platform, Secret, Template, Terms, Variables
+from socialcrawl.platforms.facts import X
+from socialcrawl.platforms.x.applications import POLICY, application_of, check_applications
+from socialcrawl.platforms.x.entities import ENTITIES
+from socialcrawl.platforms.x.meters import probe_request
+from socialcrawl.platforms.x.source import BY_ID, BY_NAME, FOLLOWING, LOOK_UP, MENTIONS, SEARCH, TIMELINE, XSource, span
+from socialcrawl.platforms.x.vocabulary import USER_FIELDS, vocabulary
+from socialcrawl.system.loopback import is_loopback
+
+if TYPE_CHECKING:
+    from socialcrawl.platforms.x.wire import XWire
+
+PATTERN = re.compile(r"@?[A-Za-z0-9_*]+")
+ONLY = "main"  # the name of the token of a campaign that has one, whatever its variable is called
+
+
+class XPlatform(Platform):
+    """X, by its API v2."""
+
+    facts = X
+    roles = Roles(
+        search=SEARCH,
+        by_name=BY_NAME,
+        by_id=BY_ID,
+        timeline=TIMELINE,
+        following=FOLLOWING,
+        together=LOOK_UP,
+        probe=BY_ID,
+        probe_named=BY_NAME,
+        probed=LOOK_UP,
+        latest=True,
+        inward=MENTIONS,
+    )
+    look_up = True
+    publishing = (
+        "X's terms restrict what you may publish: neither post texts nor profiles, nor aggregate metrics of X's users, "
+        "such as how many accounts are active. Allowed are ids (export --format ids; at most 1,500,000 post ids in 30 "
+        f"days) and analyses of content without names and ids. See {POLICY}"
+    )
+    advice = "use other keywords, or name seeds (usernames = [...])"
+    entities = ENTITIES
+    template = Template("campaign.toml", "edit it, export X_BEARER_TOKEN", "edit it, export X_BEARER_TOKEN")
+
+    def expanded(self, settings: Settings) -> bool:
+        """See `Platform.expanded`: the newer vocabulary names authors by an expansion."""
+        return bool(vocabulary(settings.source.vocabulary).search)
+
+    def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
+        """See `Platform.credentials`."""
+        source = settings.source
+        given = [(Credential(token.name, token.speaks), token.env) for token in source.tokens]
+        return [*given] or [(Credential(ONLY), source.variable)]
+
+    def names(self, given: Sequence[str]) -> list[str]:
+        """See `Platform.names`."""
+        names = [name.strip().removeprefix("@") for name in given]
+        for name in names:
+            if not name.isascii() or not name.replace("_", "a").isalnum() or len(name) > 15:
+                raise SettingsError(f"{name!r} is no username of X: letters, digits and _, 15 at most (under [seeds]).")
+        return names
+
+    def queries(self, settings: Settings, topic: Topic) -> list[str]:
+        """See `Platform.queries`."""
+        return topic.searches() if settings.seeds.search else []
+
+    def fits(self, settings: Settings, base: str) -> None:
+        """See `Platform.fits`."""
+        for name in (*settings.accounts.exclude, *settings.accounts.include):
+            if not PATTERN.fullmatch(name.strip()):
+                raise SettingsError(
+                    f"{name!r} under [accounts] is no username of X (letters, digits and _), nor a pattern with *."
+                )
+        if settings.seeds.lists:
+            raise SettingsError("[seeds] lists are Bluesky's: on X name usernames.")
+        if settings.source.identifier:
+            raise SettingsError("[source] identifier is for signing in to Bluesky: on X a token says who asks.")
+
+    def admits(self, settings: Settings, base: str, secrets: Mapping[str, Secret]) -> None:
+        """See `Platform.admits`: those of one application; on this machine, where a mock answers, all."""
+        if not is_loopback(base):
+            named = {
+                one.name: env if isinstance(env, str) else env[0] for one, env in self.credentials(settings) if env
+            }
+            check_applications(secrets, settings.source.applications, named)
+
+    def application(self, secret: Secret) -> str:
+        """See `Platform.application`."""
+        return application_of(secret)
+
+    def timeline(self, settings: Settings, base: str) -> str:
+        """See `Platform.timeline`."""
+        return TIMELINE
+
+    def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
+        """See `Platform.source`."""
+        settings, words = terms.settings, vocabulary(terms.settings.source.vocabulary)
+        pages = settings.source.pages_per_user, settings.seeds.search_pages
+        bounds = span(terms.topic.begin, terms.topic.end, now)
+        follows = settings.source.pages_per_user if terms.links.follows else 0
+        return XSource(
+            terms.policy,
+            words,
+            queries,
+            *pages,
+            span=bounds,
+            follows=follows,
+            follow=terms.links.follows,
+            activity=terms.activity,
+        )
+
+    def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "XWire":
+        """See `Platform.wire`: a client for each token."""
+        from socialcrawl.platforms.x.wire import XWire, client  # noqa: PLC0415 - plans are made without tweepy
+
+        source = terms.settings.source
+        waits = source.timeout, source.deadline
+        clients = {name: client(secret, terms.base, *waits) for name, secret in keys.secrets.items()}
+        words = vocabulary(source.vocabulary)
+        return XWire(clients, words, terms.policy, terms.topic.hits, now, source.keep_original, source.keep_answers)
+
+    def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
+        """See `Platform.probe`: one search of ten posts; with nothing to search for, a look-up of X itself."""
+        query = next(iter(queries or terms.topic.searches()), None) or (f"from:{names[0]}" if names else None)
+        if query is None:
+            asked = {"usernames": "X", "user.fields": USER_FIELDS}
+            return Request((-1, 0), BY_NAME, asked, 1, terms.policy.most(BY_NAME, 1))
+        return probe_request((-1, 0), query, vocabulary(terms.settings.source.vocabulary), terms.policy)

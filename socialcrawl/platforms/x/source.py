@@ -1,0 +1,260 @@
+"""X as a source: picks become conversations with the API. Pure: a talk yields requests and is sent replies."""
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from math import ceil, floor
+
+from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, Reply, ReplyKind, Request, RequestPart, Who, unix
+from socialcrawl.engine.protocols import Batch, Talk
+from socialcrawl.graph.liveness import Activity
+from socialcrawl.platforms.look_ups import known_as, looked_up, mentioners, why
+from socialcrawl.platforms.marks import Snowflakes
+from socialcrawl.platforms.node_reading import Reading
+from socialcrawl.platforms.x.vocabulary import USER_FIELDS, Vocabulary
+from socialcrawl.ratelimit.policy import Policy
+
+LOOK_UP = 100  # users that one look-up answers for
+TIMELINE, SEARCH = "/2/users/:id/tweets", "/2/tweets/search/recent"
+MENTIONS = "/2/users/:id/mentions"
+FIRST = 1_289_001_600  # 2010-11-06, Unix seconds: the first time that a timeline can be bounded by
+LATEST = 60.0  # seconds: X wants an end to lie ten seconds back by its clock
+LEGAL = re.compile(r"[A-Za-z0-9_]{1,15}")  # usernames that a look-up accepts
+NUMBER = re.compile(r"[0-9]{1,19}")  # ids that it accepts
+BY_ID, BY_NAME, FOLLOWING = "/2/users", "/2/users/by", "/2/users/:id/following"
+TOKEN = {TIMELINE: "pagination_token", MENTIONS: "pagination_token", SEARCH: "next_token"}
+SNOWFLAKES = Snowflakes(1_288_834_974_657, 22, 30_000_000_000)  # posts of before November 2010 are counted, to 29.7e9
+TOGETHER, NOBODY = (Act.RESOLVE, Act.PROBE), Who(None, None)
+
+
+class XSource:
+    """X API v2: keyword search, look-ups of users, timelines, mentions.
+
+    An account with a mark is asked for what came since (`since_id`), and not whom it follows, which its first visit
+    told. Where more came than X hands out, it begins with the oldest that it has; it refuses no `since_id` as too old.
+
+    Of the requests of a pick, part 0 is a look-up and pages count from 1: an account whose id was learned before a
+    restart is asked for its first page afterwards, and the stored look-up is not taken for that page.
+
+    A probe looks users up together with the ids of their latest posts, whose snowflakes tell when these were written
+    (LiveRank, paper 003, section 3.2). Who mentions an account is told by the newest 100 posts that do (focused
+    sampling, paper 004, section 4: the first 100 of a search for links to a page).
+
+    Args:
+        policy: page sizes and prices.
+        words: the vocabulary to ask in.
+        queries: the texts of the campaign's queries; node -1 is the first, -2 the second.
+        pages_per_user: the most pages of a timeline; X hands out at most 3,200 posts, 32 pages.
+        search_pages: the most pages of a search.
+        span: what bounds a timeline in time, as `span` gives it; searches are not bounded.
+        follows: the most pages (1,000 users each, all billed) of whom an account follows; 0 asks for none.
+        follow: the occurrences that it is worth to be followed.
+        activity: when a probed account counts as active; None: no probe is asked for.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        words: Vocabulary,
+        queries: Sequence[str],
+        pages_per_user: int = 1,
+        search_pages: int = 1,
+        *,
+        span: Mapping[str, str] | None = None,
+        follows: int = 0,
+        follow: int = 0,
+        activity: Activity | None = None,
+    ) -> None:
+        self.span, self.follows, self.follow, self.activity = dict(span or {}), follows, follow, activity
+        self.policy, self.words, self.queries = policy, words, tuple(queries)
+        self.pages_per_user, self.search_pages = pages_per_user, search_pages
+
+    def width(self, act: Act) -> int:
+        """100 users in a look-up and in a probe; one node in everything else."""
+        return LOOK_UP if act in TOGETHER else 1
+
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+        """Return one talk a timeline or search, one for each hundred users to look up or to probe.
+
+        Who mentions an account that is walked to at once, and is known by name only, is asked in one talk with that:
+        one look-up tells both its id.
+        """
+        alone = {"search": lambda pick, _: self._search(pick), "inward": self._inward}
+        pairs = _pairs(batch, accounts)
+        both = {pick.n for pair in pairs for pick in pair}
+        single = [pick for pick in batch if pick.act not in TOGETHER and pick.n not in both]
+        made = [alone.get(pick.act, self._user)(pick, accounts.get(pick.node, NOBODY)) for pick in single]
+        made += [self._both(walk, inward, accounts[walk.node]) for walk, inward in pairs]
+        for act, talk in (("resolve", self._look_up), ("probe", self._probe)):
+            asked = [pick for pick in batch if pick.act == act]
+            for known in (True, False):
+                picks = [pick for pick in asked if bool(accounts[pick.node].id) is known]
+                made += [talk(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
+        return made
+
+    def mark(self, at: float) -> str:
+        """Return the last snowflake before the millisecond of `at`; "" in the years before snowflakes."""
+        return SNOWFLAKES.before(at)
+
+    def _search(self, pick: Pick) -> Talk:
+        query = self.queries[-1 - pick.node]
+        asked = {"query": query, **self.words.fields, **self.words.search}
+        reading = Reading(pick)
+        yield from self._pages(reading, SEARCH, asked, pages=self.search_pages)
+        return {pick.n: reading.authors()}
+
+    def _user(self, pick: Pick, who: Who) -> Talk:
+        reading = Reading(pick, self.follow)
+        known = yield from self._known(reading, who)
+        if known is not None:
+            asked = {"id": known, **self.words.fields, **self._bounds(pick.since)}
+            yield from self._pages(reading, TIMELINE, asked, pages=self.pages_per_user)
+            if reading.missing is None and pick.act != Act.RECRAWL:
+                yield from self._follows(reading, known)
+        return {pick.n: reading.outcome()}
+
+    def _inward(self, pick: Pick, who: Who) -> Talk:
+        reading = Reading(pick)
+        known = yield from self._known(reading, who)
+        if known is not None:
+            asked = {"id": known, **self.words.fields, **self.words.search, **self.span}
+            yield from self._pages(reading, MENTIONS, asked, pages=1)
+        return {pick.n: mentioners(reading)}
+
+    def _both(self, walk: Pick, inward: Pick, who: Who) -> Talk:
+        reading = Reading(walk)
+        known = yield from self._known(reading, who)
+        if known is None:
+            told = reading.outcome()
+            return {walk.n: told, inward.n: replace(told, n=inward.n)}
+        there = Who(known, who.username)
+        told_of = yield from self._user(walk, there)
+        return {**told_of, **(yield from self._inward(inward, there))}
+
+    def _known(self, reading: Reading, who: Who) -> Generator[Request, Reply, str | None]:
+        """Return the id of an account, looked up where it is known by name only; None where it is missing."""
+        if who.id is not None:
+            return who.id
+        if not _legal(who):
+            # X refuses the whole request; such names are left over from its early years.
+            reading.missing = Reason.UNKNOWN
+            return None
+        return (yield from known_as(reading, self._names((reading.pick.n, 0), [who])))
+
+    def _bounds(self, since: str) -> Mapping[str, str]:
+        """What bounds a timeline: of `since_id` and `start_time` the later one, as X heeds only the former of both."""
+        begin = self.span.get("start_time")
+        if not since or (begin is not None and (SNOWFLAKES.time(since) or 0.0) < unix(begin)):
+            return self.span
+        return {name: at for name, at in self.span.items() if name != "start_time"} | {"since_id": since}
+
+    def _follows(self, reading: Reading, known: str) -> Generator[Request, Reply, None]:
+        """Return whom the account follows. A list that cannot be had now leaves what was read of the posts."""
+        cursor: str | None = None
+        page = self.policy.endpoint(FOLLOWING).page if self.follows else 0
+        left, part = self.follows * page, RequestPart.SECOND_LIST
+        while left > 0:
+            size = min(page, left)
+            params = {"id": known, "user.fields": USER_FIELDS, "max_results": str(size)}
+            params |= {"pagination_token": cursor} if cursor else {}
+            most = self.policy.most(FOLLOWING, size)
+            reply = yield Request((reading.pick.n, part), FOLLOWING, params, size, most)
+            left, part, cursor = left - (reply.items or size), part + 1, reply.cursor
+            if reply.kind not in (ReplyKind.OK, ReplyKind.HELD) or not reading.take(reply) or cursor is None:
+                return
+
+    def _pages(
+        self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int
+    ) -> Generator[Request, Reply, None]:
+        page = self.policy.endpoint(endpoint).page
+        cursor: str | None = None
+        left, part = pages * page, 0
+        while left > 0:
+            size, part = min(page, left), part + 1
+            users = self.policy.price("user", size) if "expansions" in asked else 0
+            params = {**asked, "max_results": str(size)} | ({TOKEN[endpoint]: cursor} if cursor else {})
+            most = self.policy.most(endpoint, size) + users
+            reply = yield Request((reading.pick.n, part), endpoint, params, size, most)
+            if reading.expired(reply, cursor):
+                cursor, left = None, pages * page
+                continue
+            left, cursor = left - (reply.items or size), reply.cursor
+            if not reading.take(reply) or cursor is None:
+                return
+
+    def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
+        def judged(pick: Pick, reply: Reply) -> Outcome:
+            return Outcome(pick.n, pick.node, reply.at, missing=why(pick, reply))
+
+        return (yield from looked_up(picks, accounts, self._names, judged))
+
+    def _probe(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
+        activity = self._rule()
+
+        def judged(pick: Pick, reply: Reply) -> Outcome:
+            return activity.outcome(pick, reply.at, reply.answer.active.get(pick.node), why(pick, reply))
+
+        # X refuses a whole request for one name that it has never given.
+        there = [pick for pick in picks if _legal(accounts[pick.node])]
+        outcomes = {pick.n: activity.outcome(pick, 0.0, missing=Reason.UNKNOWN) for pick in picks}
+        return outcomes | (yield from looked_up(there, accounts, self._latest, judged, anew=True))
+
+    def _rule(self) -> Activity:
+        if self.activity is None:
+            raise ValueError("a probe of a source that was given no activity")
+        return self.activity
+
+    def _names(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
+        """Return the look-up of users who are all known by id, or all by name."""
+        by_id = whos[0].id is not None
+        endpoint, listed = (BY_ID if by_id else BY_NAME), ",".join(str(who.id or who.username) for who in whos)
+        params = {"ids" if by_id else "usernames": listed, "user.fields": USER_FIELDS}
+        return Request(key, endpoint, params, len(whos), self.policy.most(endpoint, len(whos)))
+
+    def _latest(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
+        """Return the look-up of users with their latest posts.
+
+        Where these are billed, only if it matters when they wrote.
+        """
+        plain, more = self._names(key, whos), self.words.probe
+        if "expansions" not in more:
+            return replace(plain, params={**plain.params, **more})
+        if self._rule().within is None:
+            return plain
+        most = plain.most + self.policy.price("post", len(whos))
+        return replace(plain, params={**plain.params, **more}, most=most)
+
+
+def span(begin: float | None, end: float | None, now: float) -> dict[str, str]:
+    """Return the parameters that bound a timeline in time, so that X neither returns nor bills what does not count.
+
+    X knows whole seconds from November 2010 on, so what is asked for may begin a little early and end a little late;
+    it refuses an end that has not come, which bounds nothing.
+
+    Args:
+        begin: the first instant that counts, Unix seconds; None: no bound.
+        end: the first that does not; None: no bound.
+        now: Unix seconds.
+    """
+    found: dict[str, str] = {}
+    if begin is not None and FIRST < begin < now - LATEST:
+        found["start_time"] = _stamp(floor(begin))
+    if end is not None and end <= now - LATEST:
+        found["end_time"] = _stamp(max(ceil(end), FIRST + 1))
+    return found
+
+
+def _stamp(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _pairs(batch: Batch, accounts: Mapping[Node, Who]) -> list[tuple[Pick, Pick]]:
+    """(walk, inward) to the accounts of a batch that both ask for, and that are known by name only."""
+    named = [pick for pick in batch if accounts.get(pick.node, NOBODY).username and not accounts[pick.node].id]
+    inward = {pick.node: pick for pick in named if pick.act == Act.INWARD}
+    return [(pick, inward[pick.node]) for pick in named if pick.act == Act.WALK and pick.node in inward]
+
+
+def _legal(who: Who) -> bool:
+    return bool(NUMBER.fullmatch(who.id) if who.id else LEGAL.fullmatch(who.username or ""))

@@ -1,0 +1,192 @@
+"""The wire to X: one tweepy client a credential. It sends, parses and classifies; it never raises and never waits."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+from urllib.parse import quote
+
+import requests
+import tweepy
+
+from socialcrawl.engine.model import Grant, Page, Reply, ReplyKind, Request, Who
+from socialcrawl.graph.relevance import Hits
+from socialcrawl.platforms.headers import asked_pause, date
+from socialcrawl.platforms.http_client import HttpAnswer, bounded
+from socialcrawl.platforms.json_reader import decoded, name_empty
+from socialcrawl.platforms.x import classify, parse
+from socialcrawl.platforms.x.source import BY_ID, BY_NAME, FOLLOWING, MENTIONS, TIMELINE
+from socialcrawl.platforms.x.transport import NoAnswerError, Session
+from socialcrawl.platforms.x.vocabulary import Vocabulary
+from socialcrawl.ratelimit.policy import Policy
+from socialcrawl.system.secret import conceal, redacted
+
+
+def client(
+    token: str | tuple[str, ...], base: str, timeout: float = 30.0, deadline: float | None = None
+) -> tweepy.Client:
+    """Make a tweepy client that speaks to `base`, and whose token no log shows from now on.
+
+    Args:
+        token: a bearer token, or OAuth 1.0a's consumer key, consumer secret, access token and access token secret.
+        base: scheme and host, such as https://api.x.com or the URL of the mock.
+        timeout: seconds to wait for each part of an answer.
+        deadline: seconds for a whole answer; None: four times the timeout.
+    """
+    for text in (token,) if isinstance(token, str) else token:
+        conceal(text)
+    given = (token,) if isinstance(token, str) else (None, *token)
+    made = tweepy.Client(*given, return_type=requests.Response, wait_on_rate_limit=False)
+    made.session = Session(base, timeout, deadline)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class XWire:
+    """The door to X.
+
+    Args:
+        clients: tweepy clients by the name of their credential.
+        words: the vocabulary that requests and answers are written in.
+        policy: the prices.
+        hits: occurrences of the topic that count in a post, by its text, its language and when it was written.
+        now: the clock, for the instant of arrival.
+        keep: whether each post's original JSON is kept.
+        whole: whether each answer is kept as it came.
+    """
+
+    clients: Mapping[str, tweepy.Client]
+    words: Vocabulary
+    policy: Policy
+    hits: Hits
+    now: Callable[[], float]
+    keep: bool = False
+    whole: bool = False
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        for made in self.clients.values():
+            made.session.close()
+
+    @bounded
+    def send(self, grant: Grant) -> Reply:
+        """Return the reply to one request; see `protocols.Wire.send`."""
+        reply, body = self.ask(grant)
+        return self._read(grant.request, reply, body) if reply.kind in (ReplyKind.OK, ReplyKind.MISSING) else reply
+
+    def ask(self, grant: Grant) -> tuple[Reply, Any]:
+        """Return the reply to one request without rows, and its decoded JSON; None where it is none.
+
+        Its `cost` is that of the request itself, its dearest price where it was sent and nothing usable came back.
+        """
+        request, made = grant.request, self.clients[grant.credential]
+        try:
+            response = _get(made, request)
+        except NoAnswerError as error:
+            if error.reply.kind != ReplyKind.LOST:
+                return replace(error.reply, kind=ReplyKind.BROKEN, at=self.now()), None
+            why = f"{error.reply.why.removesuffix('.')}; it may have been billed"
+            return replace(error.reply, at=self.now(), cost=request.most, why=why), None
+        except (requests.RequestException, OSError, ValueError) as error:  # before anything was sent
+            why = f"the request cannot be made ({type(error).__name__}): is base_url right?"
+            return Reply(ReplyKind.BROKEN, self.now(), why=why), None
+        at, status = self.now(), response.status_code
+        body = decoded(response.content)
+        known, told = classify.limits(response.headers), date(response.headers)
+        if told is None and status == 429:
+            told = at  # without the server's clock, the reset is read by ours
+        kind, why = classify.kind(status, body, known, at if told is None else told)
+        cost = {ReplyKind.OK: self.policy.fee(request.endpoint), ReplyKind.LOST: request.most}.get(kind, 0)
+        received = _answer(response).received() if self.whole else None
+        why = redacted(name_empty(why, response.content))
+        reply = Reply(kind, at, cost=cost, status=status, date=told, limits=known, why=why, received=received)
+        return replace(reply, after=asked_pause(status, response.headers, at if told is None else told)), body
+
+    def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
+        """Return the reply with its rows, cursor and cost."""
+        if bare.kind == ReplyKind.MISSING and not _of_user(request, body):
+            why = f"the server does not know what was asked for ({bare.status}: {bare.why}): is base_url right?"
+            return replace(bare, kind=ReplyKind.INVALID, why=why)
+        try:
+            page = self._page(request, body if bare.kind == ReplyKind.OK else {"errors": _gone(request, body)})
+            cursor, more = parse.cursor(body), parse.included(body, self.words)
+        except parse.FieldsMissingError as error:
+            why = (
+                f"X did not send the fields that were asked for ({', '.join(error.args[0])}): it may no longer speak "
+                f'the vocabulary {self.words.name!r}; set vocabulary = "tweet" or "post" under [source]'
+            )
+            return replace(
+                bare, kind=ReplyKind.INVALID, cost=bare.cost + self._price(*_returned(request, body)), why=why
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            why = f"the server's JSON is not what X sends ({type(error).__name__}: {error}), and may have been billed"
+            return replace(bare, kind=ReplyKind.LOST, cost=request.most, why=redacted(why))
+        nothing = not page.posts and not page.accounts and bool(page.missing)
+        return replace(
+            bare,
+            kind=ReplyKind.MISSING if nothing else ReplyKind.OK,
+            rows=page,
+            cursor=cursor,
+            cost=bare.cost + self._price(len(page.posts) + more, len(page.accounts)),
+            why="",
+        )
+
+    def _price(self, posts: int, users: int) -> int:
+        return self.policy.price("post", posts) + self.policy.price("user", users)
+
+    def _page(self, request: Request, body: Mapping[str, Any]) -> Page:
+        if request.endpoint in (BY_ID, BY_NAME):
+            return parse.users_page(body, self.words, recent=self.words.asks_recent(request.params))
+        if request.endpoint == FOLLOWING:
+            return parse.follows_page(body, self.words, request.params["id"])
+        user = request.params.get("id")
+        author = user if request.endpoint == TIMELINE else None
+        page = parse.posts_page(body, self.words, self.hits, keep=self.keep, author=author)
+        if user and not page.posts and (reason := parse.gone(body.get("errors") or ())):
+            return Page(missing=[(Who(user, None), reason)])
+        return page
+
+
+def _get(made: tweepy.Client, request: Request) -> requests.Response:
+    params = dict(request.params)
+    route = request.endpoint.replace(":id", quote(params.pop("id", ""), safe=""))
+    try:
+        answer: requests.Response = made.request("GET", route, params=params, user_auth=made.bearer_token is None)
+    except requests.RequestException:
+        raise
+    except tweepy.HTTPException as error:
+        answer = error.response
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        # tweepy trusts the body and the reset of an error to have their usual shape; the response is there all the same
+        if made.session.response is None:
+            raise
+        answer = made.session.response
+    return answer
+
+
+def _answer(response: requests.Response) -> HttpAnswer:
+    """Return the answer that a response was made of."""
+    return cast("HttpAnswer", response.raw)
+
+
+def _of_user(request: Request, problem: Mapping[str, Any]) -> bool:
+    """Return whether a 404 or 403 speaks of the users who were asked for; else it is the address that is wrong."""
+    about_one = str(problem.get("type", "")).endswith(classify.RESOURCE)
+    return about_one and request.endpoint in (TIMELINE, MENTIONS, FOLLOWING, BY_ID, BY_NAME)
+
+
+def _gone(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the partial errors that a 404, or a 403 for one user, stands for."""
+    name = next(key for key in ("usernames", "ids", "id") if key in request.params)
+    said = {key: problem.get(key, "") for key in ("type", "detail")}
+    return [
+        {**said, "resource_type": "user", "parameter": name, "resource_id": value}
+        for value in request.params[name].split(",")
+    ]
+
+
+def _returned(request: Request, body: Mapping[str, Any]) -> tuple[int, int]:
+    """The posts and users of an answer whose fields are not those that were asked for: it was billed all the same."""
+    includes, many = body.get("includes"), len(body["data"])
+    users = includes.get("users") if isinstance(includes, dict) else None
+    more = len(users) if isinstance(users, list) else 0
+    return (0, many + more) if request.endpoint in (BY_ID, BY_NAME) else (many, more)

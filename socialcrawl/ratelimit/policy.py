@@ -1,0 +1,210 @@
+"""A platform's policy as a value: windows, page sizes and prices, read from `config/*.toml`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, Request
+from socialcrawl.engine.protocols import Sums
+
+ANY = "/*"  # the endpoint that stands for all paths of no other name
+LISTS = ("ids", "usernames")  # parameters that name accounts, separated by commas
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """At most `k` requests per `d` seconds.
+
+    `kind`: fixed (opened by its first request: X, Bluesky) | aligned (to the server's clock: Mastodon) | sliding (any d
+    seconds: servers of which nothing is known, and spacing such as one a second).
+    """
+
+    k: int
+    d: float
+    kind: str = "fixed"
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Windows that count the requests to several endpoints of one server together, by the kind of the token."""
+
+    name: str
+    app: tuple[Rule, ...] = ()
+    user: tuple[Rule, ...] = ()
+    public: tuple[Rule, ...] = ()
+
+    def rules(self, kind: str) -> tuple[Rule, ...]:
+        """Return the rules for tokens of a kind; public: without a token."""
+        return self.user if kind == "user" else self.public if kind == "public" else self.app
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The policy of one endpoint.
+
+    `app`, `user` and `public` are the rules for tokens of apps, of users, and for nobody's, all of which hold at once,
+    the longest-known first (the one that rate-limit headers speak of); those of its `pools` come before. Without any,
+    such tokens are not let in. `page` is the most resources of kind `returns` that one request brings, `smallest` the
+    fewest that it may be asked for (0: it cannot be asked for fewer than all), `fee` its own price in dollars.
+    """
+
+    app: tuple[Rule, ...] = ()
+    user: tuple[Rule, ...] = ()
+    page: int = 1
+    returns: str = "post"
+    fee: float = 0.0
+    public: tuple[Rule, ...] = ()
+    pools: tuple[Pool, ...] = ()
+    smallest: int = 0
+
+    def own(self, kind: str) -> tuple[Rule, ...]:
+        """Return the rules for tokens of a kind that are of this endpoint alone."""
+        return self.user if kind == "user" else self.public if kind == "public" else self.app
+
+    def rules(self, kind: str) -> tuple[Rule, ...]:
+        """Return all rules for tokens of a kind: those of its pools, then its own."""
+        own = self.own(kind)
+        return (*(rule for pool in self.pools for rule in pool.rules(kind)), *own) if self.pools else own
+
+
+@dataclass(frozen=True, slots=True)
+class Tariff:
+    """The mills of a post and of a user where each is billed once a UTC day."""
+
+    post: int
+    user: int
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """All endpoints of a platform, and the price of a resource in dollars by kind (`post`, `user`).
+
+    `once_a_day`: a resource is billed once a UTC day. `cap` is the most posts of a billing cycle, None for no cap.
+    `page_parameter` is the parameter that says how many resources a request asks for; "": there is none.
+    """
+
+    platform: str
+    base_url: str
+    as_of: str
+    endpoints: Mapping[str, Endpoint]
+    prices: Mapping[str, float] = field(default_factory=dict)
+    source: str = ""
+    once_a_day: bool = False
+    cap: int | None = None
+    page_parameter: str = ""
+
+    def endpoint(self, name: str) -> Endpoint:
+        """Return the policy of an endpoint, which may be named with its host.
+
+        "/*" stands for all paths of no other name.
+
+        Raises:
+            KeyError: there is no such endpoint.
+        """
+        found = self.endpoints.get(name)
+        return self.endpoints[self.key(name)] if found is None else found
+
+    def key(self, name: str) -> str:
+        """Return the name by which the endpoints know an endpoint, which may be named with its host.
+
+        Raises:
+            KeyError: there is no such endpoint.
+        """
+        if name in self.endpoints:
+            return name
+        bare = path(name)
+        found = bare if bare in self.endpoints else ANY
+        if found not in self.endpoints or "/" not in bare:
+            raise KeyError(name)
+        return found
+
+    def known(self, name: str) -> Endpoint | None:
+        """Return the policy of an endpoint, None where there is none of that name."""
+        try:
+            return self.endpoint(name)
+        except KeyError:
+            return None
+
+    def price(self, resource: str, count: int) -> int:
+        """Return the price of `count` resources, in mills of a cent."""
+        return round(self.prices.get(resource, 0.0) * MILLS_PER_DOLLAR) * count
+
+    def fee(self, endpoint: str) -> int:
+        """Return the price of a request itself, in mills of a cent."""
+        return round(self.endpoint(endpoint).fee * MILLS_PER_DOLLAR)
+
+    def most(self, endpoint: str, items: int) -> int:
+        """Return the dearest price of a request that returns up to `items` resources."""
+        return self.price(self.endpoint(endpoint).returns, items) + self.fee(endpoint)
+
+    def posts_of(self, sums: Sums) -> int:
+        """Return the posts that a part of a ledger may have read; of an endpoint that is not known here, none."""
+        endpoint = self.known(sums.endpoint)
+        return 0 if endpoint is None else sums.posts + (sums.items if endpoint.returns == "post" else 0)
+
+    def page_of(self, request: Request, room: Callable[[int, int, int], float]) -> Request:
+        """Return a request for as many of its resources as there is room for, and not fewer than the smallest page.
+
+        What it leaves can be asked for later: nothing, or as much as the smallest page or more. Of accounts that are
+        looked up it names the first ones.
+
+        Args:
+            request: for a page, or for accounts that it names.
+            room: how many resources may be asked for, by the posts and mills that each can cost, and the mills of the
+                request itself.
+        """
+        endpoint, items = self.endpoint(request.endpoint), request.items
+        sizing = next((name for name in (self.page_parameter, *LISTS) if name in request.params), None)
+        if not endpoint.smallest or not items or sizing is None:
+            return request
+        fee = self.fee(request.endpoint)
+        each = (request.most - fee) // items
+        fits = room(int(endpoint.returns == "post"), each, fee)
+        size = int(max(endpoint.smallest, min(fits, items - endpoint.smallest)))
+        if fits >= items or size + endpoint.smallest > items:
+            return request
+        named = ",".join(request.params[sizing].split(",")[:size]) if sizing in LISTS else str(size)
+        return replace(request, params={**request.params, sizing: named}, items=size, most=fee + each * size)
+
+    @property
+    def billed(self) -> bool:
+        """Whether anything costs money."""
+        return any(self.prices.values()) or any(endpoint.fee for endpoint in self.endpoints.values())
+
+    @property
+    def tariff(self) -> Tariff | None:
+        """The prices of resources that are billed once a day; None where every reading is billed."""
+        return Tariff(self.price("post", 1), self.price("user", 1)) if self.once_a_day else None
+
+    def limited(self, k: int | None, d: float | None) -> "Policy":
+        """The same policy where the first rule of every endpoint, or of its pools, has `k` and `d`, where given."""
+        if k is None and d is None:
+            return self
+        return replace(self, endpoints={name: _limited(endpoint, k, d) for name, endpoint in self.endpoints.items()})
+
+
+def host(endpoint: str) -> str:
+    """Return the host that an endpoint is named with; empty where it is a path alone."""
+    return endpoint[: max(0, endpoint.find("/"))]
+
+
+def path(endpoint: str) -> str:
+    """Return the path of an endpoint, without the host that it may be named with."""
+    return endpoint[len(host(endpoint)) :]
+
+
+def _limited(endpoint: Endpoint, k: int | None, d: float | None) -> Endpoint:
+    def limited(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        return (*(replace(rule, k=k or rule.k, d=d or rule.d) for rule in rules[:1]), *rules[1:])
+
+    def all_of(of: Pool | Endpoint) -> dict[str, tuple[Rule, ...]]:
+        return {"app": limited(of.app), "user": limited(of.user), "public": limited(of.public)}
+
+    if endpoint.pools:
+        return replace(endpoint, pools=tuple(Pool(pool.name, **all_of(pool)) for pool in endpoint.pools))
+    rules = all_of(endpoint)
+    return replace(endpoint, app=rules["app"], user=rules["user"], public=rules["public"])
+
+
+def steps_in(seconds: float, rule: Rule) -> int:
+    """Return the budget n = k T / d: requests that a window allows in `seconds` (Gouriten et al., section 2.1)."""
+    return int(rule.k * seconds / rule.d)

@@ -1,1 +1,0 @@
-"""Sources: how each platform is asked, as talks (pure), and the wires that carry them (doors)."""

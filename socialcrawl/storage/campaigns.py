@@ -1,0 +1,241 @@
+"""The table of campaigns: one is begun, or gone on with when it is still the same, or takes up a change."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, exists, func, insert, select, update
+from sqlalchemy.exc import DBAPIError
+
+from socialcrawl.engine.model import Act, Node, iso
+from socialcrawl.graph.relevance import Hits
+from socialcrawl.storage import epochs, versions
+from socialcrawl.storage.counting_rule import COUNTING, RULE, Counting
+from socialcrawl.storage.database.address import Where, of
+from socialcrawl.storage.database.health import looked_at, missing, usable
+from socialcrawl.storage.database.trouble import told
+from socialcrawl.storage.erasure.seed_slots import Seat, reseated, spoken_of, unnamed
+from socialcrawl.storage.erasure.tombstones import barred
+from socialcrawl.storage.identity import QUERIES, Difference, admit, differences, parts, queries_of, refuse, texts_of
+from socialcrawl.storage.nodes import Nodes
+from socialcrawl.storage.retopic import retopic
+from socialcrawl.storage.schema.tables import campaign as table
+from socialcrawl.storage.schema.tables import epoch as table_of_epochs
+from socialcrawl.storage.schema.tables import pick
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The leave to take up other settings than those that a campaign was begun with.
+
+    Attributes:
+        hits: the occurrences of the new topic in a post, from (text, lang, created_at).
+        queries: the texts that the new topic is searched by.
+    """
+
+    hits: Hits
+    queries: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What the seeds of a campaign rest on beside its file.
+
+    Attributes:
+        texts: all queries that it ever had, in order: node -1 is the first. A source has to know them all.
+        queries: the nodes of those that it has now.
+        topics: the first pick.n under each new topic.
+    """
+
+    texts: list[str]
+    queries: list[Node]
+    topics: list[int]
+
+
+def campaign(
+    connection: Connection,
+    settings: dict[str, Any],
+    identity: dict[str, Any],
+    now: float,
+    *,
+    change: Change | None = None,
+    queries: Sequence[str] | None = None,
+    counting: Counting | None = None,
+    fixed: Collection[str] = (),
+) -> int:
+    """Return the campaign.id of the campaign named in `settings`, which is begun if it is new.
+
+    Settings that differ from those it ran with last are kept as its next version. Another identity is taken up where
+    `change` allows it, all in one transaction: a new epoch begins, and where the topic is another one, whatever was
+    derived from the posts is derived anew (`retopic`). So it is where an earlier program counted the same keywords
+    otherwise; not so of a sample, whose judgements stand.
+
+    Args:
+        connection: the database.
+        settings: all settings, without secrets.
+        identity: those that its history rests on.
+        now: Unix seconds.
+        change: how to take up another identity; None: it is refused.
+        queries: the texts that the topic is searched by, which get their numbers now; None: they have them.
+        counting: how the topic is counted; None: as it was.
+        fixed: the sections and dotted keys that its kind fixes besides.
+
+    Raises:
+        SettingsError: the campaign was begun with another identity, or what differs may never change; the message
+            names what, and what to do.
+    """
+    if change is not None:
+        queries = change.queries
+    try:
+        with connection.begin():
+            gone = barred(connection, settings["source"]["platform"], "name", spoken_of(identity))
+            settings, given = (unnamed(whole, gone, lambda _: None) for whole in (settings, identity))
+            rule = {} if counting is None else {COUNTING: RULE}
+            held = connection.execute(select(table).where(table.c.name == settings["name"])).one_or_none()
+            if held is None:
+                return _begun(connection, settings, given | rule, iso(now), queries)
+            moved = _Moved(
+                connection, int(held.id), orjson.loads(held.identity), given | rule, barred=gone, fixed=fixed
+            )
+            moved.take_up(settings, iso(now), change, queries, counting)
+            return moved.campaign
+    except DBAPIError as error:
+        raise told(error, of(connection)) from error
+
+
+def keywords_of(where: Where, name: str) -> set[str]:
+    """Return the keywords that a database has of a campaign; nothing is made or changed.
+
+    Args:
+        where: the database.
+        name: the campaign; one that has not begun has none.
+
+    Raises:
+        StoreError: the database cannot be read, is another program's, or a newer socialcrawl's.
+    """
+    if missing(where):
+        return set()
+    with looked_at(where) as connection:
+        if not usable(connection, where):
+            return set()
+        held = connection.execute(select(table.c.identity).where(table.c.name == name)).scalar()
+    topic = orjson.loads(held or "{}").get(epochs.TOPIC) or {}
+    return set(topic.get("keywords") or ())
+
+
+def line(connection: Connection, campaign: int, current: Sequence[str]) -> Line:
+    """Return what the seeds of a campaign rest on, whose topic is searched by the texts `current`."""
+    with connection.begin():
+        known = connection.execute(select(table.c.identity).where(table.c.id == campaign)).scalar_one()
+        return Line(*queries_of(orjson.loads(known), current), epochs.topics(connection, campaign))
+
+
+def _begun(
+    connection: Connection, settings: dict[str, Any], identity: dict[str, Any], now: str, queries: Sequence[str] | None
+) -> int:
+    if queries is not None:
+        identity = identity | {QUERIES: list(dict.fromkeys(queries))}
+    values = {
+        "name": settings["name"],
+        "platform": settings["source"]["platform"],
+        "seed": settings["seed"],
+        "settings": orjson.dumps(settings).decode(),
+        "identity": orjson.dumps(identity).decode(),
+        "created_at": now,
+    }
+    number = int(connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one())
+    epochs.begun(connection, [number], "begun", now)
+    versions.first(connection, number, settings, now)
+    return number
+
+
+class _Moved:
+    """A campaign whose file may have changed; called in a transaction.
+
+    Args:
+        connection: the database.
+        campaign: campaign.id.
+        held: its identity so far.
+        given: the one that its file has now.
+        barred: names that were forgotten, in lower case.
+        fixed: see `campaign`.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        campaign: int,
+        held: dict[str, Any],
+        given: dict[str, Any],
+        *,
+        barred: set[str],
+        fixed: Collection[str],
+    ) -> None:
+        self.fixed = fixed
+        self.connection, self.campaign, self.held, self.given, self.barred = connection, campaign, held, given, barred
+
+    def take_up(
+        self,
+        settings: dict[str, Any],
+        now: str,
+        change: Change | None,
+        queries: Sequence[str] | None,
+        counting: Counting | None,
+    ) -> None:
+        """Keep what changed; nothing where nothing did."""
+        found = differences(self.held, self.given, self.barred)
+        if change is None:
+            refuse(settings["name"], found, self.fixed)
+        else:
+            admit(settings["name"], found, self.fixed)
+        texts, _ = queries_of(self.held, queries or ())
+        why = parts(found)
+        if not why and texts != texts_of(self.held):
+            why = ["seeds"]  # this program searches the same topic by other texts
+        rule = None if self.held.get(COUNTING) == RULE else counting
+        counted_otherwise = rule is not None and rule.since > self.held.get(COUNTING, 1)
+        if counted_otherwise and epochs.TOPIC in self.held and epochs.TOPIC not in self.fixed:
+            why = list(dict.fromkeys([epochs.TOPIC, *why]))
+        if why or rule is not None:
+            self._write(found, texts, settings["source"]["platform"], now)
+        if why:
+            epochs.begun(self.connection, [self.campaign], ",".join(why), now)
+        if epochs.TOPIC in why and (told := change or counting) is not None:
+            retopic(self.connection, self.campaign, told.hits)
+        versions.renewed(self.connection, self.campaign, settings, now, [one.dotted for one in found])
+
+    def _write(self, found: Sequence[Difference], texts: Sequence[str], platform: str, now: str) -> None:
+        new = {key: self.held[key] for key in (COUNTING,) if key in self.held} | self.given | {QUERIES: list(texts)}
+        if "seeds" in self.held or "seeds" in self.given:
+            seats = list(self.held.get("seeds", {}).get("usernames") or [])
+            if any(one.dotted == "seeds.usernames" for one in found):
+                seats = self._seats(seats, platform, now)
+            new["seeds"] = self.given.get("seeds", {}) | {"usernames": seats}
+        values = {"identity": orjson.dumps(new).decode()}
+        self.connection.execute(update(table).where(table.c.id == self.campaign).values(values))
+
+    def _seats(self, held: list[Seat], platform: str, now: str) -> list[Seat]:
+        """Return the seats with the names of the file; the names were looked up in their order, and then asked."""
+        given = self.given.get("seeds", {}).get("usernames") or []
+        names = [seat for seat in held if isinstance(seat, str)]
+        numbers = Nodes(self.connection, platform).enlisted(names, now)
+        nodes = [numbers[seat] if isinstance(seat, str) else seat for seat in held]
+        asked = [place for place, node in enumerate(nodes) if node is not None and self._picked(node)]
+        last = len(held) - 1 if self._all_looked_up() else max(asked, default=-1)
+        return reseated(held, [name for name in given if name], self.barred, last, lambda name: int(numbers[name]))
+
+    def _all_looked_up(self) -> bool:
+        """Whether somebody was asked since the line of names was made: before that, all of them were looked up."""
+        made = select(func.max(table_of_epochs.c.first)).where(
+            table_of_epochs.c.campaign == self.campaign, table_of_epochs.c.why.contains("seeds")
+        )
+        since = self.connection.execute(made).scalar() or 0
+        asked = exists().where(
+            pick.c.campaign == self.campaign, pick.c.n >= since, pick.c.act.in_((Act.SEED, Act.EXPAND, Act.RECRAWL))
+        )
+        return bool(self.connection.execute(select(asked)).scalar_one())
+
+    def _picked(self, node: int) -> bool:
+        mine = exists().where(pick.c.campaign == self.campaign, pick.c.node == node)
+        return bool(self.connection.execute(select(mine)).scalar_one())

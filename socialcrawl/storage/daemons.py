@@ -1,0 +1,235 @@
+"""What daemons write down and are told through the database: that they live, what they run, what is asked of them.
+
+The right to run a campaign is `lease.Lease`, which ends with its process. The rows here say who has it, and how it
+goes, for other terminals and daemons. Whose holder was not heard of for EXPIRY seconds counts as let go.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, insert, select, update
+
+from socialcrawl.engine.model import iso, unix
+from socialcrawl.storage.database.connection import unlocked
+from socialcrawl.storage.database.trouble import in_words
+from socialcrawl.storage.schema.tables import campaign, daemon, lease
+
+PAUSER = re.compile(r"(.+) \(process ([0-9]+) on (.+)\)")
+EXPIRY = 30.0  # seconds after which a daemon that was not heard of counts as gone
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a daemon says of one campaign: its name, and the columns of table `lease`; instants in Unix seconds.
+
+    `held`: whether it has the right to run it now.
+    """
+
+    campaign: str
+    state: str
+    why: str
+    until: float | None
+    moved: float | None
+    held: bool
+    since: float | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pauser:
+    """A command that pauses campaigns until it is done: its name, its process and the machine of that."""
+
+    command: str
+    pid: int
+    host: str
+
+    def __str__(self) -> str:
+        return f"{self.command} (process {self.pid} on {self.host})"
+
+
+def read_pauser(text: str) -> Pauser | None:
+    """Return the command that column `paused_by` names; None: it was written by another program."""
+    found = PAUSER.fullmatch(text)
+    return Pauser(found[1], int(found[2]), found[3]) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A campaign and who runs it, as the database knows.
+
+    `daemon`, `host` and `pid` are None, and `state` "" where no daemon ever ran it; `paused` is when somebody paused
+    it, `paused_by` the command that did so until it is done (None: a person), `beat` when its holder was last heard of,
+    `released` when it let go, `file` the campaign file of its daemon. Instants are Unix seconds.
+    """
+
+    campaign: str
+    paused: float | None
+    daemon: str | None = None
+    host: str | None = None
+    pid: int | None = None
+    state: str = ""
+    why: str = ""
+    until: float | None = None
+    moved: float | None = None
+    beat: float | None = None
+    released: float | None = None
+    since: float | None = None
+    file: str | None = None
+    paused_by: Pauser | None = None
+
+    def alive(self, now: float) -> bool:
+        """Return whether a daemon has it: it has not let go, and was heard of a short while ago."""
+        return self.beat is not None and self.released is None and now - self.beat < EXPIRY
+
+
+@dataclass(frozen=True, slots=True)
+class Living:
+    """A daemon that has not left: its id, machine, process, and when it was last heard of (Unix seconds)."""
+
+    id: str
+    host: str
+    pid: int
+    beat: float
+    asked: bool
+
+
+def enrolled(connection: Connection, name: str, host: str, pid: int, now: float) -> None:
+    """A row for a daemon that begins, once."""
+    with in_words(connection), connection.begin():
+        if connection.execute(select(daemon.c.id).where(daemon.c.id == name)).first() is None:
+            values = {"id": name, "host": host, "pid": pid, "began_at": iso(now), "beat_at": iso(now)}
+            connection.execute(insert(daemon).values(values))
+
+
+def beaten(connection: Connection, name: str, standings: Iterable[Told], now: float) -> None:
+    """The sign of life of a daemon, and how its campaigns stand; one transaction. Campaigns not begun have no row."""
+    with in_words(connection), connection.begin():
+        connection.execute(update(daemon).where(daemon.c.id == name).values(beat_at=iso(now)))
+        numbers = {row.name: row.id for row in connection.execute(select(campaign.c.id, campaign.c.name))}
+        rows = {row.campaign: row for row in connection.execute(select(lease))}
+        others = {one.id for one in _living(connection, now)} - {name}
+        for one in standings:
+            row = rows.get(numbers.get(one.campaign, -1))
+            if one.campaign in numbers and (row is None or one.held or _is_ours(row, one, name, others)):
+                _write(connection, numbers[one.campaign], row, one, (name, iso(now)))
+
+
+def left(connection: Connection, name: str, now: float) -> None:
+    """The end of a daemon: it has let go of everything."""
+    with in_words(connection), connection.begin():
+        connection.execute(update(daemon).where(daemon.c.id == name).values(ended_at=iso(now)))
+        mine = (lease.c.daemon == name) & lease.c.released_at.is_(None)
+        connection.execute(update(lease).where(mine).values(released_at=iso(now)))
+
+
+def asked(connection: Connection, name: str) -> bool:
+    """Return whether somebody asked a daemon to stop."""
+    with in_words(connection), unlocked(connection):
+        return connection.execute(select(daemon.c.stop_at).where(daemon.c.id == name)).scalar() is not None
+
+
+def pause(connection: Connection, names: Sequence[str], now: float, by: Pauser | None = None) -> list[str]:
+    """Pause campaigns, which no daemon runs until `resume`; return those of them that were not.
+
+    Args:
+        connection: the database.
+        names: the campaigns.
+        now: Unix seconds.
+        by: the command that resumes them when it is done; None: a person pauses them, also those that a command has
+            paused.
+    """
+    free = campaign.c.paused_at.is_(None)
+    which = free if by is not None else free | campaign.c.paused_by.is_not(None)
+    return _set_paused(connection, names, which, iso(now), None if by is None else str(by))
+
+
+def resume(connection: Connection, names: Sequence[str], by: Pauser | None = None) -> list[str]:
+    """Resume campaigns; return those that were paused: `by` a command, or by anybody."""
+    which = campaign.c.paused_at.is_not(None) if by is None else campaign.c.paused_by == str(by)
+    return _set_paused(connection, names, which, None, None)
+
+
+def ask_to_stop(connection: Connection, now: float) -> list[Living]:
+    """Return the daemons that run campaigns of this database, which are now asked to stop."""
+    with in_words(connection), connection.begin():
+        found = _living(connection, now)
+        mine = daemon.c.id.in_([one.id for one in found])
+        connection.execute(update(daemon).where(mine, daemon.c.stop_at.is_(None)).values(stop_at=iso(now)))
+    return found
+
+
+def living(connection: Connection, now: float) -> list[Living]:
+    """Return the daemons of this database that have not left and were heard of a short while ago."""
+    with in_words(connection), unlocked(connection):
+        return _living(connection, now)
+
+
+def held(connection: Connection) -> list[Held]:
+    """Return all campaigns of the database, oldest first, and who runs them."""
+    mine = campaign.c.name, campaign.c.paused_at, campaign.c.paused_by
+    joined = select(*mine, lease, daemon.c.host, daemon.c.pid).select_from(
+        campaign.outerjoin(lease, lease.c.campaign == campaign.c.id).outerjoin(daemon, daemon.c.id == lease.c.daemon)
+    )
+    with in_words(connection), unlocked(connection):
+        rows = connection.execute(joined.order_by(campaign.c.id)).all()
+    found = []
+    for row in rows:
+        paused, until, moved, beat, released, since = (
+            None if text is None else unix(text)
+            for text in (row.paused_at, row.until, row.moved_at, row.beat_at, row.released_at, row.since)
+        )
+        who = row.daemon, row.host, row.pid, row.state or "", row.why or ""
+        by = None if row.paused_by is None else read_pauser(row.paused_by)
+        found.append(Held(row.name, paused, *who, until, moved, beat, released, since, row.file, by))
+    return found
+
+
+def _living(connection: Connection, now: float) -> list[Living]:
+    recent = daemon.c.ended_at.is_(None) & (daemon.c.beat_at >= iso(now - EXPIRY))
+    rows = connection.execute(select(daemon).where(recent).order_by(daemon.c.began_at, daemon.c.id)).all()
+    return [Living(row.id, row.host, row.pid, unix(row.beat_at), row.stop_at is not None) for row in rows]
+
+
+def _is_ours(row: Any, one: Told, name: str, others: Collection[str]) -> bool:
+    """Return whether a daemon that does not hold a campaign writes its row: it was the last that did, or that is gone.
+
+    Of another daemon that has let go, it is also its own where the campaign has moved since.
+    """
+    moved = "" if one.moved is None else iso(one.moved)
+    later = row.released_at is not None and moved > (row.moved_at or "")
+    return later or row.daemon not in others
+
+
+def _write(connection: Connection, number: int, row: Any, one: Told, mine: tuple[str, str]) -> None:
+    """Write one campaign's row, for a daemon at an instant (`mine`)."""
+    name, now = mine
+    still = row is not None and row.daemon == name
+    held_on = still and row.released_at is None
+    values = {
+        "daemon": name,
+        "taken_at": row.taken_at if still and (held_on or not one.held) else now,
+        "beat_at": now,
+        "released_at": None if one.held else now if held_on or not still else row.released_at,
+        "state": one.state,
+        "why": one.why,
+        "until": None if one.until is None else iso(one.until),
+        "moved_at": None if one.moved is None else iso(one.moved),
+        "since": None if one.since is None else iso(one.since),
+        "file": one.file,
+    }
+    if row is None:
+        connection.execute(insert(lease).values(campaign=number, **values))
+    else:
+        connection.execute(update(lease).where(lease.c.campaign == number).values(values))
+
+
+def _set_paused(
+    connection: Connection, names: Sequence[str], which: ColumnElement[bool], at: str | None, by: str | None
+) -> list[str]:
+    which = campaign.c.name.in_(list(names)) & which
+    with in_words(connection), connection.begin():
+        found = connection.execute(select(campaign.c.name).where(which).order_by(campaign.c.id)).scalars().all()
+        connection.execute(update(campaign).where(which).values(paused_at=at, paused_by=by))
+    return list(found)

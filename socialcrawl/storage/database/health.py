@@ -1,0 +1,165 @@
+"""A database as it is: looked at without being made, brought up to date or changed."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, NullPool, create_engine, inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from socialcrawl.errors import StoreError
+from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.connection import alembic_config, on_server, opened
+from socialcrawl.storage.database.filetypes import require_database
+from socialcrawl.storage.database.trouble import told
+
+CURRENT, OLDER, NEWER, EMPTY, FOREIGN = "current", "older", "newer", "empty", "foreign"
+
+
+@contextmanager
+def looked_at(where: Where) -> Iterator[Connection]:
+    """A connection that only reads a database, which has to be there.
+
+    Raises:
+        StoreError: it cannot be read, or is no database.
+    """
+    made = _reader(where)
+    try:
+        with made.connect() as connection:
+            yield connection
+    except (DBAPIError, sqlite3.DatabaseError) as error:
+        raise told(error, where) from error
+    finally:
+        made.dispose()
+
+
+@contextmanager
+def readable(where: Where) -> Iterator[Connection]:
+    """A connection that only reads a database of ours; one of an older schema is brought up to date before.
+
+    Raises:
+        StoreError: it is not there, cannot be read, is another program's, or a newer socialcrawl's.
+    """
+    require_database(where)
+    with looked_at(where) as connection:
+        if check_ours(schema(connection), where) == CURRENT:
+            yield connection
+            return
+    with opened(where, create=False):
+        pass
+    with looked_at(where) as connection:
+        yield connection
+
+
+def missing(where: Where) -> bool:
+    """Return whether a database is a file that is not there."""
+    return isinstance(where, Path) and not where.exists()
+
+
+def unwritable(where: Where) -> str | None:
+    """Return why a run could not write a database, or None if it could; nothing is left behind."""
+    if not isinstance(where, Path):
+        return None  # `wanting` asks the server
+    if not where.parent.is_dir():
+        return f"The folder {where.parent} does not exist: create it first."
+    try:
+        with TemporaryFile(dir=where.parent):  # a write-ahead log and locks are made beside it too
+            if not where.exists() or os.access(where, os.R_OK | os.W_OK):
+                return None
+    except OSError:
+        pass
+    return f"{where} cannot be written: check the permissions of the file and its folder."
+
+
+def schema(connection: Connection) -> str:
+    """The schema of a database: CURRENT, OLDER, NEWER than this program's, EMPTY, or FOREIGN: another program's."""
+    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415  (a third of a second)
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    with connection.begin():
+        revision = MigrationContext.configure(connection).get_current_revision()
+        tables = set(inspect(connection).get_table_names())
+    known = [script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()]
+    if revision is None:
+        return FOREIGN if tables - {"alembic_version"} else EMPTY
+    return NEWER if revision not in known else CURRENT if revision == known[0] else OLDER
+
+
+def usable(connection: Connection, where: Where) -> bool:
+    """Return whether there is anything of ours to be read; False for a file without tables.
+
+    Raises:
+        StoreError: the database is another program's, or a newer socialcrawl's.
+    """
+    return check_ours(schema(connection), where) != EMPTY
+
+
+def check_ours(state: str, where: Where) -> str:
+    """Return the state of a database's schema, as of `schema`, where this program can read it.
+
+    Raises:
+        StoreError: the database is another program's, or a newer socialcrawl's.
+    """
+    if state == FOREIGN:
+        raise StoreError(f"{where} belongs to another program: name another database. Nothing was changed.")
+    if state == NEWER:
+        raise StoreError(
+            f"{where} has a schema that is newer than this socialcrawl: install the newer version, or name another "
+            "database. Nothing was changed."
+        )
+    return state
+
+
+def wanting(connection: Connection) -> list[str]:
+    """Return what keeps a server from serving us, in words; nothing for a file, or where all is well."""
+    if connection.dialect.name != "postgresql":
+        return []
+    asked = (
+        "select current_setting('server_encoding'), pg_is_in_recovery(), "
+        "has_schema_privilege(current_schema(), 'create')"
+    )
+    with connection.begin():
+        encoding, standby, may_make = connection.execute(text(asked)).one()
+        tables = inspect(connection).get_table_names()
+        rights = text("select has_table_privilege(:name, 'insert') and has_table_privilege(:name, 'update')")
+        closed = [name for name in tables if not connection.execute(rights, {"name": name}).scalar()]
+    found = []
+    if encoding != "UTF8":
+        found.append(f"it keeps texts as {encoding}: make one with createdb -E UTF8 -T template0")
+    if standby:
+        found.append("it is a standby, which can only be read")
+    if not tables and not may_make:
+        found.append("its user may make no tables: grant create on schema public to it")
+    if closed:
+        found.append(f"its user may not write into {', '.join(closed)}: grant it the rights")
+    return found
+
+
+def faults(connection: Connection) -> list[str]:
+    """Return what SQLite finds wrong with a database, the first few faults; none, if it is sound.
+
+    A server checks its own.
+    """
+    if connection.dialect.name != "sqlite":
+        return []
+    with connection.begin():
+        rows = connection.execute(text("pragma quick_check(5)")).scalars().all()
+    return [row for row in rows if row != "ok"]
+
+
+def _reader(where: Where) -> Engine:
+    if not isinstance(where, Path):
+        return on_server(where, "-c default_transaction_read_only=on")
+    # Not mode=ro: such a reader may not remove the files that SQLite makes beside a database to read it.
+    address = f"file:{quote(str(where.resolve()))}?mode=rw"
+    return create_engine("sqlite://", creator=lambda: _reading(address), poolclass=NullPool)
+
+
+def _reading(address: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(address, uri=True)
+    connection.execute("pragma query_only = on")
+    return connection

@@ -1,0 +1,73 @@
+"""A database as it is at one moment, for those who check it: read in one transaction, never changed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sqlalchemy import Connection
+
+from socialcrawl.errors import StoreError
+from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.backup import backup
+from socialcrawl.storage.database.connection import closed, engine, upgrade
+from socialcrawl.storage.database.filetypes import require_database
+from socialcrawl.storage.database.health import CURRENT, EMPTY, check_ours, looked_at, schema
+
+
+@contextmanager
+def open_snapshot(where: Where) -> Iterator[Connection]:
+    """Open a database in a transaction that sees it as it is now, whoever writes meanwhile.
+
+    An SQLite database with an older schema is copied to a temporary folder and the copy is brought up to date; the
+    file itself stays as it is.
+
+    Args:
+        where: the database, which has to be there.
+
+    Yields:
+        a connection whose transaction has begun and only reads.
+
+    Raises:
+        StoreError: it is not there, holds nothing, cannot be read, is another program's, a newer socialcrawl's, or an
+            older one's on a server.
+    """
+    require_database(where)
+    with looked_at(where) as connection:
+        state = check_ours(schema(connection), where)
+        if state == EMPTY:
+            raise StoreError(f"There is no campaign in {where}: run one first, or name another database.")
+        if state == CURRENT:
+            with _begun(connection):
+                yield connection
+            return
+    if not isinstance(where, Path):
+        raise StoreError(
+            f"{where} has the schema of an older socialcrawl, and is not changed here: `socialcrawl report` brings it "
+            "up to date; or use the version that wrote it."
+        )
+    with TemporaryDirectory(prefix="socialcrawl-") as folder:
+        copy = Path(folder) / where.name
+        backup(where, copy)
+        _upgrade(copy)
+        with looked_at(copy) as connection, _begun(connection):
+            yield connection
+
+
+@contextmanager
+def _begun(connection: Connection) -> Iterator[None]:
+    server = connection.dialect.name == "postgresql"
+    if server:
+        connection.execution_options(isolation_level="REPEATABLE READ")
+    with connection.begin():
+        if not server:  # whose driver begins a transaction only before it writes
+            connection.exec_driver_sql("begin")
+        yield
+
+
+def _upgrade(copy: Path) -> None:
+    connection = engine(copy).connect()
+    try:
+        upgrade(connection, announce=False)
+    finally:
+        closed(connection)

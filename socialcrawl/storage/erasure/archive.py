@@ -1,0 +1,73 @@
+"""Original answers without those that name the forgotten; what counts as naming them is said in `speaking`."""
+
+import zlib
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+import orjson
+from sqlalchemy import Connection, bindparam, delete, select
+
+from socialcrawl.ratelimit.policy import host
+from socialcrawl.storage.database.bulk import Statement
+from socialcrawl.storage.erasure.dry_run import write
+from socialcrawl.storage.erasure.naming import Answer, Sought, match, numbers
+from socialcrawl.storage.erasure.rows import chunks
+from socialcrawl.storage.erasure.targets import Gone
+from socialcrawl.storage.schema.tables import campaign, request, response
+
+CHUNK = 200  # answers read at a time
+
+
+def known_numbers(connection: Connection, gone: Gone) -> set[tuple[str, str]]:
+    """Return the (server, number) by which questions asked about the forgotten; called before those are cleaned."""
+    if not gone.facts.federated or connection.execute(select(response.c.request).limit(1)).first() is None:
+        return set()
+    columns = select(request.c.id, request.c.endpoint, request.c.params)
+    found: set[tuple[str, str]] = set()
+    for rows in chunks(connection, columns.where(request.c.params.contains('"acct"')), request.c.id):
+        for row in rows:
+            params, at = orjson.loads(row.params), host(row.endpoint)
+            name = str(params.get("acct") or "").lower()
+            if "id" in params and not gone.names.keys().isdisjoint((name, f"{name}@{at}")):
+                found.add((at, str(params["id"])))
+    return found
+
+
+def remove_answers(
+    connection: Connection, gone: Gone, scrubbed: Collection[str], known: Collection[tuple[str, str]] = ()
+) -> Counter[str]:
+    """Remove the original answers that name what goes; return how many by the kind of their first match.
+
+    Args:
+        connection: the database, in a transaction.
+        gone: what goes.
+        scrubbed: ids of posts whose places go.
+        known: the (server, number) by which the servers of a federated platform know the forgotten.
+    """
+    posts = frozenset((*gone.posts, *scrubbed))
+    sought = Sought(gone.platform, frozenset(gone.ids), frozenset(gone.names), posts, frozenset(known))
+    if gone.facts.federated:
+        more = {told for _, answer in _answers(connection) for told in numbers(answer, sought)}
+        sought = Sought(gone.platform, sought.ids, sought.names, posts, frozenset({*known, *more}))
+    found: dict[int, str] = {}
+    for key, answer in _answers(connection):
+        if (kind := match(answer, sought)) is not None:
+            found[key] = kind
+    removal = Statement(connection, delete(response).where(response.c.request == bindparam("the_key")), ("the_key",))
+    write(removal, [(key,) for key in found])
+    return Counter(found.values())
+
+
+def _answers(connection: Connection) -> Iterator[tuple[int, Answer]]:
+    """Yield all original answers, by request.id."""
+    columns = select(
+        response.c.request, response.c.url, response.c.headers, response.c.body, request.c.endpoint, campaign.c.platform
+    )
+    joined = columns.outerjoin(request, request.c.id == response.c.request).outerjoin(
+        campaign, campaign.c.id == request.c.campaign
+    )
+    for rows in chunks(connection, joined, response.c.request, CHUNK):
+        for row in rows:
+            body = zlib.decompress(row.body).decode(errors="replace")
+            at = host(row.endpoint) if row.endpoint else ""
+            yield row.request, Answer(row.url, row.headers, body, row.platform, at or "")

@@ -1,0 +1,130 @@
+"""Forgetting: content goes, tombstones stay, and what was derived from it is derived anew. In one transaction."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from socialcrawl.platforms.facts import DEFAULT
+from socialcrawl.storage.epochs import begun
+from socialcrawl.storage.erasure import archive, derived, ledger, rows, seed_slots, short_names, targets, tombstones
+from socialcrawl.storage.erasure.dry_run import is_rehearsed
+from socialcrawl.storage.erasure.orders import Order
+from socialcrawl.storage.erasure.targets import Gone
+
+
+@dataclass(slots=True)
+class Report:
+    """What was done.
+
+    Attributes:
+        counts: rows removed or changed, by table; `text` counts others' posts and profiles that were reworded.
+        unheld: what was named and is not in the database, as `user:ID`, `@name`, `post:ID`; a tombstone keeps it out.
+        before: what was named and had been forgotten before.
+        answers: of the original answers removed, how many by the kind of match: see `speaking.KINDS`.
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    unheld: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    answers: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing had to change."""
+        return not any(self.counts.values())
+
+
+def forget(connection: Connection, order: Order, now: str, platform: str = DEFAULT.name) -> Report:
+    """Return the report of an order that was carried out; called in a transaction, while no campaign runs.
+
+    Args:
+        connection: the database.
+        order: who and what is to be forgotten.
+        now: the instant, ISO 8601.
+        platform: that of the ids and names.
+    """
+    known = _known(connection, order, platform)
+    targets.temporary(connection)
+    places, scrubbed = rows.unplaced(connection, order, platform) if order.places else (0, set())
+    gone = targets.of_order(connection, order, platform)
+    report = Report(*({}, *_named(connection, order, gone, known)))
+    numbers = archive.known_numbers(connection, gone)
+
+    def others() -> dict[str, int]:
+        told = _of_others(connection, gone, now)
+        report.answers = dict(archive.remove_answers(connection, gone, scrubbed, numbers))
+        return told | {"response": sum(report.answers.values())}
+
+    report.counts = _erased(connection, gone, now, "forget", others)
+    report.counts["text"] += places
+    return report
+
+
+def retain(connection: Connection, before: str, now: str) -> Report:
+    """Return the report after all that was fetched before an instant was forgotten; called in a transaction.
+
+    Posts count by `fetched_at`; profiles by `profile_at`, of which id and username stay.
+
+    Args:
+        connection: the database.
+        before: the instant, ISO 8601 as the database writes it.
+        now: the present instant.
+    """
+    targets.temporary(connection)
+    gone = targets.older(connection, before)
+
+    def others() -> dict[str, int]:
+        return {"account": rows.faded(connection, before), "response": rows.outlived(connection, before)}
+
+    return Report(_erased(connection, gone, now, "retain", others))
+
+
+def _erased(
+    connection: Connection, gone: Gone, now: str, why: str, others: Callable[[], dict[str, int]]
+) -> dict[str, int]:
+    """Return the counts after all of it: what is derived first, as the posts are needed for it."""
+    read = ledger.passed(connection, gone)
+    made = derived.Derived(connection, gone, read.read)
+    made.run()
+    counts = {"request": ledger.write(connection, read), "outcome": made.outcomes, "link": made.links, "text": 0}
+    counts |= others()
+    counts["charge"] = rows.anonymous(connection, gone)
+    counts |= rows.removed(connection)
+    cleared = seed_slots.cleared(connection, gone) if gone.names else set()
+    counts["campaign"] = len(cleared)
+    counts["tombstone"] = rows.remembered(connection, gone, now)
+    changed = made.changed | read.reopened | cleared
+    counts["epoch"] = len(changed) if is_rehearsed(connection) else begun(connection, changed, why, now)
+    targets.dropped(connection)
+    return counts
+
+
+def _of_others(connection: Connection, gone: Gone, now: str) -> dict[str, int]:
+    """Return what others' rows hold of the forgotten, and the forgotten's own accounts."""
+    cited = rows.cited(connection)
+    reworded = rows.reworded(connection, gone) if gone.names or gone.ids or gone.posts else 0
+    reworded += short_names.shortened(connection, gone)
+    return {"text": cited + reworded, "account": rows.emptied(connection, gone, now)}
+
+
+def _known(connection: Connection, order: Order, platform: str) -> set[str]:
+    """Return what of an order was forgotten before, as a person would write it.
+
+    Posts that only became too old were not.
+    """
+    given = (("user", order.users, "user:"), ("name", order.names, "@"), ("post", order.posts, "post:"))
+    return {
+        f"{mark}{key}"
+        for kind, keys, mark in given
+        for key, why in tombstones.reasons(connection, platform, kind, keys).items()
+        if why != tombstones.AGED
+    }
+
+
+def _named(connection: Connection, order: Order, gone: Gone, known: set[str]) -> tuple[list[str], list[str]]:
+    """Return what of an order is not here: never was, or was forgotten before."""
+    held = {*(f"@{name}" for name in gone.owners), *targets.held(connection, gone)}
+    named = [*(f"user:{key}" for key in order.users), *(f"@{key}" for key in order.names)]
+    absent = [key for key in (*named, *(f"post:{key}" for key in order.posts)) if key not in held]
+    return [key for key in absent if key not in known], [key for key in absent if key in known]

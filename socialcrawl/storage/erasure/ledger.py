@@ -1,0 +1,253 @@
+"""The ledger without what goes: parameters, pages and kept answers, and what is left of the pages each pick read."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, func, select
+
+from socialcrawl.engine.model import USEFUL, Answer, ReplyKind
+from socialcrawl.graph.recount import Recount
+from socialcrawl.ratelimit.policy import host
+from socialcrawl.storage import answers
+from socialcrawl.storage.answers import StoredPage, parse_page
+from socialcrawl.storage.database.bulk import updating
+from socialcrawl.storage.database.keyed import keyed
+from socialcrawl.storage.erasure import dry_run
+from socialcrawl.storage.erasure.targets import Gone
+from socialcrawl.storage.link_weights import Linking, links_of
+from socialcrawl.storage.schema.tables import campaign as table
+from socialcrawl.storage.schema.tables import hit, request
+
+CHUNK = 2_000  # rows read at a time
+CLEANED = ("params", "digest", "cursor", "post_ids", "nodes", "answer")
+NAMES, IDS = ("usernames", "username", "acct", "url"), ("ids", "id")  # parameters that name users
+TOKENS = ("pagination_token", "next_token", "cursor", "max_id", "since_id", "after")  # of the answer before, or a visit
+Key = tuple[int, int]
+"""A pick: campaign.id, pick.n."""
+
+
+@dataclass(slots=True)
+class Read:
+    """What a pick read: the sum of the posts that are left, and that of those that go, as if none matched.
+
+    `unknown` says that the ledger does not know the posts of one of its pages.
+    """
+
+    left: Recount = field(default_factory=Recount)
+    lost: Recount = field(default_factory=Recount)
+    unknown: bool = False
+
+    def add(self, page: StoredPage, gone: Gone, counts: Mapping[str, int], linking: Linking, part: int = 0) -> None:
+        """Add a page; `counts` are the occurrences in posts."""
+        going = [key for key in page.ids if key in gone.posts]
+        if going:
+            linking.add(self.lost, _select_posts(page, going)._replace(follows=()), {}, part)
+            page = _select_posts(page, {*page.ids}.difference(going))
+        linking.add(self.left, page, counts, part)
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What one pass over the ledger found: rows to write, picks that read what goes, campaigns with an open answer."""
+
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    read: dict[Key, Read] = field(default_factory=dict)
+    reopened: set[int] = field(default_factory=set)
+
+
+class Hits:
+    """The occurrences of a campaign's topic in posts, by id; those of a campaign are read at once."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._of: dict[int, dict[str, int]] = {}
+
+    def of(self, campaign: int) -> Mapping[str, int]:
+        """Of each post that matches the campaign's topic."""
+        if campaign not in self._of:
+            wanted = select(hit.c.post, hit.c.occurrences).where(hit.c.campaign == campaign)
+            self._of = {campaign: {row.post: row.occurrences for row in self.connection.execute(wanted)}}
+        return self._of[campaign]
+
+
+def passed(connection: Connection, gone: Gone) -> Ledger:
+    """Return the whole ledger, read once in order of campaigns; nothing is written."""
+    found, hits, linked = Ledger(), Hits(connection), linkings(connection)
+    origins, last = _origins(connection), _last_answers(connection)
+    for row in _rows(connection):
+        came = origins.get(row.digest) if row.kind == ReplyKind.HELD else parse_page(row)
+        if row.kind in USEFUL and last.get((row.campaign, row.n, row.part), row.id) == row.id:
+            _add(found.read, row, came, gone, hits, linking=linked[row.campaign])
+        mine = found.read.get((row.campaign, row.n), Read())
+        cleaned = _cleaned(row, came, gone, hits, mine, linking=linked[row.campaign])
+        if cleaned is not None:
+            found.rows.append((*cleaned, row.id))
+            if cleaned[-1] != row.answer:
+                found.reopened.add(row.campaign)
+    return found
+
+
+def write(connection: Connection, ledger: Ledger) -> int:
+    """Return the number of rows of the ledger that were cleaned; they are written."""
+    statement = updating(connection, request, CLEANED, "id")
+    for begin in range(0, len(ledger.rows), CHUNK):
+        dry_run.write(statement, ledger.rows[begin : begin + CHUNK])
+    return len(ledger.rows)
+
+
+def _rows(connection: Connection) -> Iterator[Any]:
+    names = ("id", "campaign", "n", "part", "kind", "posts", "endpoint", *CLEANED)
+    columns = select(*(request.c[name] for name in names))
+    for campaign in (
+        connection.execute(select(request.c.campaign).distinct().order_by(request.c.campaign)).scalars().all()
+    ):
+        last = -1
+        while True:
+            after = columns.where(request.c.campaign == campaign, request.c.id > last).order_by(request.c.id)
+            rows = connection.execute(after.limit(CHUNK)).all()
+            yield from rows
+            if len(rows) < CHUNK:
+                break
+            last = rows[-1].id
+
+
+def _origins(connection: Connection) -> dict[str, StoredPage]:
+    """Return the page that each held answer was made of, by digest: the newest of the platform's own."""
+    held = (
+        connection.execute(select(request.c.digest).distinct().where(request.c.kind == ReplyKind.HELD)).scalars().all()
+    )
+    columns = select(request.c.id, request.c.digest, request.c.post_ids, request.c.nodes)
+    whole = columns.where(request.c.nodes.is_not(None))
+    known = keyed(connection, whole, request.c.digest, [key for key in held if key is not None])
+    rows = sorted(known, key=lambda row: row.id)
+    return {row.digest: came for row in rows if (came := parse_page(row)) is not None}
+
+
+def _last_answers(connection: Connection) -> dict[tuple[int, int, int], int]:
+    """Return, of pages that were asked for again as their answer was forgotten, the row that counts: the last one."""
+    key = (request.c.campaign, request.c.n, request.c.part)
+    found = select(*key, func.max(request.c.id)).where(request.c.kind.in_(USEFUL))
+    return {
+        (row[0], row[1], row[2]): row[3] for row in connection.execute(found.group_by(*key).having(func.count() > 1))
+    }
+
+
+def linkings(connection: Connection) -> dict[int, Linking]:
+    """Return what makes a link in each campaign, by its number."""
+    columns = select(table.c.id, table.c.settings, table.c.platform)
+    rows = connection.execute(columns).all()
+    return {row.id: Linking(connection, links_of(row.settings), row.platform) for row in rows}
+
+
+def _add(read: dict[Key, Read], row: Any, page: StoredPage | None, gone: Gone, hits: Hits, *, linking: Linking) -> None:
+    """Add a page to what its pick read."""
+    if not row.posts and not (page is not None and page.follows and linking.links.follows):
+        return
+    mine = read.setdefault((row.campaign, row.n), Read())
+    if page is None:
+        mine.unknown = True
+    else:
+        mine.add(page, gone, hits.of(row.campaign), linking, row.part)
+
+
+def _cleaned(
+    row: Any, came: StoredPage | None, gone: Gone, hits: Hits, read: Read, *, linking: Linking
+) -> tuple[Any, ...] | None:
+    """Return the new values of CLEANED for a row; None if it holds nothing that goes."""
+    params, digest, cursor = asked(row, gone)
+    page = None if came is None or row.kind == ReplyKind.HELD else _clean(came, gone)
+    answer = _answer(row, came, gone, hits, read, linking=linking)
+    post_ids, nodes = row.post_ids, row.nodes
+    if came is not None and page is not None:
+        post_ids = None if row.post_ids is None else orjson.dumps(page.ids).decode()
+        nodes = answers.nodes(
+            page.pairs, Answer(found=dict.fromkeys(page.found, ""), missing=page.missing, follows=page.follows)
+        )
+    elif row.post_ids is not None:
+        ids = orjson.loads(row.post_ids)
+        if any(key in gone.posts for key in ids):
+            post_ids = orjson.dumps([key for key in ids if key not in gone.posts]).decode()
+    new = (params, digest, cursor, post_ids, nodes, answer)
+    return None if new == tuple(getattr(row, name) for name in CLEANED) else new
+
+
+def asked(row: Any, gone: Gone) -> tuple[str, str | None, str | None]:
+    """Parameters without the forgotten; a question that named them has no digest, one about them alone no cursor."""
+    params = orjson.loads(row.params)
+    left = dict(params)
+    for name in (*IDS, *NAMES):
+        if name in params:
+            keys = [str(params[name])] if name == "url" else str(params[name]).split(",")
+            stay = [key for key in keys if not _names(name, key, row.endpoint, gone)]
+            left[name] = ",".join(stay)
+    if params.get("acct") and not left["acct"]:
+        left.pop("id", None)  # the number by which one instance knows the same account
+    if left == params:
+        return row.params, row.digest, row.cursor
+    nobody = not any(left.get(name) for name in (*IDS, *NAMES))
+    left = {name: value for name, value in left.items() if value and not (nobody and name in TOKENS)}
+    return orjson.dumps(left).decode(), None, None if nobody else row.cursor
+
+
+def _names(param: str, key: str, endpoint: str, gone: Gone) -> bool:
+    """Return whether a key in a parameter is that of a forgotten account; an instance's own have no domain there."""
+    if param in IDS:
+        return key in gone.ids
+    whole = f"{key}@{host(endpoint)}" if param == "acct" and "@" not in key else key
+    return not gone.names.keys().isdisjoint((key.lower(), whole.lower()))
+
+
+def _select_posts(page: StoredPage, keys: Collection[str]) -> StoredPage:
+    """Return the page with those of its posts whose ids are in `keys`."""
+    places = {old: new for new, old in enumerate(i for i, key in enumerate(page.ids) if key in keys)}
+    pairs = [(places[place], node) for place, node in page.pairs if place in places]
+    return page._replace(ids=[page.ids[place] for place in places], pairs=pairs)
+
+
+def _clean(page: StoredPage, gone: Gone) -> StoredPage | None:
+    """Return a page without what goes; None if there is nothing in it that does."""
+    left = _select_posts(page, {*page.ids}.difference(gone.posts))
+    left = left._replace(
+        pairs=[(place, node) for place, node in left.pairs if node not in gone.nodes],
+        found=[node for node in page.found if node not in gone.nodes],
+        missing={node: why for node, why in page.missing.items() if node not in gone.nodes},
+        follows=tuple(node for node in page.follows if node not in gone.nodes),
+    )
+    return None if left == page else left
+
+
+def _answer(row: Any, came: StoredPage | None, gone: Gone, hits: Hits, read: Read, *, linking: Linking) -> str | None:
+    """Return the answer that an open batch goes on from, without what goes; None: it has to be asked for again."""
+    if row.answer is None:
+        return None
+    old = answers.unpacked(row.answer)
+    if came is None:  # a look-up; or posts of which the ledger does not know which
+        return None if row.posts else _unnamed(row.answer, old, gone)
+    page = _clean(came, gone)
+    if page is None:
+        return _unnamed(row.answer, old, gone)
+    if row.kind == ReplyKind.HELD or not linking.plain:
+        return None  # it can be made again of what is left
+    count = Recount(first=read.left.first)
+    linking.add(count, page._replace(follows=()), hits.of(row.campaign), row.part)  # the reading adds those itself
+    new = replace(
+        old, posts=count.posts, hits=count.hits, targets=[*count.targets], target_hits=[*count.targets.values()]
+    )
+    return _unnamed(row.answer, new, gone)
+
+
+def _unnamed(text: str, old: Answer, gone: Gone) -> str:
+    kept = [(node, hits) for node, hits in zip(old.targets, old.target_hits, strict=True) if node not in gone.nodes]
+    new = replace(
+        old,
+        targets=[node for node, _ in kept],
+        target_hits=[hits for _, hits in kept],
+        found={node: key for node, key in old.found.items() if node not in gone.nodes},
+        missing={node: why for node, why in old.missing.items() if node not in gone.nodes},
+        follows=tuple(node for node in old.follows if node not in gone.nodes),
+        active={node: at for node, at in old.active.items() if node not in gone.nodes},
+    )
+    packed = answers.packed(new)
+    return text if packed == text else packed

@@ -1,0 +1,283 @@
+"""Whether an original answer names the forgotten, and where: in its address, a field, a text or a link. Pure.
+
+Fields are told apart by what platforms call them: `author_id` holds an id, `username` a name, whatever else is text. A
+word of a text is no name without its `@`, a number outside of such a field is no id.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from html import unescape
+from itertools import pairwise
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
+
+import orjson
+
+from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.storage.erasure.addresses import AT, DID, holders, page, post_named
+from socialcrawl.storage.erasure.texts import calls, leads
+
+KINDS = ("request", "id", "name", "text", "link")  # where a match is; the first of these counts
+ID_KEY = re.compile(r"(?:^|_)ids?(?:_str)?$|[a-z]I[dD]s?$|^(?:did|value)$")
+NAME_KEYS = frozenset({"username", "screen_name", "in_reply_to_screen_name", "user_name", "handle", "acct", "author",
+                       "actor", "value", "resource_id"})  # fmt: skip
+BESIDE = frozenset({"context_annotations", "domain", "entity", "geo", "place", "places", "media", "polls", "poll",
+                    "application", "attachments"})  # fmt: skip
+ASKED_NAMES = frozenset({"usernames", "username", "acct", "actor", "actors", "author", "handle", "handles", "mentions"})
+ASKED_TEXTS = frozenset({"query", "q"})
+OPERATOR = re.compile(r"(?:\b(?:from|to|mentions|retweets_of):|@)([^\s\"()]+)")
+ADDRESS = re.compile(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
+ATTRIBUTE = re.compile(r"""\b(?:href|src|action|content|cite)\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>]+)""", re.IGNORECASE)
+QUOTED = re.compile(r'"([^"\\\s]+)"')
+NUMBER = re.compile(r"(?<!\w)\d+(?!\w)")
+TAG = re.compile(r"<[^<>]*>")
+ACCOUNT = re.compile(r"/accounts/(\d+)(?:/|$|\?)")
+PIECE = re.compile(r"[a-z0-9_]+")
+HIDDEN = re.compile(r"\\u00[3-7]|&#", re.IGNORECASE)  # letters that are written otherwise
+FEW = 20  # keys that are searched for one by one
+END = ".,;:!?)]"  # marks behind an address that are the sentence's
+
+
+class Answer(NamedTuple):
+    """An original answer: its address, the values of its headers, its body, the platform and host that it is of."""
+
+    url: str
+    headers: str
+    body: str
+    platform: str | None
+    host: str
+
+
+@dataclass(frozen=True)
+class Sought:
+    """Whom and what answers are looked through for.
+
+    Attributes:
+        platform: that of the accounts.
+        ids: of accounts.
+        names: of accounts, in lower case.
+        posts: ids of posts.
+        numbers: (server, number) by which the servers of a federated platform know the accounts.
+    """
+
+    platform: str
+    ids: frozenset[str]
+    names: frozenset[str]
+    posts: frozenset[str]
+    numbers: frozenset[tuple[str, str]] = frozenset()
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The ids of accounts and posts."""
+        return self.ids | self.posts
+
+    @cached_property
+    def whole(self) -> frozenset[str]:
+        """The ids and names of accounts."""
+        return self.ids | self.names
+
+    @cached_property
+    def pages(self) -> frozenset[str]:
+        """The addresses among the ids, in one spelling."""
+        return frozenset(told for key in self.keys if (told := page(key)) is not None)
+
+    @cached_property
+    def single(self) -> frozenset[tuple[str, str]]:
+        """The posts, by whom and what their addresses name."""
+        return frozenset(told for key in self.posts if (told := post_named(key)) is not None)
+
+    @cached_property
+    def pieces(self) -> tuple[str, ...] | None:
+        """What an answer has to hold one of, in lower case; None where keys are many, or may be written otherwise."""
+        keys = [*self.ids, *self.names, *self.posts]
+        found = [_piece(key.lower()) for key in keys] if len(keys) <= FEW else [None]
+        told = [piece for piece in found if piece]
+        return None if len(told) < len(found) else (*told, *(number for _, number in self.numbers))
+
+
+def match(answer: Answer, sought: Sought) -> str | None:
+    """Return the kind (see KINDS) of the first match in an answer, None where nothing in it is sought."""
+    if not _may(answer, sought):
+        return None
+    found: set[str] = set()
+    for kind in _matches(answer, sought):
+        if kind == KINDS[0]:
+            return kind
+        found.add(kind)
+    return min(found, key=KINDS.index, default=None)
+
+
+def numbers(answer: Answer, sought: Sought) -> set[tuple[str, str]]:
+    """Return the (server, number) that accounts of a federated platform which are sought have in an answer."""
+    if (
+        answer.platform != sought.platform
+        or not find_platform_facts(sought.platform).federated
+        or not _may(answer, sought)
+    ):
+        return set()
+    with suppress(orjson.JSONDecodeError):
+        return {
+            (answer.host, str(told["id"]))
+            for told in _objects(orjson.loads(answer.body))
+            if "acct" in told and "id" in told
+            if any(_field(key, str(told.get(key)), answer, sought) for key in ("acct", "url", "uri"))
+        }
+    return set()
+
+
+def _piece(key: str) -> str | None:
+    """The plain letters that stand in whatever spelling of a key: an address may be spelled as a link beside it."""
+    if "://" in key:
+        named = post_named(key)
+        return None if named is None else max(PIECE.findall(named[1]), key=len, default=None)
+    return max(PIECE.findall(key.partition("@")[0] or key), key=len, default=None)
+
+
+def _may(answer: Answer, sought: Sought) -> bool:
+    """Return whether a match is possible: answers are many, and most have nothing of what is sought."""
+    if (pieces := sought.pieces) is None:
+        return True
+    told = f"{answer.url}\n{answer.headers}\n{answer.body}".lower()
+    if HIDDEN.search(told):
+        return True
+    plain = unquote(unquote(told)) if "%" in told else told
+    return any(piece in plain or piece in told for piece in pieces)
+
+
+def _matches(answer: Answer, sought: Sought) -> Iterator[str]:
+    if _asked(answer, sought):
+        yield "request"
+    if any(_linked(told, sought) or _numbered(told, answer.host, sought) for told in ADDRESS.findall(answer.headers)):
+        yield "link"
+    try:
+        told = orjson.loads(answer.body)
+    except orjson.JSONDecodeError:
+        yield from _bare(answer, sought)
+        return
+    for key, value, beside in _leaves(told):
+        if not beside and answer.platform == sought.platform and (kind := _field(key, value, answer, sought)):
+            yield kind
+        yield from _text(value, sought)
+
+
+def _leaves(told: Any) -> Iterator[tuple[str, str, bool]]:
+    """Yield the texts and whole numbers of JSON: (key, value, whether it is part of a place, a topic or the like)."""
+    stack: list[tuple[str, Any, bool]] = [("", told, False)]
+    while stack:
+        key, value, beside = stack.pop()
+        if isinstance(value, dict):
+            stack.extend((name, one, beside or name in BESIDE) for name, one in value.items())
+            stack.extend(("id", name, beside) for name in value if name.isdecimal() or ":" in name)
+        elif isinstance(value, list):
+            stack.extend((key, one, beside) for one in value)
+        elif isinstance(value, str | int) and not isinstance(value, bool):
+            yield key, str(value), beside
+
+
+def _objects(told: Any) -> Iterator[dict[str, Any]]:
+    stack = [told]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict):
+            yield value
+            stack.extend(value.values())
+        elif isinstance(value, list):
+            stack.extend(value)
+
+
+def _field(key: str, value: str, answer: Answer, sought: Sought) -> str | None:
+    """Return the kind of a match in a field that holds an id, a name or an address."""
+    if ID_KEY.search(key) and (value in sought.keys or (_accounts(key) and (answer.host, value) in sought.numbers)):
+        return "id"
+    if "uri" in key.lower() and (value in sought.keys or _linked(value, sought)):
+        return "id"
+    if key.lower() in NAME_KEYS:
+        name = value.strip().removeprefix("@").lower()
+        own = f"{name}@{answer.host}" if key == "acct" and "@" not in name else name
+        return "name" if name in sought.whole or own in sought.whole else None
+    return "link" if key == "url" and _linked(value, sought) else None
+
+
+def _accounts(key: str) -> bool:
+    """Return whether a field of Mastodon holds the number of an account."""
+    return key.endswith(("account_id", "account_ids"))
+
+
+def _text(told: str, sought: Sought) -> Iterator[str]:
+    """Yield the kinds of matches in any text, HTML or not."""
+    text = unescape(told) if "&" in told else told
+    if calls(text, sought.names) or ("<" in text and calls(TAG.sub("", text), sought.names)):
+        yield "text"
+    if ":" in text or "/" in text:
+        if leads(text, sought.names, sought.keys) or any(_linked(one, sought) for one in ADDRESS.findall(text)):
+            yield "link"
+        if any(one in sought.ids for one in DID.findall(text)) or any(one in sought.keys for one in AT.findall(text)):
+            yield "id"
+
+
+def _linked(address: str, sought: Sought) -> bool:
+    """Return whether an address is that of a page, a profile or a post that is sought."""
+    plain = unescape(address).rstrip(END)
+    if not sought.whole.isdisjoint(holders(plain)) or plain in sought.keys:
+        return True
+    return (bool(sought.pages) and page(plain) in sought.pages) or (
+        bool(sought.single) and post_named(plain) in sought.single
+    )
+
+
+def _numbered(address: str, host: str, sought: Sought) -> bool:
+    return any((host, number) in sought.numbers for number in ACCOUNT.findall(address))
+
+
+def _bare(answer: Answer, sought: Sought) -> Iterator[str]:
+    """Yield the kinds of matches in a body that is no JSON: a page of the web, or an answer that was cut."""
+    body = answer.body
+    yield from _text(body, sought)
+    targets = (unescape(told.strip("\"'")) for told in ATTRIBUTE.findall(body))
+    for told in targets:
+        with suppress(ValueError):
+            if _linked(urljoin(answer.url, told.strip()), sought):
+                yield "link"
+    if answer.platform != sought.platform or find_platform_facts(answer.platform).pages:
+        return
+    words = {*QUOTED.findall(body), *NUMBER.findall(body)}
+    if not words.isdisjoint(sought.keys):
+        yield "id"
+    if any(word.lower() in sought.names for word in words):
+        yield "name"
+
+
+def _asked(answer: Answer, sought: Sought) -> bool:
+    """Return whether the address that was asked names whom is sought."""
+    if answer.platform != sought.platform:
+        return False
+    if find_platform_facts(answer.platform).pages:
+        return _linked(answer.url, sought)
+    try:
+        parts = urlsplit(answer.url)
+    except ValueError:
+        return True  # it cannot be told
+    path = [unquote(told) for told in parts.path.split("/")]
+    if not sought.keys.isdisjoint(path) or _numbered(parts.path, answer.host, sought):
+        return True
+    named = (told for before, told in pairwise(path) if before == "username")
+    return any(told.lower() in sought.names for told in named) or any(
+        _parameter(name, value, answer, sought) for name, value in parse_qsl(parts.query)
+    )
+
+
+def _parameter(name: str, value: str, answer: Answer, sought: Sought) -> bool:
+    if name in ASKED_TEXTS:
+        spoken = {told.lower().rstrip(END) for told in OPERATOR.findall(value)}
+        return not spoken.isdisjoint({key.lower() for key in sought.whole}) or any(_text(value, sought))
+    told = {one.strip() for one in (*value.split(","), value)}
+    if name in ASKED_NAMES:
+        names = {one.removeprefix("@").lower() for one in told}
+        names |= {f"{one}@{answer.host}" for one in names if name == "acct" and "@" not in one}
+        if not names.isdisjoint(sought.whole):
+            return True
+    ids = ID_KEY.search(name) or name in ASKED_NAMES or name.startswith("uri")
+    return (bool(ids) and not told.isdisjoint(sought.keys)) or any(_linked(one, sought) for one in told if ":" in one)

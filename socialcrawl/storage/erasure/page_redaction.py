@@ -1,0 +1,258 @@
+"""A parsed page without what was forgotten: nothing of it reaches the store. Pure, but for `Barring`."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import orjson
+from sqlalchemy import Connection, delete, exists, select, update
+
+from socialcrawl.engine.model import AccountRow, Page, PostRow, Reason, Who
+from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.storage.database.keyed import keyed
+from socialcrawl.storage.erasure.ledger import asked
+from socialcrawl.storage.erasure.orders import WHY
+from socialcrawl.storage.erasure.ownership import owned, owners, shorts
+from socialcrawl.storage.erasure.seed_slots import cleared
+from socialcrawl.storage.erasure.targets import Gone
+from socialcrawl.storage.erasure.texts import linked, named, without_links, without_names
+from socialcrawl.storage.erasure.tombstones import AGED, SHORT, any_set, digest, put, reasons
+from socialcrawl.storage.schema.tables import account, mention, post, request
+
+
+@dataclass(frozen=True, slots=True)
+class Barred:
+    """What of a page was forgotten: users by id, names in lower case, posts by id.
+
+    `aged` are posts that only became too old: they are not stored again, but others may repost and answer them.
+    `asked` are names that a look-up asked about, of accounts that are stored by that name only. `short` are short forms
+    of names, in lower case, which count in posts that mention somebody who was forgotten, and nowhere else.
+    """
+
+    users: Collection[str] = frozenset()
+    names: Collection[str] = frozenset()
+    posts: Collection[str] = frozenset()
+    aged: Collection[str] = frozenset()
+    asked: Collection[str] = frozenset()
+    short: Collection[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.users or self.names or self.posts or self.aged)
+
+    def who(self, who: Who) -> bool:
+        """Return whether an account was forgotten, by its id or its name."""
+        return who.id in self.users or (who.username or "").lower() in self.names
+
+    @property
+    def keys(self) -> Collection[str]:
+        """What links may hold: ids of users and posts."""
+        return {*self.users, *self.posts}
+
+
+def without(page: Page, gone: Barred) -> Page:
+    """Return the page without forgotten posts, authors, mentions and profiles, and without reposts of them.
+
+    Others' posts stay: names in their texts become `@forgotten`, references to forgotten posts are cut, and the
+    platform's JSON is dropped where it spoke of them. Whoever was asked about by name is missing: forgotten.
+    """
+    if not gone:
+        return page
+    cited = {mention.post for mention in page.mentions if gone.who(mention.who)}
+    copies = {m.post for m in page.mentions if m.kind == "repost" and gone.who(m.who)}
+    kept = [i for i, row in enumerate(page.posts) if i not in copies and not _forgotten(row, gone)]
+    places = {old: new for new, old in enumerate(kept)}
+    return Page(
+        posts=[_post(page.posts[i], gone, cited=i in cited) for i in kept],
+        hits=[page.hits[i] for i in kept],
+        mentions=[m._replace(post=places[m.post]) for m in page.mentions if m.post in places and not gone.who(m.who)],
+        follows=tuple(who for who in page.follows if not gone.who(who)),
+        mark=page.mark,
+        accounts=[_account(row, gone) for row in page.accounts if not gone.who(Who(row.id, row.username))],
+        answered=[who for who in page.answered if not gone.who(who)],
+        missing=[
+            *((who, why) for who, why in page.missing if not gone.who(who)),
+            *((Who(None, name), Reason.FORGOTTEN) for name in sorted(gone.asked)),
+        ],
+        active=tuple((who, at) for who, at in page.active if not gone.who(who)),
+    )
+
+
+def billed_as(page: Page, gone: Barred, platform: str) -> Page:
+    """Return the page as it is billed: whole, but the forgotten under their digests, so that the bill names nobody."""
+    if not gone:
+        return page
+    posts = [row._replace(id=digest(platform, "post", row.id)) if _forgotten(row, gone) else row for row in page.posts]
+    accounts = [
+        row._replace(id=digest(platform, "user", row.id)) if gone.who(Who(row.id, row.username)) else row
+        for row in page.accounts
+    ]
+    return replace(page, posts=posts, accounts=accounts)
+
+
+class Barring:
+    """The tombstones of a database as a store meets them: pages come in, and go on without the forgotten.
+
+    Nothing can be forgotten while a campaign runs, so whether there are tombstones at all is looked up once.
+
+    Args:
+        connection: the database.
+        platform: that of the pages.
+    """
+
+    def __init__(self, connection: Connection, platform: str) -> None:
+        self.connection, self.platform, self._facts = connection, platform, find_platform_facts(platform)
+        self._any: bool | None = None
+
+    def of(self, page: Page, now: str) -> Barred:
+        """Return what of a page was forgotten; called in a transaction.
+
+        Whoever was forgotten by name and comes with an id is from now on known by that too, and whoever was forgotten
+        by id by the name: tombstones are put, and accounts that were stored by that name only are emptied, but for
+        those in `Barred.asked`, which whoever stores the page is to `empty` when it has numbered them.
+        """
+        if self._any is None:
+            self._any = any_set(self.connection)
+        if not self._any:
+            return Barred()
+        whos = _whos(page)
+        referred = {owner for key in _ids(page) for owner in owners(key)}
+        known = [w.username.lower() for w in whos if w.username]
+        names = self.names([*known, *named(_texts(page)), *(owner.lower() for owner in referred)])
+        ids, links = [w.id for w in whos if w.id], linked(_texts(page))
+        users = set(
+            self._of("user", [*ids, *(row.author for row in page.posts), *links, *referred, *self._pages(page)])
+        )
+        learned = {w.id for w in whos if w.id and (w.username or "").lower() in names} - users
+        users |= learned
+        posts = self._of("post", [*_ids(page), *links])
+        aged = {key for key, why in posts.items() if why == AGED}
+        shown = self._theirs({w.username.lower() for w in whos if w.username and w.id in users} - names, users)
+        self._remember("user", learned, now)
+        self._remember("name", shown, now)
+        self._remember(SHORT, shorts(shown) if self._facts.short_names else (), now)
+        found = Barred(users, names | shown, posts.keys() - aged, aged, self._emptied(shown, page, now))
+        return replace(found, short=self._short(page, found)) if found else found
+
+    def empty(self, names: Collection[str], now: str, request_id: int) -> None:
+        """Empty the accounts that are stored by one of these names only, and take the names out of a request.
+
+        Called in a transaction. They were forgotten by their ids, which that request told.
+        """
+        if not names:
+            return
+        self._empty(list(self._by_name_only(names).values()), now)
+        mine = request.c.id == request_id
+        columns = select(request.c.params, request.c.digest, request.c.cursor, request.c.endpoint)
+        row = self.connection.execute(columns.where(mine)).one()
+        params, hashed, _ = asked(row, self._gone(names))
+        self.connection.execute(update(request).where(mine).values(params=params, digest=hashed))
+
+    def _short(self, page: Page, gone: Barred) -> set[str]:
+        """Return what the posts that mention somebody who was forgotten may call them for short."""
+        theirs = [m for m in page.mentions if gone.who(m.who)] if self._facts.short_names else []
+        told = shorts(m.who.username for m in theirs if m.who.username)
+        return told | set(self._of(SHORT, sorted(named(page.posts[m.post].text for m in theirs))))
+
+    def _pages(self, page: Page) -> list[str]:
+        """Return the addresses to which pages of the web link: ids of accounts."""
+        if not self._facts.pages:
+            return []
+        return [str(url) for row in page.posts if row.urls for url in orjson.loads(row.urls)]
+
+    def _theirs(self, names: Collection[str], users: Collection[str]) -> set[str]:
+        """Return those of the names that are not known as the name of somebody else, who is not forgotten."""
+        known = select(account.c.handle, account.c.platform_id).where(
+            account.c.platform == self.platform, account.c.platform_id.is_not(None)
+        )
+        others = keyed(self.connection, known, account.c.handle, sorted(names))
+        return set(names) - {row.handle for row in others if row.platform_id not in users}
+
+    def _emptied(self, names: Collection[str], page: Page, now: str) -> set[str]:
+        """Return the names that the page was asked about, of accounts stored by name only.
+
+        The other such accounts go.
+        """
+        if not names:
+            return set()
+        named = self._by_name_only(names)
+        cleared(self.connection, self._gone(names, named))
+        about = {(who.username or "").lower() for who in page.answered}
+        self._empty([node for name, node in named.items() if name not in about], now)
+        return named.keys() & about
+
+    def _gone(self, names: Collection[str], owners: Mapping[str, int] | None = None) -> Gone:
+        return Gone(self.platform, names=dict.fromkeys(names, WHY), owners=dict(owners or {}))
+
+    def _by_name_only(self, names: Collection[str]) -> dict[str, int]:
+        """Accounts without an id and without posts: of what an import brought, `forget` itself has to take leave."""
+        wrote = exists().where(post.c.author == account.c.node)
+        ours = select(account.c.node, account.c.handle).where(
+            account.c.platform == self.platform, account.c.platform_id.is_(None), ~wrote
+        )
+        rows = keyed(self.connection, ours, account.c.handle, sorted(names))
+        return {row.handle: row.node for row in sorted(rows, reverse=True)}
+
+    def _empty(self, nodes: Sequence[int], now: str) -> None:
+        if nodes:
+            mine = account.c.node.in_(nodes)
+            self.connection.execute(update(account).where(mine).values(username=None, handle=None, forgotten_at=now))
+            self.connection.execute(delete(mention).where(mention.c.node.in_(nodes)))
+
+    def _remember(self, kind: str, keys: Collection[str], now: str) -> None:
+        put(self.connection, [(digest(self.platform, kind, key), kind, WHY, now) for key in sorted(keys)])
+
+    def names(self, names: Sequence[str]) -> set[str]:
+        """Return those of the usernames that were forgotten, as they were given; called in a transaction."""
+        return set(self._of("name", names))
+
+    def _of(self, kind: str, keys: Sequence[str]) -> dict[str, str]:
+        return reasons(self.connection, self.platform, kind, dict.fromkeys(keys))
+
+
+def _forgotten(row: PostRow, gone: Barred) -> bool:
+    whole = row.id in gone.posts or row.id in gone.aged
+    theirs = row.repost_of in gone.posts or owned(row.repost_of, gone.users, gone.names)
+    return whole or row.author in gone.users or theirs
+
+
+def _post(row: PostRow, gone: Barred, *, cited: bool) -> PostRow:
+    kept = row._replace(
+        text=without_names(row.text, {*gone.names, *gone.short} if cited else gone.names, gone.keys),
+        urls=without_links(row.urls, gone.names, gone.keys),
+        reply_to=_cut(row.reply_to, gone),
+        quote_of=_cut(row.quote_of, gone),
+        conversation_id=_cut(row.conversation_id, gone),
+    )
+    return kept._replace(original=None) if cited or kept != row else kept
+
+
+def _cut(key: str | None, gone: Barred) -> str | None:
+    return None if key in gone.posts or owned(key, gone.users, gone.names) else key
+
+
+def _account(row: AccountRow, gone: Barred) -> AccountRow:
+    return row._replace(
+        name=row.name and without_names(row.name, gone.names, gone.keys),
+        description=row.description and without_names(row.description, gone.names, gone.keys),
+        url=row.url and without_names(row.url, gone.names, gone.keys),
+    )
+
+
+def _whos(page: Page) -> list[Who]:
+    return [
+        *(Who(row.id, row.username) for row in page.accounts),
+        *page.answered,
+        *(mention.who for mention in page.mentions),
+        *(who for who, _ in page.missing),
+        *page.follows,
+    ]
+
+
+def _texts(page: Page) -> list[str]:
+    profiles = (text for row in page.accounts for text in (row.name, row.description, row.url))
+    return [text for text in (*(t for one in page.posts for t in (one.text, one.urls)), *profiles) if text]
+
+
+def _ids(page: Page) -> list[str]:
+    referred = (key for one in page.posts for key in (one.id, one.reply_to, one.quote_of, one.repost_of,
+                                                      one.conversation_id))  # fmt: skip
+    return [key for key in referred if key]

@@ -1,0 +1,188 @@
+"""The rows themselves: posts, accounts and original answers without what goes, and tombstones in its place."""
+
+from collections.abc import Container, Iterator, Mapping
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, case, delete, null, or_, select, update
+
+from socialcrawl.storage.database.bulk import Statement, updating
+from socialcrawl.storage.database.keyed import keyed
+from socialcrawl.storage.erasure import tombstones
+from socialcrawl.storage.erasure.dry_run import carry_out, change, write
+from socialcrawl.storage.erasure.orders import Order
+from socialcrawl.storage.erasure.targets import Gone, gone_node, gone_post
+from socialcrawl.storage.erasure.texts import without_links, without_names
+from socialcrawl.storage.schema.tables import account, charge, follow, hit, mention, post, request, response
+
+CHUNK = 5_000  # rows read at a time
+FEW = 20  # names to search for in SQL
+PROFILE = ("name", "description", "created_at", "followers", "following", "posts", "listed", "protected", "verified",
+           "url", "profile_at")  # fmt: skip
+REFERENCES = ("reply_to", "quote_of", "conversation_id")
+PLACES = ("geo", "coordinates", "place")  # what X's JSON says of where a post was written
+MARKS = ("@", "\uff20")
+HOSTS = ("x.com/", "twitter.com/")
+
+
+def cited(connection: Connection) -> int:
+    """Return the number of others' posts whose references to posts that go were cut.
+
+    No original speaks of the forgotten.
+    """
+    ids = select(gone_post.c.id)
+    cut = {name: case((post.c[name].in_(ids), null()), else_=post.c[name]) for name in REFERENCES}
+    number = change(connection, update(post).where(_refers()).values(cut | {"original": null()}))
+    told = update(post).where(post.c.original.is_not(None), post.c.id.in_(_naming()))
+    carry_out(connection, told.values(original=None))
+    return number
+
+
+def _refers() -> ColumnElement[bool]:
+    """Return the condition that a post of others refers to one that goes."""
+    ids = select(gone_post.c.id)
+    return or_(*(post.c[name].in_(ids) for name in REFERENCES)) & post.c.id.not_in(ids)
+
+
+def _naming() -> Select[Any]:
+    """Return the ids of all posts that mention the forgotten."""
+    return select(mention.c.post).where(mention.c.node.in_(select(gone_node.c.node)))
+
+
+def reworded(connection: Connection, gone: Gone) -> int:
+    """The number of others' posts and profiles in which names of the forgotten, and links to them, were replaced."""
+    names = ("text", "urls", "original")
+    statement, number = updating(connection, post, names, "id"), 0
+    original = case((_refers() | post.c.id.in_(_naming()), null()), else_=post.c.original)  # as `cited` leaves it
+    texts = post.c.text, post.c.urls, original.label("original")
+    columns = select(post.c.id, *texts).where(post.c.id.not_in(select(gone_post.c.id)))
+    if len(gone.names) <= FEW:  # the database finds a few words sooner than we look at every text
+        words = [*(name for name in gone.names if name.isascii()), *(key for key in gone.ids if "://" in key), *HOSTS]
+        if not all(map(str.isascii, gone.names)):  # SQLite knows the cases of ASCII only
+            words += MARKS
+        found_in = (text.icontains(word, autoescape=True) for text in (*texts[:2], original) for word in words)
+        columns = columns.where(or_(*found_in))
+    ids = {*gone.ids, *gone.posts}
+    for rows in chunks(connection, columns, post.c.id):
+        found = [new for row in rows if (new := _reworded(row, gone.names, ids)) is not None]
+        write(statement, found)
+        number += len(found)
+    return number + _profiles(connection, gone, ids)
+
+
+def _reworded(row: Any, names: Container[str], ids: Container[str]) -> tuple[Any, ...] | None:
+    text = without_names(row.text, names, ids)
+    urls = without_links(row.urls, names, ids)
+    told = row.original is not None and without_names(row.original, names, ids) != row.original
+    if text == row.text and urls == row.urls and not told:
+        return None
+    return text, urls, None, row.id
+
+
+def _profiles(connection: Connection, gone: Gone, ids: Container[str]) -> int:
+    names = ("name", "description", "url")
+    statement, number = updating(connection, account, names, "node"), 0
+    shown = select(account.c.node, *(account.c[name] for name in names)).where(account.c.description.is_not(None))
+    for rows in chunks(connection, shown, account.c.node):
+        found = []
+        for node, *texts in rows:
+            new = [text and without_names(text, gone.names, ids) for text in texts]
+            if new != texts and node not in gone.nodes:
+                found.append((*new, node))
+        write(statement, found)
+        number += len(found)
+    return number
+
+
+def removed(connection: Connection) -> dict[str, int]:
+    """Return the numbers of rows removed: posts, and mentions and hits with them; mentions of the forgotten too."""
+    ids, nodes = select(gone_post.c.id), select(gone_node.c.node)
+    known = follow.c.node.in_(nodes) | follow.c.followed.in_(nodes)
+    carry_out(connection, delete(follow).where(known))
+    said = delete(mention).where(mention.c.post.in_(ids) | mention.c.node.in_(nodes))
+    return {
+        "hit": change(connection, delete(hit).where(hit.c.post.in_(ids))),
+        "mention": change(connection, said),
+        "post": change(connection, delete(post).where(post.c.id.in_(ids))),
+    }
+
+
+def emptied(connection: Connection, gone: Gone, now: str) -> int:
+    """Return the number of accounts emptied; another one that still shows a name of the forgotten loses that name."""
+    nothing: dict[str, Any] = dict.fromkeys((*PROFILE, "platform_id", "username", "handle"))
+    fresh = account.c.node.in_(select(gone_node.c.node)) & account.c.forgotten_at.is_(None)
+    number = change(connection, update(account).where(fresh).values(nothing | {"forgotten_at": now}))
+    ours = select(account.c.node).where(account.c.platform == gone.platform)
+    shown = keyed(connection, ours, account.c.handle, list(gone.names))
+    names = updating(connection, account, ("username", "handle"), "node")
+    write(names, [(None, None, row.node) for row in shown])
+    return number
+
+
+def faded(connection: Connection, before: str) -> int:
+    """Return the number of profiles emptied that were fetched before an instant; id and username stay."""
+    old = update(account).where(account.c.profile_at < before)
+    return change(connection, old.values(dict.fromkeys(PROFILE)))
+
+
+def unplaced(connection: Connection, order: Order, platform: str) -> tuple[int, set[str]]:
+    """Return the number of originals without their places now, and the ids of all posts whose places had to go."""
+    users = [key for kind, key in order.places if kind == "user"]
+    ids = [key for kind, key in order.places if kind == "post"]
+    whole = select(post.c.id, post.c.original)
+    written = whole.join(account, account.c.node == post.c.author).where(account.c.platform == platform)
+    by_user = keyed(connection, written, account.c.platform_id, sorted(users))
+    by_id = keyed(connection, whole, post.c.id, sorted(ids))
+    rows = {row.id: row.original for row in (*by_user, *by_id)}
+    changed = []
+    for key, original in rows.items():
+        told = orjson.loads(original) if original else {}
+        if any(name in told for name in PLACES):
+            left = {name: value for name, value in told.items() if name not in PLACES}
+            changed.append((orjson.dumps(left).decode(), key))
+    write(updating(connection, post, ("original",), "id"), changed)
+    return len(changed), {*rows, *ids}
+
+
+def outlived(connection: Connection, before: str) -> int:
+    """Return the number of original answers removed that arrived before an instant."""
+    old = select(request.c.id).where(request.c.arrived_at < before)
+    return change(connection, delete(response).where(response.c.request.in_(old)))
+
+
+def anonymous(connection: Connection, gone: Gone) -> int:
+    """Return the number of charges that name a digest instead of what goes: what was billed today stays billed."""
+    columns = (charge.c.day, charge.c.credential, charge.c.kind, charge.c.resource)
+    users = keyed(connection, select(*columns).where(charge.c.kind == "user"), charge.c.resource, list(gone.ids))
+    posts = select(*columns).where(charge.c.kind == "post", charge.c.resource.in_(select(gone_post.c.id)))
+    same = [getattr(charge.c, name) == bindparam(f"the_{name}") for name in ("day", "credential", "kind", "resource")]
+    names = ("digest", "the_day", "the_credential", "the_kind", "the_resource")
+    statement = Statement(connection, update(charge).where(*same).values(resource=bindparam("digest")), names)
+    found = [*users, *connection.execute(posts).all()]
+    write(statement, [(_charged(gone, row), *row) for row in found])
+    return len(found)
+
+
+def _charged(gone: Gone, row: Any) -> str:
+    platform = gone.platform if row.kind == "user" else gone.posts[row.resource].platform
+    return tombstones.digest(platform, row.kind, row.resource)
+
+
+def remembered(connection: Connection, gone: Gone, now: str) -> int:
+    """Put tombstones for all that goes; return how many say more than before, see `tombstones.put`."""
+    rows = [*_stones(gone.platform, "user", gone.ids, now), *_stones(gone.platform, "name", gone.names, now)]
+    rows += _stones(gone.platform, tombstones.SHORT, gone.brief, now)
+    rows += [(tombstones.digest(of, "post", key), "post", why, now) for key, (of, why) in gone.posts.items()]
+    return sum(tombstones.put(connection, rows[begin : begin + CHUNK]) for begin in range(0, len(rows), CHUNK))
+
+
+def _stones(platform: str, kind: str, whys: Mapping[str, str], now: str) -> list[tuple[str, str, str, str]]:
+    return [(tombstones.digest(platform, kind, key), kind, why, now) for key, why in whys.items()]
+
+
+def chunks(connection: Connection, columns: Any, key: Any, size: int = CHUNK) -> Iterator[Any]:
+    """Yield all rows in order of a key, which is the first column, some at a time: they may be written meanwhile."""
+    rows = connection.execute(columns.order_by(key).limit(size)).all()
+    while rows:
+        yield rows
+        rows = connection.execute(columns.where(key > rows[-1][0]).order_by(key).limit(size)).all()

@@ -1,0 +1,140 @@
+"""The seeds of a campaign when some were forgotten: their seats stay, their names do not.
+
+A campaign's identity holds its seeds by name. Where one was forgotten, or left out of the campaign file after it was
+asked, the number of its node stands instead, or None if there was none: the history goes on naming it. A campaign file
+may still name the forgotten, or not.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, select, update
+
+from socialcrawl.storage.erasure.dry_run import carry_out
+from socialcrawl.storage.erasure.targets import Gone
+from socialcrawl.storage.schema.tables import campaign, version
+
+NAMING = {"seeds": ("usernames",), "accounts": ("exclude", "include")}  # settings that name accounts
+Seat = str | int | None
+"""A seed: its name; or, once it was forgotten, the number of its node, None if it never had one."""
+
+
+def unnamed(identity: dict[str, Any], barred: Collection[str], node: Callable[[str], int | None]) -> dict[str, Any]:
+    """Settings or an identity without the names in `barred` (lower case): of its seeds, and of whom it leaves out.
+
+    Args:
+        identity: with `seeds.usernames`, `accounts.exclude`, `accounts.include`; without names it comes back as it is.
+        barred: the names forgotten.
+        node: the node that a name stood for, None where none is known.
+    """
+    for section, lists in NAMING.items():
+        told = identity.get(section)
+        for key in lists if isinstance(told, dict) else ():
+            names = identity[section].get(key) or []
+            if any(_is(name, barred) for name in names):
+                seats = [node(_plain(name)) if _is(name, barred) else name for name in names]
+                left = seats if section == "seeds" else unbarred(names, barred)
+                identity = identity | {section: {**identity[section], key: left}}
+    return identity
+
+
+def unbarred(names: Sequence[Seat], barred: Collection[str]) -> list[Seat]:
+    """Return the names that were not forgotten, in their order."""
+    return [name for name in names if not _is(name, barred)]
+
+
+def spoken_of(identity: dict[str, Any]) -> list[str]:
+    """Return all names of settings or an identity, in lower case."""
+    sections = ((identity.get(section), lists) for section, lists in NAMING.items())
+    lists = (told.get(key) or [] for told, keys in sections if isinstance(told, dict) for key in keys)
+    return [_plain(name) for names in lists for name in names if isinstance(name, str)]
+
+
+def same(held: Sequence[Seat], given: Sequence[Seat], barred: Collection[str]) -> bool:
+    """Return whether a campaign has the seeds it had, in whatever order: the forgotten count neither here nor there."""
+    return _named(held, barred).keys() == _named(given, barred).keys()
+
+
+def reseated(
+    held: Sequence[Seat], given: Sequence[str], barred: Collection[str], last: int, node: Callable[[str], int]
+) -> list[Seat]:
+    """Return the seats of a campaign whose file names other seeds now: those that were taken keep their places.
+
+    New names come after them. A name that is left out leaves its node in its seat, as the history goes on naming it.
+
+    Args:
+        held: the seats so far.
+        given: the names of the file.
+        barred: the names forgotten.
+        last: of `held`, the place of the last one that was ever picked; -1 where none was. Whoever is left out after it
+            leaves no seat.
+        node: whose seat a name is.
+    """
+    names, had = _named(given, barred), _named(held, barred)
+    left: list[Seat] = []
+    for place, seat in enumerate(held):
+        if not isinstance(seat, str) or _plain(seat) in names:
+            left.append(seat)
+        elif place <= last and not _is(seat, barred):
+            left.append(node(seat))
+    return [*left, *(name for plain, name in names.items() if plain not in had)]
+
+
+def seated(connection: Connection, number: int, usernames: Sequence[str], barred: Collection[str]) -> list[str | int]:
+    """Return the seeds of a campaign in their order: names, and nodes where a seed has no name any more.
+
+    Called in a transaction.
+
+    Args:
+        connection: the database.
+        number: campaign.id.
+        usernames: the seeds as the campaign file names them, forgotten ones included or not.
+        barred: those of them that were forgotten, in lower case.
+    """
+    told = connection.execute(select(campaign.c.identity).where(campaign.c.id == number)).scalar_one()
+    held = (orjson.loads(told).get("seeds") or {}).get("usernames") or []
+    names, had = _named(usernames, barred), _named(held, barred)
+    left = [seat for seat in held if seat is not None and (isinstance(seat, int) or _plain(seat) in names)]
+    return [*left, *(name for name in usernames if not _is(name, barred) and _plain(name) not in had)]
+
+
+def cleared(connection: Connection, gone: Gone) -> set[int]:
+    """Return the campaigns whose seeds were forgotten; their settings and identities name them no more."""
+    found = set()
+    for row in connection.execute(select(campaign).where(campaign.c.platform == gone.platform)).all():
+        values = {}
+        for name in ("settings", "identity"):
+            told = orjson.loads(getattr(row, name))
+            if (new := unnamed(told, gone.names, gone.owners.get)) is not told:
+                values[name] = orjson.dumps(new).decode()
+        if values:
+            carry_out(connection, update(campaign).where(campaign.c.id == row.id).values(values))
+            found.add(int(row.id))
+        _clear_versions(connection, int(row.id), gone)
+    return found
+
+
+def _clear_versions(connection: Connection, number: int, gone: Gone) -> None:
+    for one in connection.execute(select(version).where(version.c.campaign == number)).all():
+        told = orjson.loads(one.settings)
+        if (new := unnamed(told, gone.names, gone.owners.get)) is not told:
+            mine = (version.c.campaign == number) & (version.c.number == one.number)
+            carry_out(connection, update(version).where(mine).values(settings=orjson.dumps(new).decode()))
+
+
+def _named(seats: Sequence[Seat], barred: Collection[str]) -> dict[str, str]:
+    """Return the names of seats that were not forgotten, by their plain form."""
+    found: dict[str, str] = {}
+    for seat in seats:
+        if isinstance(seat, str) and not _is(seat, barred):
+            found.setdefault(_plain(seat), seat)
+    return found
+
+
+def _is(name: Seat, barred: Collection[str]) -> bool:
+    return isinstance(name, str) and _plain(name) in barred
+
+
+def _plain(name: Any) -> str:
+    return str(name).strip().removeprefix("@").lower()

@@ -1,0 +1,70 @@
+"""Tombstones: who and what was forgotten, as hashes, so that it is not collected again."""
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+
+from sqlalchemy import Connection, select
+
+from socialcrawl.storage.database.bulk import inserting, updating
+from socialcrawl.storage.database.keyed import keyed
+from socialcrawl.storage.erasure.dry_run import write
+from socialcrawl.storage.schema.tables import tombstone
+
+COLUMNS = ("digest", "kind", "why", "at")
+SHORT = "short"  # the kind of the short form of a name; it goes only where a post mentions whom it stands for
+AGED = "retain"  # why a tombstone was put where a post only became too old
+
+
+def digest(platform: str, kind: str, key: str) -> str:
+    """Return the hash of what was forgotten: 32 hexadecimal digits in which nothing can be read.
+
+    Args:
+        platform: x, ...
+        kind: user (by the platform's id), name (of a user, without regard to case), short (form of a name) or post.
+        key: the id or the name.
+    """
+    exact = key.lower() if kind == "name" else key
+    return blake2b(f"{platform}\n{kind}\n{exact}".encode(), digest_size=16).hexdigest()
+
+
+def any_set(connection: Connection) -> bool:
+    """Return whether anything was ever forgotten here."""
+    return connection.execute(select(tombstone.c.digest).limit(1)).first() is not None
+
+
+def barred(connection: Connection, platform: str, kind: str, keys: Iterable[str]) -> set[str]:
+    """Return those of the keys that were forgotten, as they were given; two short statements whatever their number.
+
+    Args:
+        connection: the database, in a transaction.
+        platform: that of the keys.
+        kind: user | name | post.
+        keys: ids or names.
+    """
+    return set(reasons(connection, platform, kind, keys))
+
+
+def reasons(connection: Connection, platform: str, kind: str, keys: Iterable[str]) -> dict[str, str]:
+    """Return why those of the keys that were forgotten were; see `barred`."""
+    by_key = {key: digest(platform, kind, key) for key in keys}
+    if not by_key or not any_set(connection):
+        return {}
+    columns = select(tombstone.c.digest, tombstone.c.why)
+    rows = keyed(connection, columns, tombstone.c.digest, list(dict.fromkeys(by_key.values())))
+    why = {row.digest: row.why for row in rows}
+    return {key: why[hashed] for key, hashed in by_key.items() if hashed in why}
+
+
+def put(connection: Connection, rows: Sequence[tuple[str, str, str, str]]) -> int:
+    """Keep all of (digest, kind, why, at) for ever; return how many of them are new, or say more than before.
+
+    One that is there stays as it was. But what only became too old and now is to be forgotten is forgotten from now on.
+    Each digest comes once.
+    """
+    columns = select(tombstone.c.digest, tombstone.c.why)
+    known = {row.digest: row.why for row in keyed(connection, columns, tombstone.c.digest, [row[0] for row in rows])}
+    raised = [row for row in rows if row[2] != AGED == known.get(row[0])]
+    fresh = [row for row in rows if row[0] not in known]
+    write(updating(connection, tombstone, ("why", "at"), "digest"), [(why, at, key) for key, _, why, at in raised])
+    write(inserting(connection, tombstone, COLUMNS, "ignore"), fresh)
+    return len(raised) + len(fresh)

@@ -1,0 +1,145 @@
+"""What a campaign's history rests on: which of it changed, what may change, and the numbers of its queries. Pure."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from socialcrawl.engine.model import Node
+from socialcrawl.errors import SettingsError
+from socialcrawl.graph.relevance import Topic
+from socialcrawl.storage.counting_rule import COUNTING
+from socialcrawl.storage.epochs import TOPIC
+from socialcrawl.storage.erasure.seed_slots import same, unbarred
+from socialcrawl.storage.versions import empty
+
+LONGEST = 100  # characters of a setting that an error shows
+QUERIES = "queries"  # kept beside what the campaign file says
+PARTS = (
+    TOPIC,
+    "seeds",
+    "crawl",
+    "track",
+    "refresh",
+    "accounts",
+)  # what may change while a campaign goes on, as an epoch names it
+FIXED = frozenset({"seed", "source", "name", "kind", "crawl.links"})
+"""What may not change in any campaign. Kinds have more of their own."""
+
+
+class Difference(NamedTuple):
+    """One setting that differs: its section, its key ("" where the section is none), and what it was."""
+
+    section: str
+    key: str
+    before: object
+
+    @property
+    def dotted(self) -> str:
+        """The key as versions name it."""
+        return f"{self.section}.{self.key}" if self.key else self.section
+
+    def __str__(self) -> str:
+        text = repr(self.before)
+        shown = text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+        return f"[{self.section}] {self.key} was {shown}" if self.key else f"{self.section} was {shown}"
+
+
+def differences(held: Mapping[str, Any], given: Mapping[str, Any], barred: Collection[str]) -> list[Difference]:
+    """Return where two identities differ, in the order of `given`; `barred` are names that were forgotten.
+
+    What is not there is the same as what says nothing.
+    """
+    found: list[Difference] = []
+    for key in dict.fromkeys([*given, *held]):
+        before, after = held.get(key), given.get(key)
+        if key in (QUERIES, COUNTING):
+            continue
+        if isinstance(before, dict) or isinstance(after, dict):
+            found += _in_section(key, before or {}, after or {}, barred)
+        elif not _alike(before, after):
+            found.append(Difference(key, "", before))
+    return found
+
+
+def parts(found: Sequence[Difference]) -> list[str]:
+    """Return the parts of the identity that differ, as an epoch names them."""
+    sections = dict.fromkeys(one.section for one in found)
+    return [*(part for part in PARTS if part in sections), *(part for part in sections if part not in PARTS)]
+
+
+def admit(name: str, found: Sequence[Difference], fixed: Collection[str] = ()) -> None:
+    """Check that all that differs may change; `fixed` are the settings that this kind of campaign fixes besides.
+
+    Raises:
+        SettingsError: something may not; the message names it, and what to do.
+    """
+    wrong = [one for one in found if _is_fixed(one, fixed)]
+    if wrong:
+        raise SettingsError(
+            f"The campaign {name!r} cannot go on with another {' or '.join(one.dotted for one in wrong)}: "
+            f"{'; '.join(map(str, wrong))}. Put it back to go on with it, or choose another name for a new campaign."
+        )
+
+
+def refuse(name: str, found: Sequence[Difference], fixed: Collection[str] = ()) -> None:
+    """Check that nothing differs; `fixed` are the settings that this kind of campaign fixes besides.
+
+    Raises:
+        SettingsError: something does; the message names it, and what to do.
+    """
+    if not found:
+        return
+    change = (
+        ""
+        if any(_is_fixed(one, fixed) for one in found)
+        else " `socialcrawl run --change` goes on with the new ones (as a daemon does)."
+    )
+    raise SettingsError(
+        f"The campaign {name!r} was begun in this database with other settings: {'; '.join(map(str, found))}. "
+        f"Put them back to go on with it, or choose another name or database for a new campaign.{change}"
+    )
+
+
+def _is_fixed(one: Difference, fixed: Collection[str]) -> bool:
+    return not {*FIXED, *fixed}.isdisjoint({one.section, one.dotted})
+
+
+def texts_of(identity: Mapping[str, Any]) -> list[str]:
+    """Return the texts of all queries that a campaign ever had, in order: the first is node -1, the next -2.
+
+    Campaigns of older programs kept none: theirs are the searches of their topic.
+    """
+    if QUERIES in identity:
+        return [str(text) for text in identity[QUERIES]]
+    topic, seeds = identity.get(TOPIC), identity.get("seeds")
+    if not topic or not seeds or not seeds.get("search"):
+        return []
+    keywords, patterns, languages = (topic.get(key) or () for key in ("keywords", "patterns", "languages"))
+    return Topic(keywords, patterns, languages).searches()
+
+
+def queries_of(identity: Mapping[str, Any], current: Sequence[str]) -> tuple[list[str], list[Node]]:
+    """Return all texts of a campaign's queries in order, and the nodes of the `current` ones.
+
+    A text that the campaign had before keeps its number; new ones come last.
+    """
+    everything = list(dict.fromkeys([*texts_of(identity), *current]))
+    numbers = {text: Node(-1 - place) for place, text in enumerate(everything)}
+    return everything, [numbers[text] for text in dict.fromkeys(current)]
+
+
+def _in_section(section: str, before: Any, after: Any, barred: Collection[str]) -> Iterator[Difference]:
+    old, new = (told if isinstance(told, dict) else {"": told} for told in (before, after))
+    for key in dict.fromkeys([*new, *old]):
+        was, now = old.get(key), new.get(key)
+        if (section, key) == ("seeds", "usernames"):
+            alike = same(was or [], now or [], barred)
+        elif section == "accounts":
+            alike = unbarred(was or [], barred) == unbarred(now or [], barred)
+        else:
+            alike = _alike(was, now)
+        if not alike:
+            yield Difference(section, key, was)
+
+
+def _alike(one: object, other: object) -> bool:
+    return one == other or (empty(one) and empty(other))

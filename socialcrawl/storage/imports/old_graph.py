@@ -1,0 +1,208 @@
+"""An old graph into the history of a campaign that refreshes it: a pick of act `import` for every node, with its links.
+
+Whatever the campaign has of it already stays as it is: a second import adds the nodes that are new, and for a node that
+was there a further pick with the links that are new. All of it is one transaction.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import DBAPIError
+
+from socialcrawl.engine.model import Page, Reason, Who, iso
+from socialcrawl.storage.database.address import of
+from socialcrawl.storage.database.bulk import inserting
+from socialcrawl.storage.database.trouble import told
+from socialcrawl.storage.epochs import following
+from socialcrawl.storage.erasure.page_redaction import Barring
+from socialcrawl.storage.imports.import_picks import ACT
+from socialcrawl.storage.nodes import Nodes
+from socialcrawl.storage.queries.linked import numbers
+from socialcrawl.storage.schema.tables import link, outcome, pick
+from socialcrawl.storage.writes import LINK, OUTCOME, PICK
+
+SOME = 10_000  # accounts that are looked up or written together
+FORGOTTEN = -1  # stands for the node of somebody who was forgotten
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named:
+    """A graph by names, as files have it.
+
+    Attributes:
+        whos: n accounts; several may be the same one.
+        sites: their sites (host of a page, instance), "" where there is none.
+        member: bool[n]: which of them the dataset is about; the others are only linked to.
+        source, target: int64[m], the ends of the links, as places among the accounts.
+        weight: float64[m], not negative; those of a link that is there several times add up.
+    """
+
+    whos: Sequence[Who]
+    sites: Sequence[str]
+    member: NDArray[np.bool_]
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+
+class Arrived(NamedTuple):
+    """A graph by nodes: int64[k] `members`, each once and in order, with their `sites`; int64[m], float64[m] links.
+
+    `forgotten` are accounts that were left out, as somebody asked for that.
+    """
+
+    members: NDArray[np.int64]
+    sites: Sequence[str]
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    forgotten: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """What an import of a graph came to.
+
+    Attributes:
+        nodes, links: those that are new to the campaign.
+        known: nodes that it had already.
+        forgotten: accounts left out, as they were forgotten.
+    """
+
+    nodes: int
+    links: int
+    known: int
+    forgotten: int
+
+
+def enter(connection: Connection, campaign: int, arrivals: Sequence[Callable[[], Arrived]], at: float) -> Entered:
+    """Return what came of writing graphs into the history of a campaign, one after the other.
+
+    Args:
+        connection: the database.
+        campaign: campaign.id; it does not run.
+        arrivals: find the graphs; called in the transaction.
+        at: when, Unix seconds.
+
+    Raises:
+        StoreError: the database cannot be written.
+    """
+    try:
+        with connection.begin():
+            entry = _Entry(connection, campaign, iso(at))
+            done = [Entered(0, 0, 0, 0), *(entry.of(arrives()) for arrives in arrivals)]
+            return Entered(*(sum(counts) for counts in zip(*map(astuple, done), strict=True)))
+    except DBAPIError as error:
+        raise told(error, of(connection)) from error
+
+
+def numbered(connection: Connection, platform: str, data: Named, now: str) -> Arrived:
+    """Return a graph by the nodes of its accounts, new ones with new numbers, without the forgotten.
+
+    Called in a transaction.
+    """
+    nodes, barring, whos = Nodes(connection, platform), Barring(connection, platform), data.whos
+    numbers = np.empty(len(whos), np.int64)
+    for begin in range(0, len(whos), SOME):
+        some = whos[begin : begin + SOME]
+        gone = barring.of(Page(missing=[(who, Reason.FORGOTTEN) for who in some]), now)
+        left = [who for who in some if not gone.who(who)] if gone else some
+        found: dict[Who, int] = nodes.number(left, now)
+        numbers[begin : begin + SOME] = [found.get(who, FORGOTTEN) for who in some]
+    there = np.flatnonzero(data.member & (numbers != FORGOTTEN))
+    _, first = np.unique(numbers[there], return_index=True)
+    places = there[np.sort(first)]
+    source, target = numbers[data.source], numbers[data.target]
+    kept = (source != FORGOTTEN) & (target != FORGOTTEN)
+    return Arrived(
+        numbers[places],
+        [data.sites[place] for place in places.tolist()],
+        source[kept],
+        target[kept],
+        data.weight[kept],
+        len({(whos[i].id, (whos[i].username or "").lower()) for i in np.flatnonzero(numbers == FORGOTTEN).tolist()}),
+    )
+
+
+class _Links(NamedTuple):
+    """Links, each once, in order of first appearance: int64[m] ends, float64[m] weight."""
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+
+class _Rows(NamedTuple):
+    """The links of k picks in their order: int64[m] `rank` of the pick, its `position`; int64[k + 1] `ends`."""
+
+    rank: NDArray[np.int64]
+    position: NDArray[np.int64]
+    target: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    ends: NDArray[np.int64]
+
+
+def _rows(nodes: NDArray[np.int64], links: _Links) -> _Rows:
+    """Return the links of some nodes, node by node."""
+    order = nodes.argsort()
+    rank = order[np.searchsorted(nodes[order], links.source)]
+    lies = rank.argsort(kind="stable")
+    ends = np.searchsorted(rank[lies], np.arange(len(nodes) + 1))
+    position = np.arange(len(lies)) - ends[rank[lies]]
+    return _Rows(rank[lies], position, links.target[lies], links.weight[lies], ends)
+
+
+class _Entry:
+    """A graph on its way into a campaign; called in a transaction, `now` is ISO 8601."""
+
+    def __init__(self, connection: Connection, campaign: int, now: str) -> None:
+        self.connection, self.campaign, self.now = connection, campaign, now
+
+    def of(self, found: Arrived) -> Entered:
+        """Write what is new of it."""
+        mine = (pick.c.campaign == self.campaign) & (pick.c.act == ACT)
+        members = numbers(self.connection, select(pick.c.node).where(mine))
+        both = (link.c.campaign == pick.c.campaign) & (link.c.n == pick.c.n)
+        there = numbers(self.connection, select(pick.c.node, link.c.node).join_from(pick, link, both).where(mine))
+        links = _fresh(found, there[0::2], there[1::2])
+        new = ~np.isin(found.members, members)
+        chosen = np.flatnonzero(new | np.isin(found.members, links.source))
+        self._write(found, chosen, links)
+        return Entered(int(new.sum()), len(links.source), int((~new).sum()), found.forgotten)
+
+    def _write(self, found: Arrived, chosen: NDArray[np.int64], links: _Links) -> None:
+        """Write picks, outcomes and links of the members at the places `chosen`, in this order."""
+        campaign, now = self.campaign, self.now
+        tables = (pick, PICK), (outcome, OUTCOME), (link, LINK)
+        picks, outcomes, linking = (inserting(self.connection, *one) for one in tables)
+        rows = _rows(found.members[chosen], links)
+        for begin in range(0, len(chosen), SOME):
+            places = chosen[begin : begin + SOME].tolist()
+            first = following(self.connection, campaign)
+            some = list(zip(range(first, first + len(places)), found.members[places].tolist(), places, strict=True))
+            picks.run([(campaign, n, n, node, ACT, 0.0, None, None) for n, node, _ in some])
+            outcomes.run([
+                (campaign, n, node, now, 0.0, 0, 0, None, found.sites[place] or None) for n, node, place in some
+            ])  # fmt: skip
+            here = slice(rows.ends[begin], rows.ends[begin + len(places)])
+            columns = first - begin + rows.rank[here], rows.position[here], rows.target[here], rows.weight[here]
+            given = zip(*(column.tolist() for column in columns), strict=True)
+            linking.run([(campaign, *row) for row in given])
+
+
+def _fresh(found: Arrived, source: NDArray[np.int64], target: NDArray[np.int64]) -> _Links:
+    """The links of a graph, each once, without those to itself and those from `source` to `target`, which are there."""
+    proper = found.source != found.target
+    ends = found.source[proper], found.target[proper]
+    everyone = np.unique(np.concatenate([*ends, source, target]))
+    named = [np.searchsorted(everyone, column) for column in (*ends, source, target)]
+    keys, there = named[0] * len(everyone) + named[1], named[2] * len(everyone) + named[3]
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    weight = np.bincount(which, found.weight[proper], len(first)).astype(np.float64)
+    kept = np.flatnonzero(~np.isin(keys[first], there))
+    kept = kept[np.argsort(first[kept])]
+    return _Links(ends[0][first[kept]], ends[1][first[kept]], weight[kept])

@@ -1,0 +1,157 @@
+"""Pages of a file into the tables of accounts, posts and mentions, in the same words as pages of the platform.
+
+What the database has stays as it is: a second import changes nothing, and an old archive does not make a post or a
+profile older. A profile that the archive saw later than the database did is renewed.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import DBAPIError
+
+from socialcrawl.engine.model import AccountRow, Page, Who
+from socialcrawl.storage import answers
+from socialcrawl.storage.database.address import of
+from socialcrawl.storage.database.bulk import Lookup, among, updating
+from socialcrawl.storage.database.trouble import told
+from socialcrawl.storage.erasure.page_redaction import Barring
+from socialcrawl.storage.imports.parsed_page import MADE, Found
+from socialcrawl.storage.imports.skip_forgotten_posts import shown, spared
+from socialcrawl.storage.imports.temporary_tables import Notes
+from socialcrawl.storage.nodes import Nodes
+from socialcrawl.storage.schema.tables import account, post
+from socialcrawl.storage.writes import Writes
+
+STAMPS = ("metrics_at", "fetched_at")
+NOBODY = -1  # the campaign of an import that is for none: it has no hits
+
+
+@dataclass(slots=True)
+class Stored:
+    """What an import has stored so far: posts of the file, those new to the database, those left out as forgotten."""
+
+    posts: int = 0
+    new: int = 0
+    forgotten: int = 0
+
+
+class Intake:
+    """An import under way.
+
+    Args:
+        connection: from `database.connect`.
+        platform: the platform of the accounts.
+        now: when it happens, ISO 8601: when a post was fetched of which the file does not tell it.
+        campaign: campaign.id of the one whose topic the occurrences are of; None for none.
+        history: whether the posts become the history of the campaign.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        platform: str,
+        now: str,
+        campaign: int | None = None,
+        *,
+        history: bool = False,
+    ) -> None:
+        self.connection, self.platform, self.now = connection, platform, now
+        self.stored = Stored()
+        self._nodes = Nodes(connection, platform)
+        self._write = Writes(connection, NOBODY if campaign is None else campaign, platform)
+        self._held = Lookup(connection, select(post.c.id).where(among(connection, post.c.id)))
+        seen = (account.c.node, account.c.profile_at)
+        self._seen = Lookup(connection, select(*seen).where(among(connection, account.c.node)))
+        self._stamp = updating(connection, post, STAMPS, "id")
+        with self.transaction():
+            self.notes = Notes(connection, history=history)
+
+    def take(self, found: Found) -> None:
+        """Store a page of the file: one transaction."""
+        with self.transaction():
+            # Anew for every page: somebody may be forgotten while an import is under way.
+            left = spared(found, Barring(self.connection, self.platform).of(shown(found), self.now))
+            self._keep(left)
+            self.stored.forgotten += len(found.page.posts) - len(left.page.posts)
+
+    def answered(self) -> None:
+        """Store who was answered, where the file named the post only, or left open which of the two it named."""
+        with self.transaction():
+            self.notes.resolve()
+            after = -1
+            while some := self.notes.names(after):
+                after = some[-1][0]
+                self._named([row for row in some if not (row[2].isdigit() or row[2].startswith(MADE))])
+            self.notes.answered()
+
+    def close(self) -> None:
+        """Let go of what was noted."""
+        with self.transaction():
+            self.notes.drop()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A transaction, its failures in words that say what to do."""
+        try:
+            with self.connection.begin():
+                yield
+        except DBAPIError as error:
+            self._nodes.forget()
+            raise told(error, of(self.connection)) from error
+        except BaseException:
+            self._nodes.forget()
+            raise
+
+    def _named(self, answered: Sequence[tuple[int, str, str]]) -> None:
+        """Store that these are names of accounts: what is no post here and looks like no id."""
+        gone = Barring(self.connection, self.platform).names([name for _, _, name in answered])
+        kept = [(place, key, Who(None, name)) for place, key, name in answered if name not in gone]
+        numbers = self._nodes.number([who for _, _, who in kept], self.now)
+        self.notes.named([(place, key, numbers[who]) for place, key, who in kept])
+        self.notes.unnamed([key for _, key, name in answered if name in gone])
+
+    def _keep(self, found: Found) -> None:
+        page = found.page
+        self._profiles(page.accounts, found.at)
+        authors = [found.author(place) for place in range(len(page.posts))]
+        everyone = [*found.named, *authors, *(mention.who for mention in page.mentions)]
+        numbers = self._nodes.number(everyone, self.now)
+        numbers |= {Who(row.author, None): numbers[who] for row, who in zip(page.posts, authors, strict=True)}
+        pairs = answers.mentioned(page, numbers)
+        fresh = self._fresh(page)
+        places = {place: i for i, place in enumerate(fresh)}
+        new = Page([page.posts[place] for place in fresh], [page.hits[place] for place in fresh])
+        theirs = {(places[place], node): kind for (place, node), kind in pairs.items() if place in places}
+        self._write.page(new, numbers, theirs, self.now)
+        self._write.hits((row.id, hits) for row, hits in zip(page.posts, page.hits, strict=True))
+        told = [(at, page.posts[place].id) for place in fresh if found.times and (at := found.times[place])]
+        self._stamp.run([(min(read, self.now), min(came, self.now), key) for (read, came), key in told])
+        self.notes.page(found, numbers, pairs)
+        self.stored.posts += len(page.posts)
+        self.stored.new += len(fresh)
+
+    def _fresh(self, page: Page) -> list[int]:
+        """Return the places of the posts that the database has not yet, each id once."""
+        held = {row[0] for row in self._held.rows([row.id for row in page.posts])}
+        first: dict[str, int] = {}
+        for place, row in enumerate(page.posts):
+            if row.id not in held:
+                first.setdefault(row.id, place)
+        return list(first.values())
+
+    def _profiles(self, accounts: Sequence[AccountRow], at: str | None) -> None:
+        """Store the profiles that are younger than what is known, and those of accounts of which nothing is."""
+        rows = list({row.id: row for row in accounts}.values())
+        if not rows:
+            return
+        numbers = self._nodes.number([Who(row.id, row.username) for row in rows], self.now)
+        seen = dict(map(tuple, self._seen.rows(list(set(numbers.values())))))
+        at = None if at is None else min(at, self.now)
+        younger = [
+            row
+            for row in rows
+            if (before := seen.get(numbers[Who(row.id, row.username)])) is None or (at is not None and before < at)
+        ]
+        self._nodes.profiles(younger, at or self.now)

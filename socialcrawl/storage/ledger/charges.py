@@ -1,0 +1,108 @@
+"""The UTC-day rule: a platform bills a post or a user once a day, however often it is read. Pure.
+
+A day is the server's. Near midnight it is not certain on which one a request was served: then everything counts as
+billed, and nothing as billed for the rest of either day. So the ledger errs only towards too much.
+
+Resources are kept by credential: tokens may belong to different developer accounts, and nothing says which share one.
+"""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import NamedTuple, Protocol
+
+from socialcrawl.engine.model import Grant, Page, Reply, iso
+from socialcrawl.ratelimit.policy import Tariff
+
+DAY = 86_400  # seconds
+SKEW = 900.0  # seconds by which our clock may differ from the server's
+
+
+class Bill(NamedTuple):
+    """What a reply costs, in mills, and the resources it is billed for; None where every reading is billed."""
+
+    cost: int
+    posts: int | None = None
+    users: int | None = None
+
+
+class Charges(Protocol):
+    """The resources that were billed, by UTC day and credential."""
+
+    def new(self, day: str, credential: str, kind: str, resources: Sequence[str]) -> int:
+        """Return how many different `resources` were not yet billed to `credential` on `day`; they are from now on.
+
+        Args:
+            day: as `2026-01-31`.
+            credential: name of the token.
+            kind: post | user.
+            resources: the platform's own ids.
+        """
+
+
+class MemoryCharges:
+    """The charges of a process, in sets."""
+
+    def __init__(self) -> None:
+        self._billed: dict[tuple[str, str, str], set[str]] = {}
+        self._day = ""
+
+    def new(self, day: str, credential: str, kind: str, resources: Sequence[str]) -> int:
+        """See `Charges.new`."""
+        if day != self._day:
+            first, self._day = day_before(day), day
+            self._billed = {key: ids for key, ids in self._billed.items() if key[0] >= first}
+        billed = self._billed.setdefault((day, credential, kind), set())
+        before = len(billed)
+        billed.update(resources)
+        return len(billed) - before
+
+
+def bill(grant: Grant, reply: Reply, page: Page, tariff: Tariff | None, charges: Charges) -> Bill:
+    """Return the bill for a page; its resources are billed from now on.
+
+    Args:
+        grant: what was sent, and with which credential.
+        reply: what came; `reply.cost` is the price if everything were new.
+        page: its rows.
+        tariff: the prices of what is billed once a day; None where every reading is billed.
+        charges: what was billed before.
+    """
+    if tariff is None:
+        return Bill(reply.cost)
+    served = day(grant.at, reply)
+    posts, users = [row.id for row in page.posts], [row.id for row in page.accounts]
+    new_posts = _new(served, grant.credential, "post", posts, charges)
+    new_users = _new(served, grant.credential, "user", users, charges)
+    saved = tariff.post * (len(posts) - new_posts) + tariff.user * (len(users) - new_users)
+    return Bill(max(0, reply.cost - saved), new_posts, new_users)
+
+
+def day(grant_at: float, reply: Reply) -> str | None:
+    """Return the server's UTC day on which a request was certainly served, as `2026-01-31`.
+
+    None if it may be either of two.
+
+    Args:
+        grant_at: when the request was allowed to leave, by our clock (Unix seconds).
+        reply: what came back. Its `date` is in whole seconds and of the end of the answer; without one our own clock
+            has to do, which may be wrong by a quarter of an hour.
+    """
+    took = reply.at - grant_at
+    if took < 0:
+        return None  # our clock was set back meanwhile: who knows how long it took
+    if reply.date is None:
+        first, last = grant_at - SKEW, reply.at + SKEW
+    else:
+        first, last = reply.date - took - 1, reply.date + 1
+    return iso(last)[:10] if first // DAY == last // DAY else None
+
+
+def day_before(text: str) -> str:
+    """Return the day before a day, both as `2026-01-31`."""
+    return (date.fromisoformat(text) - timedelta(1)).isoformat()
+
+
+def _new(served: str | None, credential: str, kind: str, resources: Sequence[str], charges: Charges) -> int:
+    if served is None or not resources:
+        return len(set(resources))
+    return charges.new(served, credential, kind, resources)

@@ -1,0 +1,129 @@
+"""The ledger read back: request by request, or what lies long back as sums."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, case, func, select
+
+from socialcrawl.engine.model import Grant, Reply, ReplyKind, Request, iso, unix
+from socialcrawl.engine.protocols import Sums
+from socialcrawl.storage.database.connection import unlocked
+from socialcrawl.storage.database.trouble import in_words
+from socialcrawl.storage.queries import row_values
+from socialcrawl.storage.schema.tables import DAILY, request
+from socialcrawl.storage.schema.tables import campaign as table
+
+LEDGER = (
+    "n", "part", "endpoint", "credential", "items", "most", "sent_at", "arrived_at", "kind", "status", "posts", "cost",
+    "cursor", "headers",
+)  # fmt: skip
+DAY = func.substr(func.coalesce(request.c.arrived_at, request.c.sent_at), 1, 10).label("day")
+LOST = request.c.arrived_at.is_(None) | (request.c.kind == ReplyKind.LOST)
+
+
+class Requests:
+    """The requests of a campaign that were to be sent; see `protocols.Summed`. What was held was never sent.
+
+    Args:
+        connection: to the database.
+        campaign: campaign.id.
+        transaction: what every reading is done in.
+    """
+
+    def __init__(
+        self, connection: Connection, campaign: int, transaction: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self.connection, self.transaction = connection, transaction
+        self._sent = (request.c.campaign == campaign) & request.c.kind.is_distinct_from("held")
+
+    def __iter__(self) -> Iterator[tuple[Grant, Reply | None]]:
+        yield from self._rows(self._sent)
+
+    def last(self) -> float | None:
+        """See `protocols.Summed.last`."""
+        with self.transaction():
+            last = self.connection.execute(select(func.max(request.c.sent_at)).where(self._sent)).scalar()
+        return None if last is None else unix(last)
+
+    def daily(self) -> float | None:
+        """See `protocols.Summed.daily`."""
+        told = select(func.max(request.c.sent_at)).where(self._sent, DAILY)
+        with self.transaction():
+            last = self.connection.execute(told).scalar()
+        return None if last is None else unix(last)
+
+    def before(self, at: float) -> Iterator[Sums]:
+        """See `protocols.Summed.before`."""
+        yield from self._sums(request.c.sent_at < iso(at))
+
+    def after(self, at: float) -> Iterator[Sums]:
+        """Return the requests that left at `at` or later, summed, in order of the day."""
+        yield from self._sums(request.c.sent_at >= iso(at))
+
+    def since(self, at: float) -> Iterator[tuple[Grant, Reply | None]]:
+        """See `protocols.Summed.since`."""
+        yield from self._rows(self._sent & (request.c.sent_at >= iso(at)))
+
+    def _sums(self, which: ColumnElement[Any]) -> Iterator[Sums]:
+        sums = select(
+            request.c.endpoint,
+            DAY,
+            func.count(),
+            func.min(request.c.sent_at),
+            func.coalesce(func.sum(case((LOST, 0), else_=request.c.posts)), 0),
+            func.coalesce(func.sum(case((LOST, request.c["items"]), else_=0)), 0),
+            func.coalesce(func.sum(func.coalesce(request.c.cost, request.c.most)), 0),
+        ).where(self._sent, which)
+        with self.transaction():
+            rows = self.connection.execute(
+                sums.group_by(request.c.endpoint, "day").order_by("day", request.c.endpoint)
+            ).all()
+        for endpoint, day, count, first, posts, items, money in rows:
+            midnight = datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp()
+            yield Sums(endpoint, midnight, count, unix(first), int(posts), int(items), int(money))
+
+    def _rows(self, which: ColumnElement[Any]) -> Iterator[tuple[Grant, Reply | None]]:
+        rows = select(*(request.c[name] for name in LEDGER)).where(which).order_by(request.c.id)
+        with self.transaction():
+            for row in self.connection.execute(rows):
+                asked = Request((row.n, row.part), row.endpoint, {}, row.items, row.most)
+                yield Grant(asked, row.credential, unix(row.sent_at)), row_values.reply(row) if row.arrived_at else None
+
+
+class Sibling(NamedTuple):
+    """Another campaign of a database: its name, the settings that it ran with last (JSON), and its ledger."""
+
+    name: str
+    settings: str
+    ledger: Requests
+
+
+def find_siblings(connection: Connection, campaign: int, since: float) -> list[Sibling]:
+    """Return the other campaigns of a database on the same platform that have sent something since an instant.
+
+    That waits for no writer.
+
+    Args:
+        connection: to the database.
+        campaign: campaign.id of the one.
+        since: Unix seconds.
+
+    Raises:
+        StoreError: the database cannot be read.
+    """
+
+    @contextmanager
+    def look() -> Iterator[None]:
+        with in_words(connection), unlocked(connection):
+            yield
+
+    lately = (request.c.campaign == table.c.id) & (request.c.sent_at >= iso(since))
+    platform = select(table.c.platform).where(table.c.id == campaign).scalar_subquery()
+    others = select(table).where(
+        table.c.id != campaign, table.c.platform == platform, select(request.c.id).where(lately).exists()
+    )
+    with look():
+        rows = connection.execute(others.order_by(table.c.id)).all()
+    return [Sibling(row.name, row.settings, Requests(connection, row.id, look)) for row in rows]

@@ -1,0 +1,69 @@
+"""What a stored mention counts for its link, when a page is counted anew: by its kind, in its part of the post."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, select
+
+from socialcrawl.graph.recount import Link, Recount, find_repeats
+from socialcrawl.graph.relevance import Hits, Links, within
+from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.storage.answers import StoredPage
+from socialcrawl.storage.database.bulk import Lookup, among
+from socialcrawl.storage.schema.tables import mention, post
+
+
+def links_of(settings: str) -> Links:
+    """Return what makes a link in a campaign, from its settings as the database has them (JSON)."""
+    whole = orjson.loads(settings)
+    return Links.of(whole.get("crawl", {}).get("links", {}))
+
+
+class Linking:
+    """The links of one campaign, as `answers.weigh_mentions` makes them, from the tables.
+
+    Args:
+        connection: the database.
+        links: what makes a link.
+        platform: of the campaign.
+        hits: the occurrences of its topic in a post, by its text, its language and when it was written.
+    """
+
+    def __init__(self, connection: Connection, links: Links, platform: str, hits: Hits | None = None) -> None:
+        self.links, self.hits, self.partial = links, hits, find_platform_facts(platform).partial_mentions
+        self.plain = links.plain and not self.partial
+        kinds = select(mention.c.post, mention.c.node, mention.c.kind, mention.c.spans)
+        self._kinds = Lookup(connection, kinds.where(among(connection, mention.c.post)))
+        texts = select(post.c.id, post.c.text, post.c.lang, post.c.created_at)
+        self._texts = Lookup(connection, texts.where(among(connection, post.c.id)))
+
+    def add(self, count: Recount, page: StoredPage, counts: Mapping[str, int], part: int = 0) -> None:
+        """Add page number `part` of a pick to its `count`; posts that are not in `counts` have no occurrences."""
+        hits = [counts.get(key, 0) for key in page.ids]
+        count.add_posts(hits, self.weigh(page, hits), find_repeats(count.first, page.ids, part))
+        count.add_links((node, self.links.follows) for node in page.follows if self.links.follows)
+        count.found |= dict.fromkeys(page.found)
+
+    def weigh(self, page: StoredPage, hits: Sequence[int]) -> Iterator[Link]:
+        """Yield the mentions of a page that make a link, in order; `hits` are the occurrences in each of its posts."""
+        ids, pairs = page.ids, page.pairs
+        if self.plain:
+            yield from ((place, node, hits[place]) for place, node in pairs)
+            return
+        wanted = list(dict.fromkeys(ids[place] for place, _ in pairs))
+        told = {(row.post, row.node): row for row in self._kinds.rows(wanted)}
+        parted = list(dict.fromkeys(row.post for row in told.values() if row.spans is not None))
+        texts = {row.id: row for row in self._texts.rows(parted)}
+        for place, node in pairs:
+            row = told.get((ids[place], node))
+            if weight := self.links.weight("mention" if row is None else row.kind):
+                parts = row.spans is not None if row is not None else self.partial  # the page has it no more
+                yield place, node, weight * (self._within(row, texts) if parts else hits[place])
+
+    def _within(self, row: Any, texts: Mapping[str, Any]) -> int:
+        text = None if row is None else texts.get(row.post)
+        if text is None or self.hits is None:
+            return 0
+        hits, lang, at = self.hits, text.lang, text.created_at
+        return within(text.text, orjson.loads(row.spans), lambda part: hits(part, lang, at))

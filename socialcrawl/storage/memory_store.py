@@ -1,0 +1,216 @@
+"""The store without a database: for the laboratory and for tests. It forgets everything with its process."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import isnan
+
+from socialcrawl.engine.model import (
+    USEFUL,
+    AccountRow,
+    Answer,
+    Grant,
+    Node,
+    Outcome,
+    Page,
+    Pick,
+    Reply,
+    Request,
+    SameAs,
+    Who,
+    iso,
+)
+from socialcrawl.engine.protocols import Batch, History, Ledger
+from socialcrawl.graph.recount import find_repeats
+from socialcrawl.graph.relevance import Links
+from socialcrawl.ratelimit.policy import Tariff
+from socialcrawl.storage import answers
+from socialcrawl.storage.ledger.charges import MemoryCharges, bill
+from socialcrawl.storage.nodes import called
+from socialcrawl.storage.queries.judgement import Scored, scored_of
+
+
+class MemoryStore:
+    """What one campaign remembers, in lists and dictionaries; the same contract as the SQL store.
+
+    Args:
+        tariff: the prices of what is billed once a UTC day; None where every reading is billed.
+        links: what makes a link.
+    """
+
+    def __init__(self, tariff: Tariff | None = None, links: Links = answers.ALIKE) -> None:
+        self.tariff, self.links, self._charges = tariff, links, MemoryCharges()
+        self._accounts = _Accounts()
+        self._open: Batch = ()
+        self._history: list[tuple[Batch, Sequence[Outcome]]] = []
+        self._ledger: list[tuple[Grant, Reply | None]] = []
+        self._replies: dict[tuple[int, int], Reply] = {}
+        self._first: dict[int, dict[str, int]] = {}  # by pick.n, the pages that first had its posts
+        self._shadows: dict[int, dict[str, float]] = {}  # by pick.n
+
+    def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
+        """Return the nodes of accounts that a person names; see `SqlStore.enlist`."""
+        whos = [called(name) for name in usernames]
+        claims = [self._accounts.by_name_only(name) for name in usernames]
+        numbers = self._accounts.number(whos)
+        return [Node(numbers[who] if claim is None else claim) for who, claim in zip(whos, claims, strict=True)]
+
+    def open(self, batch: Batch) -> None:
+        """See `protocols.Store.open`."""
+        self._open, self._replies = _bare(batch), {}
+        self._shadows |= {pick.n: _numbers(pick) for pick in batch if pick.shadows}
+
+    def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
+        """See `protocols.Store.accounts`."""
+        known = self._accounts.known
+        return {node: known[node] for node in nodes if 0 <= node < len(known)}
+
+    def reserve(self, grant: Grant) -> None:
+        """See `protocols.Store.reserve`."""
+        self._ledger.append((grant, None))
+
+    def save(self, grant: Grant, reply: Reply) -> Reply:
+        """See `protocols.Store.save`."""
+        reply = replace(reply, items=grant.request.items)
+        if isinstance(reply.rows, Page):
+            billed = bill(grant, reply, reply.rows, self.tariff, self._charges)
+            n, part = grant.request.key
+            repeats = find_repeats(self._first.setdefault(n, {}), [row.id for row in reply.rows.posts], part)
+            reply = replace(reply, rows=self._keep(reply.rows, iso(reply.at), repeats), cost=billed.cost)
+        place = next(i for i in reversed(range(len(self._ledger))) if self._ledger[i][0] is grant)
+        self._ledger[place] = (grant, reply)
+        if reply.kind in USEFUL:
+            self._replies[grant.request.key] = reply
+        return reply
+
+    def held(self, request: Request, now: float) -> Reply | None:
+        """See `protocols.Store.held`: always None, as the laboratory, which lives here, buys nothing."""
+        return None
+
+    def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
+        """See `protocols.Store.replies`."""
+        return dict(self._replies) if batch else {}
+
+    def finish(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """See `protocols.Store.finish`."""
+        self._history.append((_bare(batch), list(outcomes)))
+        self._open, self._replies = (), {}
+        self._first.clear()
+
+    def unfinished(self) -> Batch:
+        """See `protocols.Store.unfinished`."""
+        return self._open
+
+    def history(self) -> History:
+        """See `protocols.Store.history`."""
+        return list(self._history)
+
+    def imported(self, batch: Batch) -> History:
+        """See `protocols.Store.imported`: nothing is imported here."""
+        return ()
+
+    def ledger(self) -> Ledger:
+        """See `protocols.Store.ledger`."""
+        return list(self._ledger)
+
+    def scored(self) -> Scored | None:
+        """Return what the estimators thought of the picks; see `shadows.scored`."""
+        return scored_of(self._history, self._shadows)
+
+    def _keep(self, page: Page, now: str, repeats: frozenset[int]) -> Answer:
+        same = self._accounts.profiles(page.accounts, now)
+        numbers = self._accounts.number(answers.everyone(page))
+        return answers.answer(page, numbers, same, answers.mentioned(page, numbers), self.links, repeats=repeats)
+
+
+def _bare(batch: Batch) -> Batch:
+    """Picks without what those who looked on thought of them."""
+    return tuple(replace(pick, shadows=()) if pick.shadows else pick for pick in batch)
+
+
+def _numbers(pick: Pick) -> dict[str, float]:
+    return {name: score for name, score in pick.shadows if not isnan(score)}
+
+
+class _Accounts:
+    """Who is whom; the same rules as `nodes.Nodes`."""
+
+    def __init__(self) -> None:
+        self.known: list[Who] = []
+        self._by_id: dict[str, int] = {}
+        self._by_handle: dict[str, set[int]] = {}  # all that have a name now
+        self._profiled: dict[int, str] = {}
+
+    def number(self, everyone: Iterable[Who]) -> dict[Who, int]:
+        """Return the number of each account; unknown ones get the next numbers, those with an id first."""
+        whos = list(dict.fromkeys(everyone))
+        numbers = {}
+        for who in whos:
+            if who.id is not None and who.id not in self._by_id and who.username:
+                self._adopt(who.id, who.username)
+        for who in whos:
+            if who.id is not None:
+                numbers[who] = self._of_id(who.id, who.username)
+        for who in whos:
+            if who.id is None:
+                holder = self._holder(str(who.username))
+                numbers[who] = self._new(who) if holder is None else holder
+        return numbers
+
+    def by_name_only(self, username: str) -> int | None:
+        """Return the first account that was stored by this name and has no id still."""
+        named = self._by_handle.get(username.lower(), ())
+        return min((node for node in named if self.known[node].id is None), default=None)
+
+    def profiles(self, rows: Sequence[AccountRow], now: str) -> dict[int, SameAs]:
+        """Keep the names of profiles; the accounts that turn out to be another one."""
+        numbers = self.number([Who(row.id, row.username) for row in rows])
+        by_handle = {row.username.lower(): numbers[Who(row.id, row.username)] for row in rows}
+        same = {
+            claim: SameAs(Node(node))
+            for handle, node in by_handle.items()
+            for claim in self._by_handle.get(handle, ())
+            if self.known[claim].id is None and claim != node
+        }
+        for row in rows:
+            node = self._by_id[row.id]
+            self._rename(node, row.username)
+            self._profiled[node] = now
+        return same
+
+    def _of_id(self, key: str, username: str | None) -> int:
+        node = self._by_id.get(key)
+        if node is None:
+            return self._new(Who(key, username))
+        if self.known[node].username is None and username:
+            self._rename(node, username)
+        return node
+
+    def _new(self, who: Who) -> int:
+        node = len(self.known)
+        self.known.append(Who(who.id, None))
+        if who.id is not None:
+            self._by_id[who.id] = node
+        if who.username:
+            self._rename(node, who.username)
+        return node
+
+    def _rename(self, node: int, username: str) -> None:
+        key, before = self.known[node]
+        if before:
+            self._by_handle[before.lower()].discard(node)
+        self.known[node] = Who(key, username)
+        self._by_handle.setdefault(username.lower(), set()).add(node)
+
+    def _adopt(self, key: str, username: str) -> None:
+        """Give an id to the account that is known by that name only."""
+        holder = self._holder(username)
+        if holder is not None and self.known[holder].id is None:
+            self.known[holder] = Who(key, self.known[holder].username)
+            self._by_id[key] = holder
+
+    def _holder(self, username: str) -> int | None:
+        """Of the accounts that have a name: one with an id, the one seen with it last, the first one."""
+        return max(self._by_handle.get(username.lower(), ()), key=self._rank, default=None)
+
+    def _rank(self, node: int) -> tuple[bool, str, int]:
+        return self.known[node].id is not None, self._profiled.get(node, ""), -node

@@ -1,0 +1,1 @@
+"""Questions to a campaign's tables. They read; they change nothing."""

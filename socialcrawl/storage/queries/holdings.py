@@ -1,0 +1,205 @@
+"""What a campaign holds, in SQL, for those who audit it: whom it has read, to whom they link, whom its searches found.
+
+They read; they change nothing. Nodes are those of the database; other names of an account are settled by `aliases`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from sqlalchemy import ColumnElement, Connection, Select, case, func, literal_column, select, text
+
+from socialcrawl.engine.model import SAME_AS, Act, Who
+from socialcrawl.storage.counted_posts import counted
+from socialcrawl.storage.database.bulk import Lookup, among
+from socialcrawl.storage.queries.linked import numbers
+from socialcrawl.storage.schema.tables import account, link, outcome, pick, post, request
+
+Ints = NDArray[np.int64]
+Key = TypeVar("Key", int, str)
+
+READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.IMPORT, Act.WALK)  # acts that read an account
+SOME = 10_000  # accounts that are looked up together
+HELD = """
+select o.n, o.node, o.at, o.occurrences, o.posts from outcome o
+join pick p on p.campaign = o.campaign and p.n = o.n
+where o.campaign = :campaign and o.missing is null and o.node >= 0
+  and p.act in ('seed', 'expand', 'recrawl', 'import', 'walk') order by o.n
+"""
+ALIASES = "select node, missing from outcome where campaign = :campaign and missing like 'same-as:%' order by n"
+
+
+class Reading(NamedTuple):
+    """One reading of an account by a campaign: pick.n, whom, when (ISO 8601), and what its posts said."""
+
+    n: int
+    node: int
+    at: str
+    occurrences: int
+    posts: int
+
+
+def readings(connection: Connection, campaign: int) -> list[Reading]:
+    """Return all accounts that a campaign could read, in order; those that it went back to once more each time."""
+    with connection.begin():
+        return [Reading(*row) for row in connection.execute(text(HELD), {"campaign": campaign})]
+
+
+def aliases(connection: Connection, campaign: int) -> dict[int, int]:
+    """Return numbers that turned out to be other accounts, and which."""
+    with connection.begin():
+        rows = connection.execute(text(ALIASES), {"campaign": campaign}).all()
+    return {int(node): int(why.removeprefix(SAME_AS)) for node, why in rows}
+
+
+def links(connection: Connection, campaign: int, acts: Sequence[str] = READ) -> tuple[Ints, Ints]:
+    """(whose, to whom), int64 each: the links that a campaign found by some acts, as often as it found them.
+
+    Of a search, `whose` is negative.
+    """
+    both = (link.c.campaign == pick.c.campaign) & (link.c.n == pick.c.n)
+    told = select(pick.c.node, link.c.node).join_from(link, pick, both)
+    found = _table(connection, told.where(link.c.campaign == campaign, pick.c.act.in_(acts)), 2)
+    return found[:, 0], found[:, 1]
+
+
+def searches(connection: Connection, campaign: int) -> int:
+    """Return how many searches of a campaign were answered."""
+    both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
+    told = select(func.count()).select_from(outcome).join(pick, both)
+    with connection.begin():
+        mine = told.where(pick.c.campaign == campaign, pick.c.act == Act.SEARCH, outcome.c.missing.is_(None))
+        return int(connection.execute(mine).scalar_one())
+
+
+def whos(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
+    """Return how the platform calls some accounts; the forgotten are not among them."""
+    with connection.begin():
+        return named(connection, nodes)
+
+
+def named(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
+    """Return the same, called in a transaction."""
+    columns = select(account.c.node, account.c.platform_id, account.c.username)
+    lookup = Lookup(connection, columns.where(among(connection, account.c.node), account.c.forgotten_at.is_(None)))
+    rows = chain.from_iterable(lookup.rows(piece) for piece in _pieces(nodes))
+    return {int(row[0]): Who(row[1], row[2]) for row in rows}
+
+
+def known(connection: Connection, platform: str, whos: Sequence[Who]) -> list[int | None]:
+    """Return the node of each account in this database, found by its id, else by its name; None: it is not there."""
+    columns = select(account.c.node, account.c.platform_id, account.c.handle, account.c.profile_at)
+    ours = account.c.platform == literal_column(f"'{platform}'")  # a Lookup has no other parameter
+    plain = columns.where(ours, account.c.forgotten_at.is_(None))
+    by_id: dict[str | None, int] = {}
+    by_name: dict[str, tuple[bool, str, int]] = {}
+    with connection.begin():
+        ids = Lookup(connection, plain.where(among(connection, account.c.platform_id)))
+        names = Lookup(connection, plain.where(among(connection, account.c.handle)))
+        for piece in _pieces(who.id for who in whos if who.id):
+            by_id |= {row[1]: int(row[0]) for row in ids.rows(piece)}
+        for piece in _pieces(who.username.lower() for who in whos if who.username):
+            for node, key, handle, seen in names.rows(piece):  # as `Nodes` has it: with an id, seen with it last, first
+                rank = (key is not None, seen or "", -int(node))
+                by_name[handle] = max(by_name.get(handle, rank), rank)
+    named = {name: -rank[2] for name, rank in by_name.items()}
+    return [by_id.get(who.id, named.get((who.username or "").lower())) for who in whos]
+
+
+def read_by_any(connection: Connection, nodes: Iterable[int]) -> set[int]:
+    """Return which of some accounts any campaign of the database has read; of others it may have stray posts."""
+    both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
+    told = select(outcome.c.node).join_from(outcome, pick, both).where(among(connection, outcome.c.node))
+    with connection.begin():
+        lookup = Lookup(connection, told.where(outcome.c.missing.is_(None), _reads()).distinct())
+        return {int(row[0]) for piece in _pieces(nodes) for row in lookup.rows(piece)}
+
+
+class Said(NamedTuple):
+    """A post: its author's node, and what of it is counted (see `Topic.hits`), as far as told."""
+
+    author: int
+    text: str
+    lang: str | None
+    created_at: str | None
+    urls: str | None
+    names: str | None = None
+
+
+def said(connection: Connection, nodes: Iterable[int], platform: str, by: int | None = None) -> Iterator[Said]:
+    """Yield the posts of some accounts of a platform that the database has.
+
+    Args:
+        connection: the database.
+        nodes: the accounts.
+        platform: whose accounts they are.
+        by: campaign.id: only the posts that it read when it visited the accounts. Posts that searches brought speak of
+            the topic, or mention somebody, more often than others. None: all posts, of any campaign.
+    """
+    columns = select(post.c.id, post.c.author, *counted(connection, platform))
+    with connection.begin():
+        lookup = Lookup(connection, columns.where(among(connection, post.c.author)))
+        visited = None if by is None else _Visited(connection, by)
+        for piece in _pieces(nodes, 500):
+            rows = lookup.rows(piece)
+            yield from (Said(*row[1:]) for row in (rows if visited is None else visited.of(piece, rows)))
+
+
+def languages(connection: Connection, nodes: Iterable[int], by: int) -> Mapping[int, Mapping[str, int]]:
+    """How many of the posts that campaign `by` read when it visited some accounts are in which language, where told."""
+    columns = select(post.c.id, post.c.author, post.c.lang)
+    found: dict[int, Counter[str]] = {}
+    with connection.begin():
+        lookup = Lookup(connection, columns.where(among(connection, post.c.author), post.c.lang.is_not(None)))
+        visited = _Visited(connection, by)
+        for piece in _pieces(nodes, 500):
+            for _, author, lang in visited.of(piece, lookup.rows(piece)):
+                found.setdefault(int(author), Counter())[lang] += 1
+    return found
+
+
+class _Visited:
+    """The posts that a campaign read when it visited accounts, as the ledger has them."""
+
+    def __init__(self, connection: Connection, campaign: int) -> None:
+        first, origin = request.alias("first"), request.alias("origin")  # a held answer is that of an earlier request
+        same = (first.c.digest == request.c.digest) & (first.c.id < request.c.id) & first.c.post_ids.is_not(None)
+        newest = select(func.max(first.c.id)).where(same).correlate(request).scalar_subquery()
+        came = select(origin.c.post_ids).where(origin.c.id == newest).correlate(request).scalar_subquery()
+        ids = case((request.c.kind == literal_column("'held'"), came), else_=request.c.post_ids)
+        both = (request.c.campaign == pick.c.campaign) & (request.c.n == pick.c.n)
+        pages = select(pick.c.node, request.c.posts, ids).join_from(pick, request, both)
+        mine = (
+            (pick.c.campaign == literal_column(str(int(campaign)))) & _reads() & (request.c.posts > literal_column("0"))
+        )
+        self._pages = Lookup(connection, pages.where(mine, among(connection, pick.c.node)))
+
+    def of(self, nodes: Sequence[int], rows: Iterable[Any]) -> Iterator[Any]:
+        """Yield those rows (post.id, author, ...) of `nodes` that were read; all where the ledger says nothing."""
+        read: dict[int, set[str]] = {node: set() for node in nodes}
+        for node, _, ids in self._pages.rows(list(nodes)):
+            if ids is None:
+                read.pop(node, None)
+            elif node in read:
+                read[node].update(orjson.loads(ids))
+        return (row for row in rows if row[1] not in read or row[0] in read[row[1]])
+
+
+def _reads() -> ColumnElement[bool]:
+    """Return the condition that a pick reads an account; without parameters, as a Lookup has none but its keys."""
+    return pick.c.act.in_([literal_column(f"'{act}'") for act in READ])
+
+
+def _pieces(keys: Iterable[Key], size: int = SOME) -> Iterator[list[Key]]:
+    """Keys, each once, some at a time."""
+    whole = list(dict.fromkeys(keys))
+    return (whole[begin : begin + size] for begin in range(0, len(whole), size))
+
+
+def _table(connection: Connection, query: Select[tuple[int, ...]], width: int) -> Ints:
+    with connection.begin():
+        return numbers(connection, query).reshape(-1, width)

@@ -1,0 +1,177 @@
+"""Which estimator would have guessed best so far: that which steered, and those that looked on, over the same picks.
+
+Judged are picks that all of them scored and that were answered, in groups of `GROUP` or more that were made in a row.
+Scores grow with what is known, and the most relevant accounts are found first: so a score is compared with those of the
+same group only, or any score that grows would look worse than chance. Two measures, both of the order only, as a pick
+is all that a score decides:
+
+- *rank correlation*: Spearman's, of score and value; 1 where the higher score always had the higher value.
+- *regret*: let an estimator put the m picks of a group in its order, best first; c_i is the value found after i of
+  them, b_i that of the best order there is. Regret is 1 - (sum of all c_i) / (sum of all b_i) over all groups: 0 where
+  no order finds more sooner. Of equal scores any order is as likely, so each of them counts as their mean.
+
+Groups are independent enough for Student's interval of how much lower the regret of one estimator is. It judges the
+order of accounts that the steering estimator chose, and says nothing of those that it passed over.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from socialcrawl.engine.model import Act, Outcome
+from socialcrawl.engine.protocols import Batch
+from socialcrawl.forecast.intervals import CONFIDENCE, Interval, mean_of
+
+Floats = NDArray[np.float64]
+
+GROUP = 50  # picks in a row that are compared with each other
+LEAST = 5  # groups from which on an interval is shown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """m answered picks of the frontier that all k estimators scored, as columns in order of n.
+
+    Attributes:
+        names: the estimators: first that which steered ("" where nobody says which), then those that looked on.
+        scores: float64[k, m].
+        value: float64[m], what each pick turned out to be worth.
+    """
+
+    names: tuple[str, ...]
+    scores: Floats
+    value: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How well one estimator guessed.
+
+    Attributes:
+        estimator: its name.
+        steered: whether it made the picks; else it looked on.
+        correlation: Spearman's rank correlation of score and value; None where one of them is always the same.
+        regret: from 0 (perfect) to below 1; None without picks.
+        than_chance: how much lower its regret is than that of an order by chance (n counts groups); above 0 is better.
+            None: there are fewer groups than `LEAST`.
+        than_steered: how much lower it is than that of the estimator that steered; None for that one, too.
+
+    Both intervals are Bonferroni's: that all of one kind hold what they estimate has 95 %.
+    """
+
+    estimator: str
+    steered: bool
+    correlation: float | None
+    regret: float | None
+    than_chance: Interval | None = None
+    than_steered: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """All estimators over the same `picks`, best first; `chance` is the mean regret of orders that are drawn."""
+
+    picks: int
+    chance: float | None
+    estimators: tuple[Judged, ...]
+
+
+def judged(found: Scored) -> Judgement:
+    """How well each of the estimators guessed: by regret, then rank correlation, then in the order in which they are.
+
+    Picks of which one of them said nothing that is a number are left out.
+    """
+    said = ~np.isnan(found.scores).any(axis=0)
+    scores, value = found.scores[:, said], found.value[said]
+    areas, best = np.array([_areas(score, value) for score in scores]), _areas(value, value)
+    chance = _areas(np.zeros(len(value)), value)
+    each = [
+        Judged(
+            name,
+            place == 0,
+            rank_correlation(score, value),
+            regret(score, value),
+            _lower(areas[place] - chance, best, len(scores)),
+            _lower(areas[place] - areas[0], best, len(scores) - 1) if place else None,
+        )
+        for place, (name, score) in enumerate(zip(found.names, scores, strict=True))
+    ]
+    return Judgement(len(value), regret(np.zeros(len(value)), value), tuple(sorted(each, key=_worse)))
+
+
+def rank_correlation(score: Floats, value: Floats) -> float | None:
+    """Spearman's rank correlation of m scores and values, from -1 to 1; equals have the mean of their ranks.
+
+    Ranks are those in the groups. None where no group has different scores, or values: nothing was put in an order.
+    """
+    x, y = (np.concatenate([_ranks(group) for group in _groups(numbers)]) for numbers in (score, value))
+    if not x.any() or not y.any():
+        return None
+    return float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
+
+
+def regret(score: Floats, value: Floats) -> float | None:
+    """Return what the order of m scores finds later than the best order of the values (>= 0) would: from 0 to below 1.
+
+    None without picks; 0 where nothing was to be found.
+    """
+    if not len(value):
+        return None
+    found, best = _areas(score, value).sum(), _areas(value, value).sum()
+    return max(0.0, 1.0 - float(found / best)) if best > 0 else 0.0
+
+
+def scored_of(
+    history: Sequence[tuple[Batch, Sequence[Outcome]]], shadows: Mapping[int, Mapping[str, float]]
+) -> Scored | None:
+    """Return what the estimators thought of the picks of a history; `shadows` are scores by pick.n and name.
+
+    Asked about are those who looked on last. None: nobody ever did.
+    """
+    if not shadows:
+        return None
+    names = sorted(shadows[max(shadows)])
+    told = [
+        (pick.score, *(shadows[pick.n][name] for name in names), outcome.value)
+        for batch, outcomes in history
+        for pick, outcome in zip(batch, outcomes, strict=True)
+        if pick.act == Act.EXPAND and outcome.missing is None and shadows.get(pick.n, {}).keys() >= set(names)
+    ]
+    columns = np.array(told, np.float64).reshape(-1, 2 + len(names)).T
+    return Scored(("", *names), columns[:-1], columns[-1])
+
+
+def _groups(numbers: Floats) -> list[Floats]:
+    """Return the numbers in groups of `GROUP` or some more, of nearly equal size; one group where there are fewer."""
+    return np.array_split(numbers, max(1, len(numbers) // GROUP))
+
+
+def _areas(score: Floats, value: Floats) -> Floats:
+    """Return the value found after each pick, summed, by the order of the scores: float64, one for each group."""
+    return np.array([_area(*pair) for pair in zip(_groups(score), _groups(value), strict=True)])
+
+
+def _area(score: Floats, value: Floats) -> float:
+    _, place, many = np.unique(-score, return_inverse=True, return_counts=True)
+    return float(np.cumsum(np.repeat(np.bincount(place, value) / many, many)).sum())
+
+
+def _lower(more: Floats, best: Floats, comparisons: int) -> Interval | None:
+    """Return how much lower a regret is that finds `more` in each group, of which `best` were to be found."""
+    if len(more) < LEAST or not best.any():
+        return None
+    return mean_of(more / best.mean(), 1.0 - (1.0 - CONFIDENCE) / comparisons)
+
+
+def _ranks(numbers: Floats) -> Floats:
+    """Return the ranks around their mean, equals with the mean of theirs."""
+    _, place, many = np.unique(numbers, return_inverse=True, return_counts=True)
+    ranks: Floats = (np.cumsum(many) - (many + len(numbers)) / 2.0)[place]
+    return ranks
+
+
+def _worse(one: Judged) -> tuple[float, float]:
+    regret_ = np.inf if one.regret is None else one.regret
+    return regret_, np.inf if one.correlation is None else -one.correlation

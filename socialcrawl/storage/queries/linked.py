@@ -1,0 +1,159 @@
+"""The links of a campaign as arrays; of a long history on SQLite a second process reads them, one piece ahead.
+
+Ten million links are half of what is read when a long campaign goes on. A row costs Python more than SQLite, so a
+second processor halves the time. A server is another process already.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedReader
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import BigInteger, Connection, Select, case, func, literal, literal_column, select
+
+from socialcrawl.graph.relevance import worth
+from socialcrawl.storage.database.address import of
+from socialcrawl.storage.schema.tables import link, outcome
+
+PIECE = 32_768  # picks whose links are read together
+LONG = 200_000  # picks from which on a second process is worth its start
+# A link is read as one number, (n, node, alpha): one value a row is read faster than two. Of alpha it holds the place
+# among the weights of few occurrences, nearly all there are; a link whose number says OTHER is read once more.
+BITS = 6
+OTHER = 2**BITS - 1
+WEIGHTS = np.array([worth(count) for count in range(OTHER)])
+NODES = 2**40  # more than any database has; with the picks of a piece and the weights it fills 61 bits
+WEIGHT = case(
+    {literal_column(repr(float(weight))): literal_column(str(place)) for place, weight in enumerate(WEIGHTS)},
+    value=link.c.alpha,
+    else_=literal_column(str(OTHER)),
+)
+SERVE = "import sys; from socialcrawl.storage.queries.linked import serve; serve(sys.argv[1], *map(int, sys.argv[2:]))"
+
+
+class Linked(NamedTuple):
+    """Links in order: int64[m] n of the pick, int64[m] node linked to, float64[m] alpha."""
+
+    n: NDArray[np.int64]
+    node: NDArray[np.int64]
+    alpha: NDArray[np.float64]
+
+
+def numbers(connection: Connection, query: Select[Any]) -> NDArray[np.int64]:
+    """Return the cells of a query for whole numbers, row after row, int64; called in a transaction."""
+    with driven(connection, query) as cursor:
+        return np.fromiter(chain.from_iterable(cursor), np.int64)
+
+
+def linked(connection: Connection, campaign: int, first: int, last: int) -> Linked:
+    """Return the links of picks `first` to `last` of a campaign; called in a transaction."""
+    some = (link.c.campaign == campaign) & link.c.n.between(first, last)
+    place = (link.c.n - literal(first, BigInteger)) * literal(NODES, BigInteger) + link.c.node
+    whole = select(place * literal(2**BITS, BigInteger) + WEIGHT).where(some).order_by(link.c.n, link.c.position)
+    found = numbers(connection, whole)
+    code, places = found & OTHER, found >> BITS
+    alpha = WEIGHTS.take(code, mode="clip")
+    if (rare := code == OTHER).any():
+        others = select(link.c.alpha).where(some, WEIGHT == OTHER).order_by(link.c.n, link.c.position)
+        with driven(connection, others) as cursor:
+            alpha[rare] = np.fromiter(chain.from_iterable(cursor), np.float64)
+    return Linked((places // NODES) + first, places % NODES, alpha)
+
+
+@contextmanager
+def driven(connection: Connection, statement: Select[Any]) -> Iterator[Any]:
+    """The driver's own cursor with the rows of a statement: as SQLAlchemy's they would take twice as long."""
+    with connection.execute(statement) as result:
+        yield result.cursor
+
+
+class Links:
+    """All links of a campaign, asked for piece by piece in order of n; used as a context, in a transaction.
+
+    Args:
+        connection: to the database, which nobody writes meanwhile.
+        campaign: campaign.id.
+    """
+
+    def __init__(self, connection: Connection, campaign: int) -> None:
+        self.connection, self.campaign = connection, campaign
+        self._process: subprocess.Popen[bytes] | None = None
+        self._held: list[Linked] = []
+        self._next = 0  # the n with which the next piece of the other process begins
+
+    def __enter__(self) -> Self:
+        where = of(self.connection)
+        last = select(func.max(outcome.c.n)).where(outcome.c.campaign == self.campaign)
+        long = (self.connection.execute(last).scalar() or 0) >= LONG
+        if isinstance(where, Path) and long and (os.cpu_count() or 1) > 1:
+            command = [sys.executable, "-c", SERVE, str(where), str(self.campaign), str(PIECE)]
+            with suppress(OSError):  # then this process reads all of it
+                self._process = subprocess.Popen(  # noqa: S603  (our own code, on the database that is open here)
+                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def of(self, first: int, last: int) -> Linked:
+        """Return the links of picks `first` to `last`."""
+        while self._process is not None and self._next <= last:
+            self._read(self._process)
+        if self._process is None:
+            self._held.clear()
+            return linked(self.connection, self.campaign, first, last)
+        n, node, alpha = (np.concatenate(column) for column in zip(*self._held, strict=True))
+        begin, end = np.searchsorted(n, [first, last + 1]).tolist()
+        self._held = [Linked(n[end:], node[end:], alpha[end:])]
+        return Linked(n[begin:end], node[begin:end], alpha[begin:end])
+
+    def _read(self, process: subprocess.Popen[bytes]) -> None:
+        """Take the next piece; a process that failed is done without."""
+        stream = cast("BufferedReader", process.stdout)
+        size = np.zeros(1, np.int64)
+        if _filled(stream, size):
+            count = int(size[0])
+            found = Linked(np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.float64))
+            if all(_filled(stream, column) for column in found):
+                self._held.append(found)
+                self._next += PIECE
+                return
+        self.__exit__()
+
+
+def serve(path: str, campaign: int, piece: int) -> None:
+    """Write the links of a campaign to stdout, piece by piece for ever; whoever reads them ends this process."""
+    from socialcrawl.storage.database.health import looked_at  # noqa: PLC0415  (for the other process only)
+
+    first = 0
+    with looked_at(Path(path)) as connection, connection.begin(), suppress(BrokenPipeError):
+        while True:
+            found = linked(connection, campaign, first, first + piece - 1)
+            for column in (np.array([len(found.n)], np.int64), *found):
+                sys.stdout.buffer.write(np.ascontiguousarray(column).data)
+            sys.stdout.buffer.flush()
+            first += piece
+    os._exit(0)  # what is still in the buffer has nobody to read it
+
+
+def _filled(stream: BufferedReader, column: NDArray[Any]) -> bool:
+    """Return whether a stream had enough to fill an array."""
+    view = column.view(np.uint8).data
+    done = 0
+    while done < len(view):
+        count = stream.readinto(view[done:])
+        if not count:
+            return False
+        done += count
+    return True

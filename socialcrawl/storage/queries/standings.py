@@ -1,0 +1,55 @@
+"""What a campaign that tracks accounts knows of each, kept in SQL for people who ask (Abiteboul et al., section 2).
+
+Cash lives in memory; the history H is written here. All of it can be made again from picks and outcomes: what a run
+has changed is written when it returns, and nothing reads it back.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, delete, select
+
+from socialcrawl.storage.database.bulk import inserting
+from socialcrawl.storage.schema.tables import standing
+
+CHUNK = 10_000  # rows that are written together
+
+
+class Standing(NamedTuple):
+    """A row of table `standing`, without its campaign; instants are ISO 8601 text."""
+
+    node: int
+    visits: int
+    visited_at: str | None
+    relevance: float
+    occurrences: int
+    indegree: float
+    outlinks: float
+    rate: float | None  # links a day; the column is called `yield`, which is no name in Python
+    link_score: float | None
+    importance: float
+    history: float
+    gone: str | None
+
+
+NAMES = ("campaign", *(name if name != "rate" else "yield" for name in Standing._fields))
+
+
+def keep(connection: Connection, campaign: int, rows: Sequence[Standing]) -> None:
+    """Write the standings of a campaign instead of those it had, in a transaction.
+
+    Args:
+        connection: the database.
+        campaign: campaign.id.
+        rows: of all accounts that it knows.
+    """
+    connection.execute(delete(standing).where(standing.c.campaign == campaign))
+    add = inserting(connection, standing, NAMES)
+    for begin in range(0, len(rows), CHUNK):
+        add.run([(campaign, *row) for row in rows[begin : begin + CHUNK]])
+
+
+def read_standings(connection: Connection, campaign: int) -> dict[int, Standing]:
+    """Return the standings of a campaign as they were last written, by node; called in a transaction."""
+    columns = select(*(standing.c[name] for name in NAMES[1:])).where(standing.c.campaign == campaign)
+    return {row[0]: Standing(*row) for row in connection.execute(columns)}

@@ -1,0 +1,195 @@
+"""Questions that a report asks of a campaign, in SQL. They read; they change nothing."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from sqlalchemy import Connection, text
+
+from socialcrawl.engine.model import MILLS_PER_DOLLAR
+from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.platforms.facts import DEFAULT
+from socialcrawl.storage.queries.row_values import join_transaction
+
+# Ties in value go to the earlier pick, as everywhere.
+TOP = """
+select coalesce('@' || a.username, a.platform_id) as account, a.name, o.value, o.occurrences, o.posts, p.act,
+  (select count(*) from pick q
+    where q.campaign = p.campaign and q.act in ('expand', 'probe', 'walk') and q.n <= p.n) as step
+from outcome o join pick p on p.campaign = o.campaign and p.n = o.n join account a on a.node = o.node
+where o.campaign = :campaign and o.value > 0 and p.act in ('seed', 'expand', 'walk', 'import')
+  and not (p.act = 'walk' and o.value < 1)
+order by o.value desc, o.n limit :most
+"""
+VALUES = """
+select case when p.act = 'walk' and o.value < 1 then 0.0 else o.value end, p.act <> 'seed'
+from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+where o.campaign = :campaign and p.act in ('seed', 'expand', 'probe', 'walk') order by o.n
+"""
+REQUESTS = """
+select endpoint, coalesce(kind, 'lost') as kind, coalesce(status, 0) as status, count(*) as requests
+from request where campaign = :campaign and coalesce(kind, '') <> 'held' group by 1, 2, 3 order by 1, 2, 3
+"""
+# Each account once, by its latest outcome: one that was read after a failure is not missing.
+MISSING = """
+select o.missing, count(*) from outcome o
+where o.campaign = :campaign and o.missing is not null and o.node >= 0 and not exists (
+  select 1 from outcome later where later.campaign = o.campaign and later.node = o.node and later.n > o.n)
+group by 1 order by 2 desc, 1
+"""
+KNOWN = """
+select count(*) from (
+  select node from outcome where campaign = :campaign and node >= 0
+  union select node from link where campaign = :campaign and n in
+    (select n from pick where campaign = :campaign and act in ('seed', 'expand', 'walk', 'import'))) as known
+"""
+# Rules of robots.txt and profiles looked up for opt-outs are read again and again: they are no answers reused.
+TOTALS = """
+select count(*) filter (where coalesce(kind, '') <> 'held'),
+  coalesce(sum(posts) filter (where coalesce(kind, '') <> 'held'), 0), coalesce(sum(coalesce(cost, most)), 0),
+  min(sent_at), max(arrived_at), count(*) filter (where kind = 'held'
+    and endpoint not like '%/robots.txt' and endpoint not like '%.getProfiles')
+from request where campaign = :campaign
+"""
+# A request without a reply counts as spent, on the day on which it was sent.
+BILLED = """
+select substr(coalesce(arrived_at, sent_at), 1, 10), sum(coalesce(new_posts, posts, 0)), sum(coalesce(cost, most))
+from request where campaign = :campaign and coalesce(kind, '') <> 'held' group by 1 order by 1
+"""
+
+SETTINGS = "select settings from campaign where id = :campaign"
+HELD = "select count(*) from post"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a campaign has found so far, and what it took.
+
+    `base_url` is the server that was asked when it began, "" for the platform itself. `seeds` and `steps` are the
+    values beta of the seeds and of the steps after them, in order (float64); steps of a sample are worth 1 on topic,
+    those of a refresh 1 alive. `missing` counts accounts by why their latest outcome is none. `posts` counts posts read
+    (a post read twice counts twice), `held` those in the database, of all campaigns. `cost` is in mills of a cent by
+    the price table, `began` and `ended` are ISO 8601. `reused` counts answers that the database had and that were not
+    asked for again, which are in no other count. `billed_posts` has, for each UTC day of our clock, (day, posts billed,
+    dollars for everything); posts where each is billed once a day, else posts read.
+    """
+
+    name: str
+    platform: str
+    base_url: str
+    top: list[dict[str, Any]]
+    seeds: NDArray[np.float64]
+    steps: NDArray[np.float64]
+    requests: list[dict[str, Any]]
+    missing: dict[str, int]
+    known: int
+    sent: int
+    posts: int
+    held: int
+    cost: int
+    began: str | None
+    ended: str | None
+    reused: int
+    billed_posts: list[tuple[str, int, float]]
+
+    @property
+    def relevance(self) -> float:
+        """The sum of beta over the steps after the seeds."""
+        return _total(self.steps)
+
+    @property
+    def seed_relevance(self) -> float:
+        """The sum of beta over the seeds."""
+        return _total(self.seeds)
+
+
+def campaigns(connection: Connection) -> list[tuple[int, str]]:
+    """(id, name) of the campaigns in the database, oldest first."""
+    with join_transaction(connection):
+        return [(row[0], row[1]) for row in connection.execute(text("select id, name from campaign order by id"))]
+
+
+class ElsewhereError(SettingsError):
+    """A platform of which a database has nothing."""
+
+
+def platform_meant(connection: Connection, given: str | None) -> str:
+    """Return the platform that a person means: the one `given`, or the only one of the database (x in an empty one).
+
+    Raises:
+        ElsewhereError: the database has nothing of the one given.
+        SettingsError: it has several to choose from.
+    """
+    told = "select platform from campaign union select distinct platform from account order by 1"
+    with connection.begin():
+        there = [str(name) for name in connection.execute(text(told)).scalars()]
+    if given is not None and there and given not in there:
+        raise ElsewhereError(f"This database has nothing of {given!r}: there is {' and '.join(there)}.")
+    if given is None and len(there) > 1:
+        raise SettingsError(f"This database has accounts of {' and '.join(there)}: say whose with --platform.")
+    return given or next(iter(there), DEFAULT.name)
+
+
+def chosen(connection: Connection, name: str | None) -> tuple[int, str]:
+    """(id, name) of the campaign `name`, or of the newest.
+
+    Raises:
+        StoreError: there is no such campaign; the message names those there are.
+    """
+    known = campaigns(connection)
+    meant = [pair for pair in known if name is None or pair[1] == name]
+    if not meant:
+        if not known:
+            raise StoreError("There is no campaign in this database yet: `socialcrawl run` begins one.")
+        names = ", ".join(pair[1] for pair in known)
+        raise StoreError(f"There is no campaign {name!r} in this database; there are: {names}.")
+    return meant[-1]
+
+
+def summary(connection: Connection, name: str | None = None, most: int = 15) -> Summary:
+    """Return the summary of the campaign `name`, or of the newest, with its `most` best accounts.
+
+    Raises:
+        StoreError: there is no such campaign; the message names those there are.
+    """
+    number, title = chosen(connection, name)
+    with connection.begin():
+        values = _rows(connection, VALUES, number)
+        sent, posts, cost, began, ended, reused = _rows(connection, TOTALS, number)[0]
+        billed = _rows(connection, BILLED, number)
+        source = orjson.loads(_rows(connection, SETTINGS, number)[0][0])["source"]
+        return Summary(
+            name=title,
+            platform=source["platform"],
+            base_url=source.get("base_url") or "",
+            top=_dicts(connection, TOP, number, most=most),
+            seeds=np.array([value for value, step in values if not step], np.float64),
+            steps=np.array([value for value, step in values if step], np.float64),
+            requests=_dicts(connection, REQUESTS, number),
+            missing=dict(tuple(row) for row in _rows(connection, MISSING, number)),
+            known=int(_rows(connection, KNOWN, number)[0][0]),
+            sent=sent,
+            posts=int(posts),
+            held=int(_rows(connection, HELD, number)[0][0]),
+            cost=int(cost),
+            began=began,
+            ended=ended,
+            reused=reused,
+            billed_posts=[(day, int(new), int(mills) / MILLS_PER_DOLLAR) for day, new, mills in billed],
+        )
+
+
+def _total(values: NDArray[np.float64]) -> float:
+    """Return the sum in order, as the crawl adds them up: `np.sum` adds in pairs."""
+    return float(np.add.accumulate(values)[-1]) if len(values) else 0.0
+
+
+def _rows(connection: Connection, sql: str, campaign: int, **more: Any) -> Any:
+    return connection.execute(text(sql), {"campaign": campaign, **more}).all()
+
+
+def _dicts(connection: Connection, sql: str, campaign: int, **more: Any) -> list[dict[str, Any]]:
+    rows = connection.execute(text(sql), {"campaign": campaign, **more}).mappings()
+    return [dict(row) for row in rows]

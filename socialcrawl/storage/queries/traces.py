@@ -1,0 +1,267 @@
+"""What a campaign has written down of one account, in SQL: who it is, when it was asked, who links to it.
+
+They read; they change nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from sqlalchemy import Connection, select, text
+
+from socialcrawl.engine.model import Node, Pick, SameAs, Unavailable, parse_unavailable, unix
+from socialcrawl.engine.protocols import History
+from socialcrawl.graph.graph import COLUMNS
+from socialcrawl.storage.epochs import comparable, topics
+from socialcrawl.storage.erasure.seed_slots import Seat
+from socialcrawl.storage.queries import row_values
+from socialcrawl.storage.queries.history import Finished
+from socialcrawl.storage.queries.summary import campaigns, chosen
+from socialcrawl.storage.schema.tables import pick
+from socialcrawl.storage.versions import Version, versions
+
+CAMPAIGN = "select platform, settings, identity from campaign where id = :campaign"
+BY_NAME = "select node, platform_id, profile_at from account where platform = :platform and handle = :handle"
+BY_KEY = """
+select a.node, a.platform_id, a.username, a.profile_at, a.forgotten_at,
+  (select count(*) from pick p where p.campaign = :campaign and p.node = a.node) as picks
+from account a where a.platform = :platform and (a.handle = :handle or a.platform_id = :key)
+"""
+ASKS = """
+select p.n, p.batch, p.act, p.score, o.at, o.value, o.occurrences, o.posts, o.missing
+from pick p left join outcome o on o.campaign = p.campaign and o.n = p.n
+where p.campaign = :campaign and p.node = :node order by p.n
+"""
+LED = """
+select l.n, o.node, p.act, o.value, l.alpha
+from link l
+join outcome o on o.campaign = l.campaign and o.n = l.n
+join pick p on p.campaign = l.campaign and p.n = l.n
+where l.campaign = :campaign and l.node = :node and l.n < :before and o.node <> :node order by l.n
+"""
+STEPS = """
+select p.n, p.node, coalesce(o.value, 0), coalesce(o.missing, case when o.n is null then 'open' else '' end)
+from pick p left join outcome o on o.campaign = p.campaign and o.n = p.n
+where p.campaign = :campaign and p.act = 'expand' order by p.n
+"""
+SPAN = "select min(at), max(at) from outcome where campaign = :campaign and at > '1971'"
+ALIASES = "select node, n from outcome where campaign = :campaign and missing = :meant order by n"
+NAMED = "select coalesce(username, platform_id) from account where node = :node"
+EPOCHS = 'select number, "first", began_at, why from epoch where campaign = :campaign and number > 0 order by number'
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A campaign: campaign.id, name, platform, its settings as it was begun, its identity as it is now, as JSON."""
+
+    id: int
+    name: str
+    platform: str
+    settings: dict[str, Any]
+    identity: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An account of the database; `picks` counts the decisions of the campaign to ask it."""
+
+    node: Node
+    platform_id: str | None
+    username: str | None
+    forgotten_at: str | None
+    picks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One decision to ask an account, and what it found; `at` is None while it is open, `missing` text as stored."""
+
+    n: int
+    batch: int
+    act: str
+    score: float
+    at: str | None
+    value: float | None
+    occurrences: int | None
+    posts: int | None
+    missing: str | None
+
+    @property
+    def reason(self) -> Unavailable | None:
+        """Why the account could not be read; None where it could."""
+        return None if self.missing is None else parse_unavailable(self.missing)
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """A link to an account: found by decision `n` (of kind `act`) at `source`, which is worth `value`."""
+
+    n: int
+    source: Node
+    act: str
+    value: float
+    alpha: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """The steps of a campaign that collects, in order, as columns of equal length.
+
+    Attributes:
+        n: int64, pick.n.
+        node: int64, the account that was chosen.
+        value: float64, the relevance that it turned out to have; 0 where it could not be read.
+        missing: why it could not be read, "" where it could, "open" where its answer has not come yet.
+        since: the first pick.n of today's topic and way to crawl.
+    """
+
+    n: NDArray[np.int64]
+    node: NDArray[np.int64]
+    value: NDArray[np.float64]
+    missing: NDArray[np.str_]
+    since: int
+
+
+class Traces:
+    """Everything that a database can tell of single accounts.
+
+    Args:
+        connection: it is only read; in its own transaction where one has begun.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def begun(self, name: str | None) -> Begun:
+        """Return the campaign `name`, or the newest.
+
+        Raises:
+            StoreError: there is no such campaign; the message names those there are.
+        """
+        number, title = chosen(self.connection, name)
+        (platform, settings, identity), *_ = self._rows(CAMPAIGN, campaign=number)
+        return Begun(number, title, platform, orjson.loads(settings), orjson.loads(identity))
+
+    def known(self, campaign: Begun, user: str) -> Known | None:
+        """Return the account with that username or id; of several the one that was asked, has an id, was seen last."""
+        names = {"handle": user.lower(), "key": user, "platform": campaign.platform, "campaign": campaign.id}
+        found = self._rows(BY_KEY, **names)
+        if not found:
+            return None
+        row = max(found, key=lambda r: (r.picks > 0, r.platform_id is not None, r.profile_at or "", -r.node))
+        return Known(Node(row.node), row.platform_id, row.username, row.forgotten_at, row.picks)
+
+    def versions(self, campaign: Begun) -> list[Version]:
+        """Return the settings of a campaign, each time they changed, the oldest first."""
+        with row_values.join_transaction(self.connection):
+            known = versions(self.connection, campaign.id)
+        return known or [Version(0, "", 0, campaign.settings, [])]
+
+    def topics(self, campaign: int) -> list[int]:
+        """Return the first pick.n under each new topic of a campaign."""
+        with row_values.join_transaction(self.connection):
+            return topics(self.connection, campaign)
+
+    def enlisted(self, platform: str, usernames: Iterable[Seat]) -> list[Node]:
+        """Return the nodes of the seats of a campaign, as `SqlStore.enlist` gives them; no unknown ones."""
+        nodes = []
+        for name in usernames:
+            if not isinstance(name, str):
+                nodes += [] if name is None else [Node(name)]
+                continue
+            held = self._rows(BY_NAME, platform=platform, handle=name.lower())
+            claims = [row.node for row in held if row.platform_id is None]
+            if claims:
+                nodes.append(Node(min(claims)))
+            elif held:
+                nodes.append(Node(max(held, key=lambda row: (row.profile_at or "", -row.node)).node))
+        return nodes
+
+    def asks(self, campaign: int, node: Node) -> list[Ask]:
+        """Return every decision to ask an account, in order."""
+        return [Ask(*row) for row in self._rows(ASKS, campaign=campaign, node=node)]
+
+    def steps(self, campaign: int) -> Steps:
+        """Return all steps of a campaign that collects, in order."""
+        with row_values.join_transaction(self.connection):
+            since = comparable(self.connection, campaign)
+        rows = self._rows(STEPS, campaign=campaign)
+        n, node, value, missing = zip(*rows, strict=True) if rows else ((), (), (), ())
+        return Steps(
+            np.array(n, np.int64),
+            np.array(node, np.int64),
+            np.array(value, np.float64),
+            np.array(missing, np.str_),
+            since,
+        )
+
+    def picked(self, campaign: int, n: int, columns: Sequence[str] = COLUMNS) -> Pick:
+        """Decision number `n` as it was stored, whose features are called `columns`."""
+        wanted = select(pick).where(pick.c.campaign == campaign, pick.c.n == n)
+        with row_values.join_transaction(self.connection):
+            return row_values.pick(self.connection.execute(wanted).one(), columns)
+
+    def aliases(self, campaign: int, node: Node) -> list[tuple[Node, int]]:
+        """Other numbers of an account, under which links to it were found, and the decision that showed each."""
+        found = self._rows(ALIASES, campaign=campaign, meant=str(SameAs(node)))
+        return [(Node(row[0]), row[1]) for row in found]
+
+    def led(self, campaign: int, nodes: Sequence[Node], before: int) -> list[Led]:
+        """Return the links to any of `nodes` that were found by decisions before number `before`, in order."""
+        found = [
+            Led(row[0], Node(row[1]), *row[2:])
+            for node in nodes
+            for row in self._rows(LED, campaign=campaign, node=node, before=before)
+        ]
+        return sorted(found, key=lambda link: link.n)
+
+    def names(self, nodes: Iterable[Node]) -> dict[Node, str]:
+        """Return how accounts are called: username, else id, else `account N`."""
+        found = {}
+        for node in dict.fromkeys(nodes):
+            rows = self._rows(NAMED, node=node)
+            found[node] = rows[0][0] if rows and rows[0][0] else f"account {node}"
+        return found
+
+    def epochs(self, campaign: int) -> list[tuple[int, int, str, str]]:
+        """Return the changes of a campaign's history: (number, first pick.n, when, why)."""
+        return [tuple(row) for row in self._rows(EPOCHS, campaign=campaign)]
+
+    def forgotten(self, platform: str, user: str) -> str | None:
+        """Return why somebody of that name or id was forgotten; None: nobody was."""
+        from socialcrawl.storage.erasure.tombstones import reasons  # noqa: PLC0415
+
+        with row_values.join_transaction(self.connection):
+            found = reasons(self.connection, platform, "name", [user]) | reasons(
+                self.connection, platform, "user", [user]
+            )
+        return found.get(user)
+
+    def history(self, campaign: Begun, columns: Sequence[str] = COLUMNS) -> History:
+        """Return all that the campaign did, as its own crawl folds it.
+
+        `columns` are the names of its picks' features.
+        """
+        return Finished(self.connection, campaign.id, partial(row_values.join_transaction, self.connection), columns)
+
+    def span(self, campaign: Begun) -> tuple[float, float]:
+        """Return when the first and the latest answer of a campaign came, Unix seconds; zeros where none did."""
+        first, last = self._rows(SPAN, campaign=campaign.id)[0]
+        return (0.0, 0.0) if first is None else (unix(first), unix(last))
+
+    def campaigns(self) -> list[str]:
+        """Return the names of the campaigns, oldest first."""
+        return [name for _, name in campaigns(self.connection)]
+
+    def stands(self, campaign: Begun) -> bool:
+        """Return whether tables `standing` or `sampled` have anything of a campaign."""
+        either = "select 1 from standing where campaign = :campaign union select 1 from sampled"
+        return bool(self._rows(f"{either} where campaign = :campaign limit 1", campaign=campaign.id))
+
+    def _rows(self, sql: str, **values: Any) -> Any:
+        with row_values.join_transaction(self.connection):
+            return self.connection.execute(text(sql), values).all()

@@ -1,0 +1,106 @@
+"""Another topic for a campaign that goes on: what was derived from its posts, derived anew (section 2.3).
+
+Hits, values and links become what a crawl for the new topic would have stored for the same replies (`reread`).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, delete, select
+
+from socialcrawl.engine.model import Act
+from socialcrawl.graph.recount import Recount
+from socialcrawl.graph.relevance import Hits, worth
+from socialcrawl.storage import answers
+from socialcrawl.storage.database.bulk import inserting, setting
+from socialcrawl.storage.link_weights import Linking
+from socialcrawl.storage.reread import CHUNK, Reread
+from socialcrawl.storage.schema.tables import hit, link, outcome, request
+
+HIT = ("campaign", "post", "occurrences")
+
+
+def retopic(connection: Connection, campaign: int, hits: Hits) -> None:
+    """Derive hits, values, links and kept answers of a campaign anew, for the topic that `hits` counts.
+
+    Called in a transaction, while the campaign does not run. Its cost is linear in the posts.
+    """
+    anew = _Anew(connection, campaign, hits)
+    anew.known()
+    for picks in anew.reread.picks():
+        anew.derive(picks)
+
+
+class _Anew:
+    """A campaign whose topic is another one now."""
+
+    def __init__(self, connection: Connection, campaign: int, hits: Hits) -> None:
+        self.connection, self.campaign = connection, campaign
+        self.reread = Reread(connection, campaign, hits)
+        self._counted: dict[str, int] = {}  # the posts that matched the old topic; the others are not remembered
+        self._hit = inserting(connection, hit, HIT, "ignore")
+        self._value = setting(connection, outcome, ("value", "occurrences"), ("campaign", "n"))
+        self._alpha = setting(connection, link, ("alpha",), ("campaign", "n", "position"))
+        self._answer = setting(connection, request, ("answer",), ("id",))
+
+    def known(self) -> None:
+        """Count the posts that matched the old topic anew."""
+        mine = hit.c.campaign == self.campaign
+        keys = list(self.connection.execute(select(hit.c.post).where(mine)).scalars())
+        for begin in range(0, len(keys), CHUNK):
+            some = keys[begin : begin + CHUNK]
+            self._counted |= dict.fromkeys(some, 0) | self.reread.count(some)
+        self.connection.execute(delete(hit).where(mine))
+        self._write(self._counted)
+
+    def derive(self, picks: Sequence[Any]) -> None:
+        """Write everything that some picks found, anew."""
+        pages = self.reread.pages(picks[0].n, picks[-1].n)
+        counts = self._of(key for _, page in pages if page is not None for key in page.ids)
+        sums, unknown = self.reread.read(pages, counts)
+        valued = [row for row in picks if row.at is not None and row.missing is None and row.act != Act.SEARCH]
+        by_author = [row for row in valued if row.n in unknown or (row.posts and row.n not in sums)]
+        sums |= self.reread.by_author(by_author, self._of)
+        found = [(row.n, sums.get(row.n, Recount())) for row in valued]
+        self._value.run([(worth(read.hits), read.hits, self.campaign, n) for n, read in found])
+        self._relink(dict(found))
+        first: dict[int, dict[str, int]] = {}
+        told = [
+            (_answer(row, page, counts, self.reread.linking, first.setdefault(row.n, {})), row) for row, page in pages
+        ]
+        self._answer.run([(answer, row.id) for answer, row in told if row.answer is not None])
+
+    def _relink(self, sums: Mapping[int, Recount]) -> None:
+        """The weights of the links of picks."""
+        if not sums:
+            return
+        links = self.reread.links(min(sums), max(sums))
+        self._alpha.run([
+            (alpha, self.campaign, n, row.position)
+            for n, read in sums.items()
+            for row, many in zip(links.get(n, ()), read.find_hits([row.node for row in links.get(n, ())]), strict=True)
+            if (alpha := worth(many)) != row.alpha
+        ])  # fmt: skip
+
+    def _of(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return the occurrences in posts, by id; those not counted before are counted and written."""
+        wanted = dict.fromkeys(ids)
+        fresh = [key for key in wanted if key not in self._counted]
+        found = self.reread.count(fresh)
+        self._write(found)
+        return {key: self._counted[key] for key in wanted if key in self._counted} | found
+
+    def _write(self, counts: Mapping[str, int]) -> None:
+        self._hit.run([(self.campaign, key, many) for key, many in counts.items() if many])
+
+
+def _answer(
+    row: Any, page: answers.StoredPage | None, counts: Mapping[str, int], linking: Linking, first: dict[str, int]
+) -> str | None:
+    """Return the answer that an open batch goes on from, counted anew; None: it has to be asked for, or made, again."""
+    if page is None or row.answer is None:
+        return None
+    old, read = answers.unpacked(row.answer), Recount(first=first)
+    linking.add(read, page._replace(follows=()), counts, row.part)  # whom it follows, the reading adds itself
+    return answers.packed(replace(old, hits=read.hits, target_hits=read.find_hits([*old.targets])))

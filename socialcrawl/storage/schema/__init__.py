@@ -1,0 +1,1 @@
+"""Tables, views and what migrations need. Nothing here opens a database."""

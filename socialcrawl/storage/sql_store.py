@@ -1,0 +1,250 @@
+"""The SQL store: the only place that begins transactions. Each method is one; when it returns, its work is kept."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy.exc import DBAPIError
+
+from socialcrawl.engine.model import Act, Grant, Node, Outcome, Page, Reply, ReplyKind, Request, Who, iso
+from socialcrawl.engine.protocols import Batch, History, Ledger
+from socialcrawl.graph.graph import COLUMNS
+from socialcrawl.graph.relevance import Links
+from socialcrawl.ratelimit.policy import Tariff
+from socialcrawl.storage import answers
+from socialcrawl.storage.database import address
+from socialcrawl.storage.database.bulk import Lookup, among
+from socialcrawl.storage.database.connection import closed
+from socialcrawl.storage.database.trouble import told
+from socialcrawl.storage.epochs import topics
+from socialcrawl.storage.erasure.page_redaction import Barred, Barring, billed_as, without
+from socialcrawl.storage.erasure.seed_slots import seated
+from socialcrawl.storage.ledger.billed import SqlCharges
+from socialcrawl.storage.ledger.charges import bill
+from socialcrawl.storage.ledger.request_log import Requests
+from socialcrawl.storage.nodes import Nodes
+from socialcrawl.storage.queries import row_values, sampled, standings
+from socialcrawl.storage.queries.history import Finished, find_gap
+from socialcrawl.storage.queries.sampled import Sampled
+from socialcrawl.storage.queries.standings import Standing
+from socialcrawl.storage.schema.tables import account, outcome, pick, request
+from socialcrawl.storage.seen_posts import Seen
+from socialcrawl.storage.stored_answers import Held, Reuse
+from socialcrawl.storage.writes import Writes
+
+
+class SqlStore:
+    """What one campaign remembers, in the tables of `tables.py`.
+
+    Args:
+        connection: from `database.connect`; used by one thread.
+        campaign: campaign.id.
+        platform: the platform of its accounts.
+        tariff: the prices of what is billed once a UTC day; None where every reading is billed.
+        reuse: which answers of this database are taken again; None: none.
+        server: the address that is asked: a mock and the platform itself do not answer for each other.
+        marks: what tells the tokens of the credentials apart, by name: a token is billed, not its name.
+        links: what makes a link in this campaign.
+        columns: the names of its picks' features.
+
+    Attributes:
+        note: told of each request before it is reserved, and again with its reply when that is kept.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        campaign: int,
+        platform: str,
+        tariff: Tariff | None = None,
+        *,
+        reuse: Reuse | None = None,
+        server: str = "",
+        marks: Mapping[str, str] | None = None,
+        links: Links = answers.ALIKE,
+        columns: Sequence[str] = COLUMNS,
+    ) -> None:
+        self.connection, self.campaign, self.tariff, self.marks = connection, campaign, tariff, marks or {}
+        self.links, self.names = links, columns
+        self.note: Callable[[Grant, Reply | None], None] = lambda grant, reply: None
+        self._write = Writes(connection, campaign, platform, server, columns)
+        self._nodes = Nodes(connection, platform)
+        self._charges = SqlCharges(connection)
+        self._barring = Barring(connection, platform)
+        self._seen = Seen(connection, campaign)
+        self._held = Held(connection, self._write, self._nodes, reuse, self._seen) if reuse else None
+        known = select(account.c.node, account.c.platform_id, account.c.username)
+        self._who = Lookup(connection, known.where(among(connection, account.c.node)))
+        self._looked = False  # whether it is known if others were imported after the picks of an open batch
+        self._gap: tuple[int, int] | None = None  # these picks, if so: the first and the last
+        self._sent: dict[tuple[int, int], int] = {}  # request key -> request.id of its latest sending
+
+    def close(self) -> None:
+        """Let go of the database, also of one that was lost."""
+        closed(self.connection)
+
+    def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
+        """Return the nodes of accounts that a person names, the same again whenever asked.
+
+        Unknown ones are stored by name.
+
+        An account that was once stored by name only stays what the name stands for, also when it turned out to be
+        another one: the history of a campaign tells so itself.
+        """
+        with self._transaction():
+            gone = self._barring.names([name.lower() for name in usernames])
+            seats = seated(self.connection, self.campaign, usernames, gone)
+            named = self._nodes.enlisted([seat for seat in seats if isinstance(seat, str)], iso(now))
+        return [named[seat] if isinstance(seat, str) else Node(seat) for seat in seats]
+
+    def open(self, batch: Batch) -> None:
+        """See `protocols.Store.open`."""
+        with self._transaction():
+            self._write.picks(batch)
+        self._note(batch)
+
+    def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
+        """See `protocols.Store.accounts`."""
+        with self._transaction():
+            found = self._who.rows(nodes)
+        return {Node(node): Who(key, username) for node, key, username in found}
+
+    def reserve(self, grant: Grant) -> None:
+        """See `protocols.Store.reserve`."""
+        self.note(grant, None)
+        with self._transaction():
+            self._sent[grant.request.key] = self._write.reservation(grant)
+
+    def save(self, grant: Grant, reply: Reply) -> Reply:
+        """See `protocols.Store.save`."""
+        kept = self._save(grant, reply)
+        self.note(grant, reply)
+        return kept
+
+    def held(self, request: Request, now: float) -> Reply | None:
+        """See `protocols.Store.held`."""
+        if self._held is None or self._held.hours(request) <= 0:
+            return None
+        with self._transaction():
+            return self._held.reply(request, now)
+
+    def strangers(self, nodes: Sequence[Node], now: float) -> Sequence[Who]:
+        """Return those of some accounts whose profiles have to be asked for; none where no answer is taken again."""
+        if self._held is None or self._held.reuse.hours <= 0:
+            return ()
+        with self._transaction():
+            return self._held.strangers(nodes, now)
+
+    def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
+        """See `protocols.Store.replies`."""
+        if not batch:
+            return {}
+        kept = select(request).where(
+            request.c.campaign == self.campaign,
+            request.c.n.between(batch[0].n, batch[-1].n),
+            request.c.answer.is_not(None),
+        )
+        with self._transaction():
+            rows = self.connection.execute(kept.order_by(request.c.id)).all()
+        return {(row.n, row.part): replace(row_values.reply(row), rows=answers.unpacked(row.answer)) for row in rows}
+
+    def finish(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+        """See `protocols.Store.finish`."""
+        with self._transaction():
+            self._write.outcomes(outcomes)
+            self._write.emptied(batch)
+        self._seen.forget()
+        self._gap = None
+
+    def unfinished(self) -> Batch:
+        """See `protocols.Store.unfinished`."""
+        last = select(func.coalesce(func.max(outcome.c.n), -1)).where(outcome.c.campaign == self.campaign)
+        with self._transaction():
+            if not self._looked:  # nothing is imported while it runs
+                self._looked, self._gap = True, find_gap(self.connection, self.campaign)
+            still = pick.c.n.between(*self._gap) if self._gap else pick.c.n > last.scalar_subquery()
+            rows = self.connection.execute(
+                select(pick).where(pick.c.campaign == self.campaign, still).order_by(pick.c.n)
+            ).all()
+            since = max(topics(self.connection, self.campaign), default=0)
+        picks = (row_values.pick(row, self.names) for row in rows)
+        batch = tuple(pick if pick.n >= since else replace(pick, x=()) for pick in picks)
+        self._note(batch)
+        return batch
+
+    def history(self) -> History:
+        """See `protocols.Store.history`."""
+        return Finished(self.connection, self.campaign, self._transaction, self.names)
+
+    def imported(self, batch: Batch) -> History:
+        """See `protocols.Store.imported`."""
+        if not batch or self._gap is None:
+            return ()
+        return Finished(self.connection, self.campaign, self._transaction, self.names, first=batch[-1].n + 1)
+
+    def stand(self, rows: Sequence[Standing]) -> None:
+        """Write what is known of all accounts; see `standing.keep`."""
+        with self._transaction():
+            standings.keep(self.connection, self.campaign, rows)
+
+    def sample(self, rows: Sequence[Sampled]) -> None:
+        """Write what the walks have drawn; see `sampled.keep`."""
+        with self._transaction():
+            sampled.keep(self.connection, self.campaign, rows)
+
+    def ledger(self) -> Ledger:
+        """See `protocols.Store.ledger`."""
+        return Requests(self.connection, self.campaign, self._transaction)
+
+    def _save(self, grant: Grant, reply: Reply) -> Reply:
+        reply = replace(reply, items=grant.request.items)
+        with self._transaction():
+            number = self._sent[grant.request.key]
+            gone = self._barring.of(reply.rows, iso(reply.at)) if isinstance(reply.rows, Page) else None
+            if reply.received is not None and not gone:
+                self._write.response(number, reply.received)
+            if not isinstance(reply.rows, Page):
+                self._write.settlement(number, reply)
+                return reply
+            return self._keep(number, grant, reply, reply.rows, gone or Barred())
+
+    def _note(self, batch: Batch) -> None:
+        if self._held is not None:
+            self._held.returning = frozenset(pick.n for pick in batch if pick.act == Act.RECRAWL)
+
+    def _keep(self, number: int, grant: Grant, reply: Reply, whole: Page, gone: Barred) -> Reply:
+        """Store a page but for what of it was `gone`; the bill is that of the whole page."""
+        now, page = iso(reply.at), without(whole, gone)
+        same = self._nodes.profiles(page.accounts, now) if page.accounts else {}
+        numbers = self._nodes.number(answers.everyone(page), now)
+        self._barring.empty(gone.asked, now, number)
+        pairs = answers.mentioned(page, numbers)
+        self._write.page(page, numbers, pairs, now)
+        repeats = self._seen.find_repeats(*grant.request.key, [row.id for row in page.posts])
+        kept = answers.answer(page, numbers, same, pairs, self.links, repeats=repeats)
+        if self._held is not None and kept.missing:
+            self._held.note(kept.missing, reply.at)
+        if kept.follows:
+            self._write.follows(grant.request.key[0], kept.follows, now)
+        payer = replace(grant, credential=self.marks.get(grant.credential, grant.credential))
+        billed = bill(payer, reply, billed_as(whole, gone, self._write.platform), self.tariff, self._charges)
+        reply = replace(reply, rows=kept, cost=billed.cost)
+        # A look-up needs no note: what it told of each user is in the user's own row.
+        noted = reply.kind == ReplyKind.OK and bool(page.posts or page.follows or not page.accounts)
+        self._write.settlement(number, reply, billed, page, answers.nodes(pairs, kept) if noted else None)
+        return reply
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            with self.connection.begin():
+                yield
+        except DBAPIError as error:
+            self._nodes.forget()
+            self._seen.forget()
+            raise told(error, address.of(self.connection)) from error
+        except BaseException:
+            self._nodes.forget()
+            self._seen.forget()
+            raise

@@ -1,0 +1,1 @@
+"""What the package needs of the operating system: files, locks, permissions, secrets, names of hosts."""
