@@ -15,15 +15,15 @@ from pathlib import Path
 
 from crawling import crawl, rows, sequence
 from reviving import written
-from socialcrawl.lab.posts import read_posts
-from socialcrawl.settings import read
-from socialcrawl.store.database import opened
 from test_platforms import PLATFORMS, OnTheWeb, told
 from test_refresh_campaign import bring, edges
 from verifying import died
 
 from socialcrawl import __version__
+from socialcrawl.campaign.settings import read
 from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.lab.post_table import read_posts
+from socialcrawl.storage.database.connection import opened
 
 FOLDER = Path(__file__).parent / "frozen"
 URL = "http://127.0.0.1:1"  # stands in campaign files where the address of the mock comes

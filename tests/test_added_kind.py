@@ -13,7 +13,7 @@ PLUGIN = """
 from typing import Literal
 
 from socialcrawl.crawls.collect.crawl import Collect
-from socialcrawl.crawls.collect.estimators import named
+from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.base import CrawlKind, no_mark, one_each
 from socialcrawl.crawls.facts import KindFacts
 from socialcrawl.campaign.sections.values import Section
@@ -29,7 +29,7 @@ class WanderKind(CrawlKind):
     does = "which wanders about"
 
     def make_crawl(self, settings, seeds, width=one_each, mark=no_mark):
-        return Collect(seeds, named(settings.section.by, seed=settings.seed), settings.crawl.steps, width)
+        return Collect(seeds, make_estimator(settings.section.by, seed=settings.seed), settings.crawl.steps, width)
 
     def describe(self, settings):
         return f"wandering by {settings.section.by}"

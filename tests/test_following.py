@@ -97,7 +97,11 @@ def written(node):
 def advice_to_run_again():
     """Every text of the program that gives it, but for what is said on the command line only."""
     package = Path(socialcrawl.__file__).parent
-    files = [file for folder in ("limits", "sources", "store") for file in (package / folder).rglob("*.py")]
+    files = [
+        file
+        for folder in ("ratelimit", "forecast", "platforms", "storage")
+        for file in (package / folder).rglob("*.py")
+    ]
     texts = {written(node) for file in files for node in ast.walk(ast.parse(file.read_text("utf-8")))}
     return sorted(text for text in texts if "run again" in text.lower() and "was begun in this database" not in text)
 

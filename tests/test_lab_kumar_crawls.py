@@ -18,7 +18,7 @@ from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs
 from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
 from socialcrawl.lab.experiments.kumar.sampling import Sample
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY, plain, time_graph
-from socialcrawl.lab.experiments.kumar.watching import Progress
+from socialcrawl.lab.experiments.kumar.watching import CrawlTape
 
 SMALL = Shape(300, 3000, days=3.0, seed=2)
 SETTING = dynamic.Setting(window=DAY, every=600.0, k=20, points=12)
@@ -58,9 +58,9 @@ def test_a_sampler_passes_over_who_was_crawled():
 
 
 def watched(graph, recorded):
-    """Progress that also keeps every (node, targets) it is told of, in order."""
+    """CrawlTape that also keeps every (node, targets) it is told of, in order."""
 
-    class Recording(Progress):
+    class Recording(CrawlTape):
         def finish(self, batch, outcomes):
             recorded.extend(
                 (pick.node, outcome.targets.tolist()) for pick, outcome in zip(batch, outcomes, strict=True)
@@ -73,7 +73,7 @@ def watched(graph, recorded):
 @pytest.mark.parametrize(("expansion", "recrawl"), [("gai", "or"), ("ai", "yru"), ("sample-u", "ldu"), ("gai", "ydu")])
 def test_the_measures_of_a_crawl_are_those_counted_from_its_visits(graph, monkeypatch, expansion, recrawl):
     visits = []
-    monkeypatch.setattr(dynamic, "Progress", watched(graph, visits))
+    monkeypatch.setattr(dynamic, "CrawlTape", watched(graph, visits))
     there = dynamic.world("small", graph, SETTING)
     table = dynamic.tracked(there, expansion, recrawl, 7, dynamic.source_of(there, 7))
     links = list(zip(graph.sources().tolist(), graph.targets.tolist(), graph.times.tolist(), strict=True))
@@ -95,7 +95,7 @@ def test_the_measures_of_a_crawl_are_those_counted_from_its_visits(graph, monkey
 
 def test_every_visit_sees_the_links_of_the_window_that_came_since_the_one_before(graph, monkeypatch):
     visits = []
-    monkeypatch.setattr(dynamic, "Progress", watched(graph, visits))
+    monkeypatch.setattr(dynamic, "CrawlTape", watched(graph, visits))
     there = dynamic.world("small", graph, SETTING)
     dynamic.tracked(there, "ai", "u", 3, dynamic.source_of(there, 3))
     last = {}
@@ -163,7 +163,7 @@ def referee(graph, setting, policies, seed, fetches):
 @pytest.mark.parametrize("recrawl", dynamic.RECRAWLS)
 def test_a_crawl_visits_whom_the_words_of_the_paper_say(graph, monkeypatch, expansion, recrawl):
     visits = []
-    monkeypatch.setattr(dynamic, "Progress", watched(graph, visits))
+    monkeypatch.setattr(dynamic, "CrawlTape", watched(graph, visits))
     setting = replace(SETTING, every=900.0)
     there = dynamic.world("small", graph, setting)
     source = dynamic.source_of(there, 4)
@@ -175,7 +175,7 @@ def test_a_crawl_visits_whom_the_words_of_the_paper_say(graph, monkeypatch, expa
 
 def test_a_crawl_goes_by_every_part_of_its_setting(graph, monkeypatch):
     visits = []
-    monkeypatch.setattr(dynamic, "Progress", watched(graph, visits))
+    monkeypatch.setattr(dynamic, "CrawlTape", watched(graph, visits))
     usual = dynamic.Setting(DAY, 900.0, 20, begin=DAY / 2, length=2 * DAY, points=12)
     others = [{"per_time": True}, {"window": DAY / 3}, {"every": 1000.0}, {"p": 0.3}, {"begin": DAY}, {"length": DAY}]
     seen = []
@@ -192,7 +192,7 @@ def test_a_crawl_goes_by_every_part_of_its_setting(graph, monkeypatch):
 
 def test_greedy_discovery_takes_the_node_of_most_links_from_those_crawled(graph, monkeypatch):
     visits = []
-    monkeypatch.setattr(fixed_graphs, "Progress", watched(graph, visits))
+    monkeypatch.setattr(fixed_graphs, "CrawlTape", watched(graph, visits))
     there = fixed_graphs.fixed("small", plain(graph), 30, 150)
     table = fixed_graphs.discovered(there, "gai", 1, 5)
     out = [there.graph.out(u)[0].tolist() for u in range(300)]
@@ -226,7 +226,7 @@ def test_a_sampler_of_a_fixed_graph_draws_by_links_in_or_in_and_out_or_by_nothin
         "sample-u": [1] * 5,
     }[expansion]
     visits, counts = [], Counter()
-    monkeypatch.setattr(fixed_graphs, "Progress", watched(known, visits))
+    monkeypatch.setattr(fixed_graphs, "CrawlTape", watched(known, visits))
     there = fixed_graphs.fixed("tiny", known, 2, 2)
     for seed in range(600):
         visits.clear()
@@ -262,12 +262,12 @@ def test_discovery_asks_nobody_twice_and_finds_all_in_the_end(graph, expansion):
 
 
 def test_without_targets_there_is_no_measure():
-    found = dynamic.measured(Progress(4), np.empty(0, np.int64))
+    found = dynamic.measured(CrawlTape(4), np.empty(0, np.int64))
     assert all(np.isnan(found[name]) for name in dynamic.COLUMNS)
 
 
 def test_progress_counts_a_pair_once_and_a_return_as_a_recrawl():
-    progress = Progress(4)
+    progress = CrawlTape(4)
     for n, (score, targets) in enumerate([(1.0, [1, 2]), (0.0, [2, 3]), (0.5, [3])]):
         outcome = Outcome(n, 0, 0.0, targets=np.array(targets), alpha=np.ones(len(targets)))
         progress.finish((Pick(n, 0, "recrawl", score),), [outcome])

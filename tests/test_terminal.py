@@ -210,13 +210,14 @@ def writes_itself(node):
     return ""
 
 
-def test_no_module_of_the_apps_writes_to_the_screen_past_the_console():
-    folder = Path(__file__).parent.parent / "socialcrawl" / "apps"
+def test_no_module_of_the_commands_writes_to_the_screen_past_the_console():
+    package = Path(__file__).parent.parent / "socialcrawl"
     found = [
         f"{path.name}: {name}"
-        for path in sorted(folder.rglob("*.py"))
+        for folder in ("cli", "lab/experiments")
+        for path in sorted((package / folder).rglob("*.py"))
         if path.name != "console.py"
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if (name := writes_itself(node))
     ]
-    assert found == ["operating.py: sys.stderr"], "the daemon's log escapes its lines itself: see test_daemon_logs.py"
+    assert found == ["daemon.py: sys.stderr"], "the daemon's log escapes its lines itself: see test_daemon_logs.py"

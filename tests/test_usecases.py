@@ -26,7 +26,7 @@ def test_an_example_prints_what_stands_under_it(code, printed):
 
 
 def test_the_table_has_a_row_for_every_case_and_the_package_says_the_same_six_things():
-    from socialcrawl.lab import cases
+    import examples as cases
 
     rows = [line for line in PAGE.splitlines() if re.match(r"\| \[", line)]
     assert [row.count("|") for row in rows] == [8] * 4

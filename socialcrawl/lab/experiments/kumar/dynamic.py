@@ -26,7 +26,7 @@ from socialcrawl.lab.experiments.kumar.sampling import choice
 from socialcrawl.lab.experiments.kumar.source import Ticking, Windowed, instants
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY, Ints, TimeGraph
 from socialcrawl.lab.experiments.kumar.top_nodes import Targets, targets
-from socialcrawl.lab.experiments.kumar.watching import Progress
+from socialcrawl.lab.experiments.kumar.watching import CrawlTape
 from socialcrawl.lab.instant import AtOnce, Freely, Nowhere, Unwatched
 from socialcrawl.lab.process_pool import Job, fingerprint
 from socialcrawl.lab.result_tables import Table, table
@@ -172,13 +172,13 @@ def tracked(world: World, expansion: str, recrawl: str, seed: int, source: int) 
     clock = Ticking(world.begin, world.setting.every)
     rows: list[dict[str, Any]] = []
 
-    def look(progress: Progress) -> None:
+    def look(progress: CrawlTape) -> None:
         nodes = world.targets.nodes[len(rows)]
         day = (clock.now() - world.setting.every - world.begin) / DAY
         said = {"graph": world.name, "expansion": expansion, "recrawl": recrawl, "seed": seed, "day": day}
         rows.append(said | measured(progress, nodes))
 
-    progress = Progress(world.graph.size, world.looks, look)
+    progress = CrawlTape(world.graph.size, world.looks, look)
     line = Seeds()
     line.ready = [Node(source)]
     weights = np.ones(world.graph.size) if expansion == "sample-u" else None
@@ -195,7 +195,7 @@ def tracked(world: World, expansion: str, recrawl: str, seed: int, source: int) 
     return table(rows)
 
 
-def measured(progress: Progress, nodes: Ints) -> dict[str, float | int]:
+def measured(progress: CrawlTape, nodes: Ints) -> dict[str, float | int]:
     """Return the four measures of a crawl against the targets `nodes` (NaN where there are none), and sizes."""
     crawled, known = int(progress.crawled.sum()), int(progress.known.sum())
     hit, seen = int(progress.crawled[nodes].sum()), int(progress.known[nodes].sum())

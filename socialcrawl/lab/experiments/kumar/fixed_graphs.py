@@ -25,7 +25,7 @@ from socialcrawl.importance.strong_components import largest_component
 from socialcrawl.lab.experiments.kumar.sampling import choice
 from socialcrawl.lab.experiments.kumar.timegraphs import Floats, Ints
 from socialcrawl.lab.experiments.kumar.top_nodes import top
-from socialcrawl.lab.experiments.kumar.watching import Progress
+from socialcrawl.lab.experiments.kumar.watching import CrawlTape
 from socialcrawl.lab.instant import parts
 from socialcrawl.lab.process_pool import Job, fingerprint
 from socialcrawl.lab.result_tables import Table, table
@@ -107,14 +107,14 @@ def discovered(there: Fixed, expansion: str, seed: int, source: int) -> Table:
     inside = np.zeros(there.graph.size, np.bool_)
     inside[there.targets] = True
 
-    def look(progress: Progress) -> None:
+    def look(progress: CrawlTape) -> None:
         said = {"graph": there.name, "expansion": expansion, "seed": seed, "step": there.looks[len(rows)]}
         hit = int(progress.crawled[there.targets].sum())
         ranked = int(inside[progress.ranked(there.k)].sum())
         number = max(1, len(there.targets))
         rows.append(said | {"crawl": hit / number, "rank": ranked / number, "crawled": len(progress.asked)})
 
-    progress = Progress(there.graph.size, there.looks, look)
+    progress = CrawlTape(there.graph.size, there.looks, look)
     line = Seeds()
     line.ready = [Node(source)]
     chosen = choice(expansion, "u", 0.0, seed, _weights(there, expansion))
