@@ -68,7 +68,7 @@ coverage: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.coverage $(if $(RUNS),--runs $(RUNS)) $(ONLY)
 
 notebooks: $(VENV)/.dev
-	$(BIN)/python tests/executing.py
+	$(BIN)/python tests/support/notebook_runs.py
 
 lock:
 	uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links --no-header \

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from pathlib import Path
 
@@ -18,7 +19,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell does in the 
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text("utf-8").split())
+HERE = Path(__file__).parent
+# Tests of one folder use worlds that tests of another made.
+sys.path += sorted({str(path.parent) for path in HERE.rglob("test_*.py")})
+
+SLOW = frozenset((HERE / "slow.txt").read_text("utf-8").split())
 
 
 def pytest_collection_modifyitems(items):

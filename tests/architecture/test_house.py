@@ -1,0 +1,445 @@
+"""The house rules, read off the source: floors, sizes, docstrings, where libraries are named, what the README shows."""
+
+import ast
+import re
+import statistics
+import sys
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "socialcrawl"
+README = (ROOT / "README.md").read_text("utf-8")
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# Imports run downward or along a floor. A module belongs to the floor that names the longest part of its path.
+KIND_FILES = ("kind", "make", "section", "report", "datasheet", "explain", "steering", "audit_report", "holdings")
+FLOORS = [
+    {"cli", "__main__", "lab.experiments"},
+    {"daemon"},
+    {"campaign.build"},
+    {"lab", "mock", "importers", "exporters", "campaign", "verify", "platforms.base", "platforms.registry"}
+    | {f"crawls.{name}" for name in ("base", "registry", "reporting", "trace", "facts")}
+    | {f"crawls.{kind}.{name}" for kind in ("collect", "track", "refresh", "sample") for name in KIND_FILES}
+    | {f"platforms.{name}.platform" for name in ("x", "bluesky", "mastodon", "web")},
+    {"crawls", "platforms"},
+    {"storage", "ratelimit", "forecast", "importance"},
+    {"graph", "formats"},
+    {"engine", "platforms.facts"},
+    {"system", "text"},
+    {"errors", "__init__"},
+]
+HOMES = {
+    "tweepy": ("platforms/x/",),
+    "requests": ("platforms/",),
+    "httpx": ("platforms/",),
+    "httpcore": ("platforms/http_client.py", "platforms/sockets.py"),
+    "idna": ("text/domains.py",),
+    "regex": ("text/",),
+    "selectolax": ("platforms/",),
+    "protego": ("platforms/web/",),
+    "sqlalchemy": ("storage/", "exporters/"),
+    "alembic": ("storage/",),
+    "starlette": ("daemon/health_page.py",),
+    "uvicorn": ("mock/", "cli/commands/explore.py", "daemon/health_page.py"),
+    "apprise": ("daemon/notice_addresses.py",),
+    "apscheduler": ("daemon/", "cli/commands/daemon.py"),
+    "structlog": ("daemon/", "cli/commands/daemon.py"),
+    "prometheus_client": ("daemon/",),
+    "typer": ("cli/", "lab/experiments/"),
+    "rich": ("cli/", "lab/experiments/"),
+    "matplotlib": ("cli/", "lab/experiments/"),
+    "joblib": ("lab/",),
+    "distributed": ("lab/",),
+    "pyarrow": ("lab/", "formats/", "importers/", "exporters/"),
+    "psycopg": ("storage/",),
+    "warcio": ("exporters/",),
+    "datasette": ("cli/commands/explore.py",),
+    "scipy": ("importance/", "crawls/sample/", "forecast/intervals.py"),
+    "sklearn": ("crawls/collect/estimators/", "crawls/sample/"),
+    "pydantic": ("campaign/", "crawls/"),
+    "pydantic_core": ("campaign/settings.py",),
+    "tenacity": ("ratelimit/",),
+    "filelock": ("system/locks.py",),
+    "platformdirs": ("campaign/token_locks.py",),
+    "cronsim": ("campaign/schedule.py",),
+}
+CLOCKS = {"time.time", "time.sleep", "time.monotonic", "datetime.now", "datetime.utcnow"}
+DOORS = ("engine/clock.py", "cli/", "mock/", "platforms/sockets.py")  # may read the wall clock; socket deadlines
+PLURAL = re.compile(r" (accounts|answers|bytes|draws|lines|links|matches|posts|requests|rows|seeds|steps|walks)\b")
+FORBIDDEN = re.compile(r"(^|_)(utils?|core|common|helpers?|manager|misc)($|_|\.)|^Base[A-Z]|Impl$")
+WORDS = ("pick", "node", "account", "request", "window", "batch", "outcome", "epoch", "budget")
+
+
+def name_of(path):
+    return str(path.relative_to(PACKAGE).with_suffix("")).replace("/", ".").removesuffix(".__init__")
+
+
+def floor_of(module):
+    parts = module.split(".")
+    for length in range(len(parts), 0, -1):
+        for number, names in enumerate(FLOORS):
+            if ".".join(parts[:length]) in names:
+                return number
+    return None
+
+
+@cache
+def imports_of(path):
+    """(module imported inside the package or library, line), type-only imports included."""
+    return list(_imports_of(path, {name_of(file) for file in FILES}))
+
+
+def _imports_of(path, known):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relatively"
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                inside = whole.removeprefix("socialcrawl.")
+                yield (whole if inside in known else node.module), node.lineno
+
+
+def ours(path):
+    return {m.removeprefix("socialcrawl.") for m, _ in imports_of(path) if m.startswith("socialcrawl.")}
+
+
+def functions(path):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node, node.end_lineno - node.lineno + 1
+
+
+def relative(path):
+    return str(path.relative_to(PACKAGE))
+
+
+def test_every_module_has_a_floor():
+    for path in FILES:
+        assert floor_of(name_of(path) if path != PACKAGE / "__init__.py" else "__init__") is not None
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_imports_run_downward_only(path):
+    mine = floor_of(name_of(path) if path != PACKAGE / "__init__.py" else "__init__")
+    upward = [module for module in ours(path) if floor_of(module) < mine]
+    assert not upward, f"{relative(path)} reaches up to {upward}"
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = {name_of(path): ours(path) for path in FILES}
+    done, open_now = set(), []
+
+    def visit(module):
+        assert module not in open_now, f"a circle: {' -> '.join([*open_now[open_now.index(module) :], module])}"
+        if module in done or module not in graph:
+            return
+        open_now.append(module)
+        for other in sorted(graph[module]):
+            visit(other)
+        done.add(open_now.pop())
+
+    for module in sorted(graph):
+        visit(module)
+    assert len(done) == len(graph)
+
+
+@pytest.mark.parametrize("library", HOMES)
+def test_a_library_is_named_in_its_own_rooms_only(library):
+    strangers = [
+        f"{relative(path)}:{line}"
+        for path in FILES
+        for module, line in imports_of(path)
+        if module.split(".")[0] == library and not relative(path).startswith(HOMES[library])
+    ]
+    assert not strangers
+
+
+def test_the_pure_part_neither_looks_at_the_clock_nor_sleeps_nor_draws_from_a_global_generator():
+    found = []
+    for path in FILES:
+        if relative(path).startswith(DOORS):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Attribute):
+                dotted = ast.unparse(node)
+                if dotted in CLOCKS or re.match(r"(np\.random|random)\.(seed|rand|random|choice|shuffle)$", dotted):
+                    found.append(f"{relative(path)}:{node.lineno} {dotted}")
+    assert not found
+
+
+def test_files_and_functions_keep_their_measures():
+    lines = {path: len(path.read_text("utf-8").splitlines()) for path in FILES}
+    lengths = {f"{relative(path)}:{node.name}": n for path in FILES for node, n in functions(path)}
+    assert statistics.median(lengths.values()) <= 10
+    assert not {relative(path): n for path, n in lines.items() if n > 500}
+    assert not {name: n for name, n in lengths.items() if n > 50}
+
+
+def test_each_test_that_is_left_to_make_test_all_is_there():
+    here = ROOT / "tests"
+    listed = (here / "slow.txt").read_text("utf-8").split()
+    known = {
+        f"{path.name}::{node.name}"
+        for path in here.rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert listed == sorted(listed)
+    assert not set(listed) - known
+
+
+KINDS = {"collect", "track", "refresh", "sample"}
+KNOW_KINDS = (*(f"crawls/{kind}/" for kind in sorted(KINDS)), "crawls/facts.py", "lab/", "mock/")
+
+
+def test_no_module_but_the_kinds_themselves_asks_which_kind_a_campaign_is_of():
+    found = [
+        f"{relative(path)}:{node.lineno} {ast.unparse(node)}"
+        for path in FILES
+        if not relative(path).startswith(KNOW_KINDS)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Compare) and _names_a_kind(node)
+    ]
+    assert not found
+
+
+def _names_a_kind(comparison):
+    """Whether a comparison of something called kind has the name of a kind, or the constant of one."""
+    parts = [one for side in (comparison.left, *comparison.comparators) for one in ast.walk(side)]
+    texts = {one.value for one in parts if isinstance(one, ast.Constant)}
+    constants = {one.id.lower() for one in parts if isinstance(one, ast.Name) and one.id.isupper()}
+    return "kind" in ast.unparse(comparison) and bool((texts | constants) & KINDS)
+
+
+PLATFORMS = {"x", "bluesky", "mastodon", "web"}
+KNOW_PLATFORMS = ("platforms/", "lab/", "mock/", "cli/mock_options.py")
+"""The homes of platforms; cli/mock_options.py is about the options of the mock."""
+
+
+def asks_which_platform(node):
+    """Whether a comparison has the name of a platform, or a table or list is made of them."""
+    if isinstance(node, ast.Dict):
+        return len(PLATFORMS & {key.value for key in node.keys if isinstance(key, ast.Constant)}) > 1
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return len(PLATFORMS & {one.value for one in node.elts if isinstance(one, ast.Constant)}) > 1
+    if not isinstance(node, ast.Compare):
+        return False
+    parts = [one for side in (node.left, *node.comparators) for one in ast.walk(side)]
+    texts = {one.value for one in parts if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    names = [one for one in parts if isinstance(one, ast.Name) and one.id.isupper()]
+    return bool(PLATFORMS & (texts | {one.id.lower() for one in names}))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['platform == "web"', 'self.platform not in ("bluesky", "other")', "told.platform == WEB", "name == X.name",
+     'BETWEEN = {"bluesky": ".", "mastodon": "@"}', 'EDITABLE = ("bluesky", "mastodon")'],
+)  # fmt: skip
+def test_what_asks_for_the_name_of_a_platform_is_known(line):
+    assert any(map(asks_which_platform, ast.walk(ast.parse(line))))
+
+
+def test_no_module_but_the_platforms_themselves_asks_for_the_name_of_a_platform():
+    found = [
+        f"{relative(path)}:{node.lineno} {ast.unparse(node)}"
+        for path in FILES
+        if not relative(path).startswith(KNOW_PLATFORMS)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if asks_which_platform(node)
+    ]
+    assert not found
+
+
+def test_every_public_name_has_a_docstring():
+    bare = []
+    for path in FILES:
+        tree = ast.parse(path.read_text("utf-8"))
+        if not ast.get_docstring(tree):
+            bare.append(relative(path))
+        places = [("", tree)] + [(f"{n.name}.", n) for n in tree.body if isinstance(n, ast.ClassDef)]
+        for owner, place in places:
+            for node in place.body:
+                if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    continue
+                if not node.name.startswith("_") and not owner.startswith("_") and not ast.get_docstring(node):
+                    bare.append(f"{relative(path)}:{owner}{node.name}")
+    assert not bare
+
+
+def test_no_file_or_class_has_a_name_that_says_nothing():
+    names = [part for path in FILES for part in relative(path).replace(".py", "").split("/")]
+    names += [
+        n.name for path in FILES for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.ClassDef)
+    ]
+    assert not [name for name in names if FORBIDDEN.search(name)]
+
+
+def test_every_exception_to_a_lint_rule_says_why():
+    silent = []
+    for path in FILES:
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+            match = re.search(r"# noqa: [A-Z0-9, ]+(.*)$", line)
+            if match and not match[1].strip(" #()") and "PLC0415" not in line:
+                silent.append(f"{relative(path)}:{number}")
+            assert "# noqa" not in line or match, f"{relative(path)}:{number} silences everything"
+    assert not silent
+
+
+def test_heavy_modules_are_imported_where_they_are_used():
+    import subprocess
+
+    code = "import sys, socialcrawl.cli.main; print(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"numpy", "tweepy", "requests", "sqlalchemy", "alembic", "pyarrow", "matplotlib", "starlette", "uvicorn"}
+    heavy |= {"apprise"}
+    assert not heavy & set(done.stdout.split())
+
+
+def test_importing_any_module_opens_no_file_to_write_and_no_socket():
+    import subprocess
+
+    modules = [f"socialcrawl.{name_of(path)}" for path in FILES if path.name not in ("__main__.py", "__init__.py")]
+    code = f"""
+import sys
+def watch(event, args):
+    if event in ("socket.connect", "socket.bind", "subprocess.Popen", "os.system"):
+        raise SystemExit(f"importing did {{event}} {{args}}")
+    writes = event == "open" and isinstance(args[1], str) and any(c in args[1] for c in "wax+")
+    if writes and ".pyc" not in str(args[0]):
+        raise SystemExit(f"importing opened {{args}}")
+import matplotlib, pyarrow, tweepy  # what libraries do at import (caches, a look for IPv6) is theirs
+sys.addaudithook(watch)
+import importlib
+for name in {modules!r}:
+    importlib.import_module(name)
+print("quiet")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "quiet", done.stdout + done.stderr
+
+
+def test_the_words_of_the_house_are_listed_in_the_model():
+    text = (PACKAGE / "engine/model.py").read_text("utf-8")
+    assert not [word for word in WORDS if f"| {word} |" not in text]
+
+
+def test_every_command_is_shown_in_the_readme():
+    from socialcrawl.cli.main import app
+
+    commands = [command.name or command.callback.__name__ for command in app.registered_commands]
+    assert len(commands) >= 6
+    assert not [name for name in commands if f"socialcrawl {name}" not in README]
+
+
+def test_every_estimator_is_named_in_the_readme():
+    from socialcrawl.crawls.collect.estimators import NAMES
+
+    families = {re.sub(r"-(n|e|ne)-", "-{n,e,ne}-", name) for name in NAMES}
+    shown = {re.sub(r"-(sum|avg|max)$", "-{sum,avg,max}", name) for name in families}
+    assert not [name for name in shown if f"`{name}`" not in README]
+
+
+def test_links_in_the_documents_lead_somewhere():
+    broken = []
+    for document in [
+        ROOT / "README.md",
+        ROOT / "CHANGELOG.md",
+        ROOT / "deploy/README.md",
+        *(ROOT / "docs").rglob("*.md"),
+        ROOT / "benchmarks/README.md",
+    ]:
+        targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text("utf-8"))
+        here = [target for target in targets if not target.startswith("http")]
+        broken += [f"{document.name}: {target}" for target in here if not (document.parent / target).exists()]
+    assert not broken
+
+
+def test_the_locks_name_versions_and_hashes_but_no_index():
+    for name in ("requirements.lock", "requirements-dev.lock"):
+        text = (ROOT / name).read_text("utf-8")
+        pins = re.findall(r"^[A-Za-z0-9_.-]+==", text, re.MULTILINE)
+        assert len(pins) > 20
+        assert text.count("--hash=sha256:") >= len(pins)
+        assert "://" not in text
+        assert "--index" not in text
+
+
+def test_every_dependency_is_used():
+    import tomllib
+
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    imported = {module.split(".")[0].lower() for path in FILES for module, _ in imports_of(path)}
+    names = {re.split(r"[><=\[ ]", line)[0] for line in listed}
+    called = {"scikit-learn": "sklearn", "prometheus-client": "prometheus_client", "httptools": "uvicorn"}  # its parser
+    assert not {called.get(name, name) for name in names} - imported
+
+
+def plural_counts(path):
+    """Counts in a module's texts that are followed by a plural, whatever they are; constants are more than one."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for count, text in pairwise(node.values) if isinstance(node, ast.JoinedStr) else ():
+            is_count = isinstance(count, ast.FormattedValue) and ast.unparse(count.format_spec or count) == "f','"
+            if is_count and isinstance(text, ast.Constant) and PLURAL.match(text.value):
+                name = ast.unparse(count.value)
+                yield from () if name.isupper() else [f"{relative(path)}:{node.lineno} {name}{text.value}"]
+
+
+def test_commands_say_one_of_a_thing_in_the_singular():
+    """`words.pluralize` does; those of the laboratory count thousands."""
+    thousands = ("cli/commands/lab.py", "cli/commands/simulate.py", "cli/render/comparison.py")
+    commands = [path for path in FILES if relative(path).startswith("cli/") and relative(path) not in thousands]
+    assert not [line for path in commands for line in plural_counts(path)]
+
+
+def calls_in(*nodes):
+    return {ast.unparse(call.func) for node in nodes for call in ast.walk(node) if isinstance(call, ast.Call)}
+
+
+def below_a_minute(nodes):
+    values = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    return any(isinstance(value, int | float) and value < 60 for value in values)
+
+
+def is_hasty(node):
+    """Whether a piece of a test depends on how fast the machine is.
+
+    It does if it measures with `perf_counter`, sleeps for a random time, asserts that something took less than a
+    minute, or gives a process less than that.
+    """
+    if isinstance(node, ast.Attribute | ast.Name):
+        return ast.unparse(node).endswith("perf_counter")
+    if isinstance(node, ast.Compare):
+        most = [at for op, at in zip(node.ops, node.comparators, strict=True) if isinstance(op, ast.Lt | ast.LtE)]
+        return below_a_minute(most) and bool({"monotonic", "time.monotonic", "time.time"} & calls_in(node))
+    if not isinstance(node, ast.Call):
+        return False
+    name = ast.unparse(node.func).rpartition(".")[2]
+    if name == "sleep":
+        return any(call.endswith(("random", "uniform")) for call in calls_in(*node.args))
+    return name == "communicate" and below_a_minute([word.value for word in node.keywords if word.arg == "timeout"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["perf_counter()", "time.sleep(draw.uniform(0.0, 0.9))", "assert 0.2 < time.monotonic() - began < 5.0",
+     "child.communicate(timeout=5)", "abs(at - time.time()) <= 5"],
+)  # fmt: skip
+def test_what_depends_on_the_speed_of_the_machine_is_known(line):
+    assert any(map(is_hasty, ast.walk(ast.parse(line))))
+
+
+def test_no_test_depends_on_the_speed_of_the_machine():
+    """Kill at counted events, give clocks, measure in benchmarks, and give what hangs minutes."""
+    hasty = [
+        f"{path.name}:{node.lineno} {ast.unparse(node)[:60]}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if is_hasty(node)
+    ]
+    assert not hasty

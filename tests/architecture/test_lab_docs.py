@@ -1,0 +1,106 @@
+"""The page of the laboratory: its blocks run one after the other in an empty folder, and its table is the code's."""
+
+import os
+import re
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+from commands import COMMAND, ENVIRONMENT, socialcrawl
+
+from socialcrawl.crawls.collect.estimators import NAMES, Linear, Neighbourhood, make_estimator
+from socialcrawl.crawls.collect.estimators.regressor import FEATURES
+from socialcrawl.crawls.collect.strategies import STRATEGIES
+from socialcrawl.lab.grid import results
+
+PAGE = (Path(__file__).parents[2] / "docs" / "laboratory.md").read_text("utf-8")
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
+ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| `")]
+TINY = {"20000": "1500", "110000": "6000", "--budget 300": "--budget 40", "--switch-after 100": "--switch-after 15"}
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory):
+    """The folder after all blocks, and what each printed."""
+    folder = tmp_path_factory.mktemp("page")
+    programs = folder / ".bin"  # the command of this checkout, wherever it is installed
+    programs.mkdir()
+    (programs / "socialcrawl").write_text(f'#!/bin/sh\nexec {" ".join(COMMAND)} "$@"\n')
+    (programs / "socialcrawl").chmod(0o755)
+    around = {**ENVIRONMENT, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    printed = []
+    for kind, block in BLOCKS:
+        code = block
+        for usual, tiny in TINY.items():
+            code = code.replace(usual, tiny)
+        if kind == "python":
+            (folder / "block.py").write_text(code)
+        run = {"sh": ["bash", "-euc", code], "python": [sys.executable, "block.py"]}.get(kind)
+        if run:
+            done = subprocess.run(run, cwd=folder, env=around, capture_output=True, text=True, timeout=60, check=False)
+            assert done.returncode == 0, code + done.stderr
+            printed.append(done.stdout)
+    return folder, printed
+
+
+def test_the_page_has_commands_and_nothing_that_is_not_run_but_ray():
+    assert [kind for kind, _ in BLOCKS].count("sh") == 9
+    assert [code for kind, code in BLOCKS if kind not in ("sh", "python") and "register_ray" not in code] == []
+    assert all(usual in PAGE for usual in TINY)
+
+
+def test_every_block_runs_as_written(walked):
+    folder, printed = walked
+    assert {path.name for path in folder.iterdir()} >= {"G", "mentions", "friends", "mine", "simulation", "others"}
+    whole = "\n".join(printed)
+    assert "wrote mentions: 3 nodes (66.67% with a value), 3 links (66.67% with a weight)" in whole
+    assert "wrote friends: 4 nodes (50.00% with a value), 3 links (100.00% with a weight)" in whole
+    assert "32 of 32 replays were done now" in whole
+    assert "6 of 6 replays were done now" in whole
+    assert '"steps": [1, 2]' in whole
+    assert "3 of 3" in whole
+    assert (folder / "kumar" / "fig2a.png").stat().st_size > 10_000
+    assert results(folder / "simulation").num_rows == 38
+    assert results(folder / "clustered").num_rows == 3
+
+
+def test_what_the_page_says_of_results_is_what_there_is(walked):
+    listed = re.search(r"A row a replay: `([^`]*)`", PAGE)[1]
+    assert re.split(r",\s*", listed) == results(walked[0] / "simulation").column_names
+
+
+def test_every_option_that_the_page_names_is_there():
+    texts = [socialcrawl(*words, "--help").stdout for words in
+             (["simulate"], ["lab", "twitter-like"], ["lab", "graph", "edges"], ["lab", "graph", "pages"])]  # fmt: skip
+    known = set(re.findall(r"--[a-z-]+", " ".join(texts)))
+    named_here = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE.split("## On a cluster")[0]))
+    assert named_here <= known
+    assert set(re.findall(r"--[a-z-]+", texts[0])) - {"--help"} <= set(re.findall(r"--[a-z-]+", PAGE))
+
+
+def names_of(cell):
+    """`nh-n-{sum,avg,max}` written out."""
+    parts = [part.strip("{}").split(",") for part in re.split(r"(\{[^}]*\})", cell.strip("`")) if part]
+    return ["".join(chosen) for chosen in product(*parts)]
+
+
+def columns_of(cell):
+    return {re.sub(r"(\w+)_sum / links", r"\1_avg", name) for name in re.findall(r"`([^`]+)`", cell)}
+
+
+def test_the_tables_name_every_estimator_and_strategy_and_the_columns_that_it_reads():
+    shown = {name: cells for cells in ROWS for name in names_of(cells[0])}
+    assert set(shown) == {*NAMES, *STRATEGIES, "oracle", "sklearn.*"}
+    for name in NAMES:
+        estimator = make_estimator(name, seed=1)
+        if isinstance(estimator, Neighbourhood):
+            order = re.findall(r"`([^`]+)`", shown[name][1])
+            place = ("sum", "avg", "max").index(name.rsplit("-", 1)[1])
+            assert re.sub("_sum / links", "_avg", order[place]) == estimator.feature
+        elif isinstance(estimator, Linear):
+            assert columns_of(shown[name][1]) == set(estimator.features)
+    assert columns_of(shown["sklearn.*"][1]) == set(FEATURES)
+    assert columns_of(shown["bfs"][1]) == {"depth"}
+    assert columns_of(shown["random"][1]) == columns_of(shown["oracle"][1]) == set()

@@ -1,0 +1,310 @@
+"""A fifth platform, registered by an entry point of another package: it runs, explains, verifies, exports, forgets."""
+
+import json
+import os
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from commands import socialcrawl
+from x_crawls import rows
+
+POSTS = {
+    "ann": ["morning tea for @bea", "no more tea, says @cid"],
+    "bea": ["coffee with @ann", "tea later, @eve?"],
+    "cid": ["so quiet here"],
+    "dan": ["tea, tea and tea", "@bea likes it"],
+    "fay": ["tea that nobody speaks of"],
+}
+FOUND = [("dan", 0)]  # what the forum's search shows, whatever is searched: the member and the number of the post
+
+PLUGIN = '''
+"""A forum: /members/NAME shows the posts of a member, /search?q=WORD some posts with a word."""
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+from socialcrawl.errors import SettingsError
+from socialcrawl.forecast.shape import Roles
+from socialcrawl.engine.model import AccountRow, Act, Mention, Page, PostRow, Reason, Reply, ReplyKind, Request, Who
+from socialcrawl.platforms.facts import PlatformFacts
+from socialcrawl.platforms.base import Platform, Template
+from socialcrawl.platforms.http_client import HttpClient
+from socialcrawl.platforms.node_reading import Reading
+
+HERE = Path(__file__).parent
+MEMBER, SEARCH = "/members/:name", "/search"
+
+
+class ForumSource:
+    def __init__(self, policy, queries):
+        self.policy, self.queries = policy, queries
+
+    def width(self, act):
+        return 0 if act == Act.INWARD else 1
+
+    def mark(self, at):
+        return ""
+
+    def talks(self, batch, accounts):
+        return [self._talk(pick, accounts.get(pick.node)) for pick in batch]
+
+    def _talk(self, pick, who):
+        reading, searched = Reading(pick), pick.act == Act.SEARCH
+        params = {"q": self.queries[-1 - pick.node]} if searched else {"name": who.username or who.id}
+        endpoint = SEARCH if searched else MEMBER
+        reading.take((yield Request((pick.n, 0), endpoint, params, 10, self.policy.most(endpoint, 10))))
+        return {pick.n: reading.authors() if searched else reading.outcome()}
+
+
+class ForumWire:
+    def __init__(self, base, hits, now):
+        self.base, self.hits, self.now, self.http = base, hits, now, HttpClient(base, now)
+
+    def close(self):
+        self.http.close()
+
+    def send(self, grant):
+        params, searched = grant.request.params, grant.request.endpoint == SEARCH
+        path = f"/search?q={quote(params['q'])}" if searched else f"/members/{params['name']}"
+        came = self.http.fetch("GET", self.base + path)
+        if isinstance(came, Reply):
+            return came
+        if came.status != 200:
+            gone = Page(missing=[(Who(params["name"], params["name"]), Reason.DELETED)])
+            return Reply(ReplyKind.MISSING, came.at, gone, status=came.status)
+        told = json.loads(came.body)
+        posts = [PostRow(post["id"], post["by"], None, post["text"], *[None] * 14) for post in told]
+        named = [
+            Mention(place, Who(name, name), "mention")
+            for place, post in enumerate(posts)
+            for name in re.findall(r"@(\\w+)", post.text)
+        ]
+        members = dict.fromkeys([post.author for post in posts] if searched else [params["name"]])
+        return Reply(ReplyKind.OK, came.at, Page(
+            posts,
+            [self.hits(post.text, None, None) for post in posts],
+            named,
+            [AccountRow(name, name, *[None] * 10) for name in members],
+            [Who(name, name) for name in members],
+        ), status=200)
+
+
+class ForumPlatform(Platform):
+    facts = PlatformFacts("forum", "the forum", policy=str(HERE / "forum.toml"))
+    roles = Roles(search=SEARCH, by_name=MEMBER, by_id=MEMBER, timeline=MEMBER, together=1)
+    full_name = "write the name of a member, in small letters"
+    template = Template(str(HERE / "campaign-forum.toml"), "name members", "name members")
+
+    def names(self, given):
+        names = [name.removeprefix("@") for name in given]
+        if wrong := next((name for name in names if not re.fullmatch("[a-z]+", name)), None):
+            raise SettingsError(f"{wrong!r} is no member of the forum (under [seeds]).")
+        return names
+
+    def queries(self, settings, topic):
+        return list(topic.keywords) if settings.seeds.search else []
+
+    def timeline(self, settings, base):
+        return MEMBER
+
+    def source(self, terms, queries, now):
+        return ForumSource(terms.policy, queries)
+
+    def wire(self, terms, keys, now):
+        return ForumWire(terms.base, terms.topic.hits, now)
+
+    def probe(self, terms, queries, names):
+        return Request((-1, 0), MEMBER, {"name": names[0]}, 1) if names else None
+
+
+forum = ForumPlatform()
+'''
+
+POLICY = """
+platform = "forum"
+base_url = "https://forum.example"
+as_of = 2026-11-01
+
+[endpoints."/members/:name"]
+public = [{ k = 100, d = 1 }]
+page = 10
+
+[endpoints."/search"]
+public = [{ k = 100, d = 1 }]
+page = 10
+"""
+
+TEMPLATE = """
+name = "campaign"
+database = "campaign.db"
+[topic]
+keywords = ["a word", "a phrase", "prefix*"]
+[seeds]
+usernames = ["ann"]
+[crawl]
+estimator = "bfs"
+steps = 10
+[source]
+platform = "forum"
+base_url = "https://forum.example"
+[limits]
+pause = 0.01
+"""
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """A folder on the path of child processes: the package, and what an installer would have written about it."""
+    folder = tmp_path_factory.mktemp("package")
+    about = folder / "discussing-1.0.dist-info"
+    about.mkdir()
+    (folder / "discussing.py").write_text(PLUGIN, "utf-8")
+    (folder / "forum.toml").write_text(POLICY, "utf-8")
+    (folder / "campaign-forum.toml").write_text(TEMPLATE, "utf-8")
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: discussing\nVersion: 1.0\n", "utf-8")
+    (about / "entry_points.txt").write_text("[socialcrawl.platforms]\nforum = discussing:forum\n", "utf-8")
+    return os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+
+
+class Forum(BaseHTTPRequestHandler):
+    """The forum's server; its class remembers which members were asked for."""
+
+    asked: list[str]
+
+    def do_GET(self):
+        parts = urlsplit(self.path)
+        if parts.path == "/search":
+            assert parse_qs(parts.query) == {"q": ["tea"]}
+            return self._tell(FOUND)
+        name = parts.path.removeprefix("/members/")
+        self.asked.append(name)
+        return self._tell([(name, place) for place in range(len(POSTS[name]))] if name in POSTS else None)
+
+    def _tell(self, posts):
+        told = [{"id": f"{by}-{place}", "by": by, "text": POSTS[by][place]} for by, place in posts or []]
+        body = json.dumps(told).encode()
+        self.send_response(404 if posts is None else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        """Say nothing."""
+
+
+@contextmanager
+def forum():
+    """A server of the forum: its address, and the members that it was asked for, in order."""
+    asked = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Asked", (Forum,), {"asked": asked}))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def begun(folder, package, url):
+    """The campaign file that `init` writes for the forum, which asks the server at `url`."""
+    made = socialcrawl(
+        "init", "mine.toml", "--platform", "forum", "--keyword", "tea", folder=folder, PYTHONPATH=package
+    )
+    assert made.returncode == 0, made.stderr
+    assert "wrote mine.toml: name members, then: socialcrawl quote mine.toml" in " ".join(made.stdout.split())
+    file = folder / "mine.toml"
+    file.write_text(file.read_text("utf-8").replace("https://forum.example", url), "utf-8")
+    return file
+
+
+def telling(folder, package):
+    """What runs a command in `folder` and returns what it printed."""
+
+    def told(*words):
+        child = socialcrawl(*words, folder=folder, PYTHONPATH=package)
+        assert child.returncode == 0, child.stdout + child.stderr
+        return " ".join(child.stdout.split())
+
+    return told
+
+
+def test_an_added_platform_is_crawled_reported_explained_verified_exported_and_made_to_forget(package, tmp_path):
+    told = telling(tmp_path, package)
+    with forum() as (url, asked):
+        file = begun(tmp_path, package, url)
+        assert "all fields arrived in 2 posts" in told("doctor", file)
+        assert "$0" in told("quote", file)
+        asked.clear()
+        told("run", file, "--yes", "--steps", "1")
+        told("run", file, "--yes")
+    assert sorted(asked) == ["ann", "bea", "cid", "dan", "eve"]  # once each; nobody mentions fay
+    read = (
+        "select username, o.occurrences, o.posts, o.missing from outcome o join account using (node) "
+        "where username is not null order by username"
+    )
+    assert rows(tmp_path / "mine.db", read) == [
+        ("ann", 2, 2, None), ("bea", 1, 2, None), ("cid", 0, 1, None), ("dan", 3, 2, None), ("eve", 0, 0, "deleted")
+    ]  # fmt: skip
+    linked = (
+        "select a.username, b.username from link join outcome using (campaign, n) join account a on "
+        "a.node = outcome.node join account b on b.node = link.node order by 1, 2"
+    )
+    assert rows(tmp_path / "mine.db", linked) == [
+        ("ann", "bea"), ("ann", "cid"), ("bea", "ann"), ("bea", "eve"), ("dan", "bea")
+    ]  # fmt: skip
+    assert rows(tmp_path / "mine.db", "select distinct platform from account") == [("forum",)]
+
+    assert "most relevant accounts" in told("report", "--db", "mine.db")
+    assert "@bea in the campaign mine" in told("explain", "bea", "--db", "mine.db")
+    assert "mine (collect, forum;" in told("verify", "mine.db")
+    told("export", "out", "--db", "mine.db", "--campaign", "mine")
+    assert "forum" in (tmp_path / "out" / "datasheet.md").read_text("utf-8")
+    assert "proved" in told("verify", "out")
+
+    told("forget", "--user", "@bea", "--yes", "--db", "mine.db")
+    texts = [text for (text,) in rows(tmp_path / "mine.db", "select text from post order by id")]
+    assert texts == ["morning tea for @forgotten", "no more tea, says @cid", "so quiet here", "tea, tea and tea",
+                     "@forgotten likes it"]  # fmt: skip
+    with forum() as (url, asked):
+        file.write_text(file.read_text("utf-8").replace("steps = 10", "steps = 11"), "utf-8")
+        told("run", begun_again(file, url), "--yes")
+    assert "bea" not in asked
+
+
+def begun_again(file, url):
+    """The campaign file, for a server at another address."""
+    text = file.read_text("utf-8")
+    before = next(line for line in text.splitlines() if line.startswith("base_url"))
+    file.write_text(text.replace(before, f'base_url = "{url}"'), "utf-8")
+    return file
+
+
+def test_names_are_checked_by_the_added_platform(package, tmp_path):
+    file = begun(tmp_path, package, "http://127.0.0.1:1")
+    file.write_text(file.read_text("utf-8").replace('"ann"', '"Ann!"'), "utf-8")
+    child = socialcrawl("check", file, folder=tmp_path, PYTHONPATH=package)
+    assert child.returncode == 2
+    assert "'Ann!' is no member of the forum" in " ".join(child.stdout.split())
+
+
+def test_without_its_package_a_campaign_and_its_database_are_refused_and_the_known_platforms_are_named(
+    package, tmp_path
+):
+    with forum() as (url, _):
+        file = begun(tmp_path, package, url)
+        telling(tmp_path, package)("run", file, "--yes")
+    child = socialcrawl("check", file, folder=tmp_path)
+    assert child.returncode == 2
+    said = " ".join(child.stdout.split())
+    assert "the platform 'forum' is not known; known are: x, bluesky, mastodon, web" in said
+    child = socialcrawl("report", "--db", "mine.db", folder=tmp_path)
+    assert child.returncode == 2
+    said = " ".join(child.stderr.split())
+    assert "no platform 'forum': install the package that adds it, or choose one of: x, bluesky, mastodon, web." in said

@@ -1,0 +1,496 @@
+"""Why somebody was asked: folded from the history, and compared with sums over the bare tables."""
+
+import json
+from contextlib import contextmanager
+from math import inf
+
+import numpy as np
+import pytest
+from commands import socialcrawl
+from known_worlds import features, linear
+from postgres import a_place
+from stores import AT
+from tiny_town import BEGIN, POLICY, AtOnce, Clock, Watcher, Wire, close, person
+
+from socialcrawl.campaign.sections.topic import TopicSection
+from socialcrawl.campaign.settings import checked
+from socialcrawl.crawls.collect.crawl import Collect
+from socialcrawl.crawls.collect.estimators import make_estimator
+from socialcrawl.crawls.collect.explain import crawl_of, unread
+from socialcrawl.crawls.collect.strategies import strategy
+from socialcrawl.crawls.reporting import explain as explain_by
+from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.loop import Parts, run
+from socialcrawl.engine.model import Credential, Node, Outcome, Pick, SameAs, iso
+from socialcrawl.errors import StoreError
+from socialcrawl.platforms.x.source import XSource
+from socialcrawl.platforms.x.vocabulary import vocabulary
+from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.planner import WindowPlanner
+from socialcrawl.storage.campaigns import Change, campaign, line
+from socialcrawl.storage.database.connection import connect
+from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.sql_store import SqlStore
+
+USERNAMES = ["PERSON0", "person11", "nobody"]
+SUMS = ("nh-ne-sum", "nh-n-max", "nh-e-avg", "lnh-sum", "lnh-wide", "hybrid-sum", "bfs")
+OTHERS = ("opic", "opic-ne", "nr", "random", "sklearn.linear_model.SGDRegressor")
+
+
+def settings_of(name="tiny", *, words="tweet", **crawl):
+    given = {
+        "name": name,
+        "seed": 3,
+        "topic": {"keywords": ["telescope"]},
+        "seeds": {"most": 4, "search_pages": 2, "usernames": USERNAMES},
+        "crawl": {"estimator": "nh-ne-sum", "switch_after": 3, "steps": 9, **crawl},
+        "source": {"pages_per_user": 9, "vocabulary": words, "tokens": [{"env": "SOME_TOKEN"}]},
+    }
+    return checked(given, "test")
+
+
+def explain(connection, user, name=None):
+    return explain_by(Traces(connection), user, name)
+
+
+@contextmanager
+def crawled(place, settings=None, *, size=1, faults=None, change=None):
+    """The store of a campaign in the small town, after it was crawled (on) as the settings say."""
+    settings = settings or settings_of()
+    connection = connect(place)
+    identity = settings.identity(USERNAMES)
+    number = campaign(connection, settings.model_dump(mode="json"), identity, BEGIN, change=change)
+    store = SqlStore(connection, number, "x")
+    how, words, wire = settings.crawl, vocabulary(settings.source.vocabulary), Wire(Clock(), faults=faults or {})
+    source = XSource(POLICY, words, ["telescope"], pages_per_user=9, search_pages=2)
+    names = store.enlist(USERNAMES, wire.clock.now())
+    estimator = make_estimator(how.estimator, seed=3, switch_after=how.switch_after)
+    topics = line(connection, number, ["telescope"]).topics
+    seeds = Seeds([Node(-1)], names, 4, look_up=not words.search, topics=topics)
+    crawl = Collect(seeds, estimator, how.steps, source.width, strategy(how.strategy, seed=3))
+    planner = WindowPlanner(POLICY, [Credential("main")], Caps())
+    run(Parts(crawl, source, store, wire, planner, wire.clock, AtOnce(), Watcher()), size=size)
+    try:
+        yield store
+    finally:
+        close(store)
+
+
+def rows(store, sql):
+    with store.connection.begin():
+        return [dict(row) for row in store.connection.exec_driver_sql(sql).mappings()]
+
+
+def asked(store):
+    """The picks after the seeds that found somebody, with how the platform calls whom."""
+    return rows(
+        store, "select p.n, p.batch, p.node, p.score, a.platform_id as id, a.username from pick p "
+        "join account a on a.node = p.node where p.act = 'expand' order by p.n"
+    )  # fmt: skip
+
+
+@pytest.fixture(params=("sqlite", "postgres"))
+def place(request):
+    with a_place(request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "a.db"
+
+
+@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize("name", [*SUMS, *OTHERS])
+def test_every_decision_is_found_again_bit_for_bit(name, size, file):
+    with crawled(file, settings_of(estimator=name), size=size) as store:
+        picks = asked(store)
+        assert len(picks) == 9
+        for pick in picks:
+            told = explain(store.connection, pick["id"] or pick["username"])
+            made = told.decision
+            assert (told.state, told.asks[-1].n) == ("asked", pick["n"])
+            assert made.score == pick["score"]
+            assert made.agrees is True
+            assert made.rank == 1 + pick["n"] - pick["batch"], "greedy takes the best, in order"
+            assert made.taken == sum(other["n"] < pick["batch"] for other in picks)
+            assert bool(made.parts) == (name in SUMS or name.startswith("opic"))
+            if made.parts:
+                total = made.intercept + sum(part.share for part in made.parts)
+                assert total == pytest.approx(made.score, rel=1e-9, abs=1e-9)
+            if name == "hybrid-sum":
+                assert ("linear" in made.turn) == (made.taken >= 3)
+
+
+def frontier_before(store, batch, name, h=None):
+    """(scores by node in order of discovery, links by node) before a decision, from the tables alone."""
+    before = rows(
+        store, "select p.n, p.act, p.node, o.value, o.missing from pick p join outcome o on o.campaign = p.campaign "
+        f"and o.n = p.n where p.n < {batch} order by p.n"
+    )  # fmt: skip
+    links = rows(store, "select n, node, alpha from link order by n, position")
+    into = {}
+    seeds = {row["node"] for row in rows(store, "select node from pick where act = 'seed'")}
+    for row in before:
+        if row["act"] in ("seed", "expand"):
+            for link in (link for link in links if link["n"] == row["n"] and link["node"] != row["node"]):
+                into.setdefault(link["node"], []).append((row["node"], row["value"], link["alpha"]))
+    done = {row["node"] for row in before if row["act"] in ("seed", "expand")} | seeds
+    frontier = [node for node in into if node not in done]
+    x = {node: features([link[1:] for link in into[node]], sum) for node in frontier}
+    if name == "nh-ne-sum":
+        return {node: x[node][2] for node in frontier}, into
+    lessons = [(row, picked_at(store, row["n"])) for row in before if row["act"] == "expand" and not row["missing"]]
+    scores = linear([x for _, x in lessons], [row["value"] for row, _ in lessons], [x[node] for node in frontier])
+    return dict(zip(frontier, scores, strict=True)), into
+
+
+def picked_at(store, n):
+    (row,) = rows(store, f"select features from pick where n = {n}")
+    stored = json.loads(row["features"])
+    return tuple(stored[name] for name in ("n_sum", "e_sum", "ne_sum"))
+
+
+@pytest.mark.parametrize(
+    ("name", "strategy_"), [("nh-ne-sum", "greedy"), ("lnh-sum", "altered-greedy"), ("nh-ne-sum", "proportional")]
+)
+def test_score_rank_best_and_links_are_those_of_a_full_rescan(name, strategy_, place):
+    with crawled(place, settings_of(estimator=name, strategy=strategy_), size=2) as store:
+        for pick in asked(store):
+            scores, into = frontier_before(store, pick["batch"], name)
+            told = explain(store.connection, pick["id"] or pick["username"], "tiny")
+            made, mine = told.decision, scores[pick["node"]]
+            assert made.score == pytest.approx(mine, abs=1e-8)
+            order = sorted(scores, key=lambda node: -round(scores[node], 8))
+            assert (made.rank, made.frontier) == (1 + order.index(pick["node"]), len(scores))
+            assert made.best == (pytest.approx(max(scores.values()), abs=1e-8), order[0])
+            assert made.agrees is True
+            assert [(link.source, link.value, link.alpha) for link in told.links] == into[pick["node"]]
+            assert made.features["links"] == len(into[pick["node"]])
+
+
+@pytest.mark.parametrize("name", ["nh-ne-sum", "lnh-sum"])
+def test_who_was_not_asked_is_told_his_place_now_and_what_would_have_to_be_beaten(name, place):
+    with crawled(place, settings_of(estimator=name, steps=4)) as store:
+        scores, into = frontier_before(store, 10**9, name)
+        assert len(scores) > 3
+        order = sorted(scores, key=lambda node: -round(scores[node], 8))
+        for node, who in store.accounts([Node(node) for node in scores]).items():
+            told = explain(store.connection, f"@{(who.username or '').upper()}" if who.username else who.id)
+            made = told.decision
+            assert (told.state, told.node, {ask.act for ask in told.asks} - {"resolve"}) == ("frontier", node, set())
+            assert (made.rank, made.agrees, made.taken) == (1 + order.index(node), None, 4)
+            assert made.score == pytest.approx(scores[node], abs=1e-8)
+            assert made.best == (pytest.approx(max(scores.values()), abs=1e-8), order[0])
+            assert [(link.source, link.value, link.alpha) for link in told.links] == into[node]
+
+
+def test_seeds_the_missing_the_unknown_and_strangers_are_told_apart(place):
+    with crawled(place, settings_of(steps=20)) as store:
+        by_name = {who: explain(store.connection, who) for who in ("Person0", "person3", "nobody", "person11", "Ghost")}
+        store.enlist(["stranger"], AT)
+        assert {who: told.state for who, told in by_name.items()} == {
+            "Person0": "seed", "person3": "seed", "nobody": "looked-up", "person11": "asked", "Ghost": "unknown"
+        }  # fmt: skip
+        assert [ask.act for ask in by_name["Person0"].asks] == ["resolve", "seed"]
+        assert by_name["person11"].asks[-1].missing == "protected"
+        assert by_name["person11"].decision.agrees is True
+        assert by_name["Person0"].decision is None
+        assert explain(store.connection, "Stranger").state == "stranger"
+        with pytest.raises(StoreError, match="there are: tiny"):
+            explain(store.connection, "Person0", "other")
+
+
+def test_a_search_may_find_more_than_become_seeds(file):
+    with crawled(file, settings_of(words="post", steps=1)) as store:
+        states = {number: explain(store.connection, str(person(number).id)).state for number in (3, 4, 5, 7, 9, 12)}
+        found = "select l.node from link l join pick p on p.n = l.n and p.campaign = l.campaign where p.act"
+        picked = "select node from pick where act"
+        targets, linked, seeds, expanded = (
+            {row["node"] for row in rows(store, sql)}
+            for sql in (f"{found} = 'search'", f"{found} <> 'search'", f"{picked} = 'seed'", f"{picked} = 'expand'")
+        )
+        assert targets - seeds
+        for number, state in states.items():
+            (row,) = rows(store, f"select node from account where platform_id = '{person(number).id}'")
+            node = row["node"]
+            expected = "seed" if node in seeds else "asked" if node in expanded else None
+            assert state == (expected or ("frontier" if node in linked else "unchosen"))
+
+
+def test_whoever_fails_for_a_while_rests_and_is_out_after_three_times(file):
+    with crawled(file, settings_of(steps=3), faults=dict.fromkeys(range(14, 17), "broken")) as store:
+        n = asked(store)[-1]["n"] + 1
+        other = next(Node(row["node"]) for row in rows(store, "select node from frontier_now order by node desc"))
+        who = store.accounts([other])[other]
+        user = who.id or who.username
+        for failures in (1, 2, 3):
+            pick = Pick(n, other, "expand", 0.5)
+            store.open((pick,))
+            assert explain(store.connection, user).state == "open"
+            store.finish((pick,), [Outcome(n, other, AT, missing="temporary")])
+            told = explain(store.connection, user)
+            assert told.state == ("resting" if failures < 3 else "asked")
+            assert told.rests_until == (n + 20 if failures < 3 else None)
+            assert len(told.asks) == failures
+            n += 1
+        assert told.decision is None or told.decision.agrees is False, "nobody chose this"
+
+
+def test_another_name_of_an_account_leads_to_it_and_its_links_count(file):
+    with crawled(file, settings_of(steps=2)) as store:
+        (alias,) = store.enlist(["alias"], AT)
+        known = next(Node(row["node"]) for row in rows(store, "select node from frontier_now order by node"))
+        who = store.accounts([known])[known]
+        n = asked(store)[-1]["n"] + 1
+        seed = next(Node(row["node"]) for row in rows(store, "select node from pick where act = 'seed' order by n"))
+        new = next(Node(row["node"]) for row in rows(store, "select node from frontier_now order by node desc"))
+        picks = (Pick(n, new, "expand", 0.0), Pick(n + 1, alias, "expand", 0.0))
+        store.open(picks)
+        targets, alpha = np.array([alias, seed], np.int64), np.array([2.5, 1.0])
+        store.finish(
+            picks, [Outcome(n, new, AT, 1.5, targets, alpha), Outcome(n + 1, alias, AT, missing=SameAs(known))]
+        )
+        told = explain(store.connection, "alias")
+        assert (told.state, told.same) == ("same", known)
+        assert told.names[known] == (who.username or who.id)
+        assert (new, 1.5, 2.5) in [(link.source, link.value, link.alpha) for link in
+                                   explain(store.connection, who.id or who.username).links]  # fmt: skip
+
+
+def test_an_account_that_came_from_a_file_was_no_choice_but_leads_to_others(file):
+    with crawled(file, settings_of(steps=2)) as store:
+        known, came = store.enlist(["linked", "came"], AT)
+        n = asked(store)[-1]["n"] + 1
+        store.open((Pick(n, came, "import"),))
+        links = np.array([known], np.int64), np.array([2.0])
+        store.finish((Pick(n, came, "import"),), [Outcome(n, came, AT, 1.5, *links)])
+        assert (explain(store.connection, "came").state, explain(store.connection, "came").decision) == ("import", None)
+        told = explain(store.connection, "linked")
+        assert (told.state, told.decision.score, told.decision.features["depth"]) == ("frontier", 3.0, 1.0)
+        assert [(link.source, link.act) for link in told.links] == [(came, "import")]
+
+
+def test_the_forgotten_are_told_as_forgotten(file):
+    from socialcrawl.storage.erasure.tombstones import digest, put
+
+    with crawled(file) as store:
+        with store.connection.begin():
+            put(store.connection, [(digest("x", "name", "gone"), "name", "forget", iso(AT))])
+        told = explain(store.connection, "@Gone")
+        assert (told.state, told.why) == ("forgotten", "forget")
+        assert explain(store.connection, "gone2").state == "unknown"
+
+
+def test_a_decision_whose_history_was_changed_says_so(file):
+    with crawled(file) as store:
+        last = asked(store)[-1]
+        user = last["id"] or last["username"]
+        assert explain(store.connection, user).decision.agrees is True
+        with store.connection.begin():
+            store.connection.exec_driver_sql(f"delete from link where n < {last['n']} and alpha > 0 and n = "
+                                             f"(select max(n) from link where node = {last['node']} "
+                                             f"and alpha > 0 and n < {last['n']})")  # fmt: skip
+            store.connection.exec_driver_sql(
+                "insert into epoch (campaign, number, first, began_at, why) values (1, 1, 99, '2026', 'forget')"
+            )
+        told = explain(store.connection, user)
+        assert told.decision is None or told.decision.agrees is False
+        assert told.epochs == [(1, 99, "2026", "forget")]
+
+
+def told_of(store, capsys, place, pick):
+    from rich.console import Console
+
+    from socialcrawl.cli.commands.explain import explained
+
+    user = pick["id"] or pick["username"]
+    explained(place, user, None, Console(width=200))
+    return explain(store.connection, user), capsys.readouterr().out
+
+
+NEVER = Change(lambda text, lang, created_at, urls=None: 0, ["telescope"])
+
+
+def test_decisions_are_explained_with_the_settings_of_their_time(file, capsys):
+    with crawled(file, settings_of(estimator="nh-n-max", steps=4), size=2):
+        pass
+    with crawled(file, settings_of(estimator="lnh-sum", steps=9), size=2, change=NEVER) as store:
+        first = rows(store, "select first from epoch where number = 1")[0]["first"]
+        picks = asked(store)
+        assert [pick["n"] < first for pick in picks] == [True] * 4 + [False] * 5
+        for pick in picks:
+            told, text = told_of(store, capsys, file, pick)
+            assert told.decision.agrees is True
+            assert (told.estimator, told.version) == (("nh-n-max", 0) if pick["n"] < first else ("lnh-sum", 1))
+            assert told.versions[1][3] == ["crawl.estimator", "crawl.steps"]
+            assert f"version {told.version} of the settings, those of the time" in text
+            assert f"epoch 1 began at {told.epochs[0][2]} with decision {first} (crawl)" in text
+
+
+@pytest.mark.parametrize("estimator", ["nh-ne-sum", "lnh-sum", "hybrid-sum", "opic-e"])
+def test_decisions_under_an_older_topic_say_that_another_one_came(file, estimator, capsys):
+    change = Change(lambda text, lang, created_at, urls=None: int(text[-1]) % 4, ["telescope"])
+    with crawled(file, settings_of(estimator=estimator, steps=5)):
+        pass
+    given = settings_of(estimator=estimator, steps=9).model_copy(update={"topic": TopicSection(keywords=["moon"])})
+    with crawled(file, given, change=change) as store:
+        (epoch,) = rows(store, "select first, why from epoch where number = 1")
+        assert epoch["why"] == "topic"
+        differ = 0
+        for pick in asked(store):
+            told, text = told_of(store, capsys, file, pick)
+            made = told.decision
+            if made is None or made.agrees is False:
+                assert pick["n"] < epoch["first"]
+                differ += 1
+            if made is not None and made.agrees is False:
+                assert f"epoch 1 (topic) began with decision {epoch['first']}" in made.why
+                assert "the history before is another one now" in text
+        assert 0 < differ <= 5
+
+
+def test_a_seed_that_was_forgotten_does_not_stand_in_the_way(file):
+    from functools import partial
+
+    from socialcrawl.storage.erasure.execution import erase
+    from socialcrawl.storage.erasure.forgetting import forget
+    from socialcrawl.storage.erasure.orders import ordered
+
+    with crawled(file) as store:
+        order = ordered(["@person0"], [], None, None)
+        erase(store.connection, partial(forget, order=order, now=iso(AT)))
+        assert explain(store.connection, "person0").state == "forgotten"
+        last = asked(store)[-1]
+        assert explain(store.connection, last["id"]).state == "asked"
+
+
+@pytest.mark.parametrize("words", ["tweet", "post"])
+def test_the_crawl_is_made_anew_as_it_was(words, file):
+    settings = settings_of(words=words, estimator="opic-ne")
+    with crawled(file, settings) as store:
+        made = crawl_of(settings, store.enlist(USERNAMES, AT))
+        made.fold(store.history())
+        assert made.choose(1, 0.0).kind == "done"
+        assert made.taken == 9
+
+
+def test_the_command_tells_people_and_programs(place):
+    from socialcrawl.storage.database.address import Server
+
+    where = place.url if isinstance(place, Server) else place
+    with crawled(place, settings_of(estimator="hybrid-sum")) as store:
+        last = asked(store)[-1]
+        user, told = last["username"], explain(store.connection, last["username"])
+    child = socialcrawl("explain", f"@{user.upper()}", "--db", where, "--json")
+    given = json.loads(child.stdout)
+    assert (given["state"], given["decision"]["score"], given["decision"]["agrees"]) == ("asked", last["score"], True)
+    assert len(given["links"]) == len(told.links)
+    child = socialcrawl("explain", user, "--db", where, "--top", 2)
+    text = child.stdout
+    assert child.returncode == 0, child.stderr
+    made = told.decision
+    for words in (f"@{user} in the campaign tiny", f"rank {made.rank} of {made.frontier}", "n_sum", "intercept",
+                  f"{made.score:.6g}", f"(2 of {len(told.links)})", "estimator hybrid-sum"):  # fmt: skip
+        assert words in text
+    child = socialcrawl("explain", "ghost", "--db", where)
+    assert (child.returncode, "never heard" in child.stdout) == (1, True)
+    child = socialcrawl("explain", user, "--db", where, "--campaign", "no")
+    assert (child.returncode, "there are: tiny" in child.stderr) == (1, True)
+
+
+def test_every_state_is_told_in_a_sentence(file, capsys):
+    from rich.console import Console
+
+    from socialcrawl.cli.commands.explain import explained
+
+    with crawled(file, settings_of(steps=4)) as store:
+        store.enlist(["stranger"], AT)
+        frontier = rows(store, "select account from frontier_now order by account")[0]["account"]
+        search = {
+            "person0": "seed",
+            "nobody": "looked up as a seed, and can",
+            "stranger": "met no link",
+            "ghost": "heard",
+        }
+    for user, words in {**search, frontier: "can be asked, and was not yet"}.items():
+        explained(file, user, None, Console(width=200))
+        assert words in capsys.readouterr().out
+    explained(file, "person0", None, Console(width=200), as_json=True)
+    given = json.loads(capsys.readouterr().out)
+    assert inf not in given.values()
+    assert given["asks"][1]["act"] == "seed"
+
+
+def test_explaining_changes_nothing_and_does_not_disturb_a_writer(file):
+    with crawled(file) as store:
+        before = rows(store, "select count(*) as c, max(id) as m from request")
+        with store.connection.begin():
+            store.connection.exec_driver_sql("update post set text = 'x'")
+            child = socialcrawl("explain", "person0", "--db", file, within=20)
+        assert child.returncode == 0
+        assert rows(store, "select count(*) as c, max(id) as m from request") == before
+
+
+def write(store, *statements):
+    with store.connection.begin():
+        for statement in statements:
+            store.connection.exec_driver_sql(statement)
+
+
+def test_the_seeds_that_could_not_be_read_are_named_with_why(place):
+    with crawled(place, settings_of(steps=20)) as store:
+        traces = Traces(store.connection)
+        assert unread(traces) == unread(traces, "tiny") == [("person11", "protected"), ("nobody", "suspended")]
+        assert unread(traces, most=1) == [("person11", "protected")]
+        write(store, "update outcome set missing = null where missing = 'protected'")
+        assert unread(traces) == [("nobody", "suspended")]
+
+
+def test_a_page_is_explained_by_any_spelling_of_its_address_and_has_no_at(file, capsys):
+    from rich.console import Console
+
+    from socialcrawl.cli.commands.explain import explained
+
+    with crawled(file, settings_of(steps=4)) as store:
+        page = "https://a.example/wiki/One"
+        write(store, "update campaign set platform = 'web'", "update account set platform = 'web'",
+              f"update account set username = '{page}', handle = lower('{page}'), platform_id = '{page}' "
+              "where handle = 'person0'")  # fmt: skip
+        for spelled in (page, "HTTPS://A.example:443/wiki/./One#top"):
+            told = explain(store.connection, spelled)
+            assert (told.user, told.state, told.platform) == (page, "seed", "web")
+            explained(file, spelled, None, Console(width=200))
+            assert capsys.readouterr().out.startswith(f"{page} in the campaign")
+        explained(file, "a.example/wiki/One", None, Console(width=200))
+        text = capsys.readouterr().out
+        assert text.startswith("a.example/wiki/One in the campaign")
+        assert "no page that was read links to it" in text
+        assert f"it knows {page}: ask for the whole name" in text
+
+
+@pytest.mark.parametrize(("platform", "end"), [("mastodon", "@a.example"), ("bluesky", ".a.example")])
+def test_a_name_without_its_domain_leads_to_those_it_may_mean(platform, end, file, capsys):
+    from rich.console import Console
+
+    from socialcrawl.cli.commands.explain import explained
+
+    with crawled(file, settings_of(steps=4)) as store:
+        assert explain(store.connection, "ghost").alike == []
+        write(store, f"update campaign set platform = '{platform}'", f"update account set platform = '{platform}', "
+              f"username = username || '{end}', handle = handle || '{end}'")  # fmt: skip
+        told = explain(store.connection, "Person0")
+        assert (told.state, [name.lower() for name in told.alike]) == ("unknown", [f"person0{end}"])
+        explained(file, "Person0", None, Console(width=200))
+        assert f"it knows @person0{end}: ask for the whole name" in capsys.readouterr().out.lower()
+
+
+@pytest.mark.parametrize(
+    ("name", "as_read"),
+    [("bob", "@bob"), ("bob@a.example", "@bob@a.example"), ("12", "12"), ("did:plc:bob", "did:plc:bob"),
+     ("https://a.example/", "https://a.example/")],
+)  # fmt: skip
+def test_names_have_an_at_and_ids_have_none(name, as_read):
+    from socialcrawl.cli.commands.explain import shown
+
+    assert shown(name) == as_read

@@ -1,0 +1,185 @@
+"""A decision tree on words: learned with scikit-learn, kept as JSON, asked without it, tested on unseen texts."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from math import log
+
+import numpy as np
+import pytest
+from example_counts import many
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.metrics import precision_recall_fscore_support
+from sklearn.tree import DecisionTreeClassifier
+
+from socialcrawl.crawls.sample.cross_validation import Examples, Judged, examples, judged
+from socialcrawl.crawls.sample.decision_tree import Growth, Node, Tree, grow, matrix
+from socialcrawl.crawls.sample.tfidf import Vocabulary, words
+from socialcrawl.errors import SettingsError
+
+WORDS = ["bike", "wheel", "chain", "soup", "salt", "the", "and", "road"]
+
+
+def posts(n, seed, noise=0.1):
+    """Posts about bikes and posts about soup; some words of the other are in both."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for i in range(n):
+        on = bool(rng.random() < 0.5)
+        own, other = (WORDS[:3], WORDS[3:5]) if on else (WORDS[3:5], WORDS[:3])
+        chosen = [rng.choice(other if rng.random() < noise else own) for _ in range(3)]
+        made.append((" ".join([*chosen, *rng.choice(WORDS[5:], 2), f"n{i}"]), on))
+    return made
+
+
+def test_words_are_folded_and_addresses_are_none():
+    found = words("Don't  STOP—stop_it https://t.co/AbC1 www.x.com ①2 Straße ﬁt")
+    assert found == Counter({"stop": 2, "don't": 1, "it": 1, "12": 1, "strasse": 1, "fit": 1})
+    assert words("https://example.org/bike ... !!") == Counter()
+
+
+def test_scores_are_those_of_smart_and_of_length_one():
+    texts = [Counter(a=3, b=1), Counter(a=1), Counter(b=2, c=1)]
+    known = Vocabulary.learned(texts)
+    assert known.idf == pytest.approx({"a": log(4 / 2), "b": log(4 / 2), "c": log(4)})
+    raw = np.array([(1 + log(1 + log(3))) * log(2), log(2)])
+    told = known.vector(Counter(a=3, b=1, stranger=9))
+    assert list(told) == ["a", "b"]
+    assert list(told.values()) == pytest.approx(raw / np.linalg.norm(raw))
+    assert known.vector(Counter(stranger=1)) == {}
+    assert list(Vocabulary.learned(texts, 2, frozenset("b")).idf) == ["a"]
+
+
+def test_vectors_are_scikit_learns_with_our_scores():
+    texts = [words(text) for text, _ in posts(60, 3)]
+    known = Vocabulary.learned(texts)
+    counts = np.array([[text[word] for word in known.idf] for text in texts], float)
+    damped = np.where(counts > 0, 1 + np.log1p(np.log(np.maximum(counts, 1))), 0.0)
+    theirs = TfidfTransformer(norm="l2", use_idf=False).fit_transform(damped * np.array(list(known.idf.values())))
+    assert np.allclose(matrix(texts, known).toarray(), theirs.toarray(), atol=1e-7)
+
+
+@settings(deadline=None, max_examples=many(25))
+@given(some.integers(0, 10**6), some.integers(1, 9), some.none() | some.integers(1, 4), some.booleans())
+def test_the_tree_says_what_scikit_learns_own_says(seed, leaf, depth, balanced):
+    told = posts(80, seed, 0.3)
+    learn, ask = told[:60], told[60:]
+    texts, kinds = [words(text) for text, _ in learn], [on for _, on in learn]
+    tree = grow(texts, kinds, Growth(leaf, depth, balanced=balanced, seed=seed))
+    theirs = DecisionTreeClassifier(
+        criterion="entropy", min_samples_leaf=leaf, max_depth=depth, random_state=seed,
+        class_weight="balanced" if balanced else None,
+    ).fit(matrix(texts, tree.vocabulary), kinds)  # fmt: skip
+    asked = [words(text) for text, _ in told]
+    shares = theirs.predict_proba(matrix(asked, tree.vocabulary))[:, 1]
+    assert [tree.leaf(text).share for text in asked] == pytest.approx(shares.tolist())
+    assert [tree.hits(text) for text, _ in ask] == [int(share > 0.5) for share in shares[60:]]
+    gains = {word: part for word, part, _ in tree.telling(99)}
+    assert [gains.get(word, 0.0) for word in tree.vocabulary.idf] == pytest.approx(theirs.feature_importances_.tolist())
+
+
+def test_the_word_that_tells_most_comes_first_and_says_which_side_it_speaks_for():
+    told = [("red bike", True), ("red soup", False)] * 5 + [("bike", True), ("soup", False)]
+    tree = grow([words(text) for text, _ in told], [on for _, on in told])
+    [(word, part, forth)] = tree.telling()
+    assert (part, forth) == (1.0, word == "bike")
+    without = grow([words(text) for text, _ in told], [on for _, on in told], Growth(without=frozenset({"bike"})))
+    assert [(word, forth) for word, _, forth in without.telling()] == [("soup", False)]
+    assert without.hits("a bike") == 1
+    assert without.hits("a soup") == 0
+
+
+def test_a_tree_that_was_kept_says_the_same(tmp_path):
+    told = posts(80, 5)
+    tree = grow([words(text) for text, _ in told], [on for _, on in told])
+    tree = Tree(tree.vocabulary, tree.nodes, {"on_topic": 3})
+    tree.save(tmp_path / "tree.json")
+    again = Tree.load(tmp_path / "tree.json")
+    assert again == tree
+    assert all(again.hits(text) == tree.hits(text) for text, _ in posts(80, 6, 0.5))
+    with pytest.raises(SettingsError, match="exists already"):
+        tree.save(tmp_path / "tree.json")
+    with pytest.raises(SettingsError, match="cannot be written"):
+        tree.save(tmp_path / "nowhere" / "tree.json")
+
+
+def test_a_tree_is_asked_without_scikit_learn(tmp_path):
+    told = posts(40, 5)
+    grow([words(text) for text, _ in told], [on for _, on in told]).save(tmp_path / "tree.json")
+    code = (
+        "import sys; from pathlib import Path; from socialcrawl.crawls.sample.decision_tree import Tree\n"
+        f"print(Tree.load(Path({str(tmp_path / 'tree.json')!r})).hits('bike wheel chain'), 'sklearn' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1", "False"]
+
+
+def test_a_file_that_is_no_tree_is_refused_and_says_what_to_do(tmp_path):
+    good = {"kind": "socialcrawl tree 1", "about": {}, "idf": {"a": 1.0}, "nodes": [["", 0.0, -1, -1, 1.0, 2]]}
+    file = tmp_path / "tree.json"
+    file.write_text(json.dumps(good), "utf-8")
+    assert Tree.load(file).hits("whatever") == 1
+    round_and_round = [["a", 0.5, 0, 0, 1.0, 2]]
+    for bad in (
+        b"no json", b"[]", b"3", b"\xff\xfe", {**good, "kind": "other"}, {**good, "nodes": []}, {**good, "idf": [1]},
+        {**good, "nodes": round_and_round}, {**good, "nodes": [["b", 0.0, 1, 2, 0.5, 2], *good["nodes"] * 2]},
+        {**good, "nodes": [["", 0.0, -1, 5, 1.0, 2]]}, {**good, "nodes": [["", 0.0]]}, {"kind": good["kind"]},
+    ):  # fmt: skip
+        file.write_bytes(bad if isinstance(bad, bytes) else json.dumps(bad).encode())
+        with pytest.raises(SettingsError, match=r"is no tree .* `socialcrawl train`"):
+            Tree.load(file)
+    with pytest.raises(SettingsError, match="cannot be read"):
+        Tree.load(tmp_path / "nothing.json")
+
+
+def test_what_cannot_be_learned_from_is_refused():
+    with pytest.raises(SettingsError, match="none of one kind"):
+        grow([Counter("a"), Counter("b")], [True, True])
+    with pytest.raises(SettingsError, match="No word"):
+        grow([Counter("a"), Counter("b")], [True, False], Growth(least=2))
+
+
+def test_texts_of_the_same_words_are_one_and_those_of_both_kinds_are_none():
+    given_ = [("Buy a bike", True), ("buy A BIKE!", True), ("soup", True), ("Soup", False), ("...", True), ("x", False)]
+    found = examples(given_)
+    assert found == Examples((words("buy a bike"), words("x")), (True, False), twice=2, torn=1)
+
+
+def test_a_test_judges_each_text_by_a_tree_that_has_not_seen_it():
+    # Each text has a word of its own, by which alone it could be known: nothing can be learned of others.
+    alone = examples([(f"word{i} word{i}", i % 2 == 0) for i in range(40)])
+    tree = grow(alone.texts, alone.on_topic, Growth(leaf=1, least=1))
+    assert all(tree.says(text) == on for text, on in zip(alone.texts, alone.on_topic, strict=True))
+    blind = judged(alone, Growth(leaf=1, least=1))
+    assert blind.accuracy < 0.7
+    seen = judged(examples(posts(300, 7)), folds=3)
+    assert seen.accuracy > 0.9
+    # The word that each of these has for itself shortens the others, as in no new text: so it is not known.
+    assert judged(examples(posts(300, 7)), Growth(least=1), 3).accuracy < seen.accuracy - 0.1
+    assert seen.folds == 3
+    assert seen.right + seen.wrong + seen.lost + seen.kept_out == 300
+    assert judged(examples(posts(300, 7)), folds=3) == seen
+
+
+def test_precision_recall_and_f1_are_those_of_scikit_learn():
+    found = Judged(right=30, wrong=10, lost=5, kept_out=55)
+    truth, said = [1] * 35 + [0] * 65, [1] * 30 + [0] * 5 + [1] * 10 + [0] * 55
+    theirs = precision_recall_fscore_support(truth, said, average="binary")
+    assert (found.precision, found.recall, found.f1) == pytest.approx(theirs[:3])
+    assert found.accuracy == 0.85
+    assert np.isnan(Judged(0, 0, 0, 9).precision)
+
+
+def test_too_few_texts_for_the_parts_are_refused():
+    few = examples([("a", True), ("b", True), ("c", False), ("d", False)])
+    for folds in (3, 1):
+        with pytest.raises(SettingsError, match="2 texts on topic and 2 off it"):
+            judged(few, folds=folds)
+
+
+def test_a_leaf_of_as_many_of_both_kinds_is_off_topic():
+    even = Tree(Vocabulary.of({}), (Node("", 0.0, -1, -1, 0.5, 4.0),), {})
+    assert even.hits("anything") == 0
