@@ -69,7 +69,7 @@ def sense(status: int, body: Any, known: Sequence[Limit], now: float, asked: Con
         now: the server's clock, or ours where it did not come.
         asked: what it answers.
     """
-    told = said((body.get("error") if isinstance(body, dict) else None) or f"HTTP {status}")
+    told = said((body.get("error") if isinstance(body, dict) else None) or "") or f"HTTP {status}"
     if status == 429:
         return _too_many(known, now)
     if 200 <= status < 300:

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.engine.model import Limit, unix
@@ -134,6 +134,7 @@ def test_a_server_that_is_no_mastodon_is_told_so(asked):
 
 
 @settings(deadline=None)
+@example(status=404, body={"error": " "}, asked=Context(False, False, False, False))
 @given(
     st.integers(100, 599),
     st.none() | st.lists(st.integers()) | st.dictionaries(st.just("error"), st.text() | st.integers()),
