@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.crawls.refresh.liveranks import Ranks
-from socialcrawl.crawls.refresh.old_dataset import Old
+from socialcrawl.crawls.refresh.liveranks import LiveRanks
+from socialcrawl.crawls.refresh.old_dataset import OldDataset
 from socialcrawl.graph.links import distinct
 
 TITLE = "LiveRanks on a generated graph of 10,000,000 nodes and 150,000,000 links"
@@ -67,8 +67,8 @@ def make(folder: Path, nodes: int, links: int, seed: int = 1) -> int:
 
 def ranked(folder: Path) -> dict[str, float]:
     """What the three ranks of the graph in `folder` take: seconds, and bytes at the peak."""
-    old = Old(np.load(folder / "indptr.npy"), np.load(folder / "indices.npy"))
-    ranks = Ranks(old, 1, tolerance=TOLERANCE)
+    old = OldDataset(np.load(folder / "indptr.npy"), np.load(folder / "indices.npy"))
+    ranks = LiveRanks(old, 1, tolerance=TOLERANCE)
     tested = ranks.training("random", SAMPLE)
     active = np.random.default_rng(2).random(SAMPLE) < ACTIVE
     begin, busy = time.perf_counter(), time.process_time()

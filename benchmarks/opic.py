@@ -10,7 +10,7 @@ from socialcrawl.engine.draws import generator
 from socialcrawl.importance.fixpoint import reference
 from socialcrawl.importance.link_matrix import out_links
 from socialcrawl.importance.opic import Cash, Floats
-from socialcrawl.importance.static_opic import Known
+from socialcrawl.importance.static_opic import StaticGraph
 from socialcrawl.importance.visit_order import SELECTIONS, selection
 
 TITLE = "Static OPIC, 1,000,000 nodes, 10,000,000 links (in-degrees ~ k^-2.1, out-degrees Poisson), small edges of 1"
@@ -33,13 +33,13 @@ def measure() -> list[Figure]:
     begin = time.perf_counter()
     wanted = reference(links)
     figures = [Figure("fixpoint off line, virtual page included", f"{time.perf_counter() - begin:.0f} s")]
-    graph = Known(links)
+    graph = StaticGraph(links)
     for name in SELECTIONS:
         figures += _figures(name, graph, wanted)
     return figures
 
 
-def _figures(name: str, graph: Known, wanted: Floats) -> list[Figure]:
+def _figures(name: str, graph: StaticGraph, wanted: Floats) -> list[Figure]:
     cash, begin, busy = graph.start(1.0), time.perf_counter(), time.process_time()
     order, rows = selection(name, cash, 1), np.arange(NODES)
     top, found, errors, held, before = _best(wanted[:-1]), [], [], [], 0

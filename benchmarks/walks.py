@@ -10,7 +10,7 @@ from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
-from socialcrawl.graph.known_graph import Known, KnownGraph
+from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.instant import Tape, parts
 from socialcrawl.system.garbage_collection import uncollected
 
@@ -62,7 +62,7 @@ def _walked(graph: KnownGraph, how: WalkRules, steps: int | None) -> tuple[Sampl
     crawl = Sample(seeds, how, steps)
     with uncollected():
         begin = time.process_time()
-        run(parts(crawl, Known(graph), Tape()), size=how.walkers)
+        run(parts(crawl, KnownGraphSource(graph), Tape()), size=how.walkers)
         return crawl, time.process_time() - begin
 
 

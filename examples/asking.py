@@ -23,7 +23,7 @@ from socialcrawl.engine.model import (
     Request,
     Who,
 )
-from socialcrawl.engine.protocols import Batch, Talk
+from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.platforms.node_reading import Reading
 
 Own = tuple[str, str, int]
@@ -46,7 +46,7 @@ class Asking:
         """Return one node a pick."""
         return 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return a conversation a pick."""
         return [self._talk(pick, str(accounts[pick.node].id)) for pick in batch]
 
@@ -54,7 +54,7 @@ class Asking:
         """None: a node answers with all that it holds."""
         return ""
 
-    def _talk(self, pick: Pick, key: str) -> Talk:
+    def _talk(self, pick: Pick, key: str) -> Conversation:
         reading, texts, cursor = Reading(pick), 0, None
         for part in range(self.pages):
             params = {"key": key} | ({} if cursor is None else {"cursor": cursor})

@@ -24,7 +24,7 @@ from socialcrawl.engine.model import (
     StopKind,
     Who,
 )
-from socialcrawl.engine.protocols import Batch, Ledger, Source, Store, Talk, Wire
+from socialcrawl.engine.protocols import Batch, Conversation, Ledger, Source, Store, Wire
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.instant import parts
 from socialcrawl.ratelimit.budget import Budget, Caps
@@ -88,11 +88,11 @@ class _Started:
     def mark(self, at: float) -> str:
         return self.source.mark(at)
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         first = tuple(pick for pick in batch if pick.act == Act.SEARCH)
         return [*map(self._talk, first), *self.source.talks(tuple(p for p in batch if p not in first), accounts)]
 
-    def _talk(self, pick: Pick) -> Talk:
+    def _talk(self, pick: Pick) -> Conversation:
         reply = yield Request((pick.n, 0), START, {"keys": json.dumps(self.seeds)})
         nodes = np.array(list(reply.answer.found), np.int64)
         return {pick.n: Outcome(pick.n, pick.node, reply.at, targets=nodes, alpha=np.zeros(len(nodes)))}

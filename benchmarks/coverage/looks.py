@@ -13,7 +13,7 @@ from benchmarks.coverage.costs import SEEDS, Place, places, read_topics
 from benchmarks.coverage.steering import CONTROL, compare, crawl
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import SHARED
-from socialcrawl.crawls.collect.steering import Compared
+from socialcrawl.crawls.collect.steering import ControlComparison
 from socialcrawl.crawls.collect.strategies import Ranked, Scored
 from socialcrawl.engine.draws import uniform
 
@@ -63,7 +63,7 @@ def find_verdicts(place: Place, seed: int, ends: tuple[int, ...] = ENDS, control
     seeds = rng.choice(np.flatnonzero(place.graph.beta > 0), SEEDS, replace=False).tolist()
     for name, nearest in (("chance", False), ("breadth-first", True)):
         values = crawl(place, seeds, Drawn(seed, nearest), ends[-1], seed=seed, control=control, by="bfs")[1]
-        told: list[Compared] = []
+        told: list[ControlComparison] = []
         for length in range(OFTEN, len(values) + 1, OFTEN):
             report = compare(values[:length], seed, control)
             shown = report.breadth if nearest else report.chance

@@ -11,7 +11,7 @@ from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import SHARED
 from socialcrawl.crawls.refresh.cost import cost
 from socialcrawl.crawls.refresh.crawl import Refresh
-from socialcrawl.crawls.refresh.liveranks import Ranks
+from socialcrawl.crawls.refresh.liveranks import LiveRanks
 from socialcrawl.crawls.refresh.rules import ESTIMATE, RefreshRules
 from socialcrawl.crawls.refresh.stop_rule import judge
 from socialcrawl.engine.model import Outcome, Stop
@@ -152,6 +152,6 @@ def describe_stops(one: Dataset, bounds: Sequence[End], estimates: Sequence[End]
 
 def order(one: Dataset) -> NDArray[np.int64]:
     """Return the order of a dataset without a random sample, by the first seed."""
-    ranks = Ranks(one.world.old(), 0, tolerance=TOLERANCE)
+    ranks = LiveRanks(one.world.old(), 0, tolerance=TOLERANCE)
     first = ranks.training(one.how.training, one.how.z)
     return np.concatenate([first, ranks.order(one.how.rank, first, one.world.active[first])])

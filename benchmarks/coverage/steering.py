@@ -10,17 +10,17 @@ import numpy as np
 
 from benchmarks.coverage.costs import SEEDS, Place, places
 from benchmarks.coverage.table import Shown, repeat
-from socialcrawl.crawls.collect.control import Controlled
+from socialcrawl.crawls.collect.control import ControlledStrategy
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.collect.ranking import Ranking
-from socialcrawl.crawls.collect.steering import Compared, Steering, compared
+from socialcrawl.crawls.collect.steering import ControlComparison, Steering, compared
 from socialcrawl.crawls.collect.strategies import Greedy, Ranked, Scored, Strategy, greedy
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.arms import STEERED, arms
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
-from socialcrawl.graph.known_graph import Known
+from socialcrawl.graph.known_graph import KnownGraphSource
 from socialcrawl.lab.experiments.sampling.worlds import Floats
 from socialcrawl.lab.instant import Tape, parts
 from socialcrawl.storage.queries.traces import Steps
@@ -131,11 +131,11 @@ def crawl(
     """Return what drawn steps would have found in each step of a crawl, and what the steps found, float64[steps]."""
     line, tape = Seeds(), Tape()
     line.ready = [Node(node) for node in seeds]
-    expecting = Expecting(Controlled(strategy, control, seed), place.graph.beta)
+    expecting = Expecting(ControlledStrategy(strategy, control, seed), place.graph.beta)
     driven = Collect(line, make_estimator(by, seed=seed), steps, strategy=expecting)
     driven.graph.reserve(place.graph.size)
     with uncollected():
-        run(parts(driven, Known(place.graph), tape))
+        run(parts(driven, KnownGraphSource(place.graph), tape))
     return expecting, np.array(tape.values[len(seeds) :], np.float64)
 
 
@@ -147,7 +147,7 @@ def compare(values: Floats, seed: int, control: float) -> Steering:
     return report
 
 
-def describe(interval: str, place: Place, at: str, shown: Compared, truth: float) -> Shown:
+def describe(interval: str, place: Place, at: str, shown: ControlComparison, truth: float) -> Shown:
     """Return the interval that was shown, or withheld, beside the truth."""
     low, high = (None, None) if shown.gain is None else (shown.gain.low, shown.gain.high)
     return Shown(interval, place.title, at, low, high, truth)

@@ -10,14 +10,14 @@ import numpy as np
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import Place, near, places
 from socialcrawl.crawls.sample import audit as audits
-from socialcrawl.crawls.sample.audit import Audit
+from socialcrawl.crawls.sample.audit import DatasetAudit
 from socialcrawl.crawls.sample.audit_report import GROUPS
 from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.crawls.sample.estimates import NOTHING, Estimate, doubling, histogram
 from socialcrawl.crawls.sample.evidence import Evidence, evidence
 from socialcrawl.crawls.sample.neighbour_lists import UNREAD
 from socialcrawl.crawls.sample.rules import WalkRules
-from socialcrawl.crawls.sample.topic_stability import Links, staying
+from socialcrawl.crawls.sample.topic_stability import TopicStability, staying
 from socialcrawl.crawls.sample.walks import Walks
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.draws import uniform
@@ -68,7 +68,7 @@ class Look:
 
     at: str
     seen: Evidence
-    links: Links | None
+    links: TopicStability | None
 
 
 def find_intervals(
@@ -116,7 +116,7 @@ def find_intervals(
         yield from answers(place, look, topic, asked)
 
 
-def linked(walks: Walks, seen: Evidence) -> Links | None:
+def linked(walks: Walks, seen: Evidence) -> TopicStability | None:
     """How many links stay on topic, as the report shows it; None: withheld."""
     if not seen.verdict.enough:
         return None
@@ -211,7 +211,7 @@ def _linked(place: Place, look: Look, topic: Ints, outs: Floats) -> Iterator[Sho
     """What a sample shows of where the links of accounts lead, `outs` of each, float64[n]."""
     there, on = (_counted(place, flags)[topic] for flags in (place.world.there, place.topic.on & place.world.there))
     every, some = outs[topic], there > 0.0
-    links = look.links or Links(NOTHING, NOTHING, (), NOTHING)
+    links = look.links or TopicStability(NOTHING, NOTHING, (), NOTHING)
     lost = float((every - there).sum() / every.sum())
     yield _shown("share: links to accounts on topic", place, look, links.staying, float(on.sum() / there.sum()))
     own = float((on[some] / there[some]).mean())
@@ -255,11 +255,11 @@ def _audited(place: Place, look: Look, topic: Ints, asked: Asked, name: str) -> 
         yield _shown(f"audit of {name}: {what}", place, look, getattr(whole, part, None), truth)
 
 
-def _audit(place: Place, seen: Evidence, topic: Ints, asked: Asked, name: str) -> Audit:
+def _audit(place: Place, seen: Evidence, topic: Ints, asked: Asked, name: str) -> DatasetAudit:
     """The audit of a collection; the platform's search is taken to have found the corner of the topic."""
     node, held = seen.rows.node, asked.held[name]
     linked_, mine = asked.linked[name] & ~held, topic[held[topic]]
-    sample = audits.Sample(
+    sample = audits.TopicSample(
         held[node], linked_[node], seen.weight, seen.rows.walker, asked.corner[node], place.label[node]
     )
     count = len(np.intersect1d(seen.found, mine)) if seen.verdict.whole else len(mine)

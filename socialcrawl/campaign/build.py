@@ -14,18 +14,18 @@ from socialcrawl.campaign.siblings import Siblings, unite
 from socialcrawl.campaign.snapshot_writer import Keeping
 from socialcrawl.campaign.token_locks import TokenLeases, state_folder
 from socialcrawl.crawls.base import Crawling, CrawlKind
-from socialcrawl.crawls.node_limit import Bounded
+from socialcrawl.crawls.node_limit import NodeLimit
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.engine.clock import Interruptible, Steady
+from socialcrawl.engine.clock import InterruptibleClock, Steady
 from socialcrawl.engine.loop import Parts
 from socialcrawl.engine.model import Node, Stop, Wait
 from socialcrawl.engine.protocols import Crawl, Source, Watcher
 from socialcrawl.errors import HeldError
 from socialcrawl.platforms.base import Keys, Wired
-from socialcrawl.platforms.excluding import Excluding
-from socialcrawl.platforms.focusing import Focus
-from socialcrawl.platforms.look_ahead import Ahead
+from socialcrawl.platforms.excluding import ExcludingSource
+from socialcrawl.platforms.focusing import FocusedSource
+from socialcrawl.platforms.look_ahead import LookAhead
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import host
 from socialcrawl.ratelimit.received import LAG
@@ -69,7 +69,7 @@ class Campaign:
     parts: Parts
     crawl: Crawling
     planner: WindowPlanner
-    clock: Interruptible
+    clock: InterruptibleClock
     store: SqlStore
     lease: Lease
     access: Access
@@ -111,7 +111,7 @@ def build(
     watcher: Watcher,
     house: House | None = None,
     *,
-    clock: Interruptible | None = None,
+    clock: InterruptibleClock | None = None,
     change: bool = False,
 ) -> Campaign:
     """Return the campaign of `settings`, its database opened and brought up to date.
@@ -130,7 +130,7 @@ def build(
     meant = plan(settings)
     meant.guard()
     kind_of(settings).check(settings)  # before the database keeps a choice that is none
-    clock = clock or Interruptible(house.time if house else None)
+    clock = clock or InterruptibleClock(house.time if house else None)
     with ExitStack() as undo:
         allowed = _allowed(meant, house)
         undo.callback(allowed.release)
@@ -161,7 +161,7 @@ def build(
 def _bounded(crawl: Crawling, settings: Settings, house: House | None) -> Crawl:
     """Return the crawl within its budget of accounts and the room on its disk."""
     most = settings.budget.max_nodes
-    bounded = crawl if most is None else Bounded(crawl, most)
+    bounded = crawl if most is None else NodeLimit(crawl, most)
     return Roomy(bounded, reserve(settings, house))
 
 
@@ -219,16 +219,16 @@ def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
     )
 
 
-def _source(meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], float]) -> tuple[Source, Ahead]:
+def _source(meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], float]) -> tuple[Source, LookAhead]:
     """Return the platform, as the campaign asks it: neither the forgotten nor the excluded.
 
     A sample judges who is read.
     """
-    ahead = Ahead(store, meant.accounts, now)
+    ahead = LookAhead(store, meant.accounts, now)
     source = meant.platform.source(replace(meant.terms, ahead=ahead), queries, now())
     if (judges := meant.kind.predicates(meant.settings)) is not None:
-        source = Focus(source, *judges)
-    return Sparing(Excluding(source, meant.accounts)), ahead
+        source = FocusedSource(source, *judges)
+    return Sparing(ExcludingSource(source, meant.accounts)), ahead
 
 
 def _planner(meant: Plan, allowed: Access, member: Membership) -> WindowPlanner:

@@ -20,7 +20,7 @@ from socialcrawl.forecast.shape import Done, Shape
 from socialcrawl.formats.documents import read_text, why_unreadable
 from socialcrawl.graph.relevance import NOTHING, Topic
 from socialcrawl.platforms.base import Platform, Terms
-from socialcrawl.platforms.excluding import Accounts
+from socialcrawl.platforms.excluding import ExcludedAccounts
 from socialcrawl.platforms.registry import platform_of
 from socialcrawl.ratelimit.batch_size import TOGETHER
 from socialcrawl.ratelimit.budget import Caps
@@ -60,7 +60,7 @@ class Plan:
     queries: list[str]
     usernames: list[str]
     caps: Caps
-    accounts: Accounts = field(default_factory=Accounts)
+    accounts: ExcludedAccounts = field(default_factory=ExcludedAccounts)
     schedule: Schedule = field(default_factory=Schedule)
     doubts: list[str] = field(default_factory=list)
 
@@ -197,7 +197,7 @@ def plan(settings: Settings) -> Plan:
         raise SettingsError(f"There is nothing to start from: {search}name usernames under [seeds].")
     rules = table.limited(settings.limits.k, settings.limits.d)
     billed = (table.billed or policy(settings.source.platform).billed) and not is_loopback(base)
-    accounts = Accounts(settings.accounts.exclude, settings.accounts.include)
+    accounts = ExcludedAccounts(settings.accounts.exclude, settings.accounts.include)
     _asked(usernames, accounts)
     return Plan(
         settings,
@@ -270,12 +270,12 @@ def _exposes(settings: Settings, platform: Platform, base: str) -> bool:
 def _judge(tree: Path | None) -> Callable[[str], int] | None:
     if tree is None:
         return None
-    from socialcrawl.crawls.sample.decision_tree import Tree  # noqa: PLC0415 - few campaigns have one
+    from socialcrawl.crawls.sample.decision_tree import DecisionTree  # noqa: PLC0415 - few campaigns have one
 
-    return Tree.load(tree).hits
+    return DecisionTree.load(tree).hits
 
 
-def _asked(usernames: list[str], accounts: Accounts) -> None:
+def _asked(usernames: list[str], accounts: ExcludedAccounts) -> None:
     for name in usernames:
         if (why := accounts.why(name)) is not None:
             raise SettingsError(

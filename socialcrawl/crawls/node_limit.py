@@ -12,7 +12,7 @@ FREE = (Act.SEARCH, Act.RESOLVE, Act.INWARD, Act.IMPORT)
 """Acts that read no account: they find accounts, or the answer is known already."""
 
 
-class Bounded:
+class NodeLimit:
     """The crawl `inner` with a budget of `most` nodes; the same contract."""
 
     def __init__(self, inner: Crawl, most: int) -> None:
@@ -55,7 +55,7 @@ class Bounded:
 class _Columns:
     """A history whose picks are counted while somebody reads them."""
 
-    def __init__(self, bounded: Bounded, history: Columnar) -> None:
+    def __init__(self, bounded: NodeLimit, history: Columnar) -> None:
         self.bounded, self.history = bounded, history
 
     def __iter__(self) -> Iterator[tuple[Batch, Sequence[Outcome]]]:

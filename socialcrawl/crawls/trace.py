@@ -10,7 +10,7 @@ from socialcrawl.storage.queries.traces import Ask, Begun, Traces
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class AccountTrace:
     """An account of a campaign with all that was asked about it, in order."""
 
     campaign: str
@@ -19,7 +19,7 @@ class Met:
     asks: Sequence[Ask]
 
 
-def trace_account(traces: Traces, whole: Begun, user: str) -> Met:
+def trace_account(traces: Traces, whole: Begun, user: str) -> AccountTrace:
     """Return what a campaign asked of `user`, a username or id.
 
     Raises:
@@ -27,7 +27,7 @@ def trace_account(traces: Traces, whole: Begun, user: str) -> Met:
     """
     node = meant(traces, whole, user)
     name = traces.names([node])[node]
-    return Met(whole.name, whole.identity.get("kind", DEFAULT.name), name, traces.asks(whole.id, node))
+    return AccountTrace(whole.name, whole.identity.get("kind", DEFAULT.name), name, traces.asks(whole.id, node))
 
 
 def meant(traces: Traces, whole: Begun, user: str) -> Node:

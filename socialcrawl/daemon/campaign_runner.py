@@ -29,7 +29,7 @@ from socialcrawl.daemon.campaign_state import (
 )
 from socialcrawl.daemon.next_run import Next, following, resting, without_rerun
 from socialcrawl.daemon.run_monitor import Eyes, figures
-from socialcrawl.engine.clock import Interruptible
+from socialcrawl.engine.clock import InterruptibleClock
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Stop, StopKind, Wait
 from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
@@ -60,7 +60,7 @@ class Runner:
 
     def __init__(self, file: Path, settings: Settings, house: House, elsewhere: Elsewhere) -> None:
         self.file, self.settings, self.house, self.elsewhere = file, settings, house, elsewhere
-        self.eyes, self.clock = Eyes(house.time.now), Interruptible(house.time)
+        self.eyes, self.clock = Eyes(house.time.now), InterruptibleClock(house.time)
         self.schedule = settings.schedule.meant
         first = self._first()
         self.due = first.due

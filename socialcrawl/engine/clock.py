@@ -74,7 +74,7 @@ class SteadyClock:
         return by
 
 
-class Interruptible:
+class InterruptibleClock:
     """The clock of one run: its sleeps end early, and it stops, when somebody interrupts or its time is over.
 
     Args:

@@ -22,7 +22,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 
 from socialcrawl.engine.model import Grant, Outcome, Reply, Request, Stop, StopKind, Wait
-from socialcrawl.engine.protocols import Batch, Clock, Crawl, Planner, Source, Store, Talk, Watcher, Wire
+from socialcrawl.engine.protocols import Batch, Clock, Conversation, Crawl, Planner, Source, Store, Watcher, Wire
 
 TICK = 0.2  # seconds between looks at the interrupt flag while requests are in flight
 GRACE = 8.0  # seconds that an interrupted run waits for what is in flight; the rest counts as spent
@@ -103,8 +103,8 @@ class _Asking:
 
     def __init__(self, parts: Parts, batch: Batch, replies: Mapping[tuple[int, int], Reply], patience: float) -> None:
         self.parts, self.batch, self.replies, self.patience = parts, batch, replies, patience
-        self.ready: deque[tuple[Talk, Request]] = deque()
-        self.flying: dict[Future[Reply], tuple[Talk, Grant]] = {}
+        self.ready: deque[tuple[Conversation, Request]] = deque()
+        self.flying: dict[Future[Reply], tuple[Conversation, Grant]] = {}
         self.known: dict[int, Outcome] = {}
         self.halt: Wait | Stop | None = None
 
@@ -131,7 +131,7 @@ class _Asking:
                 self._interrupt()
         return [self.known[pick.n] for pick in self.batch]
 
-    def _go_on(self, talk: Talk, reply: Reply | None) -> None:
+    def _go_on(self, talk: Conversation, reply: Reply | None) -> None:
         """Carry a talk to its next request that has to be sent, or to its outcomes."""
         try:
             request = next(talk) if reply is None else talk.send(reply)
@@ -159,7 +159,7 @@ class _Asking:
                 earliest = answer
         return earliest
 
-    def _fly(self, talk: Talk, grant: Grant) -> None:
+    def _fly(self, talk: Conversation, grant: Grant) -> None:
         try:
             self.parts.store.reserve(grant)
             self.flying[self.parts.pool.submit(self.parts.wire.send, grant)] = (talk, grant)

@@ -15,7 +15,7 @@ from socialcrawl.engine.model import Act, Grant, Node, Outcome, Pick, Reply, Req
 Batch = tuple[Pick, ...]
 """Picks that were decided together, in order of n."""
 
-Talk = Generator[Request, Reply, Mapping[int, Outcome]]
+Conversation = Generator[Request, Reply, Mapping[int, Outcome]]
 """A conversation: yields requests, is sent replies, returns {pick.n: outcome}. Deterministic: it can be replayed."""
 
 Ledger = Iterable[tuple[Grant, Reply | None]]
@@ -235,7 +235,7 @@ class Source(Protocol):
     def width(self, act: Act) -> int:
         """Picks that one request can answer: 100 for a look-up of users, 1 for a timeline."""
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return the conversations that answer `batch`; `accounts` says how the platform calls its nodes."""
 
     def mark(self, at: float) -> str:

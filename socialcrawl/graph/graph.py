@@ -15,7 +15,7 @@ from socialcrawl.engine.model import Node
 from socialcrawl.graph.links import (
     NO_ROWS,
     Additions,
-    Links,
+    LinkTable,
     Rows,
     Weights,
     check,
@@ -50,7 +50,7 @@ class Graph:
         self._features = np.zeros((1024, len(COLUMNS)))
         self._open = np.zeros(1024, bool)  # in the frontier
         self._fetched = np.zeros(1024, bool)
-        self._out = Links()
+        self._out = LinkTable()
         self._value = np.zeros(1024)
         self._merged = False  # two nodes may share a row
         self._changed: list[Rows] = []

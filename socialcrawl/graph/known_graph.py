@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reply, Request, Who
-from socialcrawl.engine.protocols import Batch, Talk
+from socialcrawl.engine.protocols import Batch, Conversation
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class KnownGraph:
         return np.asarray(self.indices[begin:end], np.int64), np.asarray(self.alpha[begin:end])
 
 
-class Known:
+class KnownGraphSource:
     """The source of a known graph. Its answers are at hand, so that its talks need no request."""
 
     def __init__(self, graph: KnownGraph) -> None:
@@ -57,7 +57,7 @@ class Known:
         """Return one node a pick."""
         return 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return a conversation a pick."""
         return [self._talk(pick) for pick in batch]
 

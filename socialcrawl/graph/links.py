@@ -71,7 +71,7 @@ class _Block(NamedTuple):
     alpha: Weights
 
 
-class Links:
+class LinkTable:
     """The known out-links of fetched nodes, by row."""
 
     def __init__(self) -> None:

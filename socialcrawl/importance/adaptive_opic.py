@@ -11,7 +11,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.importance.history_windows import Window
+from socialcrawl.importance.history_windows import HistoryWindow
 from socialcrawl.importance.opic import Cash
 
 Rows = NDArray[np.int64]
@@ -21,7 +21,7 @@ RECENT = 100  # newcomers: how many of the last count as recently introduced
 BEFORE = -1.0  # G at which the rows of the start begin: their cash sums to 1, what a unit of G brings
 
 
-class Adaptive:
+class AdaptiveOpic:
     """The importance of rows by the cash they got in a window of G.
 
     Args:
@@ -33,7 +33,7 @@ class Adaptive:
         ValueError: `recent` is below 1.
     """
 
-    def __init__(self, cash: Cash, window: Window, recent: int = RECENT) -> None:
+    def __init__(self, cash: Cash, window: HistoryWindow, recent: int = RECENT) -> None:
         if recent < 1:
             raise ValueError(f"{recent} recent newcomers: the default history needs 1 at least")
         self.cash, self.window = cash, window

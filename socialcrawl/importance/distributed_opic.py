@@ -17,8 +17,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.importance.adaptive_opic import BEFORE, Adaptive
-from socialcrawl.importance.history_windows import Window
+from socialcrawl.importance.adaptive_opic import BEFORE, AdaptiveOpic
+from socialcrawl.importance.history_windows import HistoryWindow
 from socialcrawl.importance.opic import THRESHOLD, Cash
 
 Rows = NDArray[np.int64]
@@ -88,12 +88,12 @@ class Owner:
         threshold: float = THRESHOLD,
         buffer: int = BUFFER,
         most: float = MOST,
-        window: Window | None = None,
+        window: HistoryWindow | None = None,
     ) -> None:
         self.number, self.owners, self.small, self.threshold = number, owners, small, threshold
         self.buffer, self.most = buffer, most / max(1, owners * (owners - 1))
         self.cash, self.rows = Cash(), dict[str, int]()
-        self.adaptive = Adaptive(self.cash, window) if window is not None else None
+        self.adaptive = AdaptiveOpic(self.cash, window) if window is not None else None
         self.paid = self.virtual = self.virtual_history = 0.0
         self._bank = owner_of(VIRTUAL, owners)
         self._heard, self._sizes = np.zeros(owners), np.zeros(owners, np.int64)

@@ -25,7 +25,7 @@ Kind = TypeVar("Kind", bound=np.generic)
 MONTH = 2.0  # what n greedy crawls of n nodes add to G: the paper's month, by its Figure 5
 
 
-class Window(ABC):
+class HistoryWindow(ABC):
     """What is kept of the crawls of each node, by row, and the importance read from it.
 
     Rows grow on demand. G never goes back: each call is at the G of the calls before, or later.
@@ -63,7 +63,7 @@ class Window(ABC):
         return self.pending(rows, cash, paid) if self.fresh else self.stored(rows, paid)
 
 
-class Fixed(Window):
+class FixedHistory(HistoryWindow):
     """All measures of the last `time`, in units of G; their cash over `time`.
 
     The part of the window before a node joined counts as its default importance.
@@ -111,7 +111,7 @@ class Fixed(Window):
         return sums + self._default[rows] * before, counts
 
 
-class Variable(Window):
+class VariableHistory(HistoryWindow):
     """The last `last` measures of each node: their cash over their span of G.
 
     The default importance is the measure before the first crawl: it covers `default` of G, and leaves in its turn.
@@ -119,7 +119,7 @@ class Variable(Window):
     Args:
         last: m, how many measures are kept.
         default: units of G that the default importance stands for.
-        fresh: see `Window`.
+        fresh: see `HistoryWindow`.
 
     Raises:
         ValueError: `last` is below 1, or `default` not above 0.
@@ -179,7 +179,7 @@ class Variable(Window):
             self._at = grown(self._at, size)
 
 
-class ImprovedFixed(Window):
+class ImprovedFixedHistory(HistoryWindow):
     """A fixed window of `time` where it holds `least` measures; else the last `least` of them, over their span.
 
     A node that joined within `time` has no older measure: its window is a fixed one. Later, its default is the measure
@@ -192,7 +192,7 @@ class ImprovedFixed(Window):
     def __init__(self, time: float, *, least: int = 3, fresh: bool = False) -> None:
         super().__init__(fresh=fresh)
         self.time, self.least = time, least
-        self._fixed, self._last = Fixed(time), Variable(least, default=time)
+        self._fixed, self._last = FixedHistory(time), VariableHistory(least, default=time)
         self._born = np.zeros(1024)
 
     def join(self, row: int, paid: float, importance: float) -> None:
@@ -228,7 +228,7 @@ class ImprovedFixed(Window):
         return (counts >= self.least) | (self._born[rows] >= paid - self.time)
 
 
-class Interpolation(Window):
+class InterpolatedHistory(HistoryWindow):
     """One measure a node: when it was crawled last, and H, the cash of the `time` before that, as if it came evenly.
 
     Raises:

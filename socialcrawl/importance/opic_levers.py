@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.importance.adaptive_opic import Adaptive
+from socialcrawl.importance.adaptive_opic import AdaptiveOpic
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.recent_importance import Recent
+from socialcrawl.importance.recent_importance import RecentImportance
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ class Lean:
 
 
 @dataclass(frozen=True)
-class Topical:
+class TopicBias:
     """A bias towards links that match a topic.
 
     Attributes:
@@ -81,7 +81,7 @@ class Topical:
 
     def pay(
         self,
-        accounts: Cash | Adaptive | Recent,
+        accounts: Cash | AdaptiveOpic | RecentImportance,
         row: int,
         targets: Rows,
         matching: NDArray[np.bool_],

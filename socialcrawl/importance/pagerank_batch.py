@@ -43,7 +43,7 @@ class _Block(NamedTuple):
     links: Any  # the rows of A', n columns
 
 
-class Spread:
+class BatchPageRank:
     """A graph made ready for PageRank: its links by where they come to.
 
     Args:
@@ -117,7 +117,7 @@ class _Sweeps:
     A rank still grows if it does by more than `least` of itself.
     """
 
-    def __init__(self, graph: Spread, zaps: Sequence[Rows | None], least: float) -> None:
+    def __init__(self, graph: BatchPageRank, zaps: Sequence[Rows | None], least: float) -> None:
         self.graph, self.least = graph, least
         rest = 1.0 - graph.damping
         self.even = np.array([rest / graph.size if zap is None else 0.0 for zap in zaps])
@@ -177,8 +177,8 @@ def links_of(
     """Return the links of some rows, in their order: where each comes from and where it goes, int64.
 
     Args:
-        indptr: as of `Spread`.
-        indices: as of `Spread`.
+        indptr: as of `BatchPageRank`.
+        indices: as of `BatchPageRank`.
         rows: int[k].
         wanted: bool[n], which ends are wanted; None: all.
     """

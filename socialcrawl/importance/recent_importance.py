@@ -23,7 +23,7 @@ Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class Recent:
+class RecentImportance:
     """The importance of rows by what they were paid in the last part of the clock.
 
     Args:

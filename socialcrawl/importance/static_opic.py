@@ -1,4 +1,4 @@
-"""Static OPIC on a graph that is known: many steps, with the accounts of `Cash` and the rows of a `Selection`."""
+"""Static OPIC on a graph that is known: many steps, with the accounts of `Cash` and the rows of a `VisitOrder`."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.visit_order import Selection
+from socialcrawl.importance.visit_order import VisitOrder
 
 
-class Known:
+class StaticGraph:
     """A graph of n rows by its outgoing links, with the shares in which cash is paid to them.
 
     Args:
@@ -31,7 +31,7 @@ class Known:
         cash.start(np.arange(self.size))
         return cash
 
-    def run(self, cash: Cash, order: Selection, steps: int) -> None:
+    def run(self, cash: Cash, order: VisitOrder, steps: int) -> None:
         """Visit `steps` rows: each pays out what it holds."""
         starts, targets, weights = self.starts, self.targets, self.weights
         for _ in range(steps):

@@ -16,7 +16,7 @@ BLOCK = 4096  # draws made at once
 RICHEST = 4096  # rows that are put in order at once
 
 
-class Selection(Protocol):
+class VisitOrder(Protocol):
     """The rows to visit, one by one."""
 
     def next(self) -> int:
@@ -27,7 +27,7 @@ class Selection(Protocol):
         """
 
 
-class Random:
+class RandomOrder:
     """Every known row with the same probability, by draws keyed by (seed, number of the draw)."""
 
     def __init__(self, cash: Cash, seed: int = 0) -> None:
@@ -40,7 +40,7 @@ class Random:
         return int(rows[int(next(self.draws) * len(rows))])
 
 
-class Cycle:
+class CyclicOrder:
     """The known rows in a fixed order, by row, again and again; rows that join take their place in it."""
 
     def __init__(self, cash: Cash, seed: int = 0) -> None:
@@ -54,7 +54,7 @@ class Cycle:
         return self.last
 
 
-class Greedy:
+class GreedyOrder:
     """The known row with most cash, ties to the smaller row, in time that hardly depends on how many there are.
 
     Only the RICHEST are kept in order, and whoever comes to have as much as the poorest of them did; when they are all
@@ -102,10 +102,14 @@ class Greedy:
         self.bound = 2 * len(self.heap) + 16 * RICHEST
 
 
-SELECTIONS: dict[str, Callable[[Cash, int], Selection]] = {"random": Random, "greedy": Greedy, "cycle": Cycle}
+SELECTIONS: dict[str, Callable[[Cash, int], VisitOrder]] = {
+    "random": RandomOrder,
+    "greedy": GreedyOrder,
+    "cycle": CyclicOrder,
+}
 
 
-def selection(name: str, cash: Cash, seed: int = 0) -> Selection:
+def selection(name: str, cash: Cash, seed: int = 0) -> VisitOrder:
     """Return the selection called `name` over `cash`; `seed` keys its draws.
 
     Raises:

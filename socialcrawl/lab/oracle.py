@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Estimator, Terms, itself
+from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, itself
 from socialcrawl.graph.graph import Graph, Rows
 
 
@@ -17,6 +17,6 @@ class Oracle(Estimator):
         """Return the value that each of `rows` will turn out to have."""
         return np.asarray(self.beta[graph.nodes(rows)], np.float64)
 
-    def terms(self, n: int) -> Terms:
+    def terms(self, n: int) -> ScoreTerms:
         """Return the truth, which never moves."""
         return itself(self, lambda graph, rows: self.score(graph, rows, n))

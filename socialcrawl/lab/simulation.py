@@ -19,7 +19,7 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.known_graph import Known, KnownGraph
+from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.instant import Tape, parts
 from socialcrawl.lab.oracle import Oracle
 from socialcrawl.system.garbage_collection import uncollected
@@ -89,7 +89,7 @@ def simulate(graph: KnownGraph, seeds: Sequence[int], setup: Setup) -> Replay:
     crawl.graph.reserve(graph.size)
     tape = Tape()
     with uncollected():
-        run(parts(crawl, Known(graph), tape), size=setup.refresh_rate)
+        run(parts(crawl, KnownGraphSource(graph), tape), size=setup.refresh_rate)
     values = np.array(tape.values[len(seeds) :], np.float64)
     return Replay(
         np.array(tape.nodes[len(seeds) :], np.int64),

@@ -17,7 +17,7 @@ from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.text.entities import NONE, Entities
 
 if TYPE_CHECKING:
-    from socialcrawl.platforms.mastodon.instance_rules import About
+    from socialcrawl.platforms.mastodon.instance_rules import InstanceRules
 
 Secret = str | tuple[str, ...]
 Variables = str | Sequence[str]
@@ -188,7 +188,7 @@ class Platform(ABC):
     def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:
         """Return the smallest request that tells whether everything works; None where nobody is named to ask."""
 
-    def rules_reader(self, wire: Wired) -> "Callable[[], About] | None":
+    def rules_reader(self, wire: Wired) -> "Callable[[], InstanceRules] | None":
         """Return what reads the rules of the server behind `wire`, in two requests; None where servers have none."""
         del wire
         return None

@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from socialcrawl.engine.model import Act, Node, Outcome, Reason, Reply, Request, Who
-from socialcrawl.engine.protocols import Batch, Source, Talk
+from socialcrawl.engine.protocols import Batch, Conversation, Source
 
 ACTS = (
     Act.RESOLVE,
@@ -19,7 +19,7 @@ ACTS = (
 
 
 @dataclass(frozen=True)
-class Accounts:
+class ExcludedAccounts:
     """The accounts that are not asked: usernames and patterns with `*` in any case; `include` are exceptions."""
 
     exclude: Sequence[str] = ()
@@ -40,10 +40,10 @@ class Accounts:
         """Return the first of `exclude` because of which it is not asked; None if it is."""
         if not self.excludes(username):
             return None
-        return next(name for name in self.exclude if Accounts([name]).excludes(username))
+        return next(name for name in self.exclude if ExcludedAccounts([name]).excludes(username))
 
 
-class Excluding:
+class ExcludingSource:
     """A source behind which the excluded are not asked.
 
     An account that is known by its id only is asked: whose it is comes out by that.
@@ -53,14 +53,14 @@ class Excluding:
         accounts: who is excluded.
     """
 
-    def __init__(self, source: Source, accounts: Accounts) -> None:
+    def __init__(self, source: Source, accounts: ExcludedAccounts) -> None:
         self.source, self.accounts = source, accounts
 
     def width(self, act: Act) -> int:
         """See `protocols.Source.width`."""
         return self.source.width(act)
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """See `protocols.Source.talks`."""
         out = {pick.n for pick in batch if pick.act in ACTS and self._excludes(accounts.get(pick.node))}
         if not out:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from socialcrawl.engine.model import ON_TOPIC, WIDER, Act, Node, Outcome, Pick, Reply, Request, Who
-from socialcrawl.engine.protocols import Batch, Source, Talk
+from socialcrawl.engine.protocols import Batch, Conversation, Source
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.excluding import starred
 
@@ -70,7 +70,7 @@ class Predicate:
         return whole or (self._found is not None and any(self._found.search(name) for name in names))
 
 
-class Focus:
+class FocusedSource:
     """A source whose walks tell P(u) and where a node lives, and everything else as the source within does.
 
     The outcome of an act `walk` has as value 1.0 (on the topic), 0.5 (only on the wider topic) or 0.0, also where the
@@ -89,7 +89,7 @@ class Focus:
         """See `protocols.Source.width`."""
         return self.source.width(act)
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """See `protocols.Source.talks`."""
         walks = {pick.n: pick for pick in batch if pick.act == Act.WALK}
         talks = self.source.talks(batch, accounts)
@@ -100,7 +100,7 @@ class Focus:
         return self.source.mark(at)
 
     def _judged(
-        self, talk: Talk, walks: Mapping[int, Pick], accounts: Mapping[Node, Who]
+        self, talk: Conversation, walks: Mapping[int, Pick], accounts: Mapping[Node, Who]
     ) -> Generator[Request, Reply, Mapping[int, Outcome]]:
         told = yield from talk
         return {n: self._focused(one, accounts.get(one.node, NOBODY)) if n in walks else one for n, one in told.items()}

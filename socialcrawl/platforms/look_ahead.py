@@ -6,12 +6,12 @@ from typing import Protocol
 
 from socialcrawl.engine.model import Node, Stop, Wait, Who
 from socialcrawl.engine.protocols import Crawl
-from socialcrawl.platforms.excluding import Accounts
+from socialcrawl.platforms.excluding import ExcludedAccounts
 
 PICKS = 100  # of the crawl's next ones; some of their accounts are known, and need not be looked up
 
 
-class Strangers(Protocol):
+class ProfileStore(Protocol):
     """A store that knows whose profiles it lacks."""
 
     def strangers(self, nodes: Sequence[Node], now: float) -> Sequence[Who]:
@@ -19,7 +19,7 @@ class Strangers(Protocol):
 
 
 @dataclass(slots=True)
-class Ahead:
+class LookAhead:
     """Which accounts a campaign will probably read next, of those whose profiles its database lacks.
 
     The crawl is asked what it would choose now, which changes nothing.
@@ -31,8 +31,8 @@ class Ahead:
         crawl: of the campaign, once there is one.
     """
 
-    store: Strangers
-    accounts: Accounts
+    store: ProfileStore
+    accounts: ExcludedAccounts
     now: Callable[[], float]
     crawl: Crawl | None = None
 

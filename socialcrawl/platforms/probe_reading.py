@@ -5,7 +5,7 @@ from socialcrawl.graph.liveness import Activity
 from socialcrawl.platforms.node_reading import Reading
 
 
-class Probing(Reading):
+class ProbeReading(Reading):
     """The answers to one probe, and what they come to."""
 
     def __init__(self, pick: Pick) -> None:

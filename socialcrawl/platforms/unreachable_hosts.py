@@ -21,7 +21,7 @@ RECENT = 60.0  # seconds for which an answer shows that the network is up
 TIMEOUT = 5.0  # seconds to wait for a connection
 
 
-class Reaching:
+class HostReachability:
     """What a wire knows of the network, and what it makes of probes that nobody answers.
 
     Systems without a network may say of every host that there is no such name. Where a proxy stands between, names and

@@ -7,7 +7,7 @@ from scipy.stats import chisquare
 from benchmarks.coverage import looks, steering
 from benchmarks.coverage.costs import Place
 from benchmarks.coverage.table import covered
-from socialcrawl.crawls.collect.steering import Compared, Steering
+from socialcrawl.crawls.collect.steering import ControlComparison, Steering
 from socialcrawl.forecast.intervals import Interval
 from socialcrawl.graph.known_graph import KnownGraph
 
@@ -74,7 +74,7 @@ def test_a_false_difference_at_an_early_look_counts_at_all_later_ones(monkeypatc
 
     def shown(values, *_):
         low, high = told[len(values)]
-        gain = Compared(40, 0.5, Interval((low + high) / 2, low, high, 40), None)
+        gain = ControlComparison(40, 0.5, Interval((low + high) / 2, low, high, 40), None)
         return Steering("none", 9, 0.5, 0.1, gain, gain)
 
     monkeypatch.setattr(looks, "compare", shown)

@@ -18,8 +18,8 @@ from socialcrawl.cli.definitions.audit import audit
 from socialcrawl.cli.render.sample_report import percent
 from socialcrawl.crawls.sample.audit_report import BEYOND, OUTSIDE, audited
 from socialcrawl.crawls.sample.communities import communities
-from socialcrawl.crawls.sample.holdings import TOGETHER, Listing
-from socialcrawl.crawls.sample.neighbour_lists import Lists
+from socialcrawl.crawls.sample.holdings import TOGETHER, AccountList
+from socialcrawl.crawls.sample.neighbour_lists import NeighbourLists
 from socialcrawl.crawls.sample.report import drawn
 from socialcrawl.engine.model import Who
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
@@ -169,7 +169,7 @@ def test_a_list_of_accounts_is_audited_and_strangers_in_it_are_taken_to_be_on_to
     list_.write_text("\n".join([*map(key_of, [*some, *off]), "999"]), "utf-8")
     with looking(crawled()) as traces:
         (one,) = audited(traces, sample_of(None, crawled()), held={"mine": accounts(list_, "x")}).datasets
-        names = {"mine": Listing([Who(None, name) for name in some])}
+        names = {"mine": AccountList([Who(None, name) for name in some])}
         named = audited(traces, sample_of(None, crawled()), held=names).datasets
     assert (one.read, one.outlook) == (len(some) + len(off) + 1, None)
     unread = len(set(some) - read_by(crawled(), "sample") - read_by(crawled(), "small") - read_by(crawled(), "other"))
@@ -388,7 +388,7 @@ def test_gaps_by_community_are_called_by_the_account_in_it_that_has_most_neighbo
 def test_communities_are_the_parts_that_hang_together_more_than_with_others():
     ring = [(a, (a + 1) % 6) for a in range(6)] + [(a, b) for a in range(6) for b in range(a)]
     links = [*ring, *((a + 6, b + 6) for a, b in ring), (0, 6), (12, 12)]
-    lists = Lists()
+    lists = NeighbourLists()
     neighbours = {node: sorted({b for a, b in both(links) if a == node}) for node in range(13)}
     flat = np.array([other for near in neighbours.values() for other in near], np.int64)
     begins = np.cumsum([0, *map(len, neighbours.values())]).astype(np.int64)

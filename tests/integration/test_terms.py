@@ -22,7 +22,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
 from socialcrawl.platforms.bluesky.platform import BlueskyPlatform
 from socialcrawl.platforms.http_client import HttpClient
-from socialcrawl.platforms.mastodon.instance_rules import LONGEST, About, read_about
+from socialcrawl.platforms.mastodon.instance_rules import LONGEST, InstanceRules, read_about
 from socialcrawl.platforms.registry import find_platform
 
 
@@ -80,7 +80,7 @@ def test_the_doctor_shows_the_rules_of_any_platform_that_has_some(tmp_path, monk
         begin(file, ["rust"], "bluesky")
         file.write_text(file.read_text("utf-8").replace("[source]", f'[source]\nbase_url = "{mock.url}"'), "utf-8")
         assert "rules" not in seen(file)[1]
-        rules = About(["Knock first."], {"terms": "https://house.example/terms"})
+        rules = InstanceRules(["Knock first."], {"terms": "https://house.example/terms"})
         monkeypatch.setattr(BlueskyPlatform, "rules_reader", lambda platform, wire: lambda: rules)
         _, told = seen(file)
     assert "and two for the rules of the instance" in told

@@ -25,7 +25,7 @@ from socialcrawl.cli.commands.run import as_object, told, work
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.reporting import report
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.crawls.track.expansion import EXPANSIONS
 from socialcrawl.crawls.track.recrawl import RECRAWLS
@@ -337,7 +337,7 @@ def parts_of(store, wire, choice=("gai", "or"), target="indegree", steps=14):
     source = XSource(POLICY, TWEET, ["telescope"], pages_per_user=9, search_pages=2)
     seeds = Seeds([Node(-1)], store.enlist(["PERSON0", "person11", "nobody"], wire.clock.now()), 4)
     aim = Target(target, cash=True)
-    crawl = Track(seeds, Choice(*choice, 0.5, 7), steps, source.width, mark=source.mark, target=aim)
+    crawl = Track(seeds, PolicyMixture(*choice, 0.5, 7), steps, source.width, mark=source.mark, target=aim)
     planner = WindowPlanner(POLICY, [Credential("main")], Caps())
     return Parts(crawl, source, store, wire, planner, wire.clock, AtOnce(), Watcher())
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from socialcrawl.crawls.refresh.crawl import Refresh
-from socialcrawl.crawls.refresh.old_dataset import Old
+from socialcrawl.crawls.refresh.old_dataset import OldDataset
 from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.engine.model import Node, Outcome, Pick, Stop
 from socialcrawl.engine.protocols import Columns
@@ -13,7 +13,7 @@ def web(size, links, seed=0, sites=5):
     """An old dataset in which some rows have many links in, others none, and who is active (death by site and link)."""
     g = np.random.default_rng(seed)
     where = g.integers(-1, sites, size)
-    old = Old.of(g.integers(0, size, links), (size * g.random(links) ** 2).astype(int), size, sites=where)
+    old = OldDataset.of(g.integers(0, size, links), (size * g.random(links) ** 2).astype(int), size, sites=where)
     active = g.random(size) < np.array([0.9, 0.1, 0.5, 0.3, 0.05, 0.4])[where]
     return old, active
 

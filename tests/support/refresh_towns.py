@@ -17,7 +17,7 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import Parts
 from socialcrawl.engine.model import Credential, Node, Outcome, Page, Pick, Reply, Who
 from socialcrawl.graph.liveness import Activity
-from socialcrawl.platforms.focusing import Focus, Predicate
+from socialcrawl.platforms.focusing import FocusedSource, Predicate
 from socialcrawl.platforms.x.source import BY_ID, BY_NAME, MENTIONS, TIMELINE, XSource
 from socialcrawl.platforms.x.vocabulary import TWEET
 from socialcrawl.ratelimit.budget import Caps
@@ -115,7 +115,7 @@ class Narrow(XSource):
         ]
 
 
-class Homes(Focus):
+class Homes(FocusedSource):
     """Those who judge walks, if accounts of X lived on three hosts."""
 
     def _focused(self, outcome, who):

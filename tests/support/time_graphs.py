@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.engine.model import Node, Outcome, Pick
 
@@ -15,7 +15,7 @@ TICK = 20.0  # seconds a visit takes
 def track(*seeds, choice=None, steps=None, **more):
     line = Seeds()
     line.ready = [Node(seed) for seed in seeds or (0,)]
-    return Track(line, choice or Choice(), steps, **more)
+    return Track(line, choice or PolicyMixture(), steps, **more)
 
 
 def answer(pick, at=0.0, links=(), *, value=0.0, missing=None, mark=""):

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.sample.crawl import Sample
-from socialcrawl.crawls.sample.neighbour_lists import Lists
+from socialcrawl.crawls.sample.neighbour_lists import NeighbourLists
 from socialcrawl.crawls.sample.rules import WalkRules as Rules
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node, Outcome, Pick, Stop, Wait, Who
-from socialcrawl.engine.protocols import Batch, Source, Store, Talk
-from socialcrawl.graph.known_graph import Known, KnownGraph
+from socialcrawl.engine.protocols import Batch, Conversation, Source, Store
+from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.instant import Tape, parts
 
 Floats = NDArray[np.float64]
@@ -60,11 +60,11 @@ def walk(
 ) -> tuple[Sample, Stop | Wait]:
     """A sample crawl of a known graph from these seeds, worked through the loop, and why it ended."""
     crawl = Sample(Seeds(names=[Node(seed) for seed in seeds], known=True), how, steps)
-    answers = (source or (Searching if how.inward else Known))(graph)
+    answers = (source or (Searching if how.inward else KnownGraphSource))(graph)
     return crawl, run(parts(crawl, answers, store or Tape()), size=size)
 
 
-def rows(lists: Lists) -> dict[int, list[int]]:
+def rows(lists: NeighbourLists) -> dict[int, list[int]]:
     """The neighbours of each node that was read, as often as they count, in order."""
     return {
         node: sorted(code >> 1 for code in lists.codes[lists.begins[place] : lists.begins[place + 1]])
@@ -101,14 +101,14 @@ def seen(crawl: Sample, size: int) -> Floats:
     return np.asarray(weights / weights.sum(), np.float64)
 
 
-class Searching(Known):
+class Searching(KnownGraphSource):
     """A known graph whose platform also finds who links to a node, the first 100 of them."""
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """A conversation a pick."""
         return [self._found(pick) if pick.act == "inward" else self._talk(pick) for pick in batch]
 
-    def _found(self, pick: Pick) -> Talk:
+    def _found(self, pick: Pick) -> Conversation:
         yield from ()
         sources = np.searchsorted(self.graph.indptr, np.flatnonzero(self.graph.indices == pick.node), "right") - 1
         return {pick.n: Outcome(pick.n, pick.node, 0.0, targets=sources[:100])}

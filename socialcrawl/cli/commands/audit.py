@@ -18,10 +18,10 @@ from socialcrawl.cli.render.progress import show_progress
 from socialcrawl.cli.render.sample_report import about_count, apart, count, finite, interval, judged
 from socialcrawl.crawls.facts import BUILT_IN
 from socialcrawl.crawls.registry import find_kind, kind_of
-from socialcrawl.crawls.sample.audit import Gap
-from socialcrawl.crawls.sample.audit_report import GROUPS, Audited, Audits, audited
+from socialcrawl.crawls.sample.audit import GroupGap
+from socialcrawl.crawls.sample.audit_report import GROUPS, AuditedDataset, AuditReport, audited
 from socialcrawl.crawls.sample.estimates import Estimate
-from socialcrawl.crawls.sample.holdings import Listing
+from socialcrawl.crawls.sample.holdings import AccountList
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.formats.line_errors import Trouble
 from socialcrawl.graph.relevance import Hits
@@ -109,7 +109,7 @@ def _no_sample(file: Path, settings: Settings) -> str:
     )
 
 
-def accounts(path: Path, platform: str, hits: Hits | None = None) -> Listing:
+def accounts(path: Path, platform: str, hits: Hits | None = None) -> AccountList:
     """Return the accounts that a file lists: ids or names; or the ends of links, or who wrote posts, and about what.
 
     Args:
@@ -131,7 +131,7 @@ def accounts(path: Path, platform: str, hits: Hits | None = None) -> Listing:
     if not told:
         raise PostsFileError(f"{path} names no account: give ids or usernames, one a line.")
     occurrences = {} if hits is None else spoken(path, naming, hits)
-    return Listing(told, occurrences, members=describe_members(path, naming))
+    return AccountList(told, occurrences, members=describe_members(path, naming))
 
 
 def _no_list(path: Path) -> str | None:
@@ -148,7 +148,7 @@ def _no_list(path: Path) -> str | None:
     return f"{path} is {kind}, not a list of accounts or posts: {what}."
 
 
-def as_object(found: Audits) -> dict[str, Any]:
+def as_object(found: AuditReport) -> dict[str, Any]:
     """Return the audit as plain values; what is not known, or without end, is null."""
     told: dict[str, Any] = finite(asdict(found))
     for one, dataset in zip(told["datasets"], found.datasets, strict=True):
@@ -160,7 +160,7 @@ def as_object(found: Audits) -> dict[str, Any]:
     return told
 
 
-def show(console: Console, found: Audits) -> None:
+def show(console: Console, found: AuditReport) -> None:
     """Print what a sample says of datasets."""
     console.print(Text("\n".join(_sample(found))))
     if len(found.datasets) > 1 and found.verdict.enough:
@@ -183,7 +183,7 @@ def show(console: Console, found: Audits) -> None:
         console.print(Text("\n".join(["", *words]) if words else ""))
 
 
-def _sample(found: Audits) -> Iterator[str]:
+def _sample(found: AuditReport) -> Iterator[str]:
     accounts = pluralize(found.accounts, "on-topic account")
     draws = f"{pluralize(found.draws, 'draw')} at {accounts}"
     worth = f"{draws}, which tell as much as about {found.effective:,.0f} accounts drawn independently"
@@ -195,12 +195,12 @@ def _sample(found: Audits) -> Iterator[str]:
         yield f"{draws}; fewer if all accounts on topic are read before"
 
 
-def _how(found: Audits) -> str:
+def _how(found: AuditReport) -> str:
     """Return what numbers are: counts, or estimates."""
     return "counted" if found.verdict.whole else "with 95 % intervals"
 
 
-def _overview(found: Audits) -> Table:
+def _overview(found: AuditReport) -> Table:
     title = f"what is held of the topic, {_how(found)}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("", overflow="fold")
@@ -213,7 +213,7 @@ def _overview(found: Audits) -> Table:
     return table
 
 
-def _facts(one: Audited) -> Table:
+def _facts(one: AuditedDataset) -> Table:
     found, search = one.found, one.found.search
     rows = [("accounts in the topic", interval(found.size, count)), ("share held", interval(found.share))]
     if one.outlook is not None:
@@ -233,21 +233,21 @@ def _facts(one: Audited) -> Table:
     return table
 
 
-def _fitting(console: Console, title: str, gaps: Sequence[Gap], *, linked: bool) -> Table:
+def _fitting(console: Console, title: str, gaps: Sequence[GroupGap], *, linked: bool) -> Table:
     """Return the table of gaps; where it is wider than the console, intervals are below their estimates."""
     table = _gaps(title, gaps, " ", linked=linked)
     fits = console.measure(table, options=console.options.update_width(WIDEST)).maximum <= console.width
     return table if fits else _gaps(title, gaps, "\n", linked=linked)
 
 
-def _title(by: str, gaps: Sequence[Gap], *, counted: bool) -> str:
+def _title(by: str, gaps: Sequence[GroupGap], *, counted: bool) -> str:
     drawn = " (groups of the sample's accounts that mention each other)" if by == "community" else ""
     widest = f", the {GROUPS} widest" if len(gaps) == GROUPS else ""
     sure = "" if counted else f", 95 % for the {len(gaps)} together" if len(gaps) > 1 else ", 95 % intervals"
     return f"gaps by {by}{drawn}{widest}{sure}"
 
 
-def _gaps(title: str, gaps: Sequence[Gap], between: str, *, linked: bool) -> Table:
+def _gaps(title: str, gaps: Sequence[GroupGap], between: str, *, linked: bool) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("", overflow="fold")
     for name in ("of the topic", "held of it", "the gap", *(["linked to"] if linked else [])):
@@ -258,7 +258,7 @@ def _gaps(title: str, gaps: Sequence[Gap], between: str, *, linked: bool) -> Tab
     return table
 
 
-def _words(one: Audited) -> Iterator[str]:
+def _words(one: AuditedDataset) -> Iterator[str]:
     found, outlook = one.found, one.outlook
     if not found.on_topic:
         yield "it holds nobody on topic: how large the topic is cannot be said"

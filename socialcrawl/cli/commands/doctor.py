@@ -48,7 +48,7 @@ from socialcrawl.storage.database.health import (
 from socialcrawl.text.wording import pluralize, span
 
 if TYPE_CHECKING:
-    from socialcrawl.platforms.mastodon.instance_rules import About
+    from socialcrawl.platforms.mastodon.instance_rules import InstanceRules
 
 OK, WARN, FAIL, NOTE = "ok", "warn", "FAIL", "-"
 STYLES = {OK: "green", WARN: "yellow", FAIL: "bold red", NOTE: ""}
@@ -235,7 +235,7 @@ def _request(meant: Plan, clock: SystemClock) -> Iterator[Check]:
     yield from rules
 
 
-def _rules(about: "About", base: str) -> Iterator[Check]:
+def _rules(about: "InstanceRules", base: str) -> Iterator[Check]:
     """Yield the rules of an instance and the addresses of its terms: what they allow is for people to judge."""
     if about.rules is None:
         yield Check(WARN, "rules", f"the instance does not show its rules: read {base}/about before you collect")

@@ -17,8 +17,8 @@ from socialcrawl.crawls.collect.crawl import REST
 from socialcrawl.crawls.collect.explain import Explanation
 from socialcrawl.crawls.reporting import explain
 from socialcrawl.crawls.seeds import TRIES
-from socialcrawl.crawls.trace import Met
-from socialcrawl.crawls.track.report import Visited
+from socialcrawl.crawls.trace import AccountTrace
+from socialcrawl.crawls.track.report import VisitHistory
 from socialcrawl.engine.arms import CHANCE, STEERED
 from socialcrawl.engine.model import Act
 from socialcrawl.platforms.facts import find_platform_facts
@@ -56,10 +56,10 @@ def explained(
         StoreError: there is no such database or campaign.
     """
     told = _asked(where, user, campaign)
-    if isinstance(told, Visited):
+    if isinstance(told, VisitHistory):
         visits(console, told, as_json=as_json)
         return 0
-    if isinstance(told, Met):
+    if isinstance(told, AccountTrace):
         account_trace.show(console, told, as_json=as_json)
         return 0
     code = int(told.state == "unknown")

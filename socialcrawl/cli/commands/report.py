@@ -13,9 +13,9 @@ from rich.table import Table
 from socialcrawl.cli.render import refresh_report, sample_report, score_curve, steering, track_report
 from socialcrawl.cli.render.console import Text
 from socialcrawl.crawls.collect.steering import Steering
-from socialcrawl.crawls.refresh.report import Refreshed
-from socialcrawl.crawls.sample.report import Sampled
-from socialcrawl.crawls.track.report import Tracked
+from socialcrawl.crawls.refresh.report import RefreshReport
+from socialcrawl.crawls.sample.report import SampleReport
+from socialcrawl.crawls.track.report import TrackReport
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Reason
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
@@ -37,17 +37,17 @@ def knowledge(found: object) -> dict[str, Any]:
 
 
 @knowledge.register
-def _(found: Sampled) -> dict[str, Any]:
+def _(found: SampleReport) -> dict[str, Any]:
     return {"sampled": sample_report.as_object(found)}
 
 
 @knowledge.register
-def _(found: Refreshed) -> dict[str, Any]:
+def _(found: RefreshReport) -> dict[str, Any]:
     return {"refreshed": sample_report.finite({**asdict(found), "found": int(found.found.sum())})}
 
 
 @knowledge.register
-def _(found: Tracked) -> dict[str, Any]:
+def _(found: TrackReport) -> dict[str, Any]:
     return {"tracked": {name: told for name, told in asdict(found).items() if name != "posts"}}
 
 
@@ -117,20 +117,20 @@ def _show_known(told: object, console: Console, found: Summary, *, billed: bool)
 
 
 @_show_known.register
-def _(told: Tracked, console: Console, found: Summary, *, billed: bool) -> None:
+def _(told: TrackReport, console: Console, found: Summary, *, billed: bool) -> None:
     del found, billed
     track_report.show(console, told)
 
 
 @_show_known.register
-def _(told: Refreshed, console: Console, found: Summary, *, billed: bool) -> None:
+def _(told: RefreshReport, console: Console, found: Summary, *, billed: bool) -> None:
     refresh_report.show(console, told, billed=billed)
     if restricted := find_platform(found.platform).publishing:
         console.print(Text(f"\n{restricted}"))
 
 
 @_show_known.register
-def _(told: Sampled, console: Console, found: Summary, *, billed: bool) -> None:
+def _(told: SampleReport, console: Console, found: Summary, *, billed: bool) -> None:
     del found, billed
     sample_report.show(console, told)
 
@@ -145,13 +145,13 @@ def _draw(told: object, png: Path, found: Summary) -> str:
 
 
 @_draw.register
-def _(told: Tracked, png: Path, found: Summary) -> str:
+def _(told: TrackReport, png: Path, found: Summary) -> str:
     track_report.draw(png, told, found.name)
     return "posts that visits brought"
 
 
 @_draw.register
-def _(told: Refreshed, png: Path, found: Summary) -> str:
+def _(told: RefreshReport, png: Path, found: Summary) -> str:
     if not len(told.found):
         return ""
     refresh_report.draw(png, told, found.name)
@@ -159,7 +159,7 @@ def _(told: Refreshed, png: Path, found: Summary) -> str:
 
 
 @_draw.register
-def _(told: Sampled, png: Path, found: Summary) -> str:
+def _(told: SampleReport, png: Path, found: Summary) -> str:
     del told
     if not len(found.steps):
         return ""

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from socialcrawl.cli.render.console import Text
 from socialcrawl.cli.render.progress import show_progress
-from socialcrawl.crawls.sample.cross_validation import Examples, Judged, examples, judged
-from socialcrawl.crawls.sample.decision_tree import Growth, Tree, grow
+from socialcrawl.crawls.sample.cross_validation import ConfusionMatrix, Examples, examples, judged
+from socialcrawl.crawls.sample.decision_tree import DecisionTree, TreeParameters, grow
 from socialcrawl.crawls.sample.labels import texts
 from socialcrawl.crawls.sample.tfidf import words
 from socialcrawl.errors import PostsFileError, SettingsError
@@ -39,10 +39,10 @@ class Wanted:
     database: str | None
     most: int
     folds: int
-    how: Growth
+    how: TreeParameters
 
 
-def train(wanted: Wanted, console: Console, *, as_json: bool = False) -> Tree:
+def train(wanted: Wanted, console: Console, *, as_json: bool = False) -> DecisionTree:
     """Learn a tree from what is wanted, write it, and say how well it judges; the tree.
 
     Args:
@@ -65,7 +65,7 @@ def train(wanted: Wanted, console: Console, *, as_json: bool = False) -> Tree:
         watch("learning the tree")
         tree = grow(learned.texts, learned.on_topic, how)
     about = _about(where, learned, measured, how)
-    tree = Tree(tree.vocabulary, tree.nodes, {**about, "telling": [list(one) for one in tree.telling(TELLING)]})
+    tree = DecisionTree(tree.vocabulary, tree.nodes, {**about, "telling": [list(one) for one in tree.telling(TELLING)]})
     tree.save(wanted.out)
     if as_json:
         write_json(json.dumps({"file": str(wanted.out), **tree.about}, ensure_ascii=False))
@@ -150,7 +150,7 @@ def _enough(learned: Examples, folds: int) -> None:
         )
 
 
-def _about(where: dict[str, str], learned: Examples, measured: Judged, how: Growth) -> dict[str, Any]:
+def _about(where: dict[str, str], learned: Examples, measured: ConfusionMatrix, how: TreeParameters) -> dict[str, Any]:
     on = sum(learned.on_topic)
     settings = {**asdict(how), "without": sorted(how.without)}
     scores = {name: _number(getattr(measured, name)) for name in ("precision", "recall", "f1", "accuracy")}
@@ -163,7 +163,7 @@ def _number(value: float) -> float | None:
     return None if isnan(value) else value  # JSON knows no NaN
 
 
-def _tell(console: Console, out: Path, tree: Tree, learned: Examples, measured: Judged) -> None:
+def _tell(console: Console, out: Path, tree: DecisionTree, learned: Examples, measured: ConfusionMatrix) -> None:
     on = sum(learned.on_topic)
     left = f"; left out: {learned.twice:,} with the words of another, {learned.torn:,} given as both"
     console.print(f"{pluralize(on, 'post')} on topic, {len(learned.on_topic) - on:,} off it{left}", soft_wrap=True)
@@ -183,7 +183,7 @@ def _tell(console: Console, out: Path, tree: Tree, learned: Examples, measured: 
         console.print(f"WARNING: {measured.doubt}. {REMEDY}", soft_wrap=True)
 
 
-def _confusion(measured: Judged) -> Table:
+def _confusion(measured: ConfusionMatrix) -> Table:
     table = Table(title="judged, by what they are", title_justify="left", box=None, pad_edge=False)
     for name in ("", "said on topic", "said off topic"):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
@@ -192,7 +192,7 @@ def _confusion(measured: Judged) -> Table:
     return table
 
 
-def _telling(tree: Tree) -> Table:
+def _telling(tree: DecisionTree) -> Table:
     table = Table(title="words that tell most", title_justify="left", box=None, pad_edge=False)
     table.add_column("word", overflow="fold")
     table.add_column("of all gain", justify="right", no_wrap=True)

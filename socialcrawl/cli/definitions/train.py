@@ -39,7 +39,7 @@ def train(
     """Learn from posts what is on topic: a decision tree, tested on posts that it has not seen."""
     from socialcrawl.cli.commands.train import Wanted, train  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
-    from socialcrawl.crawls.sample.decision_tree import Growth  # noqa: PLC0415
+    from socialcrawl.crawls.sample.decision_tree import TreeParameters  # noqa: PLC0415
 
-    how = Growth(leaf, depth, least, balanced, frozenset(without or ()), seed)
+    how = TreeParameters(leaf, depth, least, balanced, frozenset(without or ()), seed)
     train(Wanted(out, labels, on, off, campaign, database, most, folds, how), plain(), as_json=as_json)

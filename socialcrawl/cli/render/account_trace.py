@@ -8,14 +8,14 @@ from rich.table import Table
 
 from socialcrawl.cli.render.console import Text
 from socialcrawl.crawls.registry import find_kind
-from socialcrawl.crawls.trace import Met
+from socialcrawl.crawls.trace import AccountTrace
 from socialcrawl.storage.queries.traces import Ask
 from socialcrawl.text.terminal import write_json
 
 FOUND = {"probe": ("active", "not active"), "walk": ("on topic", "off topic")}
 
 
-def show(console: Console, told: Met, *, as_json: bool) -> None:
+def show(console: Console, told: AccountTrace, *, as_json: bool) -> None:
     """Say when a campaign asked about an account and what it found; one JSON object to stdout on request."""
     if as_json:
         write_json(json.dumps(asdict(told), ensure_ascii=False))

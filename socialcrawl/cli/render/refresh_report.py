@@ -11,7 +11,7 @@ from rich.table import Table
 from socialcrawl.campaign.settings import read
 from socialcrawl.cli.render import score_curve
 from socialcrawl.cli.render.console import Text
-from socialcrawl.crawls.refresh.report import Order, Refreshed, order
+from socialcrawl.crawls.refresh.report import ProbePlan, RefreshReport, order
 from socialcrawl.crawls.refresh.rules import BOUND
 from socialcrawl.crawls.refresh.stop_rule import percent
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
@@ -25,7 +25,7 @@ from socialcrawl.text.wording import pluralize
 WORDS = {"silent": "silent (it is there)", "temporary": "not told yet (temporary)"}
 
 
-def show(console: Console, found: Refreshed, *, billed: bool) -> None:
+def show(console: Console, found: RefreshReport, *, billed: bool) -> None:
     """Print what a campaign that refreshes an old dataset knows; `billed`: whether the server charges for tests."""
     console.print()
     if not found.known.nodes:
@@ -38,7 +38,7 @@ def show(console: Console, found: Refreshed, *, billed: bool) -> None:
     console.print(Text("\n" + "\n".join(_totals(found, billed=billed))))
 
 
-def draw(path: Path, found: Refreshed, name: str) -> None:
+def draw(path: Path, found: RefreshReport, name: str) -> None:
     """Draw the active accounts that were found against the tests into a PNG file."""
     score_curve.png(
         path, found.found.astype(np.float64), f"{name}: active accounts", ("tests", "active accounts found")
@@ -84,7 +84,7 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
     )
 
 
-def _round(found: Order) -> str:
+def _round(found: ProbePlan) -> str:
     """Return which round some lists are."""
     if found.training:
         random = f"{found.checked:,} drawn at random to estimate how many are active, and " if found.checked else ""
@@ -97,7 +97,7 @@ def _round(found: Order) -> str:
     return "round two, what is left, in order"
 
 
-def _write(file: Path, found: Order, places: list[int]) -> None:
+def _write(file: Path, found: ProbePlan, places: list[int]) -> None:
     with file.open("x", encoding="utf-8", newline="") as opened:
         rows = csv.writer(opened, lineterminator="\n")
         rows.writerow(HEAD)
@@ -106,7 +106,7 @@ def _write(file: Path, found: Order, places: list[int]) -> None:
             rows.writerow((place + 1, who.id or "", who.username or "", "", "", "", ""))
 
 
-def _statuses(found: Refreshed) -> Table:
+def _statuses(found: RefreshReport) -> Table:
     random = found.rank == found.training == "random"
     part = " (they are no random part of the dataset)" if found.left and not random else ""
     title = f"accounts tested by what was found{part}"
@@ -122,7 +122,7 @@ def _statuses(found: Refreshed) -> Table:
     return table
 
 
-def _slices(found: Refreshed) -> Table:
+def _slices(found: RefreshReport) -> Table:
     table = Table(title="active among the tests, in their order", title_justify="left", box=None, pad_edge=False)
     for name in ("tests", "active", "share", "all so far", "tests per active one"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -135,7 +135,7 @@ def _slices(found: Refreshed) -> Table:
     return table
 
 
-def _totals(found: Refreshed, *, billed: bool) -> Iterator[str]:
+def _totals(found: RefreshReport, *, billed: bool) -> Iterator[str]:
     known = found.known
     first = f"{found.learning:,} of them to learn from ({found.training}), then in the order {found.rank}"
     yield f"{pluralize(known.nodes, 'account')} in the old dataset; {first}"
@@ -148,7 +148,7 @@ def _totals(found: Refreshed, *, billed: bool) -> Iterator[str]:
         yield f"for each active account found so far: {', '.join(_each(found, billed=billed))}"
 
 
-def _estimate(found: Refreshed) -> Iterator[str]:
+def _estimate(found: RefreshReport) -> Iterator[str]:
     """Yield how many are active in all, and the share of them that is found, as far as that is known."""
     known = found.known
     if not found.left:
@@ -169,7 +169,7 @@ def _estimate(found: Refreshed) -> Iterator[str]:
         yield f"found so far: about {percent(known.share)} of them ({span})"
 
 
-def _wanted(found: Refreshed) -> Iterator[str]:
+def _wanted(found: RefreshReport) -> Iterator[str]:
     """Yield whether the wanted fraction is found, and what the campaign does about it."""
     if found.verdict is None or found.fraction is None:
         return
@@ -183,7 +183,7 @@ def _wanted(found: Refreshed) -> Iterator[str]:
         yield f"{wanted} is not found yet"
 
 
-def _each(found: Refreshed, *, billed: bool) -> Iterator[str]:
+def _each(found: RefreshReport, *, billed: bool) -> Iterator[str]:
     active = found.known.found
     yield f"{found.cost:,.2f} tests"
     if found.requests:

@@ -11,9 +11,9 @@ from rich.table import Table
 
 from socialcrawl.cli.render.console import Text
 from socialcrawl.crawls.sample.estimates import Bar, Estimate
-from socialcrawl.crawls.sample.mixing import Verdict
-from socialcrawl.crawls.sample.report import MOST, Sampled
-from socialcrawl.crawls.sample.walk_components import Part
+from socialcrawl.crawls.sample.mixing import MixingVerdict
+from socialcrawl.crawls.sample.report import MOST, SampleReport
+from socialcrawl.crawls.sample.walk_components import WalkComponent
 from socialcrawl.text.wording import pluralize, roughly
 
 LISTED = 3  # parts of a topic that are left out are told one by one, so many
@@ -27,7 +27,7 @@ FOCUS = {
 Rows = Iterable[tuple[str, Estimate]]
 
 
-def show(console: Console, found: Sampled) -> None:
+def show(console: Console, found: SampleReport) -> None:
     """Print what a campaign that samples knows."""
     console.print()
     console.print(Text("\n".join(_quality(found))))
@@ -38,7 +38,7 @@ def show(console: Console, found: Sampled) -> None:
         console.print(table)
 
 
-def as_object(found: Sampled) -> dict[str, Any]:
+def as_object(found: SampleReport) -> dict[str, Any]:
     """Return the same as plain values, for scripts; what is not known or without end is null."""
     told: dict[str, Any] = finite(asdict(found))
     return told
@@ -83,7 +83,7 @@ def interval(one: Estimate, words: Callable[[float], str] = percent) -> str:
     return value if one.low == one.high else f"{value} ({words(one.low)} to {words(one.high)})"
 
 
-def judged(verdict: Verdict) -> Iterator[str]:
+def judged(verdict: MixingVerdict) -> Iterator[str]:
     """Yield whether there is enough data; if not, how much more it takes, and why."""
     if verdict.whole:
         yield "every account on topic that walks can reach was read: the numbers below are counts, not estimates"
@@ -99,7 +99,7 @@ def judged(verdict: Verdict) -> Iterator[str]:
     yield from verdict.why
 
 
-def apart(parts: Sequence[Part]) -> Iterator[str]:
+def apart(parts: Sequence[WalkComponent]) -> Iterator[str]:
     """Yield what is to be said of the parts of a topic in which walks are: nothing where there is one."""
     if joined := sum(part.counts for part in parts[1:]):
         yield (
@@ -129,7 +129,7 @@ def _read(accounts: int) -> str:
     return f"{pluralize(accounts, 'account')} read"
 
 
-def _of(part: Part) -> str:
+def _of(part: WalkComponent) -> str:
     if part.whole:
         return f"a part that was read whole, of {pluralize(part.accounts, 'account')}"
     return f"a part that was not read whole, {_read(part.accounts)} so far"
@@ -148,7 +148,7 @@ def _shares(title: str, rows: Rows, *, counted: bool) -> Group:
     return Group(Text(title, style="italic"), table)
 
 
-def _quality(found: Sampled) -> Iterator[str]:
+def _quality(found: SampleReport) -> Iterator[str]:
     """Yield how large the sample is and what it is worth, in sentences."""
     yield (
         f"{pluralize(found.read, 'account')} read, {found.on_topic:,} on topic, by "
@@ -181,7 +181,7 @@ def _quality(found: Sampled) -> Iterator[str]:
         yield "any share of the topic is known to +- 5 percentage points"
 
 
-def _tables(found: Sampled) -> Iterator[Group]:
+def _tables(found: SampleReport) -> Iterator[Group]:
     counted = found.verdict.whole
     how = "counted" if counted else "with 95 % intervals"
     each = [("of all their links, those to accounts on topic", found.links.staying)]

@@ -6,7 +6,7 @@ from rich.console import Group
 from rich.table import Table
 
 from socialcrawl.cli.render.console import Text
-from socialcrawl.crawls.collect.steering import CONFIDENCE, LEAST, Compared, Steering
+from socialcrawl.crawls.collect.steering import CONFIDENCE, LEAST, ControlComparison, Steering
 from socialcrawl.forecast.intervals import Interval
 from socialcrawl.storage.queries.judgement import GROUP, Judged, Judgement
 from socialcrawl.storage.queries.judgement import LEAST as GROUPS
@@ -92,7 +92,7 @@ def describe_gain(found: Steering) -> list[str]:
     ]
 
 
-def _gain(name: str, drawn: str, told: Compared) -> str:
+def _gain(name: str, drawn: str, told: ControlComparison) -> str:
     steps = f"{told.steps:,} {drawn}"
     if told.gain is None and told.steps >= LEAST:
         return f"  than {name}: not enough data yet ({steps} all found {told.mean:.3f})"
@@ -113,7 +113,7 @@ def _lopsided(gain: Interval) -> str:
     return " (lower, as few drawn steps may miss the best accounts)" if further else ""
 
 
-def _more(told: Compared) -> str:
+def _more(told: ControlComparison) -> str:
     return f"about {pluralize(roughly(told.needed or 0), 'more step')} may tell"
 
 

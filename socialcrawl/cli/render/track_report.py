@@ -12,7 +12,7 @@ from rich.table import Table
 from socialcrawl.cli.render import score_curve
 from socialcrawl.cli.render.console import Text
 from socialcrawl.crawls.track.rank_changes import OUTSIDE
-from socialcrawl.crawls.track.report import Place, Tracked, Visit, Visited
+from socialcrawl.crawls.track.report import RankedAccount, TrackReport, Visit, VisitHistory
 from socialcrawl.engine.model import Act
 from socialcrawl.text.terminal import write_json
 from socialcrawl.text.wording import pluralize, span
@@ -29,7 +29,7 @@ MAYBE = ", so that some of those above may be chance"
 ACTS = {"expand": "first visits", "recrawl": "returns"}
 
 
-def show(console: Console, found: Tracked) -> None:
+def show(console: Console, found: TrackReport) -> None:
     """Print what a campaign that tracks accounts knows."""
     past = span(found.now - found.then).removesuffix(" 0 h")
     console.print()
@@ -44,12 +44,12 @@ def show(console: Console, found: Tracked) -> None:
     console.print(Text("\n" + "\n".join(_totals(found))))
 
 
-def draw(path: Path, found: Tracked, name: str) -> None:
+def draw(path: Path, found: TrackReport, name: str) -> None:
     """Draw the posts that visits brought into a PNG file."""
     score_curve.png(path, np.array(found.posts, np.float64), f"{name}: what visits brought", ("visits", "posts (sum)"))
 
 
-def visits(console: Console, told: Visited, *, as_json: bool) -> None:
+def visits(console: Console, told: VisitHistory, *, as_json: bool) -> None:
     """Say when and why a campaign visited an account; one JSON object to stdout on request."""
     if as_json:
         write_json(json.dumps(asdict(told), ensure_ascii=False))
@@ -111,7 +111,9 @@ WHY: dict[str, Callable[[Visit], str]] = {
 """What is told of a visit, by the head of its column: what it brought; what won, and what was known before."""
 
 
-def _places(title: str, places: Sequence[Place], found: Tracked, past: str, *, moved: bool = False) -> Table:
+def _places(
+    title: str, places: Sequence[RankedAccount], found: TrackReport, past: str, *, moved: bool = False
+) -> Table:
     """Return a table of accounts in their order; of those that `moved`, with what chance alone would give."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, collapse_padding=True)
     table.add_column("place", justify="right", no_wrap=True)
@@ -130,7 +132,7 @@ def _places(title: str, places: Sequence[Place], found: Tracked, past: str, *, m
     return table
 
 
-def _compared(found: Tracked) -> str:
+def _compared(found: TrackReport) -> str:
     """Return what "by chance" says, and how many moves chance alone would show."""
     expected = round(found.compared * OUTSIDE)
     if not found.compared:
@@ -149,7 +151,7 @@ def _stacked(words: str) -> str:
     return "\n".join(" ".join(each[i : i + 2]) for i in range(0, len(each), 2))
 
 
-def _yields(found: Tracked) -> Table:
+def _yields(found: TrackReport) -> Table:
     table = Table(title="what visits brought", title_justify="left", box=None, pad_edge=False)
     table.add_column("", no_wrap=True)
     for name in ("visits", "requests", "new links", "posts", "links per\nrequest", "posts per\nrequest"):
@@ -161,7 +163,7 @@ def _yields(found: Tracked) -> Table:
     return table
 
 
-def _totals(found: Tracked) -> Iterator[str]:
+def _totals(found: TrackReport) -> Iterator[str]:
     if found.target == "importance":
         yield (
             "importance: the share of all that OPIC has paid so far, along the links that were read; the rest went to "

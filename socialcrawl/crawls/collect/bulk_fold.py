@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.shadow_estimators import Company
+from socialcrawl.crawls.collect.shadow_estimators import EstimatorGroup
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import SAME_AS, Act, Node, Outcome, Pick, Reason
 from socialcrawl.engine.protocols import Batch, Columnar, Columns, History, skip_known
@@ -18,7 +18,7 @@ FEW = 8  # picks that are absorbed as fast one by one
 AT_ONCE = (Act.EXPAND, Act.IMPORT)
 
 
-class Folding:
+class BulkFold:
     """The part of a crawl that absorbs a whole history at once, bit for bit as if pick by pick.
 
     The crawl says how one pick is absorbed (`_take`), that nodes have rested enough after a batch (`_wake`), and that
@@ -26,7 +26,7 @@ class Folding:
     """
 
     graph: Graph
-    company: Company
+    company: EstimatorGroup
     seeds: Seeds
     picks: int
     taken: int

@@ -14,7 +14,7 @@ from socialcrawl.engine.arms import NEAREST, STEERED, arms
 from socialcrawl.engine.splitmix import chance
 
 
-class Controlled:
+class ControlledStrategy:
     """Another strategy, but for a share of the steps, which are drawn for comparison.
 
     Args:

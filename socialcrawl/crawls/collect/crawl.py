@@ -18,10 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from socialcrawl.crawls.collect.bulk_fold import Folding
+from socialcrawl.crawls.collect.bulk_fold import BulkFold
 from socialcrawl.crawls.collect.estimators import Estimator
 from socialcrawl.crawls.collect.ranking import Ranking
-from socialcrawl.crawls.collect.shadow_estimators import Company
+from socialcrawl.crawls.collect.shadow_estimators import EstimatorGroup
 from socialcrawl.crawls.collect.strategies import Greedy, Strategy
 from socialcrawl.crawls.seeds import TRIES, Seeds
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind
@@ -31,7 +31,7 @@ from socialcrawl.graph.graph import Graph
 REST = 20  # picks after which a node that failed for a while is offered again
 
 
-class Collect(Folding):
+class Collect(BulkFold):
     """Algorithm 1 with budget n = `steps`; `width(act)` says how many picks one request can answer.
 
     `shadows` are estimators that look on, by name: every pick of the frontier tells what they thought of it.
@@ -49,7 +49,7 @@ class Collect(Folding):
     ) -> None:
         self.seeds, self.estimator, self.steps, self.width = seeds, estimator, steps, width
         self.strategy = strategy or Greedy()
-        self.company = Company(estimator, shadows or {})
+        self.company = EstimatorGroup(estimator, shadows or {})
         self.graph = Graph()
         self.ranking = Ranking(self.graph, estimator)
         self.picks = 0  # all decisions so far: the next pick's n

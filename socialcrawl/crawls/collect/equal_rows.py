@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Terms
+from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.graph.graph import NO_ROWS as NOBODY
 from socialcrawl.graph.graph import Rows
 
@@ -20,7 +20,7 @@ FEW = 100_000  # rows that are sorted without a thought
 SAMPLE = 1000  # of more rows, so many tell where the masses are
 
 
-class Crowds:
+class EqualRows:
     """Up to MOST crowds. A row is in crowd i while its entry of `place` says so: leaving is saying otherwise."""
 
     def __init__(self, width: int, place: Places) -> None:
@@ -61,7 +61,7 @@ class Crowds:
                 joined |= same
         return joined
 
-    def ahead_of(self, terms: Terms, worst: tuple[float, int], many: int) -> Rows:
+    def ahead_of(self, terms: ScoreTerms, worst: tuple[float, int], many: int) -> Rows:
         """Return the first `many` rows of each crowd whose first one ranks before (score, -row) = `worst`.
 
         They leave it.

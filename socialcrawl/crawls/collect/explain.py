@@ -14,7 +14,7 @@ from socialcrawl.campaign.settings import Settings, checked
 from socialcrawl.crawls.base import remember_seeds
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import BreadthFirst, Estimator, Hybrid, Linear, Neighbourhood
-from socialcrawl.crawls.collect.estimators.base import Terms
+from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.crawls.collect.make import choose_policy
 from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.engine.arms import STEERED, arms
@@ -31,7 +31,7 @@ KEPT = ("name", "seed", "topic", "seeds", "crawl")  # the settings on which a de
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScorePart:
     """One part of a score: `weight` times `value`; a score is the sum of its parts and an intercept."""
 
     name: str
@@ -70,7 +70,7 @@ class Decision:
     features: dict[str, float]
     turn: str
     intercept: float
-    parts: list[Part]
+    parts: list[ScorePart]
     drawn: int = STEERED
     agrees: bool | None = None
     why: str | None = None
@@ -321,7 +321,7 @@ def _called(speaks: Estimator, whole: Estimator) -> str:
     return f"{name} (the {'first' if speaks is whole.start else 'second'} half of the hybrid)"
 
 
-def _parts(terms: Terms, crawl: Collect, row: int) -> list[Part]:
+def _parts(terms: ScoreTerms, crawl: Collect, row: int) -> list[ScorePart]:
     values = terms.values(crawl.graph, np.array([row], np.int64))[:, 0].tolist()
     names: Sequence[str] = [type(terms.of).__name__.lower()]
     if isinstance(terms.of, Linear):
@@ -330,4 +330,4 @@ def _parts(terms: Terms, crawl: Collect, row: int) -> list[Part]:
         names = [terms.of.feature]
     elif isinstance(terms.of, BreadthFirst):
         names = ["1 / (depth + 1)"]
-    return [Part(name, value, weight) for name, value, weight in zip(names, values, terms.weights, strict=True)]
+    return [ScorePart(name, value, weight) for name, value, weight in zip(names, values, terms.weights, strict=True)]

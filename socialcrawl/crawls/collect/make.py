@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.crawls.collect.control import Controlled
+from socialcrawl.crawls.collect.control import ControlledStrategy
 from socialcrawl.crawls.collect.estimators import Estimator, make_estimator
 from socialcrawl.crawls.collect.strategies import Strategy, strategy
 
@@ -14,7 +14,7 @@ def choose_policy(settings: Settings) -> tuple[Estimator, Strategy]:
     crawl = settings.crawl
     choice = strategy(crawl.strategy, seed=settings.seed, q=crawl.q, zeta=crawl.zeta)
     if crawl.control:
-        choice = Controlled(choice, crawl.control, settings.seed)
+        choice = ControlledStrategy(choice, crawl.control, settings.seed)
     return _make_estimator(settings, crawl.estimator, crawl.regressor), choice
 
 

@@ -15,10 +15,10 @@ given the place that its new values deserve.
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.equal_rows import FIRST, Crowds
+from socialcrawl.crawls.collect.equal_rows import FIRST, EqualRows
 from socialcrawl.crawls.collect.estimators import Estimator
-from socialcrawl.crawls.collect.estimators.base import Terms
-from socialcrawl.crawls.collect.score_bounds import Others
+from socialcrawl.crawls.collect.estimators.base import ScoreTerms
+from socialcrawl.crawls.collect.score_bounds import FarRows
 from socialcrawl.crawls.collect.strategies import greedy
 from socialcrawl.graph.graph import Graph, Rows
 
@@ -35,7 +35,7 @@ class Ranking:
     def __init__(self, graph: Graph, estimator: Estimator, kept: int = KEPT) -> None:
         self.graph, self.estimator, self.kept = graph, estimator, kept
         self.scans = 0  # how often all was scored: a measure for benchmarks
-        self._terms: Terms | None = None
+        self._terms: ScoreTerms | None = None
         self._clear(1)
 
     def _clear(self, width: int) -> None:
@@ -44,7 +44,7 @@ class Ranking:
         self._rows: Rows = np.empty(8 * self.kept, np.int64)  # of candidates
         self._values: Floats = np.empty((width, 8 * self.kept))
         self._near: list[Rows] = []  # with those that have left
-        self._below, self._far, self._crowds = Others(), Others(), Crowds(width, self._place)
+        self._below, self._far, self._crowds = FarRows(), FarRows(), EqualRows(width, self._place)
 
     def all(self, n: int) -> tuple[Rows, Floats]:
         """Return the whole frontier in order of discovery, and its scores after `n` steps."""
@@ -75,7 +75,7 @@ class Ranking:
             if self._in_order(terms, rows, scores, size):
                 return rows, scores
 
-    def _in_order(self, terms: Terms, rows: Rows, scores: Floats, size: int) -> bool:
+    def _in_order(self, terms: ScoreTerms, rows: Rows, scores: Floats, size: int) -> bool:
         """Return whether these best of the candidates are the best of all; if not, there are other candidates now."""
         enough = 0 < min(size, self.graph.left) == len(rows)
         worst = (float(scores[-1]), -int(rows[-1])) if enough else (-np.inf, 0)
@@ -93,7 +93,7 @@ class Ranking:
         """Return how many candidates are left when the rest is let go: enough for some batches of `size`."""
         return max(self.kept, 4 * size)
 
-    def _follow(self, terms: Terms, size: int) -> None:
+    def _follow(self, terms: ScoreTerms, size: int) -> None:
         """Take in what has changed in the graph since the last step."""
         if self._terms is None or self._terms.of is not terms.of:
             self._scan(terms, size)
@@ -106,7 +106,7 @@ class Ranking:
         if self.count > 4 * self._room(size):
             self._part(terms, self._room(size))
 
-    def _place_anew(self, terms: Terms, changed: Rows) -> None:
+    def _place_anew(self, terms: ScoreTerms, changed: Rows) -> None:
         """Give rows that may have changed the place that is theirs now."""
         places, values = self._place[changed], terms.values(self.graph, changed)
         if len(here := (places > 0).nonzero()[0]):
@@ -135,7 +135,7 @@ class Ranking:
         for row in rows[~self.graph.is_open(rows)].tolist():
             self._dismiss(row)
 
-    def _come_near(self, terms: Terms, rows: Rows, values: Floats) -> None:
+    def _come_near(self, terms: ScoreTerms, rows: Rows, values: Floats) -> None:
         """Place rows (ascending, none a candidate) that may score above all far ones."""
         first = self._below.rising(rows, values)
         if len(first) < len(rows):
@@ -151,7 +151,7 @@ class Ranking:
             waiting = ~self._crowds.join(rows, values)
             self._append(rows[waiting], values[:, waiting])
 
-    def _scan(self, terms: Terms, size: int) -> None:
+    def _scan(self, terms: ScoreTerms, size: int) -> None:
         """Score the whole frontier, and part it anew."""
         self.scans += 1
         self._terms = terms
@@ -165,7 +165,7 @@ class Ranking:
             rows, values = self._without_crowds(rows, values)
         self._divide(terms, rows, values, kept)
 
-    def _part(self, terms: Terms, kept: int) -> None:
+    def _part(self, terms: ScoreTerms, kept: int) -> None:
         """Score candidates and near rows, and part them anew."""
         mine = self._rows[: self.count].copy()
         near = np.concatenate([np.empty(0, np.int64), *self._near])
@@ -173,7 +173,7 @@ class Ranking:
         self._place[near] = once = np.arange(len(near))
         near = near[self._place[near] == once]  # whoever left and came back is there twice
         self._near, self.count = [], 0
-        self._below = Others()
+        self._below = FarRows()
         rows = np.concatenate([mine, near])
         self._place[rows] = FAR
         values = terms.values(self.graph, rows)
@@ -182,7 +182,7 @@ class Ranking:
             rows, values = self._far.let_go(terms, rows, values, NEAR * kept)
         self._divide(terms, rows, values, kept)
 
-    def _divide(self, terms: Terms, rows: Rows, values: Floats, kept: int) -> None:
+    def _divide(self, terms: ScoreTerms, rows: Rows, values: Floats, kept: int) -> None:
         """Make the best `kept` of `rows`, with their equals, candidates; the others of `rows` are near."""
         best, chosen = self._below.let_go(terms, rows, values.copy(), kept)
         if len(best) < len(rows):

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Terms
+from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.graph.graph import Rows
 
 Floats = NDArray[np.float64]
@@ -12,15 +12,15 @@ ROUNDING = 1e-12  # of the size of the numbers added: far above what float64 add
 ANY_ROW = -1  # "of equals, one of the others may come first"
 
 
-class Others:
+class FarRows:
     """Rows under a threshold: with the weights of `take` none ranks before (`score`, `row`); values lie in a box."""
 
     def __init__(self) -> None:
         self.score, self.row = -np.inf, 0  # nobody is here yet
-        self.then = Terms(None, (), 0.0, _nothing)  # the weights with which they were let go
+        self.then = ScoreTerms(None, (), 0.0, _nothing)  # the weights with which they were let go
         self.low = self.high = np.empty(0)
 
-    def let_go(self, terms: Terms, rows: Rows, values: Floats, kept: int) -> tuple[Rows, Floats]:
+    def let_go(self, terms: ScoreTerms, rows: Rows, values: Floats, kept: int) -> tuple[Rows, Floats]:
         """Return the best `kept` of `rows`, with all their equals, and their values; the rest comes here.
 
         If others are here already, `rebase` comes first. `values` is overwritten.
@@ -38,7 +38,7 @@ class Others:
         self._take(terms, float(scores[first]), int(rows[scores == scores[first]].min()), values)
         return best, chosen
 
-    def _take(self, terms: Terms, score: float, row: int, values: Floats) -> None:
+    def _take(self, terms: ScoreTerms, score: float, row: int, values: Floats) -> None:
         """Add rows with `values`, of which `row` is the best and scores `score` with today's weights."""
         if self.score == -np.inf:
             self.then = terms
@@ -61,7 +61,7 @@ class Others:
             self.low = np.minimum(self.low, values.min(axis=1))
             self.high = np.maximum(self.high, values.max(axis=1))
 
-    def might_beat(self, terms: Terms, worst: tuple[float, int]) -> bool:
+    def might_beat(self, terms: ScoreTerms, worst: tuple[float, int]) -> bool:
         """Return whether one of the others may rank before (score, -row) = `worst` with the weights of `terms`."""
         if self.score == -np.inf:
             return False
@@ -69,14 +69,14 @@ class Others:
             return (self.score, -self.row) > worst
         return self.bound(terms) >= worst[0]
 
-    def rebase(self, terms: Terms) -> None:
+    def rebase(self, terms: ScoreTerms) -> None:
         """Let today's weights be those of the threshold."""
         if self.score == -np.inf or self._as_before(terms):
             return
         self.score, self.row = self.bound(terms), ANY_ROW
         self.then = terms
 
-    def bound(self, terms: Terms) -> float:
+    def bound(self, terms: ScoreTerms) -> float:
         """A score that none of the others exceeds with the weights of `terms`: the dual of a small linear program."""
         room = self.score - self.then.intercept
         box = list(zip(terms.weights, self.then.weights, self.low.tolist(), self.high.tolist(), strict=True))
@@ -90,7 +90,7 @@ class Others:
         size += sum(abs(new) * high for new, _, _, high in box)
         return lowest + terms.intercept + ROUNDING * size
 
-    def _as_before(self, terms: Terms) -> bool:
+    def _as_before(self, terms: ScoreTerms) -> bool:
         return terms.weights == self.then.weights and terms.intercept == self.then.intercept
 
 

@@ -13,7 +13,7 @@ Thoughts = tuple[tuple[str, float], ...]
 """The scores of one pick by those who look on, by name, in the order in which they were named."""
 
 
-class Company:
+class EstimatorGroup:
     """The estimator that steers with those that look on: what one of them is told, all are.
 
     Args:

@@ -23,7 +23,7 @@ FAR = 20.0  # times the steps so far: nobody goes on for that long
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ControlComparison:
     """The steps that an estimator chose beside those that were drawn in one way.
 
     Attributes:
@@ -58,8 +58,8 @@ class Steering:
     steps: int
     mean: float
     control: float
-    chance: Compared | None = None
-    breadth: Compared | None = None
+    chance: ControlComparison | None = None
+    breadth: ControlComparison | None = None
 
 
 def steering(traces: Traces, campaign: str | None = None) -> Steering | None:
@@ -98,18 +98,18 @@ def compared(estimator: str, steps: Steps, seed: int, control: float) -> Steerin
     return Steering(estimator, len(steered), float(steered.mean()), control, *against)
 
 
-def _against(steered: Floats, drawn: Floats, control: float) -> Compared:
+def _against(steered: Floats, drawn: Floats, control: float) -> ControlComparison:
     mean = float(drawn.mean()) if len(drawn) else float("nan")
     if len(drawn) < LEAST:
-        return Compared(len(drawn), mean, None, ceil((LEAST - len(drawn)) * 2 / control))
+        return ControlComparison(len(drawn), mean, None, ceil((LEAST - len(drawn)) * 2 / control))
     gain = difference_of(steered, drawn, CONFIDENCE)
     if gain.low == gain.high:  # nothing shows how far accounts differ, nor what the few drawn steps missed
-        return Compared(len(drawn), mean, None, None)
+        return ControlComparison(len(drawn), mean, None, None)
     done = len(drawn) * 2 / control
     # An interval becomes half as wide with four times as many steps.
     longer = ((gain.high - gain.low) / 2 / gain.value) ** 2 if gain.value else FAR
     needed = ceil(done * (longer - 1)) if not gain.sign and longer < FAR else None
-    return Compared(len(drawn), mean, _allow_for_missed(gain, steered, drawn), needed)
+    return ControlComparison(len(drawn), mean, _allow_for_missed(gain, steered, drawn), needed)
 
 
 def _allow_for_missed(gain: Interval, steered: Floats, drawn: Floats) -> Interval:

@@ -35,7 +35,7 @@ class Stratum:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class ActiveEstimate:
     """What is known of the number of active nodes.
 
     Attributes:
@@ -65,7 +65,7 @@ class Estimate:
     share_high: float
 
 
-def estimate(nodes: int, *, tested: int, found: int, left: int, strata: Sequence[Stratum] = ()) -> Estimate:
+def estimate(nodes: int, *, tested: int, found: int, left: int, strata: Sequence[Stratum] = ()) -> ActiveEstimate:
     """Return what a random sample, and all tests together, say of the number of active nodes.
 
     Args:
@@ -84,7 +84,7 @@ def estimate(nodes: int, *, tested: int, found: int, left: int, strata: Sequence
     bounds, best = min(known, key=lambda told: told[0][1] - told[0][0], default=nothing)
     low, high = (found + _rest(bound, best, left) for bound in bounds)
     value = found + _rest(best.size * best.hits / best.sampled, best, left) if best.sampled else None
-    return Estimate(
+    return ActiveEstimate(
         nodes,
         tested,
         found,

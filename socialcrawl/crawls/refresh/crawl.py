@@ -14,13 +14,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.refresh.active_estimate import Estimate, estimate
-from socialcrawl.crawls.refresh.dataset_view import View
+from socialcrawl.crawls.refresh.active_estimate import ActiveEstimate, estimate
+from socialcrawl.crawls.refresh.dataset_view import DatasetView
 from socialcrawl.crawls.refresh.liveranks import NO_SITES
-from socialcrawl.crawls.refresh.old_dataset import Growing, Old
-from socialcrawl.crawls.refresh.probe_answers import Answers
+from socialcrawl.crawls.refresh.old_dataset import DatasetBuilder, OldDataset
+from socialcrawl.crawls.refresh.probe_answers import ProbeAnswers
 from socialcrawl.crawls.refresh.rules import RefreshRules
-from socialcrawl.crawls.refresh.stop_rule import Verdict, judge
+from socialcrawl.crawls.refresh.stop_rule import StopVerdict, judge
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Stop, StopKind
 from socialcrawl.engine.protocols import Batch, Columnar, Columns, History, skip_known
@@ -53,29 +53,29 @@ class Refresh:
         steps: int | None = None,
         width: Callable[[Act], int] = lambda _: 1,
         *,
-        old: Old | None = None,
+        old: OldDataset | None = None,
     ) -> None:
         self.rules, self.seed, self.steps, self.width = rules, seed, steps, width
         self.picks = self.taken = 0
         self.imported = 0 if old is None else old.size
         self.seeds, self.seed_relevance = Seeds(), 0.0
-        self.answers = Answers()
-        self.judged: Verdict | None = None
-        self._given, self._growing = old, Growing()
-        self._view: View | None = None
+        self.answers = ProbeAnswers()
+        self.judged: StopVerdict | None = None
+        self._given, self._growing = old, DatasetBuilder()
+        self._view: DatasetView | None = None
 
     @property
-    def view(self) -> View:
+    def view(self) -> DatasetView:
         """What is known, by row."""
         if self._view is None:
             old = self._growing.old(linked=self.rules.linked) if self._given is None else self._given
-            self._view = View(old, self.rules, self.seed)
+            self._view = DatasetView(old, self.rules, self.seed)
             self.answers.tell(self._view.learn)
             self._view.rest(np.array([*self.answers.resting], np.int64), resting=True)
         return self._view
 
     @property
-    def graph(self) -> View:
+    def graph(self) -> DatasetView:
         """The view, by the name under which every crawl has `size` and `left` of what it knows."""
         return self.view
 
@@ -142,12 +142,12 @@ class Refresh:
                 self._take(columns, begin, end)
         self._wake(self.picks)
 
-    def estimate(self) -> Estimate:
+    def estimate(self) -> ActiveEstimate:
         """Return how many nodes are active, by all tests and the random sample, and the share of them that is found."""
         view = self.view
         return estimate(view.size, tested=view.tested, found=view.active, left=view.left, strata=view.strata())
 
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> StopVerdict | None:
         """Return whether the wanted fraction is found; None: none is wanted, or the order has not begun, or is over."""
         if self.rules.fraction is None or self.view.awaits or not self.view.left:
             return None

@@ -7,9 +7,14 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.refresh.active_estimate import Stratum
 from socialcrawl.crawls.refresh.cost import shared_out
-from socialcrawl.crawls.refresh.dynamic_liverank import ActiveIndegree, Breadth, Dynamic, Rezapped
-from socialcrawl.crawls.refresh.liveranks import DYNAMIC, Floats, Ranks
-from socialcrawl.crawls.refresh.old_dataset import Old, first_of
+from socialcrawl.crawls.refresh.dynamic_liverank import (
+    ActiveIndegreeOrder,
+    BreadthFirstOrder,
+    DynamicOrder,
+    RezappedOrder,
+)
+from socialcrawl.crawls.refresh.liveranks import DYNAMIC, Floats, LiveRanks
+from socialcrawl.crawls.refresh.old_dataset import OldDataset, first_of
 from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.crawls.refresh.test_order import (
     ACTIVE,
@@ -20,9 +25,9 @@ from socialcrawl.crawls.refresh.test_order import (
     RESTING,
     SAME,
     UNKNOWN,
+    GrowingArray,
     Ints,
-    Line,
-    Pile,
+    RowQueue,
     States,
 )
 from socialcrawl.crawls.refresh.test_progress import Frontier, counted
@@ -32,7 +37,7 @@ from socialcrawl.graph.links import distinct
 CHECK = "liverank check"  # the purpose of a draw
 
 
-class View:
+class DatasetView:
     """The rows of an old dataset with their states (`lines.py`).
 
     A node that turned out to be another one of the dataset is that one: whoever links to it links to the other. Where
@@ -48,7 +53,7 @@ class View:
         state: int8[n].
     """
 
-    def __init__(self, old: Old, rules: RefreshRules, seed: int) -> None:
+    def __init__(self, old: OldDataset, rules: RefreshRules, seed: int) -> None:
         self.old, self.rules, self.seed = old, rules, seed
         self.nodes = old.nodes
         self.state: States = np.zeros(old.size, np.int8)
@@ -56,8 +61,10 @@ class View:
         self._tally[OPEN] = old.size
         self._renamed: dict[int, int] = {}  # node -> row
         self._same: dict[int, int] = {}  # row -> the row that it is
-        self._tested = Pile(np.empty(0, np.int64))  # rows that were found active or not, in the order of the tests
-        self._dynamic: Dynamic | None = None
+        self._tested = GrowingArray(
+            np.empty(0, np.int64)
+        )  # rows that were found active or not, in the order of the tests
+        self._dynamic: DynamicOrder | None = None
 
     @property
     def size(self) -> int:
@@ -80,9 +87,9 @@ class View:
         return int(self._tally[[ACTIVE, DEAD, UNKNOWN]].sum())
 
     @cached_property
-    def ranks(self) -> Ranks:
+    def ranks(self) -> LiveRanks:
         """The orders of the dataset."""
-        return Ranks(self.old, self.seed, damping=self.rules.damping, tolerance=self.rules.tolerance)
+        return LiveRanks(self.old, self.seed, damping=self.rules.damping, tolerance=self.rules.tolerance)
 
     @cached_property
     def check(self) -> Ints:
@@ -222,7 +229,7 @@ class View:
         self._dynamic = None
         self.__dict__.pop("_order", None)
 
-    def _of(self, line: Line, count: int) -> Ints:
+    def _of(self, line: RowQueue, count: int) -> Ints:
         """Return the next open rows of a line; those that rest where there are no others."""
         rows = line.take(self.state, count)
         return rows if len(rows) else line.take(self.state, count, RESTING)
@@ -241,9 +248,9 @@ class View:
         return self.training[known], state[known] == ACTIVE
 
     @cached_property
-    def _first(self) -> tuple[Line, Line]:
+    def _first(self) -> tuple[RowQueue, RowQueue]:
         """What is tested before the order: this worker's part, and the whole."""
-        return Line(self._shared(self.learning)), Line(self.learning)
+        return RowQueue(self._shared(self.learning)), RowQueue(self.learning)
 
     @cached_property
     def _lots(self) -> Ints:
@@ -251,31 +258,31 @@ class View:
         return self.ranks.static("random", CHECK)
 
     @cached_property
-    def _drawn(self) -> Line:
-        return Line(self._lots)
+    def _drawn(self) -> RowQueue:
+        return RowQueue(self._lots)
 
     @cached_property
-    def _order(self) -> tuple[Line, Floats, Frontier]:
+    def _order(self) -> tuple[RowQueue, Floats, Frontier]:
         """What is left in the order of a static or sample-based rank, the scores, and how far that order is tested."""
         tested, active = self._trained()
         scores = self.ranks.scores(self.rules.rank, tested, active)
         order = self.ranks.ordered(self.rules.rank, scores, self.training)
         others = order[~np.isin(order, self.check)]
-        return Line(self._shared(others)), scores, Frontier(order, self.training, self.old.size)
+        return RowQueue(self._shared(others)), scores, Frontier(order, self.training, self.old.size)
 
     @cached_property
-    def _late(self) -> Line:
-        return Line(self.ranks.by_pagerank)
+    def _late(self) -> RowQueue:
+        return RowQueue(self.ranks.by_pagerank)
 
-    def _dynamic_order(self) -> Dynamic:
+    def _dynamic_order(self) -> DynamicOrder:
         if self._dynamic is None:
             rules = self.rules
             if rules.rank == "bfs":
-                self._dynamic = Breadth(self.ranks, self._meant)
+                self._dynamic = BreadthFirstOrder(self.ranks, self._meant)
             elif rules.rank == "ai":
-                self._dynamic = ActiveIndegree(self.ranks, self._meant)
+                self._dynamic = ActiveIndegreeOrder(self.ranks, self._meant)
             else:
-                self._dynamic = Rezapped(self.ranks, rounds=rules.rounds, top=rules.top, every=rules.every)
+                self._dynamic = RezappedOrder(self.ranks, rounds=rules.rounds, top=rules.top, every=rules.every)
             rows = first_of(self._tested.whole)
             rows = rows[np.isin(self.state[rows], (ACTIVE, DEAD))]
             self._dynamic.learn(rows, self.state[rows] == ACTIVE)

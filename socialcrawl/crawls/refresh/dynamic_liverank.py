@@ -10,20 +10,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.refresh.liveranks import Floats, Ranks, descending
+from socialcrawl.crawls.refresh.liveranks import Floats, LiveRanks, descending
 from socialcrawl.crawls.refresh.old_dataset import first_of
-from socialcrawl.crawls.refresh.test_order import CLOSED, OPEN, Ints, Line, Pile, States
+from socialcrawl.crawls.refresh.test_order import CLOSED, OPEN, GrowingArray, Ints, RowQueue, States
 from socialcrawl.importance.pagerank_batch import links_of
 
 
-class Meant(Protocol):
+class RowResolver(Protocol):
     """What rows are meant by rows: two that turned out to be the same node are one."""
 
     def __call__(self, rows: Ints) -> Ints:
         """Return the rows that are meant."""
 
 
-class Dynamic(Protocol):
+class DynamicOrder(Protocol):
     """An order that changes."""
 
     def learn(self, rows: Ints, active: NDArray[np.bool_]) -> None:
@@ -36,16 +36,16 @@ class Dynamic(Protocol):
         """Return the scores of rows, float64."""
 
 
-class Breadth:
+class BreadthFirstOrder:
     """BFS: whom active nodes link to, first come first served; where the queue is empty, the largest PageRank.
 
     The training set, which is queued before all others, is tested by then.
     """
 
-    def __init__(self, ranks: Ranks, meant: Meant) -> None:
+    def __init__(self, ranks: LiveRanks, meant: RowResolver) -> None:
         self._ranks, self._meant = ranks, meant
         self._queued = np.zeros(ranks.old.size, np.bool_)
-        self._queue, self._rest = Line(np.empty(0, np.int64)), Line(ranks.by_pagerank)
+        self._queue, self._rest = RowQueue(np.empty(0, np.int64)), RowQueue(ranks.by_pagerank)
 
     def learn(self, rows: Ints, active: NDArray[np.bool_]) -> None:
         """Queue whom the active ones link to, in ascending order for each."""
@@ -68,15 +68,15 @@ class Breadth:
         return np.zeros(len(rows))
 
 
-class ActiveIndegree:
+class ActiveIndegreeOrder:
     """AI: whom most of the active nodes found so far link to; of equals the larger PageRank."""
 
-    def __init__(self, ranks: Ranks, meant: Meant) -> None:
+    def __init__(self, ranks: LiveRanks, meant: RowResolver) -> None:
         old = ranks.old
         self._old, self._meant, self._order = old, meant, ranks.by_pagerank
         self._place = np.empty(old.size, np.int64)
         self._place[self._order] = np.arange(old.size)
-        self._rest = Line(self._order)
+        self._rest = RowQueue(self._order)
         self._counts = np.zeros(old.size, np.int64)
         self._heap: list[int] = []  # place - count * n: the smallest comes first; old counts stay in it
 
@@ -128,7 +128,7 @@ class ActiveIndegree:
         return self._counts[rows].astype(np.float64)
 
 
-class Rezapped:
+class RezappedOrder:
     """Dynamic PageRank: zapped to the active nodes found, then to the top of what that gives, again and again.
 
     The paper tried it and found that it stays in the neighbourhood of the training set; it does not say how large the
@@ -136,10 +136,10 @@ class Rezapped:
     each active node found, of all rows, those found among them. Ties go by PageRank.
     """
 
-    def __init__(self, ranks: Ranks, *, rounds: int, top: float, every: int) -> None:
+    def __init__(self, ranks: LiveRanks, *, rounds: int, top: float, every: int) -> None:
         self._ranks, self._rounds, self._top, self._every = ranks, rounds, top, every
-        self._tests, self._used = Pile(np.empty(0, np.int64)), -1  # and how many of them the line goes by
-        self._line, self._scores = Line(np.empty(0, np.int64)), np.zeros(ranks.old.size)
+        self._tests, self._used = GrowingArray(np.empty(0, np.int64)), -1  # and how many of them the line goes by
+        self._line, self._scores = RowQueue(np.empty(0, np.int64)), np.zeros(ranks.old.size)
 
     def learn(self, rows: Ints, active: NDArray[np.bool_]) -> None:
         """Note the tests."""
@@ -152,7 +152,7 @@ class Rezapped:
         if used != self._used:
             self._used = used
             self._scores = self._spread(tests[:used][tests[:used] >= 0])
-            self._line = Line(descending(self._scores, self._ranks.by_pagerank))
+            self._line = RowQueue(descending(self._scores, self._ranks.by_pagerank))
         return self._line.take(state, count)
 
     def score(self, rows: Ints) -> Floats:

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.refresh.old_dataset import NOWHERE, Old
+from socialcrawl.crawls.refresh.old_dataset import NOWHERE, OldDataset
 from socialcrawl.engine.model import LARGEST
 from socialcrawl.engine.splitmix import keys, shuffled
-from socialcrawl.importance.pagerank_batch import DAMPING, TOLERANCE, Spread
+from socialcrawl.importance.pagerank_batch import DAMPING, TOLERANCE, BatchPageRank
 
 Ints = NDArray[np.int64]
 Rows = NDArray[Any]
@@ -42,7 +42,7 @@ DIGITS = 12  # after the point, of a logarithm: no more than what PageRank's tol
 TRAINING, ORDER = "liverank training", "liverank order"  # purposes of draws
 
 
-class Ranks:
+class LiveRanks:
     """The orders of an old dataset; what takes long is done once, when it is asked for.
 
     Args:
@@ -55,7 +55,7 @@ class Ranks:
         ValueError: the damping is out of range.
     """
 
-    def __init__(self, old: Old, seed: int, *, damping: float = DAMPING, tolerance: float = TOLERANCE) -> None:
+    def __init__(self, old: OldDataset, seed: int, *, damping: float = DAMPING, tolerance: float = TOLERANCE) -> None:
         if not 0 <= damping < 1:
             raise ValueError(f"damping = {damping}: the part that is handed on lies from 0 up to, but not, 1")
         self.old, self.seed, self.damping, self.tolerance = old, seed, damping, tolerance
@@ -175,9 +175,9 @@ class Ranks:
         return np.where(sites == NOWHERE, -1.0, rates[sites])
 
     @cached_property
-    def spread(self) -> Spread:
+    def spread(self) -> BatchPageRank:
         """The links, made ready for PageRank."""
-        return Spread(self.old.indptr, self.old.indices, self.old.inward, damping=self.damping)
+        return BatchPageRank(self.old.indptr, self.old.indices, self.old.inward, damping=self.damping)
 
     @cached_property
     def pagerank(self) -> Floats:

@@ -16,7 +16,7 @@ NOWHERE = -1  # the site of a node that has none
 NOBODY: Ints = np.empty(0, np.int64)
 
 
-class Old:
+class OldDataset:
     """A graph of n rows, each a node; links are distinct and none goes to its own row.
 
     Args:
@@ -33,7 +33,9 @@ class Old:
         self._plain = nodes is None
 
     @classmethod
-    def of(cls, sources: Ints, targets: Ints, size: int, nodes: Ints | None = None, sites: Rows | None = None) -> "Old":
+    def of(
+        cls, sources: Ints, targets: Ints, size: int, nodes: Ints | None = None, sites: Rows | None = None
+    ) -> "OldDataset":
         """Return the graph of these links between `size` rows, in any order.
 
         Doubled ones and those to itself are dropped.
@@ -76,7 +78,7 @@ class Old:
         return self.nodes[order], order
 
 
-class Growing:
+class DatasetBuilder:
     """An old dataset as imports bring it, piece by piece; a node that comes again has the links of all its pieces."""
 
     def __init__(self) -> None:
@@ -106,7 +108,7 @@ class Growing:
         if not there.all():
             self._gone.append(nodes[~there].astype(np.int64))
 
-    def old(self, *, linked: bool = False) -> Old:
+    def old(self, *, linked: bool = False) -> OldDataset:
         """The whole: nodes in the order in which they came, and, where `linked`, then those that are only linked to."""
         gone = distinct(_joined(self._gone))
         named, targets = _joined(self._nodes), _joined(self._targets)
@@ -119,7 +121,7 @@ class Growing:
         ends = found(nodes[order], order, targets)
         begins = np.repeat(sources, _joined(self._counts))
         inside = (begins >= 0) & (ends >= 0)
-        return Old.of(begins[inside], ends[inside], len(nodes), nodes, self._sites_of(sources, len(nodes)))
+        return OldDataset.of(begins[inside], ends[inside], len(nodes), nodes, self._sites_of(sources, len(nodes)))
 
     def _sites_of(self, rows: Ints, size: int) -> Rows | None:
         if not self._numbers:

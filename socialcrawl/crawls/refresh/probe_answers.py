@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.refresh.test_order import ACTIVE, DEAD, LEFT, RESTING, SAME, UNKNOWN, Ints, Pile
+from socialcrawl.crawls.refresh.test_order import ACTIVE, DEAD, LEFT, RESTING, SAME, UNKNOWN, GrowingArray, Ints
 from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.engine.model import SAME_AS, Node, Reason
 
@@ -16,7 +16,7 @@ Tell = Callable[[Ints, NDArray[np.int8], dict[int, Node]], None]
 """Who is told of tests: nodes, what they are now, and, by place, whom a node turned out to be."""
 
 
-class Answers:
+class ProbeAnswers:
     """The tests in their order.
 
     Attributes:
@@ -27,7 +27,7 @@ class Answers:
     def __init__(self) -> None:
         self.failures: dict[Node, int] = {}
         self.resting: dict[Node, int] = {}
-        self._nodes, self._states = Pile(np.empty(0, np.int64)), Pile(np.empty(0, np.int8))
+        self._nodes, self._states = GrowingArray(np.empty(0, np.int64)), GrowingArray(np.empty(0, np.int8))
         self._others: dict[int, Node] = {}  # by place among all tests
 
     def tell(self, tell: Tell) -> None:

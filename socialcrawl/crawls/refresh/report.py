@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from socialcrawl.campaign.settings import Settings, stored
 from socialcrawl.crawls.facts import REFRESH
-from socialcrawl.crawls.refresh.active_estimate import Estimate
+from socialcrawl.crawls.refresh.active_estimate import ActiveEstimate
 from socialcrawl.crawls.refresh.cost import shared_out
 from socialcrawl.crawls.refresh.crawl import PROBE, Refresh
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC
 from socialcrawl.crawls.refresh.make import make_refresh
 from socialcrawl.crawls.refresh.rules import BOUND
-from socialcrawl.crawls.refresh.stop_rule import Verdict
+from socialcrawl.crawls.refresh.stop_rule import StopVerdict
 from socialcrawl.crawls.refresh.test_order import CLOSED
 from socialcrawl.engine.model import Node, Stop, StopKind, Who
 from socialcrawl.errors import SettingsError
@@ -32,7 +32,7 @@ EVERYBODY = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class TestSlice:
     """Tests `first` to `last` of a campaign, counted from 1, and how many of them found an active account."""
 
     first: int
@@ -41,7 +41,7 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Refreshed:
+class RefreshReport:
     """A campaign that tests an old dataset, as of its latest test.
 
     Attributes:
@@ -60,17 +60,17 @@ class Refreshed:
     rank: str
     training: str
     learning: int
-    known: Estimate
+    known: ActiveEstimate
     left: int
     due: int
     statuses: Sequence[Status]
     found: NDArray[np.bool_]
-    slices: Sequence[Slice]
+    slices: Sequence[TestSlice]
     requests: int
     mills: int
     fraction: float | None = None
     stop: str = BOUND
-    verdict: Verdict | None = None
+    verdict: StopVerdict | None = None
 
     @property
     def cost(self) -> float:
@@ -80,7 +80,7 @@ class Refreshed:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ProbePlan:
     """Who is to be tested next, shared out among workers, for one round: who is learned from, or all that is left.
 
     Attributes:
@@ -106,7 +106,7 @@ class Order:
     why: str = ""
 
 
-def report_refresh(traces: Traces, whole: Begun) -> Refreshed:
+def report_refresh(traces: Traces, whole: Begun) -> RefreshReport:
     """Return what a campaign that refreshes knows.
 
     Raises:
@@ -118,7 +118,7 @@ def report_refresh(traces: Traces, whole: Begun) -> Refreshed:
     tests = found(traces.connection, whole.id)
     requests, mills = spending(traces.connection, whole.name).get(PROBE, (0, 0))
     learning = crawl.view.learning if crawl.view.size else np.empty(0, np.int64)
-    return Refreshed(
+    return RefreshReport(
         rank,
         training,
         len(learning),
@@ -136,13 +136,13 @@ def report_refresh(traces: Traces, whole: Begun) -> Refreshed:
     )
 
 
-def sliced(tests: NDArray[np.bool_], parts: int = SLICES) -> list[Slice]:
+def sliced(tests: NDArray[np.bool_], parts: int = SLICES) -> list[TestSlice]:
     """Tests in equal parts, in order; each has one at least."""
     edges = np.unique(np.linspace(0, len(tests), min(parts, len(tests)) + 1).astype(int)).tolist()
-    return [Slice(first + 1, last, int(np.count_nonzero(tests[first:last]))) for first, last in pairwise(edges)]
+    return [TestSlice(first + 1, last, int(np.count_nonzero(tests[first:last]))) for first, last in pairwise(edges)]
 
 
-def order(traces: Traces, settings: Settings, workers: int, most: int | None = None) -> Order:
+def order(traces: Traces, settings: Settings, workers: int, most: int | None = None) -> ProbePlan:
     """Return who is to be tested next by a campaign, shared out among `workers`; at most `most` of them.
 
     The wanted fraction bounds nothing here: `Order.enough` says whether it is found.
@@ -165,10 +165,10 @@ def order(traces: Traces, settings: Settings, workers: int, most: int | None = N
     if isinstance(chosen, Stop):
         if chosen.kind != StopKind.DONE:
             raise SettingsError(f"The campaign {settings.name!r} has no order: {chosen.why}.")
-        return Order(whole.platform, (), (), np.empty(0, np.int64), training=False, why=chosen.why)
+        return ProbePlan(whole.platform, (), (), np.empty(0, np.int64), training=False, why=chosen.why)
     nodes = [pick.node for pick in chosen]
     rank, awaits = crawl.rules.rank, crawl.view.awaits
-    return Order(
+    return ProbePlan(
         whole.platform,
         nodes,
         whos(traces.connection, nodes),

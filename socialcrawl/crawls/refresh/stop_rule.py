@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from socialcrawl.crawls.refresh.active_estimate import Estimate
+from socialcrawl.crawls.refresh.active_estimate import ActiveEstimate
 from socialcrawl.crawls.refresh.rules import BOUND
 from socialcrawl.text.wording import pluralize
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StopVerdict:
     """What is known of a wanted fraction.
 
     Attributes:
@@ -22,11 +22,11 @@ class Verdict:
     why: str
 
 
-def judge(known: Estimate, fraction: float, stop: str) -> Verdict:
+def judge(known: ActiveEstimate, fraction: float, stop: str) -> StopVerdict:
     """Return whether `fraction` of the active nodes is found; `stop` is one of STOPS."""
     by_estimate = known.value is not None and known.found >= fraction * known.value
     if stop != BOUND and known.value == 0:
-        return Verdict(
+        return StopVerdict(
             True,
             False,
             f"none of {pluralize(known.sampled, 'node')} drawn at random is active, so that at most "
@@ -34,18 +34,18 @@ def judge(known: Estimate, fraction: float, stop: str) -> Verdict:
         )
     wanted = f"{percent(fraction)} are wanted"
     if known.value is None:
-        return Verdict(False, True, f"{wanted}, and how many are active is not known yet: random nodes tell it")
+        return StopVerdict(False, True, f"{wanted}, and how many are active is not known yet: random nodes tell it")
     told = (
         f"{pluralize(known.found, 'active node')} found with {pluralize(known.tested, 'test')}, of about "
         f"{known.value:,.0f} ({known.low:,.0f} to {known.high:,.0f}, 95% interval) in all"
     )
     if stop != BOUND:
         share = f"about {percent(known.share or 0.0)}"
-        return Verdict(by_estimate, False, f"{told}: {share} by the estimate, and {wanted}")
+        return StopVerdict(by_estimate, False, f"{told}: {share} by the estimate, and {wanted}")
     reached = known.found > 0 and known.found >= fraction * known.high
     may = known.share_high >= fraction if known.whole else by_estimate
     doubted = may and known.found > 0 and not reached
-    return Verdict(reached, doubted, f"{told}: at least {percent(known.share_low)} by that interval, and {wanted}")
+    return StopVerdict(reached, doubted, f"{told}: at least {percent(known.share_low)} by that interval, and {wanted}")
 
 
 def percent(share: float) -> str:

@@ -14,7 +14,7 @@ CLOSED = ACTIVE  # the first of the states in which a row is asked no more
 CHUNK = 4096
 
 
-class Pile:
+class GrowingArray:
     """Numbers that come piece by piece, as one array.
 
     Args:
@@ -40,11 +40,11 @@ class Pile:
         return self._held[: self._size]
 
 
-class Line:
+class RowQueue:
     """Distinct rows in order; those that are closed are passed for good. Rows can join at the end."""
 
     def __init__(self, rows: NDArray[Any]) -> None:
-        self._pile, self._head = Pile(rows), 0
+        self._pile, self._head = GrowingArray(rows), 0
 
     def append(self, rows: NDArray[Any]) -> None:
         """Let rows join at the end."""

@@ -7,7 +7,7 @@ that it has not reached. They were tested already, but have kept their places.
 import numpy as np
 
 from socialcrawl.crawls.refresh.active_estimate import Stratum
-from socialcrawl.crawls.refresh.test_order import ACTIVE, DEAD, LEFT, Ints, Line, States
+from socialcrawl.crawls.refresh.test_order import ACTIVE, DEAD, LEFT, Ints, RowQueue, States
 
 
 class Frontier:
@@ -20,7 +20,7 @@ class Frontier:
     """
 
     def __init__(self, order: Ints, first: Ints, size: int) -> None:
-        self._order, self._first, self._line = order, first, Line(order)
+        self._order, self._first, self._line = order, first, RowQueue(order)
         self._place = np.full(size, -1, np.int64)
         self._place[order] = np.arange(len(order))
         self._head, self._passed = 0, np.zeros(LEFT + 1, np.int64)

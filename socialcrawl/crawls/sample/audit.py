@@ -26,7 +26,7 @@ LEAST = 20  # steps that part has at least
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class TopicSample:
     """The on-topic visits of a sample campaign, after the burn-in; off-topic ones may stay, with weight 0.
 
     Attributes:
@@ -47,7 +47,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class GroupGap:
     """What the dataset lacks of one group.
 
     Attributes:
@@ -66,7 +66,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchCoverage:
     """What the platform's search covers of the topic.
 
     Attributes:
@@ -83,7 +83,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class DatasetAudit:
     """What a sample says of a dataset.
 
     Attributes:
@@ -102,8 +102,8 @@ class Audit:
     reach: Estimate
     near: Estimate
     beyond: Estimate
-    gaps: tuple[Gap, ...] = ()
-    search: Search | None = None
+    gaps: tuple[GroupGap, ...] = ()
+    search: SearchCoverage | None = None
 
     @property
     def lacking(self) -> float:
@@ -112,7 +112,7 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class CollectionOutlook:
     """What speaks for and against more steps of the collection.
 
     Attributes:
@@ -131,8 +131,8 @@ class Outlook:
 
 
 def audit(
-    sample: Sample, on_topic: int, *, least: int = 0, groups: int | None = 20, confidence: float = CONFIDENCE
-) -> Audit:
+    sample: TopicSample, on_topic: int, *, least: int = 0, groups: int | None = 20, confidence: float = CONFIDENCE
+) -> DatasetAudit:
     """Return what a sample says of a dataset that holds `on_topic` on-topic accounts.
 
     Args:
@@ -147,7 +147,7 @@ def audit(
     share = _bounded(series.share(held), on_topic, least)
     reach = series.share(linked & ~held)
     within = Series.of(np.where(linked, sample.weights, 0.0), sample.walk, sample.group, confidence)
-    return Audit(
+    return DatasetAudit(
         share,
         size(share, on_topic, least),
         on_topic,
@@ -189,9 +189,9 @@ def _rest(rest: Estimate, share: Estimate, reach: Estimate) -> Estimate:
     return replace(rest, low=min(low, rest.value), high=max(high, rest.value))
 
 
-def withheld(on_topic: int) -> Audit:
+def withheld(on_topic: int) -> DatasetAudit:
     """Return the audit of a dataset that holds `on_topic` on-topic accounts, by a sample that tells nothing yet."""
-    return Audit(NOTHING, NOTHING, on_topic, NOTHING, NOTHING, NOTHING)
+    return DatasetAudit(NOTHING, NOTHING, on_topic, NOTHING, NOTHING, NOTHING)
 
 
 def _bounded(share: Estimate, on_topic: int, least: int) -> Estimate:
@@ -202,7 +202,7 @@ def _bounded(share: Estimate, on_topic: int, least: int) -> Estimate:
     return replace(share, low=low, value=value, high=high)
 
 
-def between(found: Audit, least: int, most: int) -> Audit:
+def between(found: DatasetAudit, least: int, most: int) -> DatasetAudit:
     """Return an audit of a dataset of whose accounts nobody can say more than that `least` to `most` are on topic.
 
     The interval of the topic's size holds for both; the size itself is told only if the audit counted them all.
@@ -212,7 +212,7 @@ def between(found: Audit, least: int, most: int) -> Audit:
     return replace(found, size=replace(found.size, value=value, low=low, high=high))
 
 
-def gaps(sample: Sample, most: int | None = 20, confidence: float = CONFIDENCE) -> tuple[Gap, ...]:
+def gaps(sample: TopicSample, most: int | None = 20, confidence: float = CONFIDENCE) -> tuple[GroupGap, ...]:
     """Return what the dataset lacks by group, the widest gap first, ties by name.
 
     The widest of many gaps looks wider than it is. The intervals of each quantity are therefore for all groups that are
@@ -244,19 +244,21 @@ def gaps(sample: Sample, most: int | None = 20, confidence: float = CONFIDENCE) 
     for name in sorted(shares, key=lambda name: (-lack[name], str(name)))[:most]:
         ours = np.fromiter((one == name for one in names), np.bool_, len(names))
         of = Series.of(np.where(ours, weights, 0.0), sample.walk, None, confidence)
-        found.append(Gap(name, shares[name], of.share(held), series.share(ours & ~held), series.share(ours & near)))
+        found.append(
+            GroupGap(name, shares[name], of.share(held), series.share(ours & ~held), series.share(ours & near))
+        )
     return tuple(found)
 
 
-def _search(sample: Sample, series: Series, confidence: float) -> Search:
+def _search(sample: TopicSample, series: Series, confidence: float) -> SearchCoverage:
     held, searched = np.asarray(sample.held, bool), np.asarray(sample.searched, bool)
     of = Series.of(np.where(held, sample.weights, 0.0), sample.walk, sample.group, confidence)
-    return Search(
+    return SearchCoverage(
         series.share(searched), of.share(searched), series.share(searched & ~held), series.share(~searched & ~held)
     )
 
 
-def outlook(found: Audit, steps: Any = ()) -> Outlook:
+def outlook(found: DatasetAudit, steps: Any = ()) -> CollectionOutlook:
     """Return what speaks for and against more steps of the collection.
 
     Args:
@@ -265,10 +267,10 @@ def outlook(found: Audit, steps: Any = ()) -> Outlook:
     """
     made = np.asarray(steps, np.float64)
     last = made[-max(LEAST, round(RECENT * len(made))) :]
-    return Outlook(found.near, len(last), float(last.mean()) if len(last) else nan, *_pays(found))
+    return CollectionOutlook(found.near, len(last), float(last.mean()) if len(last) else nan, *_pays(found))
 
 
-def _pays(found: Audit) -> tuple[bool | None, str]:
+def _pays(found: DatasetAudit) -> tuple[bool | None, str]:
     reach, beyond = found.reach, found.beyond
     if reach.low >= WORTH:
         return True, f"yes: {_between(reach)} of the topic is not held, and linked to from what is held"

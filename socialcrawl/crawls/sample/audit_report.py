@@ -12,21 +12,21 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.crawls.reporting import kind_of_stored
 from socialcrawl.crawls.sample import audit as audits
-from socialcrawl.crawls.sample.audit import Audit, Gap, Outlook
+from socialcrawl.crawls.sample.audit import CollectionOutlook, DatasetAudit, GroupGap
 from socialcrawl.crawls.sample.communities import communities
 from socialcrawl.crawls.sample.holdings import (
-    Dataset,
+    AccountList,
+    HeldAccounts,
     Ints,
-    Judge,
-    Listing,
+    TopicJudge,
     collected,
     found_by_search,
     listed,
     together,
 )
-from socialcrawl.crawls.sample.mixing import Verdict
-from socialcrawl.crawls.sample.report import HALF, UNTOLD, Drawn, drawn, lacking, spoken
-from socialcrawl.crawls.sample.walk_components import Part
+from socialcrawl.crawls.sample.mixing import MixingVerdict
+from socialcrawl.crawls.sample.report import HALF, UNTOLD, FoldedSample, drawn, lacking, spoken
+from socialcrawl.crawls.sample.walk_components import WalkComponent
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage.queries.traces import Begun, Traces
@@ -39,7 +39,7 @@ BEYOND = "of its accounts are not among those that walks can come to, all of whi
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditedDataset:
     """What the sample says of one dataset.
 
     Attributes:
@@ -55,15 +55,15 @@ class Audited:
 
     name: str
     read: int
-    found: Audit
-    languages: tuple[Gap, ...]
-    outlook: Outlook | None
+    found: DatasetAudit
+    languages: tuple[GroupGap, ...]
+    outlook: CollectionOutlook | None
     more: float
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Audits:
+class AuditReport:
     """What a sample says of some datasets.
 
     Attributes:
@@ -84,9 +84,9 @@ class Audits:
     effective: float
     more: float | None
     by: str
-    datasets: tuple[Audited, ...]
-    verdict: Verdict
-    parts: tuple[Part, ...] = ()
+    datasets: tuple[AuditedDataset, ...]
+    verdict: MixingVerdict
+    parts: tuple[WalkComponent, ...] = ()
 
 
 def audited(
@@ -94,8 +94,8 @@ def audited(
     settings: Settings,
     others: Traces | None = None,
     of: Sequence[str] = (),
-    held: Mapping[str, Listing] | None = None,
-) -> Audits:
+    held: Mapping[str, AccountList] | None = None,
+) -> AuditReport:
     """Return what a sample says of datasets.
 
     Args:
@@ -109,8 +109,8 @@ def audited(
         StoreError: there is no such campaign, or none to audit.
         SettingsError: the campaign samples nothing, has drawn nothing yet, or is of another platform.
     """
-    judge = Judge(traces, _sample(traces, settings), settings)
-    datasets: list[Dataset] = []
+    judge = TopicJudge(traces, _sample(traces, settings), settings)
+    datasets: list[HeldAccounts] = []
     if of or others or not held:
         there, same = others or traces, others is None
         datasets = [collected(judge, there, one, same=same) for one in _campaigns(judge, there, of, same=same)]
@@ -118,7 +118,7 @@ def audited(
     datasets += [listed(judge, name, given) for name, given in (held or {}).items()]
     series, seen = judge.sample.series, judge.sample.seen
     view = _View(judge)
-    return Audits(
+    return AuditReport(
         settings.name,
         _words(settings),
         series.visits,
@@ -132,7 +132,7 @@ def audited(
     )
 
 
-def _sample(traces: Traces, settings: Settings) -> Drawn:
+def _sample(traces: Traces, settings: Settings) -> FoldedSample:
     if not kind_of(settings).sample:
         raise SettingsError(
             f'The campaign {settings.name!r} is of kind {settings.kind}: an audit rests on one of kind = "sample".'
@@ -152,7 +152,7 @@ def _sample(traces: Traces, settings: Settings) -> Drawn:
     return found
 
 
-def _campaigns(judge: Judge, traces: Traces, of: Sequence[str], *, same: bool) -> list[Begun]:
+def _campaigns(judge: TopicJudge, traces: Traces, of: Sequence[str], *, same: bool) -> list[Begun]:
     """Return the campaigns to audit, the oldest first, or as they are named."""
     platform, mine = judge.sample.whole.platform, judge.sample.whole.name
     if of:
@@ -180,7 +180,7 @@ def _campaigns(judge: Judge, traces: Traces, of: Sequence[str], *, same: bool) -
 class _View:
     """The sample as audits see it: where its accounts are, what they speak, whom its own searches found."""
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(self, judge: TopicJudge) -> None:
         sample, traces = judge.sample, judge.traces
         self.seen, self.outside = sample.seen, judge.outside
         self.rows, self.weight = self.seen.rows, self.seen.weight
@@ -191,7 +191,7 @@ class _View:
         several = len({speech.get(node, UNTOLD) for node in nodes}) > 1
         self.speech = [speech.get(node, UNTOLD) for node in self.rows.node.tolist()] if several else None
 
-    def audit(self, dataset: Dataset) -> Audited:
+    def audit(self, dataset: HeldAccounts) -> AuditedDataset:
         """Return what the sample says of a dataset."""
         seen = self.seen
         outside = dataset.on_topic & np.isin(dataset.read, self.outside)
@@ -204,7 +204,7 @@ class _View:
             inside &= ~beyond
         count = int(np.count_nonzero(inside))
         if not seen.verdict.enough:
-            return Audited(dataset.name, len(dataset.read), audits.withheld(count), (), None, inf, tuple(notes))
+            return AuditedDataset(dataset.name, len(dataset.read), audits.withheld(count), (), None, inf, tuple(notes))
         drawn_ = self._drawn(dataset)
         least = count_known(dataset, inside, seen.found)
         found = audits.audit(drawn_, count, least=least, groups=GROUPS, confidence=seen.confidence)
@@ -212,7 +212,7 @@ class _View:
             most = found.on_topic + (0 if dataset.taken else dataset.unjudged)
             found = audits.between(found, most - dataset.unjudged, most)
         spoken_ = replace(drawn_, group=self.speech)
-        return Audited(
+        return AuditedDataset(
             dataset.name,
             len(dataset.read),
             found,
@@ -222,11 +222,11 @@ class _View:
             tuple(notes),
         )
 
-    def _drawn(self, dataset: Dataset) -> audits.Sample:
+    def _drawn(self, dataset: HeldAccounts) -> audits.TopicSample:
         node = self.rows.node
         held = np.isin(node, dataset.read)
         searched = [one for one in (self.searched, dataset.searched) if one is not None]
-        return audits.Sample(
+        return audits.TopicSample(
             held,
             held if dataset.linked is None else np.isin(node, dataset.linked),
             self.weight,
@@ -236,7 +236,7 @@ class _View:
         )
 
 
-def count_known(dataset: Dataset, inside: NDArray[np.bool_], sampled: Ints) -> int:
+def count_known(dataset: HeldAccounts, inside: NDArray[np.bool_], sampled: Ints) -> int:
     """Return how many accounts are on topic for sure: those of a dataset and those of the sample, once each.
 
     Args:
@@ -249,7 +249,7 @@ def count_known(dataset: Dataset, inside: NDArray[np.bool_], sampled: Ints) -> i
     return len(np.union1d(dataset.read[inside], sampled))
 
 
-def _groups(traces: Traces, sample: Drawn) -> tuple[str, list[str] | None]:
+def _groups(traces: Traces, sample: FoldedSample) -> tuple[str, list[str] | None]:
     """What accounts are parted by, and the label of each row: hosts where there are several, else communities."""
     if sample.crawl.rules.trap != "community" and len(set(sample.group)) > 1:
         return "host", [one or NOWHERE for one in sample.group]
@@ -261,7 +261,7 @@ def _groups(traces: Traces, sample: Drawn) -> tuple[str, list[str] | None]:
     return "community", [where.get(place, NOWHERE) for place in sample.seen.rows.place.tolist()]
 
 
-def _called(traces: Traces, sample: Drawn, label: Ints) -> dict[int, str]:
+def _called(traces: Traces, sample: FoldedSample, label: Ints) -> dict[int, str]:
     """Return what communities are called: by the account of the sample in them that has most neighbours."""
     first: dict[int, tuple[int, int]] = {}
     for place, one in zip(sample.seen.places.tolist(), label.tolist(), strict=True):

@@ -9,13 +9,13 @@ neighbour counts once more for each neighbour that both have, else the first lab
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.sample.neighbour_lists import Lists
+from socialcrawl.crawls.sample.neighbour_lists import NeighbourLists
 
 Ints = NDArray[np.int64]
 SWEEPS = 20  # at most: labels mostly stay after five
 
 
-def communities(lists: Lists, places: Ints) -> Ints:
+def communities(lists: NeighbourLists, places: Ints) -> Ints:
     """Return the community of each of some accounts, int64: the place of one of its members.
 
     Args:
@@ -40,7 +40,7 @@ def communities(lists: Lists, places: Ints) -> Ints:
     return label[places]
 
 
-def _within(lists: Lists, place: int, label: Ints) -> Ints:
+def _within(lists: NeighbourLists, place: int, label: Ints) -> Ints:
     """Return the neighbours of an account that have a label."""
     codes = np.array(lists.codes[lists.begins[place] : lists.begins[place + 1]], np.int64)
     there = lists.places(codes >> 1)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from socialcrawl.crawls.sample.end_reasons import complaint, ending
 from socialcrawl.crawls.sample.neighbour_lists import UNREAD
 from socialcrawl.crawls.sample.rules import WalkRules
-from socialcrawl.crawls.sample.visits import Held, Visits, held, visits
+from socialcrawl.crawls.sample.visits import ReadNodes, Visits, held, visits
 from socialcrawl.crawls.sample.walks import Walks
 from socialcrawl.crawls.seeds import TRIES, Seeds
 from socialcrawl.engine.model import (
@@ -41,7 +41,7 @@ LINES = (Act.SEARCH, Act.RESOLVE)
 EMPTY = Outcome(-1, Node(-1), 0.0)
 
 
-class Known:
+class KnownCounts:
     """How much is known, by the names under which every crawl has it."""
 
     def __init__(self, crawl: "Sample") -> None:
@@ -76,7 +76,7 @@ class Sample:
     ) -> None:
         self.seeds, self.rules, self.steps, self.width = seeds, rules, steps, width
         self.walks = Walks(rules)
-        self.graph = Known(self)
+        self.graph = KnownCounts(self)
         self.picks = self.taken = self.imported = 0
         self.relevance = self.seed_relevance = 0.0
         self.starts: list[int] = []
@@ -125,7 +125,7 @@ class Sample:
         """Return what the walks saw so far, as columns."""
         return visits(self.walks)
 
-    def held(self) -> Held:
+    def held(self) -> ReadNodes:
         """Return the nodes that were read, as columns."""
         return held(self.walks)
 

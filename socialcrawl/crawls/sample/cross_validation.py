@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.crawls.sample.decision_tree import PLAIN, Growth, grow
+from socialcrawl.crawls.sample.decision_tree import PLAIN, TreeParameters, grow
 from socialcrawl.crawls.sample.tfidf import words
 from socialcrawl.errors import SettingsError
 
@@ -16,7 +16,7 @@ WEAK = 0.7  # an F1 below this is worth a warning: of what it finds and should f
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ConfusionMatrix:
     """A confusion matrix: what was said of texts, by what they are.
 
     Attributes:
@@ -101,8 +101,8 @@ def examples(given: Sequence[tuple[str, bool]]) -> Examples:
 
 
 def judged(
-    given: Examples, how: Growth = PLAIN, folds: int = FOLDS, watch: Callable[[int], None] = lambda done: None
-) -> Judged:
+    given: Examples, how: TreeParameters = PLAIN, folds: int = FOLDS, watch: Callable[[int], None] = lambda done: None
+) -> ConfusionMatrix:
     """Return how well trees judge texts that they were not grown from.
 
     Words and their worth are those of the rest, too.
@@ -133,7 +133,7 @@ def judged(
         for i in asked.tolist():
             said[i] = tree.says(given.texts[i])
     right, wrong, lost = (int(one.sum()) for one in (said & kinds, said & ~kinds, ~said & kinds))
-    return Judged(right, wrong, lost, len(kinds) - right - wrong - lost, folds)
+    return ConfusionMatrix(right, wrong, lost, len(kinds) - right - wrong - lost, folds)
 
 
 def _part(some: int, whole: int) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from socialcrawl.crawls.sample.tfidf import Vocabulary, words
+from socialcrawl.crawls.sample.tfidf import TfidfVocabulary, words
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import read_bytes
 from socialcrawl.system.bounds import MAX_VALUES, is_crowded
@@ -25,7 +25,7 @@ LEAF = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TreeNode:
     """One node of a tree: a question about a word, or a leaf.
 
     Attributes:
@@ -45,7 +45,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class TreeParameters:
     """How a tree is grown.
 
     Attributes:
@@ -66,12 +66,12 @@ class Growth:
     seed: int = 0
 
 
-PLAIN = Growth()
+PLAIN = TreeParameters()
 """A tree without any wish: both kinds of texts weigh as they come."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class DecisionTree:
     """A tree that is grown; node 0 is its root.
 
     Attributes:
@@ -80,8 +80,8 @@ class Tree:
         about: what it was learned from, and how well it did, for people.
     """
 
-    vocabulary: Vocabulary
-    nodes: tuple[Node, ...]
+    vocabulary: TfidfVocabulary
+    nodes: tuple[TreeNode, ...]
     about: Mapping[str, Any]
 
     def hits(self, text: str) -> int:
@@ -123,7 +123,7 @@ class Tree:
             raise SettingsError(f"{path} cannot be written ({error.strerror}): name another file.") from error
 
     @classmethod
-    def load(cls, path: Path) -> "Tree":
+    def load(cls, path: Path) -> "DecisionTree":
         """Return the tree that a file keeps.
 
         Raises:
@@ -138,7 +138,7 @@ class Tree:
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             raise SettingsError(f"{path} is no tree ({error}): make one with `socialcrawl train`.") from error
 
-    def leaf(self, text: Counter[str]) -> Node:
+    def leaf(self, text: Counter[str]) -> TreeNode:
         """Return the leaf to which a text of these words comes."""
         vector = self.vocabulary.vector(text)
         node = self.nodes[0]
@@ -148,7 +148,7 @@ class Tree:
         return node
 
 
-def grow(texts: Sequence[Counter[str]], on_topic: Sequence[bool], how: Growth = PLAIN) -> Tree:
+def grow(texts: Sequence[Counter[str]], on_topic: Sequence[bool], how: TreeParameters = PLAIN) -> DecisionTree:
     """Return the tree learned from some texts.
 
     Args:
@@ -163,7 +163,7 @@ def grow(texts: Sequence[Counter[str]], on_topic: Sequence[bool], how: Growth = 
 
     if len(set(on_topic)) < 2:
         raise SettingsError("A tree is learned from texts on topic and off it: there are none of one kind.")
-    vocabulary = Vocabulary.learned(texts, how.least, how.without)
+    vocabulary = TfidfVocabulary.learned(texts, how.least, how.without)
     if not vocabulary.idf:
         raise SettingsError(f"No word is in {how.least} texts or more: give more texts, or ask for fewer with --least.")
     learner = DecisionTreeClassifier(
@@ -174,10 +174,10 @@ def grow(texts: Sequence[Counter[str]], on_topic: Sequence[bool], how: Growth = 
         random_state=how.seed,
     )
     learner.fit(matrix(texts, vocabulary), np.asarray(on_topic, bool))
-    return Tree(vocabulary, tuple(_nodes(learner.tree_, list(vocabulary.idf))), {})
+    return DecisionTree(vocabulary, tuple(_nodes(learner.tree_, list(vocabulary.idf))), {})
 
 
-def matrix(texts: Sequence[Counter[str]], vocabulary: Vocabulary) -> Any:
+def matrix(texts: Sequence[Counter[str]], vocabulary: TfidfVocabulary) -> Any:
     """Return the vectors of some texts, scipy CSR float32 [texts, words]."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415  # costs 0.2 s, and only learning pays it
 
@@ -190,12 +190,12 @@ def matrix(texts: Sequence[Counter[str]], vocabulary: Vocabulary) -> Any:
     return made
 
 
-def _nodes(grown: Any, names: Sequence[str]) -> Iterator[Node]:
+def _nodes(grown: Any, names: Sequence[str]) -> Iterator[TreeNode]:
     """Yield the nodes of scikit-learn's tree; its values are the shares of off-topic and on-topic texts, as weighed."""
     for i in range(grown.node_count):
         leaf = grown.children_left[i] == LEAF
         value = grown.value[i][0]
-        yield Node(
+        yield TreeNode(
             "" if leaf else names[grown.feature[i]],
             0.0 if leaf else float(grown.threshold[i]),
             int(grown.children_left[i]),
@@ -211,11 +211,11 @@ def _parsed(text: bytes) -> Any:
     return orjson.loads(text)
 
 
-def _tree(made: Any) -> Tree:
+def _tree(made: Any) -> DecisionTree:
     if made["kind"] != KIND:
         raise ValueError(f"its kind is {made['kind']!r}, not {KIND!r}")
     idf = {str(word): float(worth) for word, worth in dict(made["idf"]).items()}
-    nodes = tuple(Node(str(w), float(m), int(a), int(b), float(s), float(n)) for w, m, a, b, s, n in made["nodes"])
+    nodes = tuple(TreeNode(str(w), float(m), int(a), int(b), float(s), float(n)) for w, m, a, b, s, n in made["nodes"])
     for i, node in enumerate(nodes):
         # Downward only, so that no text goes round for ever.
         ends = node.left == node.right == LEAF
@@ -223,10 +223,10 @@ def _tree(made: Any) -> Tree:
             raise ValueError(f"its node {i} leads nowhere")
     if not nodes:
         raise ValueError("it has no nodes")
-    return Tree(Vocabulary.of(idf), nodes, dict(made["about"]))
+    return DecisionTree(TfidfVocabulary.of(idf), nodes, dict(made["about"]))
 
 
-def _entropy(node: Node) -> float:
+def _entropy(node: TreeNode) -> float:
     parts = np.array([node.share, 1.0 - node.share])
     parts = parts[parts > 0.0]
     return float(-(parts * np.log2(parts)).sum())

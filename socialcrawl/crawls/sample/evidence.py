@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.sample.estimates import CONFIDENCE, EXACT, Series
-from socialcrawl.crawls.sample.mixing import Verdict, judge
+from socialcrawl.crawls.sample.mixing import MixingVerdict, judge
 from socialcrawl.crawls.sample.visits import Visits, census, visits
-from socialcrawl.crawls.sample.walk_components import Parts, parts
+from socialcrawl.crawls.sample.walk_components import WalkComponents, parts
 from socialcrawl.crawls.sample.walks import Walks
 
 Floats = NDArray[np.float64]
@@ -30,8 +30,8 @@ class Evidence:
 
     rows: Visits
     weight: Floats
-    parts: Parts
-    verdict: Verdict
+    parts: WalkComponents
+    verdict: MixingVerdict
     found: Ints
 
     @property

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from socialcrawl.campaign.plan import about
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.sample.make import make_predicate
-from socialcrawl.crawls.sample.report import Drawn
+from socialcrawl.crawls.sample.report import FoldedSample
 from socialcrawl.engine.model import Who
 from socialcrawl.storage.queries.holdings import (
     Reading,
@@ -38,7 +38,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Dataset:
+class HeldAccounts:
     """Whom somebody has read, in the numbers of the sample's database; whom that has not, has negative ones.
 
     Attributes:
@@ -63,7 +63,7 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class AccountList:
     """A list of accounts from elsewhere.
 
     Attributes:
@@ -79,7 +79,7 @@ class Listing:
     members: str = ""
 
 
-class Judge:
+class TopicJudge:
     """Who is on topic, as a sample judges, and by which numbers its database knows accounts.
 
     Args:
@@ -91,7 +91,7 @@ class Judge:
         outside: accounts on topic in the parts of it that the sample's statistics leave out.
     """
 
-    def __init__(self, traces: Traces, sample: Drawn, settings: Settings) -> None:
+    def __init__(self, traces: Traces, sample: FoldedSample, settings: Settings) -> None:
         self.traces, self.sample, self.settings = traces, sample, settings
         self.predicate, self.topic = make_predicate(settings), about(settings)
         self.aliases = aliases(traces.connection, sample.whole.id)
@@ -140,7 +140,7 @@ class Judge:
         return [-1 - i if node is None else settled(self.aliases, node) for i, node in enumerate(found)]
 
 
-def collected(judge: Judge, traces: Traces, whole: Begun, *, same: bool) -> Dataset:
+def collected(judge: TopicJudge, traces: Traces, whole: Begun, *, same: bool) -> HeldAccounts:
     """Return what a campaign has read, searched and linked to.
 
     Args:
@@ -164,7 +164,7 @@ def collected(judge: Judge, traces: Traces, whole: Begun, *, same: bool) -> Data
     notes += _apart(judge, [node for node, on in says.items() if on], _numbers(ends, number))
     first = {number[one.node]: one.at for one in reversed(every)}
     read = list(dict.fromkeys(number[one.node] for one in every))
-    return Dataset(
+    return HeldAccounts(
         whole.name,
         np.array(read, np.int64),
         np.array([bool(says[node]) for node in read], np.bool_),
@@ -175,7 +175,7 @@ def collected(judge: Judge, traces: Traces, whole: Begun, *, same: bool) -> Data
     )
 
 
-def together(datasets: Sequence[Dataset]) -> Dataset:
+def together(datasets: Sequence[HeldAccounts]) -> HeldAccounts:
     """Return what some campaigns have read together, each account once, in the order in which they read them."""
     rows = sorted(
         (at, place, i, node, on)
@@ -186,7 +186,7 @@ def together(datasets: Sequence[Dataset]) -> Dataset:
     for _, _, _, node, on in rows:
         on_topic[node] = on_topic.get(node, False) or on
     first = {row[3]: row[0] for row in reversed(rows)}
-    return Dataset(
+    return HeldAccounts(
         TOGETHER,
         np.array([*on_topic], np.int64),
         np.array([*on_topic.values()], np.bool_),
@@ -196,7 +196,7 @@ def together(datasets: Sequence[Dataset]) -> Dataset:
     )
 
 
-def listed(judge: Judge, name: str, given: Listing) -> Dataset:
+def listed(judge: TopicJudge, name: str, given: AccountList) -> HeldAccounts:
     """A list of accounts: on topic is whom the sample says to be, else the posts of it in the database or in the list.
 
     Of others nobody can say it. Where they are the fewer they are taken to be on topic; where they are most, not.
@@ -214,7 +214,7 @@ def listed(judge: Judge, name: str, given: Listing) -> Dataset:
     notes += _nameless(judge, given.whos)
     notes += [f"the audit counts {given.members}"] if given.members else []
     read, left = np.array([*numbered], np.int64), 0 if given.on_topic else unjudged
-    return Dataset(name, read, on_topic, notes=tuple(notes), unjudged=left, taken=taken)
+    return HeldAccounts(name, read, on_topic, notes=tuple(notes), unjudged=left, taken=taken)
 
 
 def found_by_search(traces: Traces, whole: Begun, other: Mapping[int, int]) -> Ints | None:
@@ -233,7 +233,7 @@ def settled(other: Mapping[int, int], node: int) -> int:
     return node
 
 
-def _told(nodes: Sequence[int], given: Listing) -> Counter[int]:
+def _told(nodes: Sequence[int], given: AccountList) -> Counter[int]:
     """Return the occurrences in the posts of a list, by the numbers of its accounts."""
     found: Counter[int] = Counter()
     for node, who in zip(nodes, given.whos, strict=True):
@@ -242,7 +242,7 @@ def _told(nodes: Sequence[int], given: Listing) -> Counter[int]:
     return found
 
 
-def _said_of(judge: Judge, numbered: Mapping[int, Who], told: Mapping[int, int]) -> list[bool | None]:
+def _said_of(judge: TopicJudge, numbered: Mapping[int, Who], told: Mapping[int, int]) -> list[bool | None]:
     """Return whether each account is on topic.
 
     Of one that was never read, stray posts may say that it is, never that not.
@@ -273,7 +273,7 @@ def _unjudged(some: int, whole: int, *, taken: bool, said: bool) -> str:
 
 
 def _judged(
-    judge: Judge, traces: Traces, whole: Begun, every: Sequence[Reading], number: Mapping[int, int]
+    judge: TopicJudge, traces: Traces, whole: Begun, every: Sequence[Reading], number: Mapping[int, int]
 ) -> tuple[dict[int, bool | None], list[str]]:
     """Return who of those read is on topic, by the numbers of the sample's database.
 
@@ -298,13 +298,13 @@ def _judged(
     return says, notes
 
 
-def _how(judge: Judge, whole: Begun) -> str:
+def _how(judge: TopicJudge, whole: Begun) -> str:
     if judge.sample.whole.identity.get("topic") == whole.identity.get("topic"):
         return "who of it is on topic is what the sample's tree says of the posts that are stored"
     return "its topic is another: who of it is on the sample's is told by the posts that are stored"
 
 
-def _nameless(judge: Judge, some: Sequence[Who]) -> list[str]:
+def _nameless(judge: TopicJudge, some: Sequence[Who]) -> list[str]:
     """Return what is to be said of accounts of the sample that a list of names cannot name."""
     nodes = judge.sample.held.node[judge.sample.seen.places].tolist()
     there = whos(judge.traces.connection, nodes)
@@ -315,7 +315,7 @@ def _nameless(judge: Judge, some: Sequence[Who]) -> list[str]:
     return [f"{told}: a list of names cannot hold them, so give ids instead"]
 
 
-def _apart(judge: Judge, on_topic: Sequence[int], ends: tuple[Ints, Ints]) -> list[str]:
+def _apart(judge: TopicJudge, on_topic: Sequence[int], ends: tuple[Ints, Ints]) -> list[str]:
     """What is to be said of on-topic accounts that walks on topic may never come to, by all links that are known."""
     sample = judge.sample
     if sample.crawl.rules.focus != "hard" or sample.seen.verdict.whole:  # then it is known whom they come to

@@ -5,7 +5,7 @@ from collections import deque
 from socialcrawl.engine.splitmix import draws, stream
 
 
-class Trap:
+class HostTrap:
     """The hosts of a walk's last visits, and the last pages of its last hosts.
 
     "If the new node chosen to be visited makes the frequency of one of these hosts exceed L/2, then the algorithm

@@ -16,7 +16,7 @@ from socialcrawl.platforms.focusing import Predicate
 from socialcrawl.text.wording import pluralize
 
 if TYPE_CHECKING:
-    from socialcrawl.crawls.sample.report import Sampled
+    from socialcrawl.crawls.sample.report import SampleReport
     from socialcrawl.storage.queries.traces import Begun, Traces
 
 
@@ -64,7 +64,7 @@ chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`).""
             "is on topic, patterns under [sample] and usernames to start from under [seeds]."
         )
 
-    def report(self, traces: "Traces", whole: "Begun", asked: ReportRequest) -> "Sampled":
+    def report(self, traces: "Traces", whole: "Begun", asked: ReportRequest) -> "SampleReport":
         """See `CrawlKind.report`."""
         from socialcrawl.crawls.sample.report import report_sample  # noqa: PLC0415 - plans are made without SQLAlchemy
 

@@ -16,7 +16,7 @@ LEAST = 5.0  # effective visits expected in a category that is tested by itself;
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ChiSquareTest:
     """The outcome of a chi-square test.
 
     Attributes:
@@ -41,7 +41,7 @@ class Compared:
         return self.p < level
 
 
-def chi_square(found: Mapping[Any, Estimate], truth: Mapping[Any, float], least: float = LEAST) -> Compared:
+def chi_square(found: Mapping[Any, Estimate], truth: Mapping[Any, float], least: float = LEAST) -> ChiSquareTest:
     """Return the chi-square test of a sample's distribution against the true one.
 
     Args:
@@ -60,15 +60,17 @@ def chi_square(found: Mapping[Any, Estimate], truth: Mapping[Any, float], least:
     shares = [(found[name].value if name in found else 0.0, expected.get(name, 0.0)) for name in names]
     visits = max((one.visits for one in found.values()), default=0)
     if not visits:
-        return Compared(0.0, 0, 1.0, 0.0, 0, 0.0, 1.0)
+        return ChiSquareTest(0.0, 0, 1.0, 0.0, 0, 0.0, 1.0)
     effective = visits / max(1.0, _design(found, least))
     tested, together = _pooled(shares, effective, least)
     freedom = len(tested) - 1
     statistic, plain = (n * sum(_off(one, part) for one, part in tested) for n in (effective, float(visits)))
-    return Compared(statistic, freedom, _tail(freedom, statistic), effective, together, plain, _tail(freedom, plain))
+    return ChiSquareTest(
+        statistic, freedom, _tail(freedom, statistic), effective, together, plain, _tail(freedom, plain)
+    )
 
 
-def same(one: Mapping[Any, Estimate], other: Mapping[Any, Estimate], least: float = LEAST) -> Compared:
+def same(one: Mapping[Any, Estimate], other: Mapping[Any, Estimate], least: float = LEAST) -> ChiSquareTest:
     """Return the chi-square test of two samples' distributions against each other.
 
     Args:
@@ -78,7 +80,7 @@ def same(one: Mapping[Any, Estimate], other: Mapping[Any, Estimate], least: floa
     """
     many = [max((e.visits for e in found.values()), default=0) for found in (one, other)]
     if not all(many):
-        return Compared(0.0, 0, 1.0, 0.0, 0, 0.0, 1.0)
+        return ChiSquareTest(0.0, 0, 1.0, 0.0, 0, 0.0, 1.0)
     sizes = [n / max(1.0, _design(found, least)) for n, found in zip(many, (one, other), strict=True)]
     a, b = (_values(found) for found in (one, other))
     mixed = {n: (sizes[0] * a.get(n, 0.0) + sizes[1] * b.get(n, 0.0)) / sum(sizes) for n in dict.fromkeys([*a, *b])}
@@ -91,7 +93,9 @@ def same(one: Mapping[Any, Estimate], other: Mapping[Any, Estimate], least: floa
     off = sum((x - y) ** 2 / m for x, y, m in tested)
     harmonic, plainly = (1.0 / (1.0 / n + 1.0 / m) for n, m in (sizes, many))
     statistic, plain = harmonic * off, plainly * off
-    return Compared(statistic, freedom, _tail(freedom, statistic), harmonic, len(rare), plain, _tail(freedom, plain))
+    return ChiSquareTest(
+        statistic, freedom, _tail(freedom, statistic), harmonic, len(rare), plain, _tail(freedom, plain)
+    )
 
 
 def deviation(found: Mapping[Any, Estimate], truth: Mapping[Hashable, float]) -> tuple[Any, float]:

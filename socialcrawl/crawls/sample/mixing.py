@@ -29,7 +29,7 @@ from socialcrawl.crawls.sample.estimates import PIECES
 from socialcrawl.crawls.sample.neighbour_lists import GONE, UNREAD
 from socialcrawl.crawls.sample.spectral_gap import relaxation
 from socialcrawl.crawls.sample.visits import Visits
-from socialcrawl.crawls.sample.walk_components import Parts
+from socialcrawl.crawls.sample.walk_components import WalkComponents
 from socialcrawl.crawls.sample.walks import Walks
 
 Floats = NDArray[np.float64]
@@ -43,7 +43,7 @@ LITTLE = 0.05  # of the accounts that were read
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class MixingVerdict:
     """Whether a sample tells of the whole topic.
 
     Attributes:
@@ -59,7 +59,7 @@ class Verdict:
     why: tuple[str, ...] = ()
 
 
-def judge(walks: Walks, rows: Visits, apart: Parts) -> Verdict:
+def judge(walks: Walks, rows: Visits, apart: WalkComponents) -> MixingVerdict:
     """Return whether the visits of some walks tell of the whole topic.
 
     Args:
@@ -68,21 +68,21 @@ def judge(walks: Walks, rows: Visits, apart: Parts) -> Verdict:
         apart: the parts in which they are.
     """
     if apart.whole:
-        return Verdict(enough=True, whole=True)
+        return MixingVerdict(enough=True, whole=True)
     seen = _Seen(walks, rows, apart)
     read = len(walks.lists)
     if not seen.kept.any():
         return _later(walks, float(max(read, 1)), "no draw counts yet")
     found = [one for check in CHECKS if (one := check(seen))]
     if not found:
-        return Verdict(enough=True)
+        return MixingVerdict(enough=True)
     return _later(walks, max(steps for steps, _ in found), *(why for _, why in found))
 
 
-def _later(walks: Walks, steps: float, *why: str) -> Verdict:
+def _later(walks: Walks, steps: float, *why: str) -> MixingVerdict:
     """Return the verdict that so many more steps are needed, if the walks can make any."""
     ended = walks.walkers[0].at >= 0 and all(walker.why for walker in walks.walkers)
-    return Verdict(enough=False, steps=None if ended else _rounded(steps), why=why)
+    return MixingVerdict(enough=False, steps=None if ended else _rounded(steps), why=why)
 
 
 def _rounded(steps: float) -> int:
@@ -101,7 +101,7 @@ class _Seen:
         groups: of walks that have not met.
     """
 
-    def __init__(self, walks: Walks, rows: Visits, apart: Parts) -> None:
+    def __init__(self, walks: Walks, rows: Visits, apart: WalkComponents) -> None:
         self.walks, self.rows, self.inside = walks, rows, apart.counts
         self.groups = sum(part.counts for part in apart.each)
         self.kept: Flags = rows.kept & self.inside[rows.place]

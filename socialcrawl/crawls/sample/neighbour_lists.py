@@ -26,7 +26,7 @@ ENOUGH = 1024  # nodes that there is room for at first
 FEW, FEW_NODES = 100, 8  # links a node, and nodes, up to which their lists are made one by one
 
 
-class Lists:
+class NeighbourLists:
     """The nodes that were read, and the neighbours of each, in compressed rows.
 
     Args:

@@ -27,10 +27,10 @@ from socialcrawl.crawls.sample.estimates import (
 )
 from socialcrawl.crawls.sample.evidence import Evidence, evidence
 from socialcrawl.crawls.sample.make import make_sample
-from socialcrawl.crawls.sample.mixing import Verdict
-from socialcrawl.crawls.sample.topic_stability import Links, staying
-from socialcrawl.crawls.sample.visits import Held, Visits
-from socialcrawl.crawls.sample.walk_components import Part
+from socialcrawl.crawls.sample.mixing import MixingVerdict
+from socialcrawl.crawls.sample.topic_stability import TopicStability, staying
+from socialcrawl.crawls.sample.visits import ReadNodes, Visits
+from socialcrawl.crawls.sample.walk_components import WalkComponent
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.storage.queries.holdings import languages, said
 from socialcrawl.storage.queries.traces import Begun, Traces
@@ -41,7 +41,7 @@ HALF = 0.05  # half the width of an interval that is good enough
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+class FoldedSample:
     """A campaign that samples, folded.
 
     Attributes:
@@ -55,7 +55,7 @@ class Drawn:
     settings: Settings
     crawl: Sample
     rows: Visits
-    held: Held
+    held: ReadNodes
     seen: Evidence
 
     @property
@@ -70,7 +70,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class SampleReport:
     """A campaign that samples, as of its latest answer.
 
     Where the verdict is that there is not enough data, estimates are `NOTHING`, and there are no bars and no shares.
@@ -110,10 +110,10 @@ class Sampled:
     degrees: tuple[Bar, ...]
     hosts: Mapping[str, Estimate]
     languages: Mapping[str, Estimate]
-    links: Links
+    links: TopicStability
     subtopics: Mapping[str, Estimate]
-    verdict: Verdict
-    parts: tuple[Part, ...] = ()
+    verdict: MixingVerdict
+    parts: tuple[WalkComponent, ...] = ()
 
 
 WITHHELD: dict[str, Any] = {
@@ -121,13 +121,13 @@ WITHHELD: dict[str, Any] = {
     "degrees": (),
     "hosts": {},
     "languages": {},
-    "links": Links(NOTHING, NOTHING, (), NOTHING),
+    "links": TopicStability(NOTHING, NOTHING, (), NOTHING),
     "subtopics": {},
 }
-"""What `Sampled` has instead of estimates where there is not enough data."""
+"""What `SampleReport` has instead of estimates where there is not enough data."""
 
 
-def drawn(traces: Traces, campaign: str | None = None) -> Drawn | None:
+def drawn(traces: Traces, campaign: str | None = None) -> FoldedSample | None:
     """Return what a campaign (the newest, if none is named) has drawn; None: it samples nothing.
 
     Raises:
@@ -138,16 +138,16 @@ def drawn(traces: Traces, campaign: str | None = None) -> Drawn | None:
     return _fold(traces, whole) if whole.identity.get("kind") == SAMPLE.name else None
 
 
-def _fold(traces: Traces, whole: Begun) -> Drawn:
+def _fold(traces: Traces, whole: Begun) -> FoldedSample:
     settings = stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
     names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
     crawl = make_sample(settings, remember_seeds(settings, names, traces.topics(whole.id)))
     crawl.fold(traces.history(whole))
     rows = crawl.visits()
-    return Drawn(whole, settings, crawl, rows, crawl.held(), evidence(crawl.walks, rows))
+    return FoldedSample(whole, settings, crawl, rows, crawl.held(), evidence(crawl.walks, rows))
 
 
-def report_sample(traces: Traces, whole: Begun, sub: Sequence[str] = ()) -> Sampled:
+def report_sample(traces: Traces, whole: Begun, sub: Sequence[str] = ()) -> SampleReport:
     """Return the statistics of a campaign that samples.
 
     Args:
@@ -161,7 +161,7 @@ def report_sample(traces: Traces, whole: Begun, sub: Sequence[str] = ()) -> Samp
     return told(traces, _fold(traces, whole), sub)
 
 
-def told(traces: Traces, found: Drawn, sub: Sequence[str] = ()) -> Sampled:
+def told(traces: Traces, found: FoldedSample, sub: Sequence[str] = ()) -> SampleReport:
     """Return the statistics of what was drawn; arguments as of `sampled`."""
     rows, held, how, seen = found.rows, found.held, found.crawl.rules, found.seen
     series, verdict = found.series, seen.verdict
@@ -185,11 +185,11 @@ def told(traces: Traces, found: Drawn, sub: Sequence[str] = ()) -> Sampled:
         "verdict": verdict,
         "parts": seen.parts.each,
     }
-    return Sampled(**counts, **(_estimates(traces, found, sub) if verdict.enough else WITHHELD))
+    return SampleReport(**counts, **(_estimates(traces, found, sub) if verdict.enough else WITHHELD))
 
 
-def _estimates(traces: Traces, found: Drawn, sub: Sequence[str]) -> dict[str, Any]:
-    """Return the estimates, by the names that `Sampled` has for them."""
+def _estimates(traces: Traces, found: FoldedSample, sub: Sequence[str]) -> dict[str, Any]:
+    """Return the estimates, by the names that `SampleReport` has for them."""
     held, seen, series = found.held, found.seen, found.series
     outs = held.outs[seen.rows.place].astype(np.float64)
     group = [] if found.crawl.rules.trap == "community" else found.group
@@ -234,7 +234,7 @@ def _tells(lang: str) -> bool:
     return bool(lang) and lang not in ("und", "zxx", "mis", "mul", "art") and not lang.startswith("q")
 
 
-def _subtopics(traces: Traces, found: Drawn, series: Series, sub: Sequence[str]) -> dict[str, Estimate]:
+def _subtopics(traces: Traces, found: FoldedSample, series: Series, sub: Sequence[str]) -> dict[str, Estimate]:
     if not sub:
         return {}
     topics = {word: Topic([word]) for word in sub}

@@ -27,7 +27,7 @@ def words(text: str) -> Counter[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class TfidfVocabulary:
     """The words that are known, in the order of their places, and what each is worth.
 
     Attributes:
@@ -39,14 +39,14 @@ class Vocabulary:
     place: Mapping[str, int]
 
     @classmethod
-    def of(cls, idf: Mapping[str, float]) -> "Vocabulary":
+    def of(cls, idf: Mapping[str, float]) -> "TfidfVocabulary":
         """Return the vocabulary with these worths; places go by their order."""
         return cls(idf, {word: i for i, word in enumerate(idf)})
 
     @classmethod
     def learned(
         cls, texts: Sequence[Counter[str]], least: int = 1, without: frozenset[str] = frozenset()
-    ) -> "Vocabulary":
+    ) -> "TfidfVocabulary":
         """Return the words of some texts.
 
         Args:

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from socialcrawl.crawls.sample.neighbour_lists import GONE, UNREAD, Lists
+from socialcrawl.crawls.sample.neighbour_lists import GONE, UNREAD, NeighbourLists
 from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.engine.model import Node
 from socialcrawl.engine.splitmix import draws, stream
 
 
-class Near:
+class NearTopic:
     """What is known of T. A node is judged once, by draws of its own, and stays what it was found to be.
 
     A short walk that meets the topic before its k-th link has shown that the node is within k links: it ends there.
@@ -17,7 +17,7 @@ class Near:
         hits: place -> how many of the short walks met the topic; of nodes off topic that were judged.
     """
 
-    def __init__(self, rules: WalkRules, lists: Lists) -> None:
+    def __init__(self, rules: WalkRules, lists: NeighbourLists) -> None:
         self.rules, self.lists = rules, lists
         self.hits: dict[int, int] = {}
         self._start = stream(rules.seed, "near")

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class TopicStability:
     """How much of what on-topic accounts link to is on topic.
 
     Attributes:
@@ -42,7 +42,7 @@ class Links:
     lost: Estimate
 
 
-def staying(walks: Walks, rows: Visits, weight: Floats, *, whole: bool = False) -> Links:
+def staying(walks: Walks, rows: Visits, weight: Floats, *, whole: bool = False) -> TopicStability:
     """Return the links of the nodes that a walk drew, or of all nodes.
 
     Args:
@@ -69,7 +69,7 @@ def staying(walks: Walks, rows: Visits, weight: Floats, *, whole: bool = False) 
 
     alike = series(weight * many)
     tried = series(weight * (back + ahead)) if gone.any() else alike
-    return Links(alike.share(part), series(own).share(part), bars, tried.share(gone))
+    return TopicStability(alike.share(part), series(own).share(part), bars, tried.share(gone))
 
 
 def _drawn(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:

@@ -25,7 +25,7 @@ class Visits:
 
     Attributes:
         walker, step: int64[m], of which walk, and the how-manieth draw of it, from 0.
-        node: int64[m]; `place`: its number in `Held`.
+        node: int64[m]; `place`: its number in `ReadNodes`.
         on_topic: bool[m].
         visit: int64[m], number of the visit in its walk; a new one begins when the walk comes to a node.
         came: bool[m], whether the visit begins in this row; `jumped`: by a jump out of a trap.
@@ -61,7 +61,7 @@ class Visits:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class ReadNodes:
     """The nodes that were read, in order, as columns.
 
     Attributes:
@@ -80,10 +80,10 @@ class Held:
     marks: Sequence[str]
 
 
-def held(walks: Walks) -> Held:
+def held(walks: Walks) -> ReadNodes:
     """Return the nodes that were read for the walks, on topic or not."""
     lists = walks.lists
-    return Held(
+    return ReadNodes(
         np.array(lists.nodes, np.int64),
         np.frombuffer(bytes(lists.on), np.bool_),
         np.array(lists.outs, np.int64),

@@ -30,7 +30,7 @@ SURE = 5.0  # meetings that were to be expected, and did not happen, before walk
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WalkComponent:
     """What was seen of a part.
 
     Attributes:
@@ -48,7 +48,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class WalkComponents:
     """The parts in which walks are.
 
     Attributes:
@@ -58,7 +58,7 @@ class Parts:
     """
 
     of: Ints
-    each: tuple[Part, ...]
+    each: tuple[WalkComponent, ...]
     counts: Flags
 
     @property
@@ -73,7 +73,7 @@ class Parts:
         return found
 
 
-def parts(walks: Walks, rows: Visits | None = None) -> Parts:
+def parts(walks: Walks, rows: Visits | None = None) -> WalkComponents:
     """Return the parts in which walks are, by all lists so far.
 
     Args:
@@ -96,10 +96,12 @@ def parts(walks: Walks, rows: Visits | None = None) -> Parts:
     which, closed = of[at], whole[found[order]]
     counted = ~_apart(_Met(rows, of, len(found)), closed)
     each = tuple(
-        Part(int(accounts[old]), int(np.count_nonzero(which == new)), int(draws[old]), bool(closed[new]), bool(one))
+        WalkComponent(
+            int(accounts[old]), int(np.count_nonzero(which == new)), int(draws[old]), bool(closed[new]), bool(one)
+        )
         for (new, old), one in zip(enumerate(order.tolist()), counted.tolist(), strict=True)
     )
-    return Parts(of, each, (of != NONE) & np.append(counted, False)[of])  # NONE is the last one
+    return WalkComponents(of, each, (of != NONE) & np.append(counted, False)[of])  # NONE is the last one
 
 
 def _may(walks: Walks, rows: Visits, at: Ints, on: Flags) -> Flags:

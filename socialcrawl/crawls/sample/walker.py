@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Sequence
 
-from socialcrawl.crawls.sample.host_traps import Trap
+from socialcrawl.crawls.sample.host_traps import HostTrap
 from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.engine.splitmix import draws, stream
 
@@ -52,7 +52,7 @@ class Walker:
         self.topical, self.met, self.fresh, self.why = 0, -1, 0, ""
         self.places, self.codes, self.came = array("i"), array("q"), array("b")
         self.how_came = ARRIVED
-        self.trap = Trap(rules.trap_window, rules.trap_hosts, rules.seed, number) if rules.trap != "off" else None
+        self.trap = HostTrap(rules.trap_window, rules.trap_hosts, rules.seed, number) if rules.trap != "off" else None
         self._start = stream(rules.seed, f"walk {number}")
         self._luck: list[float] = []
 

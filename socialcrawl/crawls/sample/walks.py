@@ -9,9 +9,9 @@ is it caught?               Trap.catches: then it jumps
 import math
 from collections.abc import Callable, Sequence
 
-from socialcrawl.crawls.sample.neighbour_lists import GONE, UNREAD, Lists
+from socialcrawl.crawls.sample.neighbour_lists import GONE, UNREAD, NeighbourLists
 from socialcrawl.crawls.sample.rules import WalkRules
-from socialcrawl.crawls.sample.topic_distance import Near
+from socialcrawl.crawls.sample.topic_distance import NearTopic
 from socialcrawl.crawls.sample.walker import ARRIVED, JUMPED, NOTHING, Walker
 from socialcrawl.engine.model import Node
 
@@ -27,13 +27,13 @@ class Walks:
 
     def __init__(self, rules: WalkRules) -> None:
         self.rules = rules
-        self.lists = Lists(
+        self.lists = NeighbourLists(
             symmetric=rules.consistency == "symmetric",
             twice=rules.mutual == "twice",
             communities=rules.trap == "community",
         )
         self.walkers = [Walker(rules, number) for number in range(rules.walkers)]
-        self.near = Near(rules, self.lists)
+        self.near = NearTopic(rules, self.lists)
         self._length = math.inf if rules.length is None else rules.length
         self._quotas = [rules.quota(number) for number in range(rules.walkers)]
         self._needs: list[Node] = []  # of the walk that is being moved

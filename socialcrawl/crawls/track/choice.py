@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from socialcrawl.crawls.track.expansion import EXPANSIONS, Barred, Policy, expansion
+from socialcrawl.crawls.track.expansion import EXPANSIONS, Barred, NodePolicy, expansion
 from socialcrawl.crawls.track.recrawl import POLICIES, RECRAWLS
-from socialcrawl.crawls.track.tracked_graph import Picture
+from socialcrawl.crawls.track.tracked_graph import TrackedGraph
 from socialcrawl.engine.model import Act, Node
 from socialcrawl.engine.splitmix import chance
 from socialcrawl.errors import SettingsError
@@ -15,7 +15,7 @@ NAMES = {"expansion": EXPANSIONS, "recrawl": RECRAWLS}
 P = 0.5  # of a recrawl, in the paper's experiments
 
 
-class Choice:
+class PolicyMixture:
     """A mixture of an expansion and a recrawl policy: pick n goes back if its draw is below p, and expands otherwise.
 
     Where the one has nobody the other is asked, unless it has no probability at all: p = 0 never goes back, p = 1
@@ -32,7 +32,7 @@ class Choice:
     """
 
     def __init__(
-        self, expansion: str | Policy = "gai", recrawl: str | Policy = "or", p: float = P, seed: int = 0
+        self, expansion: str | NodePolicy = "gai", recrawl: str | NodePolicy = "or", p: float = P, seed: int = 0
     ) -> None:
         if not 0 <= p <= 1:
             raise SettingsError(f"p = {p}: the probability of going back to an account lies between 0 and 1.")
@@ -40,21 +40,21 @@ class Choice:
             if isinstance(given, str) and given not in NAMES[what]:
                 raise SettingsError(f"{given!r} is no {what} policy: choose one of {', '.join(NAMES[what])}.")
         self.expansion, self.p, self.seed = expansion, p, seed
-        self.recrawl: Policy = POLICIES[recrawl] if isinstance(recrawl, str) else recrawl
+        self.recrawl: NodePolicy = POLICIES[recrawl] if isinstance(recrawl, str) else recrawl
 
-    def aimed(self, column: str) -> "Aimed":
+    def aimed(self, column: str) -> "AimedMixture":
         """Return the same, expanding by a column of the picture.
 
         An expansion that is a policy goes by what it goes by.
         """
         named = expansion(self.expansion, column) if isinstance(self.expansion, str) else self.expansion
-        return Aimed(named if self.p < 1 else None, self.recrawl if self.p > 0 else None, self.p, self.seed)
+        return AimedMixture(named if self.p < 1 else None, self.recrawl if self.p > 0 else None, self.p, self.seed)
 
 
-class Aimed:
+class AimedMixture:
     """A choice whose policies are settled; None for one that is never asked."""
 
-    def __init__(self, expansion: Policy | None, recrawl: Policy | None, p: float, seed: int) -> None:
+    def __init__(self, expansion: NodePolicy | None, recrawl: NodePolicy | None, p: float, seed: int) -> None:
         self.policies = {Act.EXPAND: expansion, Act.RECRAWL: recrawl}
         self.p, self.seed = p, seed
 
@@ -63,7 +63,7 @@ class Aimed:
         """The columns that policies go by."""
         return {policy.column for policy in self.policies.values() if policy is not None}
 
-    def pick(self, picture: Picture, n: int, barred: Barred) -> tuple[Act, Node, float] | None:
+    def pick(self, picture: TrackedGraph, n: int, barred: Barred) -> tuple[Act, Node, float] | None:
         """(act, node, score) of pick number n; None where there is nobody, `barred` left out. Changes nothing."""
         draw = partial(_draw, self.seed, n)
         back = draw("mix") < self.p

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.seeds import TRIES, Seeds
-from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.renames import merge
 from socialcrawl.crawls.track.target import Target
-from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER, GONE, Picture
+from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER, GONE, TrackedGraph
 from socialcrawl.crawls.track.visit_changes import lose, visit
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind, Unavailable, Wait
 from socialcrawl.engine.protocols import Batch, History, skip_known
@@ -55,7 +55,7 @@ class Track:
     def __init__(
         self,
         seeds: Seeds,
-        choice: Choice,
+        choice: PolicyMixture,
         steps: int | None,
         width: Callable[[Act], int] = lambda _: 1,
         *,
@@ -71,7 +71,7 @@ class Track:
         self.choice = choice.aimed(self.target.column)
         if cash is None and (self.target.cash or "cash" in {self.target.column, *self.choice.columns}):
             cash = Cash(self.target.small)
-        self.picture = Picture(self.target, cash, rest)
+        self.picture = TrackedGraph(self.target, cash, rest)
         self.picks = self.taken = self.imported = 0
         self.relevance = self.seed_relevance = 0.0
         self.again, self.latest = again, 0.0  # of all answers
@@ -81,7 +81,7 @@ class Track:
         self.resting: dict[Node, int] = {}
 
     @property
-    def graph(self) -> Picture:
+    def graph(self) -> TrackedGraph:
         """The picture, by the name under which every crawl has `size` and `left` of what it knows."""
         return self.picture
 

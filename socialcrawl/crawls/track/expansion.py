@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from socialcrawl.crawls.track.tracked_graph import FRONTIER, Picture
+from socialcrawl.crawls.track.tracked_graph import FRONTIER, TrackedGraph
 from socialcrawl.engine.model import Node
 
 Draw = Callable[[str], float]
@@ -13,7 +13,7 @@ Barred = frozenset[int]
 """The nodes picked already in this batch."""
 
 
-class Policy(Protocol):
+class NodePolicy(Protocol):
     """A way to choose a node. The laboratory adds omniscient ones, which may name nodes that nobody has discovered.
 
     Attributes:
@@ -22,34 +22,34 @@ class Policy(Protocol):
 
     column: str
 
-    def pick(self, picture: Picture, draw: Draw, barred: Barred) -> Node | None:
+    def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """Return the node to visit, none of `barred`; None where there is nobody. Changes nothing."""
 
 
-class Proportional:
+class ProportionalExpansion:
     """Crawl-AI: a draw from the frontier with probabilities proportional to a column; uniform where all have 0."""
 
     def __init__(self, column: str = "indegree") -> None:
         self.column = column
 
-    def pick(self, picture: Picture, draw: Draw, barred: Barred) -> Node | None:
+    def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `Policy.pick`."""
         return drawn(picture, FRONTIER, self.column, draw("expand"), barred)
 
 
-class Greedy:
+class GreedyExpansion:
     """Crawl-GAI: the node of the frontier with the most of a column; of equals the one discovered first."""
 
     def __init__(self, column: str = "indegree") -> None:
         self.column = column
 
-    def pick(self, picture: Picture, draw: Draw, barred: Barred) -> Node | None:
+    def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `Policy.pick`."""
         row = picture.tops(FRONTIER, self.column).best(rows_of(picture, barred))
         return None if row is None else picture.nodes[row]
 
 
-def drawn(picture: Picture, state: int, column: str, u: float, barred: Barred) -> Node | None:
+def drawn(picture: TrackedGraph, state: int, column: str, u: float, barred: Barred) -> Node | None:
     """Return the node at `u` of all in a state that may be asked, by the weights of a column.
 
     Uniform where all weigh 0.
@@ -61,16 +61,16 @@ def drawn(picture: Picture, state: int, column: str, u: float, barred: Barred) -
     return None if row is None else picture.nodes[row]
 
 
-def rows_of(picture: Picture, barred: Barred) -> frozenset[int]:
+def rows_of(picture: TrackedGraph, barred: Barred) -> frozenset[int]:
     """Return the rows of some nodes, as far as they are known."""
     return frozenset(row for row in map(picture.row, barred) if row >= 0) if barred else barred
 
 
-def expansion(name: str, column: str) -> Policy:
+def expansion(name: str, column: str) -> NodePolicy:
     """Return the expansion of that name, going by `column`: ai, gai, or opic (most cash, whatever the target)."""
     if name == "ai":
-        return Proportional(column)
-    return Greedy(column if name == "gai" else "cash")
+        return ProportionalExpansion(column)
+    return GreedyExpansion(column if name == "gai" else "cash")
 
 
 EXPANSIONS = ("ai", "gai", "opic")

@@ -3,7 +3,7 @@
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import Mark, Width, no_mark, one_each
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.crawls.track.target import Target
 
@@ -13,7 +13,7 @@ def make_track(settings: Settings, seeds: Seeds, width: Width = one_each, mark: 
     track = settings.track
     return Track(
         seeds,
-        Choice(track.expansion, track.recrawl, track.p, settings.seed),
+        PolicyMixture(track.expansion, track.recrawl, track.p, settings.seed),
         settings.crawl.steps,
         width,
         mark=mark,

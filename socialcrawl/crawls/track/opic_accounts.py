@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.opic_levers import Lean, Topical
-from socialcrawl.importance.recent_importance import Recent
+from socialcrawl.importance.opic_levers import Lean, TopicBias
+from socialcrawl.importance.recent_importance import RecentImportance
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
 @dataclass(slots=True)
-class Accounts:
+class OpicAccounts:
     """Cash, with what a target says of its history, of the virtual page and of the topic.
 
     A virtual page that leans lends when its cash is past the threshold, and pays what is left to everybody: to lend
@@ -33,18 +33,18 @@ class Accounts:
 
     cash: Cash = field(repr=False)
     target: Target
-    _recent: Recent | None = field(init=False, repr=False, default=None)
+    _recent: RecentImportance | None = field(init=False, repr=False, default=None)
     _lean: Lean | None = field(init=False, repr=False, default=None)
-    _topical: Topical | None = field(init=False, repr=False, default=None)
+    _topical: TopicBias | None = field(init=False, repr=False, default=None)
     _threshold: float = field(init=False, repr=False, default=math.inf)
 
     def __post_init__(self) -> None:
         """Make what the target asks for."""
         target = self.target
         if target.memory is not None:
-            self._recent = Recent(self.cash, target.memory)
+            self._recent = RecentImportance(self.cash, target.memory)
         if target.extra:
-            self._topical = Topical(target.extra)
+            self._topical = TopicBias(target.extra)
         if target.lean:
             self._lean = Lean(target.lean, target.small)
             self._lean.weigh(self.cash)

@@ -23,7 +23,7 @@ OUTSIDE = 0.05  # the share of moves by chance that lie outside of the range
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class AccountRanks:
     """All accounts that are known at an instant, by row.
 
     Attributes:
@@ -38,7 +38,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
+class RankMoves:
     """How the places of compared accounts changed; arrays of one length.
 
     Attributes:
@@ -66,7 +66,7 @@ class Moves:
         return np.array([at for at in np.lexsort((self.now, -steps)) if self.now[at] > self.high[at]], np.int64)
 
 
-def compare(before: Order, now: Order, seed: int) -> Moves:
+def compare(before: AccountRanks, now: AccountRanks, seed: int) -> RankMoves:
     """Compare the places of accounts.
 
     Args:
@@ -92,7 +92,7 @@ def compare(before: Order, now: Order, seed: int) -> Moves:
         steps[n] = np.log2(drawn[1] / drawn[0])
     low, high = np.quantile(steps, [OUTSIDE / 2, 1 - OUTSIDE / 2], axis=0) if len(rows) else (np.empty(0), np.empty(0))
     low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
-    return Moves(
+    return RankMoves(
         rows,
         was[rows],
         now.places[rows],

@@ -4,31 +4,31 @@ All of them draw, or take the best, among those that may be asked now. Where nob
 link scores need two visits) the draw is uniform.
 """
 
-from socialcrawl.crawls.track.expansion import Barred, Draw, Policy, drawn, rows_of
-from socialcrawl.crawls.track.tracked_graph import CRAWLED, ONES, Picture
+from socialcrawl.crawls.track.expansion import Barred, Draw, NodePolicy, drawn, rows_of
+from socialcrawl.crawls.track.tracked_graph import CRAWLED, ONES, TrackedGraph
 from socialcrawl.engine.model import Node
 
 HEADS = 0.5  # of the coin of a mixture
 
 
-class Drawn:
+class WeightedDraw:
     """A draw with probabilities proportional to a column; U where it is ONES, OR (outlinks), YR (yield)."""
 
     def __init__(self, column: str) -> None:
         self.column = column
 
-    def pick(self, picture: Picture, draw: Draw, barred: Barred) -> Node | None:
+    def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `expansion.Policy.pick`."""
         return drawn(picture, CRAWLED, self.column, draw("recrawl"), barred)
 
 
-class Best:
+class BestRecrawl:
     """The node with the most of a column, of equals the one discovered first; a uniform draw where all have 0."""
 
     def __init__(self, column: str) -> None:
         self.column = column
 
-    def pick(self, picture: Picture, draw: Draw, barred: Barred) -> Node | None:
+    def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `expansion.Policy.pick`."""
         row = picture.tops(CRAWLED, self.column).best(rows_of(picture, barred))
         if row is not None and picture.at(row, self.column) > 0:
@@ -36,28 +36,28 @@ class Best:
         return drawn(picture, CRAWLED, ONES, draw("recrawl"), barred)
 
 
-class Mixed:
+class MixedRecrawl:
     """A fair coin between a policy and U: YRU, LDU, YDU, ORU."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: NodePolicy) -> None:
         self.policy, self.column = policy, policy.column
 
-    def pick(self, picture: Picture, draw: Draw, barred: Barred) -> Node | None:
+    def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `expansion.Policy.pick`."""
         if draw("coin") < HEADS:
             return self.policy.pick(picture, draw, barred)
         return drawn(picture, CRAWLED, ONES, draw("recrawl"), barred)
 
 
-POLICIES: dict[str, Policy] = {
-    "u": Drawn(ONES),
-    "or": Drawn("outlinks"),
-    "yr": Drawn("yield"),
-    "yru": Mixed(Drawn("yield")),
-    "ldu": Mixed(Best("link_score")),
-    "ydu": Mixed(Best("yield")),
-    "oru": Mixed(Drawn("outlinks")),
-    "opic": Best("cash"),
+POLICIES: dict[str, NodePolicy] = {
+    "u": WeightedDraw(ONES),
+    "or": WeightedDraw("outlinks"),
+    "yr": WeightedDraw("yield"),
+    "yru": MixedRecrawl(WeightedDraw("yield")),
+    "ldu": MixedRecrawl(BestRecrawl("link_score")),
+    "ydu": MixedRecrawl(BestRecrawl("yield")),
+    "oru": MixedRecrawl(WeightedDraw("outlinks")),
+    "opic": BestRecrawl("cash"),
 }
 """Those of the paper; ORU, a fair coin between OR and U, which does not lock itself in as OR can (docs/kumar.md, 5);
 OPIC's greedy refresh (Abiteboul, Preda, Cobena): the node with the most cash."""

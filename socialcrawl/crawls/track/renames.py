@@ -1,13 +1,13 @@
 """Two names of one account: what was known of the one is known of the other."""
 
-from socialcrawl.crawls.track.tracked_graph import CRAWLED, GONE, SUMS, Picture
+from socialcrawl.crawls.track.tracked_graph import CRAWLED, GONE, SUMS, TrackedGraph
 from socialcrawl.engine.model import Node
 from socialcrawl.graph.relevance import worth
 
 OF_VISITS = ("visits", "outlinks", "yield", "link_score")
 
 
-def merge(picture: Picture, alias: Node, node: Node) -> None:
+def merge(picture: TrackedGraph, alias: Node, node: Node) -> None:
     """Take `alias`, which could not be read under that name, for `node`.
 
     Links to the one are links to the other; somebody who linked to both counts once where a pair counts once. If only
@@ -30,7 +30,7 @@ def merge(picture: Picture, alias: Node, node: Node) -> None:
     picture.touch((left, row))
 
 
-def _move_in_links(picture: Picture, left: int, row: int) -> None:
+def _move_in_links(picture: TrackedGraph, left: int, row: int) -> None:
     """Let links to `left` go to `row`; those between the two are none any more. Sums are added up anew."""
     indegree, parallel = picture.lists["indegree"], picture.target.parallel
     indegree[row] += indegree[left]
@@ -47,7 +47,7 @@ def _move_in_links(picture: Picture, left: int, row: int) -> None:
     _add_up(picture, row)
 
 
-def _add_up(picture: Picture, row: int) -> None:
+def _add_up(picture: TrackedGraph, row: int) -> None:
     """Compute the sums of a row from all links that are known."""
     for name in SUMS:
         picture.lists[name][row] = 0.0
@@ -56,14 +56,14 @@ def _add_up(picture: Picture, row: int) -> None:
             _sums(picture, row, worth(picture.total[source]), own[row])
 
 
-def _sums(picture: Picture, row: int, value: float, total: int, sign: float = 1.0) -> None:
+def _sums(picture: TrackedGraph, row: int, value: float, total: int, sign: float = 1.0) -> None:
     """Add the link of a node of some value to the sums of a row, or take it away; none goes below 0 by rounding."""
     alpha = worth(total)
     for name, more in zip(SUMS, (value, alpha, value * alpha), strict=True):
         picture.lists[name][row] = max(0.0, picture.lists[name][row] + sign * more)
 
 
-def _move_out_links(picture: Picture, left: int, row: int) -> None:
+def _move_out_links(picture: TrackedGraph, left: int, row: int) -> None:
     """Let links from `left` come from `row`; of a link that both had, and of the value, the larger total counts."""
     mine, other, totals = picture.links[row], picture.links[left], picture.total
     value, former = worth(totals[row]), worth(totals[left])
@@ -84,7 +84,7 @@ def _move_out_links(picture: Picture, left: int, row: int) -> None:
     picture.touch(mine)
 
 
-def _move_visits(picture: Picture, left: int, row: int) -> None:
+def _move_visits(picture: TrackedGraph, left: int, row: int) -> None:
     """Let `row` have been visited as `left` was."""
     for name in OF_VISITS:
         picture.lists[name][row], picture.lists[name][left] = picture.lists[name][left], 0.0
@@ -93,7 +93,7 @@ def _move_visits(picture: Picture, left: int, row: int) -> None:
     picture.visited(row, picture.last_at[left])
 
 
-def _move_cash(picture: Picture, left: int, row: int) -> None:
+def _move_cash(picture: TrackedGraph, left: int, row: int) -> None:
     """Let `row` have the cash and the history of `left`, which the virtual page pays no more."""
     picture.join()
     if picture.accounts is not None:

@@ -15,7 +15,7 @@ from socialcrawl.crawls.base import remember_seeds
 from socialcrawl.crawls.trace import meant
 from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.crawls.track.make import make_track
-from socialcrawl.crawls.track.rank_changes import Order, compare, number_places
+from socialcrawl.crawls.track.rank_changes import AccountRanks, compare, number_places
 from socialcrawl.crawls.track.tracked_graph import COLUMNS, CRAWLED
 from socialcrawl.engine.model import Act, Node, Outcome
 from socialcrawl.engine.protocols import Batch
@@ -28,7 +28,7 @@ VISITS = (Act.SEED, Act.EXPAND, Act.RECRAWL)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RankedAccount:
     """An account in the order of the campaign's target, now and then.
 
     Attributes:
@@ -51,7 +51,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Yield:
+class VisitYield:
     """What visits of one kind brought for their requests.
 
     Attributes:
@@ -70,7 +70,7 @@ class Yield:
 
 
 @dataclass(frozen=True, slots=True)
-class Tracked:
+class TrackReport:
     """A campaign that tracks accounts, as of its latest visit.
 
     Attributes:
@@ -93,10 +93,10 @@ class Tracked:
     seen: float
     now: float
     then: float
-    top: Sequence[Place]
-    rose: Sequence[Place]
-    fell: Sequence[Place]
-    yields: Sequence[Yield]
+    top: Sequence[RankedAccount]
+    rose: Sequence[RankedAccount]
+    fell: Sequence[RankedAccount]
+    yields: Sequence[VisitYield]
     age: float | None
     plain_age: float | None
     gone: dict[str, int] = field(default_factory=dict)
@@ -133,17 +133,17 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True)
-class Visited:
+class VisitHistory:
     """An account of a campaign that tracks; `place` is where it stands now, None where it has no place."""
 
     campaign: str
     account: str
     target: str
-    place: Place | None
+    place: RankedAccount | None
     visits: Sequence[Visit]
 
 
-def explain_visits(traces: Traces, whole: Begun, user: str) -> Visited:
+def explain_visits(traces: Traces, whole: Begun, user: str) -> VisitHistory:
     """Return why and when a campaign that tracks visited `user`, a username or id.
 
     Raises:
@@ -157,7 +157,7 @@ def explain_visits(traces: Traces, whole: Begun, user: str) -> Visited:
     place = next((i for i, (node, _) in enumerate(order, 1) if node == whom), None)
     name = traces.names([whom])[whom]
     stands = None if place is None else _placed(crawl, whom, name, (order[place - 1][1], place, None))
-    return Visited(
+    return VisitHistory(
         whole.name,
         name,
         settings.track.target,
@@ -172,17 +172,17 @@ def _visit(traces: Traces, whole: Begun, ask: Ask) -> Visit:
     return Visit(ask.n, ask.act, ask.score, features, pick.since, ask.at, ask.posts, ask.occurrences, ask.missing)
 
 
-def _placed(crawl: Track, node: Node, name: str, stands: tuple[float, int, int | None]) -> Place:
+def _placed(crawl: Track, node: Node, name: str, stands: tuple[float, int, int | None]) -> RankedAccount:
     row = crawl.picture.row(node)
     at, visits = crawl.picture.last_at[row], int(crawl.picture.lists["visits"][row])
-    return Place(name, *stands, None if isnan(at) else at, visits)
+    return RankedAccount(name, *stands, None if isnan(at) else at, visits)
 
 
 def _settings(traces: Traces, whole: Begun) -> Settings:
     return stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
 
 
-def report_track(traces: Traces, whole: Begun, top: int = 15, seen: float | None = None) -> Tracked:
+def report_track(traces: Traces, whole: Begun, top: int = 15, seen: float | None = None) -> TrackReport:
     """Return what a campaign that tracks knows.
 
     Args:
@@ -209,7 +209,7 @@ class _Course:
 
     def __init__(self, crawl: Track, then: float) -> None:
         self.crawl, self.then = crawl, then
-        self.before: Order | None = None
+        self.before: AccountRanks | None = None
         self.visits: list[tuple[str, int, int]] = []  # act, posts, new links
 
     def go_on(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
@@ -223,13 +223,13 @@ class _Course:
                 new = self._links(pick.node) - links if outcome.missing is None else 0.0
                 self.visits.append((pick.act, outcome.posts, round(new)))
 
-    def order(self) -> Order:
+    def order(self) -> AccountRanks:
         """Return the accounts as they are now."""
         picture = self.crawl.picture
         rows, of_rows = self.crawl.weights()
         weights, places = np.zeros(picture.size), np.zeros(picture.size, np.int64)
         weights[rows], places[rows] = of_rows, number_places(of_rows)
-        return Order(picture.column("indegree"), weights, places)
+        return AccountRanks(picture.column("indegree"), weights, places)
 
     def _links(self, node: Node) -> float:
         return self.crawl.picture.at(self.crawl.picture.row(node), "outlinks")
@@ -243,13 +243,13 @@ def crawl_of(settings: Settings, traces: Traces, whole: Begun) -> Track:
 
 def _told(
     course: _Course,
-    yields: Sequence[Yield],
+    yields: Sequence[VisitYield],
     span: tuple[float, float, float],
     traces: Traces,
     top: int,
     *,
     seed: int,
-) -> Tracked:
+) -> TrackReport:
     crawl, now = course.crawl, course.order()
     before = course.before or now  # nothing happened since
     moves = compare(before, now, seed)
@@ -258,7 +258,7 @@ def _told(
     rose, fell = (moves.rows[some][:top].tolist() for some in (moves.rose, moves.fell))
     called = traces.names([crawl.picture.nodes[row] for row in (*first, *rose, *fell)])
 
-    def placed(row: int) -> Place:
+    def placed(row: int) -> RankedAccount:
         node = crawl.picture.nodes[row]
         was = int(before.places[row]) if row < len(before.places) else 0
         stands = float(now.weights[row]), int(now.places[row]), was or None
@@ -266,7 +266,7 @@ def _told(
 
     best, risen, fallen = ([placed(node) for node in some] for some in (first, rose, fell))
     weighted, plain = _ages(crawl, span[2])
-    return Tracked(
+    return TrackReport(
         target=crawl.target.name,
         seen=span[2],
         now=span[1],
@@ -304,13 +304,13 @@ def _ages(crawl: Track, now: float) -> tuple[float | None, float | None]:
     return weighted, float(ages.mean())
 
 
-def _yields(visits: Sequence[tuple[str, int, int]], sent: Mapping[str, int]) -> list[Yield]:
+def _yields(visits: Sequence[tuple[str, int, int]], sent: Mapping[str, int]) -> list[VisitYield]:
     """Return what visits brought: first ones, seeds included, and returns."""
     found = []
     for shown, acts in (("expand", ("seed", "expand")), ("recrawl", ("recrawl",))):
         some = [(posts, links) for act, posts, links in visits if act in acts]
         requests = sum(sent.get(act, 0) for act in acts)
         found.append(
-            Yield(shown, len(some), requests, sum(links for _, links in some), sum(posts for posts, _ in some))
+            VisitYield(shown, len(some), requests, sum(links for _, links in some), sum(posts for posts, _ in some))
         )
     return found

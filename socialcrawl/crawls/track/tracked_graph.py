@@ -11,9 +11,9 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.track.opic_accounts import Accounts
+from socialcrawl.crawls.track.opic_accounts import OpicAccounts
 from socialcrawl.crawls.track.target import Target
-from socialcrawl.crawls.track.weighted_tree import Tops, Urn, Weigh
+from socialcrawl.crawls.track.weighted_tree import DrawTree, MaxTree, Weigh
 from socialcrawl.engine.model import Node
 from socialcrawl.importance.opic import Cash
 
@@ -30,7 +30,7 @@ ONES = ""  # the column in which everybody has 1
 LISTS = (*(name for name in COLUMNS if name != "cash"), "n_sum", "e_sum")
 
 
-class Picture:
+class TrackedGraph:
     """The known nodes with their links and features, the frontier, the crawled, and trees to choose from.
 
     Args:
@@ -55,7 +55,7 @@ class Picture:
 
     def __init__(self, target: Target, cash: Cash | None = None, rest: float = 0.0) -> None:
         self.target, self.cash, self.rest = target, cash, rest
-        self.accounts = None if cash is None else Accounts(cash, target)
+        self.accounts = None if cash is None else OpicAccounts(cash, target)
         self.nodes: list[Node] = []
         self.state: list[int] = []
         self.last_at: list[float] = []
@@ -72,7 +72,7 @@ class Picture:
         self._due: list[tuple[float, int]] = []  # a heap: when rests and pauses end; some entries are outdated
         self._pauses: list[tuple[float, int]] = []  # the same of pauses, as far as no answer was later than that
         self._now = -math.inf
-        self._trees: dict[tuple[str, int, str], Urn | Tops] = {}
+        self._trees: dict[tuple[str, int, str], DrawTree | MaxTree] = {}
         self._offset = 0.0  # of cash, when trees were last told of it
         self._joined = 0  # rows that have an account of cash
 
@@ -152,21 +152,21 @@ class Picture:
 
     # -- Who may be asked
 
-    def urn(self, state: int, name: str = ONES) -> Urn:
+    def urn(self, state: int, name: str = ONES) -> DrawTree:
         """Return the rows of the frontier or the crawled that may be asked now; each weighs what a column says."""
         tree = self._trees.get(("urn", state, name))
-        if not isinstance(tree, Urn):
-            tree = self._trees["urn", state, name] = Urn(
+        if not isinstance(tree, DrawTree):
+            tree = self._trees["urn", state, name] = DrawTree(
                 self._weigh(state, name, 0.0), lambda: self._weights(state, name)
             )
             tree.touch(range(self.size))
         return tree
 
-    def tops(self, state: int, name: str) -> Tops:
+    def tops(self, state: int, name: str) -> MaxTree:
         """Return the same, of which the heaviest can be asked for."""
         tree = self._trees.get(("tops", state, name))
-        if not isinstance(tree, Tops):
-            tree = self._trees["tops", state, name] = Tops(self._weigh(state, name, Tops.NONE))
+        if not isinstance(tree, MaxTree):
+            tree = self._trees["tops", state, name] = MaxTree(self._weigh(state, name, MaxTree.NONE))
             tree.touch(range(self.size))
         return tree
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from socialcrawl.crawls.track.target import counted
-from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER, GONE, LISTS, Picture
+from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER, GONE, LISTS, TrackedGraph
 from socialcrawl.engine.model import Node, Outcome
 from socialcrawl.graph.relevance import worth
 
 
-def visit(picture: Picture, node: Node, outcome: Outcome, since: str = "") -> float:
+def visit(picture: TrackedGraph, node: Node, outcome: Outcome, since: str = "") -> float:
     """Return how much the value of `node` grew by what a visit brought, which the picture now has.
 
     Args:
@@ -44,7 +44,7 @@ def visit(picture: Picture, node: Node, outcome: Outcome, since: str = "") -> fl
     return new - old
 
 
-def lose(picture: Picture, node: Node, *, until: float | None = None, trace: bool = True) -> None:
+def lose(picture: TrackedGraph, node: Node, *, until: float | None = None, trace: bool = True) -> None:
     """Note that a node cannot be read; what cash it has goes to everybody.
 
     Args:
@@ -68,7 +68,7 @@ def lose(picture: Picture, node: Node, *, until: float | None = None, trace: boo
     picture.touch((row,))
 
 
-def pay(picture: Picture, row: int) -> None:
+def pay(picture: TrackedGraph, row: int) -> None:
     """Pay out the cash of a row to all whom it is known to link to and who are not lost.
 
     Where topical it is paid to the relevant ones of them, by alpha.
@@ -84,14 +84,14 @@ def pay(picture: Picture, row: int) -> None:
     _spill(picture, own)
 
 
-def _spill(picture: Picture, rows: Iterable[int]) -> None:
+def _spill(picture: TrackedGraph, rows: Iterable[int]) -> None:
     """Let the virtual page lend if it has cash enough, after that of `rows` has changed."""
     picture.touch_cash(rows)
     if picture.accounts is not None and picture.accounts.full:
         picture.touch_cash(picture.accounts.lend(picture.rows(FRONTIER), picture.rows(CRAWLED)).tolist())
 
 
-def _brought(picture: Picture, row: int, outcome: Outcome) -> dict[int, int]:
+def _brought(picture: TrackedGraph, row: int, outcome: Outcome) -> dict[int, int]:
     """Occurrences by row of the target, of the links in an answer; links to itself are none."""
     each, known = picture.target.parallel == "each", picture.known
     brought: dict[int, int] = {}
@@ -103,7 +103,7 @@ def _brought(picture: Picture, row: int, outcome: Outcome) -> dict[int, int]:
 
 
 def _link(
-    picture: Picture, row: int, brought: dict[int, int], values: tuple[float, float], *, since: bool
+    picture: TrackedGraph, row: int, brought: dict[int, int], values: tuple[float, float], *, since: bool
 ) -> tuple[float, float]:
     """Return how many links are new, and the in-links that those they go to had before.
 
@@ -132,7 +132,7 @@ def _link(
     return count, score
 
 
-def _spread(picture: Picture, row: int, growth: float, brought: dict[int, int]) -> None:
+def _spread(picture: TrackedGraph, row: int, growth: float, brought: dict[int, int]) -> None:
     """Move the sums of those whom a row linked to before, and not now, by the growth of its value."""
     n_sum, relevance = picture.lists["n_sum"], picture.lists["relevance"]
     moved = [target for target in picture.links[row] if target not in brought]
@@ -142,7 +142,7 @@ def _spread(picture: Picture, row: int, growth: float, brought: dict[int, int]) 
     picture.touch(moved)
 
 
-def _note(picture: Picture, row: int, outcome: Outcome, count: float, score: float) -> None:
+def _note(picture: TrackedGraph, row: int, outcome: Outcome, count: float, score: float) -> None:
     """Count a visit; of a second one or later, its yield and link score (sections II and III)."""
     lists = picture.lists
     if lists["visits"][row]:

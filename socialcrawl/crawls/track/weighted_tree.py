@@ -18,7 +18,7 @@ Weigh = Callable[[int], float]
 """The weight of a row at present."""
 
 
-class Tree:
+class WeightedTree:
     """A complete binary tree over rows, whose inner nodes join what is below them.
 
     Args:
@@ -89,7 +89,7 @@ class Tree:
         raise NotImplementedError
 
 
-class Urn(Tree):
+class DrawTree(WeightedTree):
     """Rows that are drawn with probabilities proportional to their weights (>= 0); 0: not in the urn."""
 
     def __init__(self, weigh: Weigh, weigh_all: Callable[[], Floats] | None = None) -> None:
@@ -122,7 +122,7 @@ class Urn(Tree):
             i >>= 1
 
 
-class Tops(Tree):
+class MaxTree(WeightedTree):
     """Rows of which the heaviest is asked for; a row that weighs `NONE` is not in it."""
 
     NONE = -math.inf

@@ -16,7 +16,7 @@ import orjson
 
 from socialcrawl.engine.model import Limit, Reply, ReplyKind
 from socialcrawl.platforms.bluesky import classify, session_file
-from socialcrawl.platforms.bluesky.session_file import Tokens
+from socialcrawl.platforms.bluesky.session_file import SessionTokens
 from socialcrawl.platforms.headers import date
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient
 from socialcrawl.platforms.json_reader import decoded
@@ -31,7 +31,7 @@ UNTOLD, LONGEST = 60.0, 86_400.0  # seconds: a limit on sign-ins that does not s
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class AccessToken:
     """The right to ask: an access token, and the server that takes it."""
 
     token: str = field(repr=False)
@@ -73,11 +73,11 @@ class Session:
         self._http = HttpClient(base, now, timeout, contact, deadline)
         self._file = session_file.place(folder, self.base, self._who, password)
         self._lock = threading.Lock()
-        self._tokens: Tokens | None = None
+        self._tokens: SessionTokens | None = None
         self._refused = ""  # an access token that the server took no more
         self._rests: tuple[float, Reply] | None = None
 
-    def signed(self) -> Signed | Reply:
+    def signed(self) -> AccessToken | Reply:
         """Return the access token, after signing in or renewing where that is due; a Reply says why there is none."""
         with self._lock:
             tokens = self._tokens
@@ -89,7 +89,7 @@ class Session:
                 if isinstance(got, Reply):
                     return got
                 self._tokens = tokens = got
-            return Signed(tokens.access, tokens.base)
+            return AccessToken(tokens.access, tokens.base)
 
     def refuse(self, token: str) -> None:
         """Note that the server took an access token no more: the next request renews it."""
@@ -100,10 +100,10 @@ class Session:
         """Let go of connections; the session goes on in its file."""
         self._http.close()
 
-    def _usable(self, tokens: Tokens) -> bool:
+    def _usable(self, tokens: SessionTokens) -> bool:
         return tokens.access != self._refused and tokens.fresh(self.now())
 
-    def _renewed(self) -> Tokens | Reply:
+    def _renewed(self) -> SessionTokens | Reply:
         """Return what another process has got meanwhile, else what refreshing gives, else what signing in gives."""
         with session_file.alone(self._file.with_suffix(".lock")):
             former = session_file.read(self._file, self.base)
@@ -115,13 +115,13 @@ class Session:
                 headers = {"Content-Type": "application/json"}
                 came = self._http.fetch("POST", self.base + SIGN_IN, headers=headers, content=content, max_bytes=SMALL)
                 got = self._judged(came, self.base)
-            if isinstance(got, Tokens):
+            if isinstance(got, SessionTokens):
                 self._rests = None
                 with suppress(OSError):  # a session that cannot be kept costs the next process one more sign-in
                     session_file.write(self._file, got)
             return got
 
-    def _refreshed(self, former: Tokens) -> Tokens | Reply | None:
+    def _refreshed(self, former: SessionTokens) -> SessionTokens | Reply | None:
         """New tokens for the old; None if the session has ended for good."""
         headers = {"Authorization": f"Bearer {former.refresh}"}
         came = self._http.fetch(
@@ -134,7 +134,7 @@ class Session:
             return former  # it still lasts for a while
         return got
 
-    def _judged(self, came: HttpAnswer | Reply, base: str) -> Tokens | Reply:
+    def _judged(self, came: HttpAnswer | Reply, base: str) -> SessionTokens | Reply:
         if isinstance(came, Reply):
             invalid = came.kind == ReplyKind.INVALID  # otherwise broken: the request itself was not sent
             kind = ReplyKind.INVALID if invalid else ReplyKind.BROKEN

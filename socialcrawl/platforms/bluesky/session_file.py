@@ -28,7 +28,7 @@ REMEDY = "let XDG_STATE_HOME name a folder that can be written"
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class SessionTokens:
     """A session's tokens, its server, and when the access token came and ends (Unix seconds, our clock)."""
 
     access: str = field(repr=False)
@@ -42,7 +42,7 @@ class Tokens:
         return self.at - EARLY <= now < self.ends - min(early, (self.ends - self.at) / 2)
 
 
-def told(body: Any, base: str, at: float) -> Tokens | None:
+def told(body: Any, base: str, at: float) -> SessionTokens | None:
     """Return the tokens of an answer, which no log shows from now on; None if it has none."""
     given = body if isinstance(body, dict) else {}
     access, refresh = given.get("accessJwt"), given.get("refreshJwt")
@@ -55,7 +55,7 @@ def told(body: Any, base: str, at: float) -> Tokens | None:
         ends = inf  # until it is refused
     elif begins is not None:
         ends = at + (ends - begins)  # whatever the server's clock says
-    return Tokens(access, refresh, _server(given.get("didDoc"), base), at, ends)
+    return SessionTokens(access, refresh, _server(given.get("didDoc"), base), at, ends)
 
 
 def _is_token(text: Any) -> TypeGuard[str]:
@@ -105,13 +105,13 @@ def alone(lock: Path) -> Iterator[None]:
         yield
 
 
-def read(file: Path, base: str) -> Tokens | None:
+def read(file: Path, base: str) -> SessionTokens | None:
     """Return the session that was kept; None if there is none, or its server is one that may not have tokens.
 
     `base` is where the account signs in, as the campaign names it: that one may.
     """
     try:
-        kept = Tokens(**orjson.loads(file.read_bytes()))
+        kept = SessionTokens(**orjson.loads(file.read_bytes()))
         if not (_is_token(kept.access) and _is_token(kept.refresh) and isinstance(kept.base, str)):
             return None
         if kept.base != base and not _may_have_tokens(kept.base):
@@ -123,7 +123,7 @@ def read(file: Path, base: str) -> Tokens | None:
         return None
 
 
-def write(file: Path, tokens: Tokens) -> None:
+def write(file: Path, tokens: SessionTokens) -> None:
     """Keep tokens, whole or not at all, for this user only (mkstemp: mode 0600)."""
     made, name = mkstemp(dir=file.parent, prefix=".")
     try:

@@ -24,7 +24,7 @@ from socialcrawl.engine.model import (
     Unavailable,
     Who,
 )
-from socialcrawl.engine.protocols import Batch, Talk
+from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.platforms.bluesky.entities import asked_for
 from socialcrawl.platforms.bluesky.opt_outs import EACH, LOOK_UP, looked_at, willing
@@ -119,7 +119,7 @@ class BlueskySource:
         """25 accounts in a look-up and in a probe; one node in everything else."""
         return LOOK_UP if act in TOGETHER else 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one talk a feed or search, one for each 25 accounts to look up or to probe."""
         crowds = iter(self._crowds([pick for pick in batch if pick.act in READ], accounts))
         made = []
@@ -138,7 +138,7 @@ class BlueskySource:
         """Return the millisecond before that of `at`, as ISO 8601; "" where there is none."""
         return _stamp((floor(at * 1000) - 1) / 1000) if at > 0 else ""
 
-    def _search(self, pick: Pick) -> Talk:
+    def _search(self, pick: Pick) -> Conversation:
         query, reading = self.queries[-1 - pick.node], Reading(pick)
         if query.startswith(LIST):
             yield from self._members(reading, query.removeprefix(LIST))
@@ -178,7 +178,7 @@ class BlueskySource:
         next_ones = [who for who in dict.fromkeys(self.ahead()) if who not in own and _legal(who)]
         return [next_ones[place :: len(batch)][: LOOK_UP - 1] for place in range(len(batch))]
 
-    def _user(self, pick: Pick, who: Who, crowd: Sequence[Who]) -> Talk:
+    def _user(self, pick: Pick, who: Who, crowd: Sequence[Who]) -> Conversation:
         reading = Reading(pick, self.follow)
         known = yield from self._known(reading, who, crowd, anyway=self.opt_outs)
         if reading.missing == Reason.UNKNOWN and who.id is not None and _legal(who):
@@ -193,7 +193,7 @@ class BlueskySource:
                 )
         return {pick.n: reading.outcome()}
 
-    def _inward(self, pick: Pick, who: Who) -> Talk:
+    def _inward(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick)
         known = yield from self._known(reading, who)
         if known is not None:
@@ -281,7 +281,7 @@ class BlueskySource:
         most = self.policy.most(FEED, size)
         return (yield replace(asked, key=(n, RequestPart.REPEATED_PAGE + part), params=params, items=size, most=most))
 
-    def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
+    def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
         def judged(pick: Pick, reply: Reply) -> Outcome:
             return Outcome(pick.n, pick.node, reply.at, missing=why(pick, reply))
 
@@ -289,7 +289,7 @@ class BlueskySource:
         there = [pick for pick in picks if _legal(accounts[pick.node])]
         return outcomes | (yield from looked_up(there, accounts, self._profiles, judged))
 
-    def _probe(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
+    def _probe(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
         activity, dids = self.activity, dict[int, str]()
         if activity is None:
             raise ValueError("a probe of a source that was given no activity")

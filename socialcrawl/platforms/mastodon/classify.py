@@ -22,7 +22,7 @@ AGAIN = (408, 425)
 TOKEN = re.compile(r"token|revoked|expired|scope|disabled|confirm|pending|suspended", re.IGNORECASE)
 
 
-class Sense(NamedTuple):
+class Classification(NamedTuple):
     """What an answer means: a kind of `model.Reply`, a sentence, and why an account is missing where it is.
 
     It is missing because of NO_INSTANCE where the server knows nothing of accounts at all.
@@ -34,7 +34,7 @@ class Sense(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class RequestContext:
     """What was asked: whether of the campaign's own instance, with a token, about one account, and who that is."""
 
     home: bool
@@ -59,7 +59,7 @@ def limits(headers: Mapping[str, str], now: float) -> list[Limit]:
     return []
 
 
-def sense(status: int, body: Any, known: Sequence[Limit], now: float, asked: Context) -> Sense:
+def sense(status: int, body: Any, known: Sequence[Limit], now: float, asked: RequestContext) -> Classification:
     """Return what an answer means.
 
     Args:
@@ -73,22 +73,22 @@ def sense(status: int, body: Any, known: Sequence[Limit], now: float, asked: Con
     if status == 429:
         return _too_many(known, now)
     if 200 <= status < 300:
-        return Sense(ReplyKind.OK) if body is not None else _no_json(asked)
+        return Classification(ReplyKind.OK) if body is not None else _no_json(asked)
     if status >= 500 or status in AGAIN:
-        return Sense(ReplyKind.BROKEN, f"the server is in trouble (HTTP {status})")
+        return Classification(ReplyKind.BROKEN, f"the server is in trouble (HTTP {status})")
     if status in (401, 403):
         return _closed(status, body, told, asked)
     if body is None:
         return _not_json(status, asked)
     if not asked.home:
-        return Sense(ReplyKind.MISSING, told, GONE.get(status, Reason.UNKNOWN))
+        return Classification(ReplyKind.MISSING, told, GONE.get(status, Reason.UNKNOWN))
     if status < 400:
-        return Sense(ReplyKind.INVALID, f"{_elsewhere(status)} write the address itself as base_url")
+        return Classification(ReplyKind.INVALID, f"{_elsewhere(status)} write the address itself as base_url")
     if told == f"HTTP {status}":
         told += ": is base_url a Mastodon instance?"
     if asked.account and status in NOT_UNDERSTOOD:
-        return Sense(ReplyKind.MISSING, told, GONE.get(status, Reason.UNKNOWN))
-    return Sense(ReplyKind.INVALID, f"the instance did not understand the request ({told})")
+        return Classification(ReplyKind.MISSING, told, GONE.get(status, Reason.UNKNOWN))
+    return Classification(ReplyKind.INVALID, f"the instance did not understand the request ({told})")
 
 
 def _resets(reset: str, after: str, now: float) -> float:
@@ -103,56 +103,58 @@ def _resets(reset: str, after: str, now: float) -> float:
     return float(reset) if reset.strip() or not after.strip() else now + float(after)
 
 
-def _too_many(known: Sequence[Limit], now: float) -> Sense:
+def _too_many(known: Sequence[Limit], now: float) -> Classification:
     if any(limit.left == 0 and limit.resets >= now for limit in known):
-        return Sense(ReplyKind.WINDOW, "the instance says that the window is used up (429)")
-    return Sense(ReplyKind.BACKOFF, "the instance says too many requests (429), but not until when")
+        return Classification(ReplyKind.WINDOW, "the instance says that the window is used up (429)")
+    return Classification(ReplyKind.BACKOFF, "the instance says too many requests (429), but not until when")
 
 
-def _no_instance(told: str) -> Sense:
+def _no_instance(told: str) -> Classification:
     """Somebody's web site, or a server that sends us to another: the name of an instance need not be where it is."""
-    return Sense(ReplyKind.MISSING, f"the server is none that speaks as Mastodon does ({told})", NO_INSTANCE)
+    return Classification(ReplyKind.MISSING, f"the server is none that speaks as Mastodon does ({told})", NO_INSTANCE)
 
 
-def _no_json(asked: Context) -> Sense:
+def _no_json(asked: RequestContext) -> Classification:
     """Return an answer that should have been JSON, and is a page for people, or cut off."""
     if asked.look_up and not asked.home:
         return _no_instance("no JSON")
-    return Sense(ReplyKind.LOST, f"the server answered {NOT_JSON}: is base_url right, and no proxy between?")
+    return Classification(ReplyKind.LOST, f"the server answered {NOT_JSON}: is base_url right, and no proxy between?")
 
 
-def _not_json(status: int, asked: Context) -> Sense:
+def _not_json(status: int, asked: RequestContext) -> Classification:
     """An error that no instance words so: where one has answered before, or should be, something stands between."""
     if asked.look_up and not asked.home:
         return _no_instance(f"HTTP {status}")
     if status < 400:
-        return Sense(ReplyKind.BROKEN, f"{_elsewhere(status)} is base_url right, and no proxy or log-in page between?")
-    return Sense(ReplyKind.BROKEN, f"the answer is none of Mastodon's (HTTP {status}): is base_url right?")
+        return Classification(
+            ReplyKind.BROKEN, f"{_elsewhere(status)} is base_url right, and no proxy or log-in page between?"
+        )
+    return Classification(ReplyKind.BROKEN, f"the answer is none of Mastodon's (HTTP {status}): is base_url right?")
 
 
 def _elsewhere(status: int) -> str:
     return f"the server sends us elsewhere (HTTP {status}):"
 
 
-def _closed(status: int, body: Any, told: str, asked: Context) -> Sense:
+def _closed(status: int, body: Any, told: str, asked: RequestContext) -> Classification:
     """Return what is shown to some people only, or not to a token like this."""
     if asked.home and body is None:
-        return Sense(
+        return Classification(
             ReplyKind.BROKEN, f"something before the instance turned us away (HTTP {status}): a proxy, or a firewall?"
         )
     if asked.token and TOKEN.search(told):
-        return Sense(
+        return Classification(
             ReplyKind.REFUSED,
             f"the token was not accepted ({status}: {told}): check the environment variable that holds it (token_env), "
             "and that it may read (scope read)",
         )
     if not asked.home:  # it says nothing of the person: others may be shown it
-        return Sense(ReplyKind.MISSING, f"the instance is closed to strangers ({status}: {told})", NO_INSTANCE)
+        return Classification(ReplyKind.MISSING, f"the instance is closed to strangers ({status}: {told})", NO_INSTANCE)
     if asked.account:
-        return Sense(
+        return Classification(
             ReplyKind.MISSING, f"the instance does not show this to everybody ({status}: {told})", Reason.PROTECTED
         )
-    return Sense(
+    return Classification(
         ReplyKind.MISSING,
         f"the instance does not show hashtags or search to everybody ({status}: {told}): name seeds by username, list "
         "or file, or sign in with a token of its own",

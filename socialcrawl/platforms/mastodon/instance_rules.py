@@ -15,7 +15,7 @@ BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class InstanceRules:
     """What an instance says of itself.
 
     Attributes:
@@ -27,7 +27,7 @@ class About:
     addresses: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_about(http: HttpClient, base: str) -> About:
+def read_about(http: HttpClient, base: str) -> InstanceRules:
     """Return what the instance at `base` says of itself; two requests. What it sends may be anything."""
     rules, instance = _json(http, base + RULES), _json(http, base + INSTANCE)
     told = [_short(one.get("text")) for one in rules if isinstance(one, dict)] if isinstance(rules, list) else None
@@ -36,7 +36,7 @@ def read_about(http: HttpClient, base: str) -> About:
         urls = urls.get(name) if isinstance(urls, dict) else None
     named = {title: _short(urls.get(name)) for name, title in PAGES.items()} if isinstance(urls, dict) else {}
     addresses = {title: url for title, url in named.items() if url.startswith(("https://", "http://"))}
-    return About(None if told is None else [one for one in told if one][:MOST_RULES], addresses)
+    return InstanceRules(None if told is None else [one for one in told if one][:MOST_RULES], addresses)
 
 
 def _json(http: HttpClient, url: str) -> Any:

@@ -13,16 +13,16 @@ import orjson
 from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.json_values import Json, count, instant, iso, listed, needed, text, thing, things
-from socialcrawl.platforms.mastodon.post_text import Shown, shown
+from socialcrawl.platforms.mastodon.post_text import PostText, shown
 from socialcrawl.platforms.mastodon.profiles import account, last_active, names_silent, opted_out, who
 from socialcrawl.platforms.mastodon.source import FOLLOW
-from socialcrawl.platforms.mastodon.statuses import Known, is_open, later_than, mark_of, mentioned, uri
+from socialcrawl.platforms.mastodon.statuses import PageReferences, is_open, later_than, mark_of, mentioned, uri
 
 NOTHING: Json = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class PageParser:
     """How the answers of one instance are read. Its methods raise TypeError where an answer is none of Mastodon's.
 
     Attributes:
@@ -111,7 +111,7 @@ class Reader:
 
     def _posts(self, given: Iterable[Json], accounts: Sequence[AccountRow] = (), answered: Sequence[Who] = ()) -> Page:
         statuses = {uri(one): one for one in given if is_open(one) and self._counts(one)}
-        known = Known(self.domain, statuses.values())
+        known = PageReferences(self.domain, statuses.values())
         rows = [self._row(key, status, known) for key, status in statuses.items()]
         named = [mentioned(status, known) for status in statuses.values()]
         mentions = [Mention(place, Who(name, name), kind) for place, some in enumerate(named) for name, kind in some]
@@ -121,7 +121,7 @@ class Reader:
         ]
         return Page(posts=rows, hits=hits, mentions=mentions, accounts=accounts, answered=answered)
 
-    def _row(self, key: str, status: Json, known: Known) -> PostRow:
+    def _row(self, key: str, status: Json, known: PageReferences) -> PostRow:
         original = thing(status.get("reblog") or NOTHING)
         hidden = bool(original) and self._silent(thing(original.get("account")))
         proper = NOTHING if hidden else original or status
@@ -151,10 +151,10 @@ class Reader:
         )
 
 
-def _written(status: Json) -> Shown:
+def _written(status: Json) -> PostText:
     """Return the text of a status, its warning before it."""
     warning, seen = text(status.get("spoiler_text")), shown(text(status.get("content")) or "")
-    return Shown(f"{warning}\n{seen.text}".rstrip(), seen.urls) if warning else seen
+    return PostText(f"{warning}\n{seen.text}".rstrip(), seen.urls) if warning else seen
 
 
 def _counted(named: Iterable[tuple[str, str]], author: str) -> list[str]:

@@ -19,7 +19,7 @@ from socialcrawl.platforms.mastodon.source import FOLLOWING, LOOK_UP, STATUSES, 
 from socialcrawl.system.loopback import is_loopback
 
 if TYPE_CHECKING:
-    from socialcrawl.platforms.mastodon.instance_rules import About
+    from socialcrawl.platforms.mastodon.instance_rules import InstanceRules
     from socialcrawl.platforms.mastodon.wire import MastodonWire
 
 ONLY = "main"
@@ -145,7 +145,7 @@ class MastodonPlatform(Platform):
         word = next(filter(None, map(hashtag, queries)), "mastodon")
         return Request((-1, 0), f"{own}{TAG}", {"hashtag": word, "limit": "10"}, 1)
 
-    def rules_reader(self, wire: Wired) -> "Callable[[], About] | None":
+    def rules_reader(self, wire: Wired) -> "Callable[[], InstanceRules] | None":
         """See `Platform.rules_reader`: each instance has its own."""
         from socialcrawl.platforms.mastodon.wire import MastodonWire  # noqa: PLC0415 - plans are made without httpx
 

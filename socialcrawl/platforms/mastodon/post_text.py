@@ -21,24 +21,24 @@ NOT_LINKS = frozenset({"mention", "hashtag"})
 EDGES = re.compile(r"([\f\v][\f\v\s]*)")
 
 
-class Shown(NamedTuple):
+class PostText(NamedTuple):
     """A post as text, and the addresses it links to, but for accounts and hashtags: each once, in order."""
 
     text: str
     urls: tuple[str, ...]
 
 
-def shown(html: str) -> Shown:
+def shown(html: str) -> PostText:
     """Return the text and the links of a post's HTML, however broken that is."""
     html = html[:MAX_HTML].replace("\0", "\ufffd")
     if "<" not in html:
-        return Shown(unescape(html).strip(), ())
+        return PostText(unescape(html).strip(), ())
     tamed, links = tame(html)
     with parsing(tamed) as tree:
-        return Shown("", ()) if tree.body is None else _read(tree.body, links)
+        return PostText("", ()) if tree.body is None else _read(tree.body, links)
 
 
-def _read(body: LexborNode, links: Sequence[Anchor]) -> Shown:
+def _read(body: LexborNode, links: Sequence[Anchor]) -> PostText:
     """Return what the nodes below `body` say, in the order of the document."""
     parts: list[str] = []
     urls: dict[str, None] = {}
@@ -49,7 +49,7 @@ def _read(body: LexborNode, links: Sequence[Anchor]) -> Shown:
         if tag == "a" and (url := _link(links[int(node.attributes["href"] or 0)])):
             urls[url] = None
         node = (None if tag in SILENT else node.first_child) or _next(node, body, parts)
-    return Shown(_tidy("".join(parts)), tuple(urls))
+    return PostText(_tidy("".join(parts)), tuple(urls))
 
 
 def _next(node: LexborNode, body: LexborNode, parts: list[str]) -> LexborNode | None:

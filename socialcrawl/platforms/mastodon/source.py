@@ -4,14 +4,14 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 
 from socialcrawl.engine.model import Act, Node, Pick, Reason, Reply, ReplyKind, Request, RequestPart, SameAs, Who, iso
-from socialcrawl.engine.protocols import Batch, Talk
+from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import fold
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.mastodon import account_names
 from socialcrawl.platforms.mastodon.entities import ENTITIES
 from socialcrawl.platforms.node_reading import Reading
-from socialcrawl.platforms.probe_reading import Probing
+from socialcrawl.platforms.probe_reading import ProbeReading
 from socialcrawl.platforms.unreachable_hosts import DOWN
 from socialcrawl.ratelimit.policy import Policy
 
@@ -96,7 +96,7 @@ class MastodonSource:
         """Return one node in everything; 0: who mentions an account is not to be asked."""
         return 0 if act == Act.INWARD else 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one talk a pick."""
         return [self._search(p) if p.act == Act.SEARCH else self._account(p, accounts[p.node]) for p in batch]
 
@@ -112,7 +112,7 @@ class MastodonSource:
         own = account_names.instance(name)
         return own if self._elsewhere.fullmatch(own) and account_names.public(own) else self.home
 
-    def _search(self, pick: Pick) -> Talk:
+    def _search(self, pick: Pick) -> Conversation:
         query, reading = self.queries[-1 - pick.node], Reading(pick)
         pages = self.search_pages
         if tag := hashtag(query):
@@ -124,11 +124,11 @@ class MastodonSource:
             )
         return {pick.n: reading.authors()}
 
-    def _account(self, pick: Pick, who: Who) -> Talk:
+    def _account(self, pick: Pick, who: Who) -> Conversation:
         return self._probe(pick, who) if pick.act == Act.PROBE else self._user(pick, who)
 
-    def _probe(self, pick: Pick, who: Who) -> Talk:
-        reading, name = Probing(pick), account_names.full(who.username or who.id or "", self.home)
+    def _probe(self, pick: Pick, who: Who) -> Conversation:
+        reading, name = ProbeReading(pick), account_names.full(who.username or who.id or "", self.home)
         if not account_names.legal(name):
             reading.missing = Reason.UNKNOWN
         elif (yield from self._look_up(reading, name, self.host(name), asked=self._probing)) == NO_INSTANCE:
@@ -137,7 +137,7 @@ class MastodonSource:
             reading.missing = None  # when it last posted is told all the same
         return {pick.n: reading.judged(self.activity)}
 
-    def _user(self, pick: Pick, who: Who) -> Talk:
+    def _user(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick, self.follow if self.follows else 0)
         name = account_names.full(who.username or who.id or "", self.home)
         if not account_names.legal(name):

@@ -51,7 +51,7 @@ def _is_later(number: str, mark: str) -> bool:
     return order(number) > order(mark) if is_number(mark) else number != mark
 
 
-class Known:
+class PageReferences:
     """What a page tells of the numbers in it.
 
     Args:
@@ -94,7 +94,7 @@ class Known:
                 self._accounts[one["id"]] = told
 
 
-def mentioned(status: Json, known: Known) -> Iterable[tuple[str, str]]:
+def mentioned(status: Json, known: PageReferences) -> Iterable[tuple[str, str]]:
     """Return whom a status names, each once in order of first appearance, with the strongest kind that applies."""
     kinds: dict[str, str] = {}
     for told, kind in _named(status, known):
@@ -103,7 +103,7 @@ def mentioned(status: Json, known: Known) -> Iterable[tuple[str, str]]:
     return kinds.items()
 
 
-def _named(status: Json, known: Known) -> Iterator[tuple[str | None, str]]:
+def _named(status: Json, known: PageReferences) -> Iterator[tuple[str | None, str]]:
     original = status.get("reblog")
     if original:
         yield who(thing(original).get("account"), known.domain).id, "repost"

@@ -12,12 +12,12 @@ from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bounded
 from socialcrawl.platforms.json_reader import decoded, name_empty
 from socialcrawl.platforms.json_values import instant
 from socialcrawl.platforms.mastodon import account_names, classify
-from socialcrawl.platforms.mastodon.instance_rules import About, read_about
+from socialcrawl.platforms.mastodon.instance_rules import InstanceRules, read_about
 from socialcrawl.platforms.mastodon.link_header import later
-from socialcrawl.platforms.mastodon.parse import Reader
+from socialcrawl.platforms.mastodon.parse import PageParser
 from socialcrawl.platforms.mastodon.profiles import names_silent
 from socialcrawl.platforms.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
-from socialcrawl.platforms.unreachable_hosts import Reaching
+from socialcrawl.platforms.unreachable_hosts import HostReachability
 from socialcrawl.system.loopback import is_loopback
 from socialcrawl.system.secret import conceal, redacted
 
@@ -66,7 +66,7 @@ class MastodonWire:
         self.hits, self.now, self.keep, self.whole = hits, now, keep, whole
         self._alone = is_loopback(base)
         self._itself = urlsplit(base).hostname == self.home  # then its address names it, with the port
-        self.http, self._network = HttpClient(base, now, timeout, contact, deadline), Reaching(now)
+        self.http, self._network = HttpClient(base, now, timeout, contact, deadline), HostReachability(now)
         for token in self.tokens.values():
             conceal(token)
 
@@ -89,7 +89,7 @@ class MastodonWire:
             self._network.answered(host if host != self.home else urlsplit(self.base).hostname or host)
         return self._probed(request, self._reply(request, came, token=bool(token)), host)
 
-    def about(self) -> About:
+    def about(self) -> InstanceRules:
         """Return what the campaign's own instance says of itself to people."""
         return read_about(self.http, self.base)
 
@@ -121,7 +121,7 @@ class MastodonWire:
         clock = came.at if told is None else told
         known, body = classify.limits(came.headers, clock), None if came.cut else decoded(came.body)
         path = request.endpoint.removeprefix(host)
-        asked = classify.Context(host == self.home, token, "acct" in request.params, path == LOOK_UP)
+        asked = classify.RequestContext(host == self.home, token, "acct" in request.params, path == LOOK_UP)
         sense = classify.sense(came.status, body, known, clock, asked)
         # Without the server's clock, a reset is read by ours.
         at = clock if came.status == 429 else told
@@ -150,7 +150,7 @@ class MastodonWire:
         params, (host, path) = request.params, _parted(request.endpoint)
         begin, end = (instant(params.get(name)) for name in ("begin", "end"))
         heeded, since = params.get("opt_outs") != "no", params.get("since_id", "")
-        reader = Reader(host, self.hits, self.keep, heeded, begin, end, since, params.get("probe", ""))
+        reader = PageParser(host, self.hits, self.keep, heeded, begin, end, since, params.get("probe", ""))
         if path == LOOK_UP:
             return reader.profile(body)
         if path == SEARCH:

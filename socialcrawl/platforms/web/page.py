@@ -29,7 +29,7 @@ MAX_INTERNATIONAL = 500  # links of a page to hosts in letters beyond ASCII
 _LANGUAGE = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
 
 
-class Link(NamedTuple):
+class PageLink(NamedTuple):
     """A link to `url` whose text is `text[start:end]` of its page; -1, -1: it stands outside the text."""
 
     url: str
@@ -38,7 +38,7 @@ class Link(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class PageContent:
     """What a page says.
 
     Attributes:
@@ -52,23 +52,23 @@ class Read:
 
     title: str = ""
     text: str = ""
-    links: tuple[Link, ...] = ()
+    links: tuple[PageLink, ...] = ()
     lang: str | None = None
     robots: frozenset[str] = frozenset()
     description: str | None = None
 
 
-def read(html: str, url: str) -> Read:
+def read(html: str, url: str) -> PageContent:
     """Return the page at `url` (in the one form of an address) whose decoded HTML is `html`; any text is some page.
 
     Time grows with the length of the text.
     """
     shown, links = tame(html)
     with parsing(shown) as tree:
-        return Read() if tree.root is None else _read(tree, url, [link.href for link in links])
+        return PageContent() if tree.root is None else _read(tree, url, [link.href for link in links])
 
 
-def _read(tree: Any, url: str, hrefs: Sequence[str]) -> Read:
+def _read(tree: Any, url: str, hrefs: Sequence[str]) -> PageContent:
     base = next((href for node in tree.css("base[href]") if (href := _given(node, "href"))), "")
     base = joined(url, base) or url
     writing = _Writing(_targets(base, hrefs))
@@ -78,10 +78,10 @@ def _read(tree: Any, url: str, hrefs: Sequence[str]) -> Read:
     lang = _given(top, "lang") if top is not None else ""
     title = next((node for node in tree.css("title") if _parent(node) == "head"), None)
     named = _named(tree)
-    return Read(
+    return PageContent(
         " ".join(title.text().split()) if title is not None else "",
         text := "".join(writing.parts),
-        tuple(Link(link.url, min(link.start, len(text)), min(link.end, len(text))) for link in writing.links),
+        tuple(PageLink(link.url, min(link.start, len(text)), min(link.end, len(text))) for link in writing.links),
         lang if _LANGUAGE.fullmatch(lang) and len(lang) <= 16 else None,
         frozenset(named.get("robots", "").lower().replace(",", " ").split()),
         named.get("description") or None,
@@ -99,9 +99,9 @@ def _targets(base: str, hrefs: Sequence[str]) -> list[str | None]:
     return found
 
 
-def plain(text: str) -> Read:
+def plain(text: str) -> PageContent:
     """Return a page of plain text, which has no links."""
-    return Read(text=" ".join(text.replace("\0", "\ufffd").split()))
+    return PageContent(text=" ".join(text.replace("\0", "\ufffd").split()))
 
 
 class _Writing:
@@ -110,7 +110,7 @@ class _Writing:
     def __init__(self, targets: Sequence[str | None]) -> None:
         self.targets = targets
         self.parts: list[str] = []
-        self.links: list[Link] = []
+        self.links: list[PageLink] = []
         self._size, self._gap = 0, ""
         self._aside = 0
         self._open: list[tuple[str, list[int]]] = []  # target, and where its text begins once there is some
@@ -147,14 +147,14 @@ class _Writing:
     def _link(self, name: str, target: str, *, opens: bool) -> None:
         if self._aside or name == "area":
             if opens:
-                self.links.append(Link(target, -1, -1))
+                self.links.append(PageLink(target, -1, -1))
         elif opens:
             self._open.append((target, []))
         elif self._open:
             target, begin = self._open.pop()
             # Of a picture, say: where the text goes on.
             here = self._size + len(self._gap)
-            self.links.append(Link(target, begin[0], self._size) if begin else Link(target, here, here))
+            self.links.append(PageLink(target, begin[0], self._size) if begin else PageLink(target, here, here))
 
 
 def _walked(root: Any) -> Iterator[tuple[Any, bool]]:

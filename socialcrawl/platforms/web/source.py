@@ -3,11 +3,11 @@
 from collections.abc import Generator, Mapping, Sequence
 
 from socialcrawl.engine.model import PUT_OFF, Act, Node, Pick, Reason, Reply, Request, SameAs, Unavailable, Who
-from socialcrawl.engine.protocols import Batch, Talk
+from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.platforms.node_reading import Reading
-from socialcrawl.platforms.probe_reading import Probing
+from socialcrawl.platforms.probe_reading import ProbeReading
 from socialcrawl.platforms.unreachable_hosts import DOWN, NOWHERE
 from socialcrawl.platforms.web import robots
 from socialcrawl.platforms.web.urls import allowed, normalised, rules, server
@@ -71,7 +71,7 @@ class WebSource:
         """Return one page a request; 0: who links to a page is not to be asked."""
         return 0 if act == Act.INWARD else 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one talk a page."""
         return [self._talk(pick, accounts[pick.node]) for pick in batch]
 
@@ -79,10 +79,10 @@ class WebSource:
         """None: a page has no older and newer parts."""
         return ""
 
-    def _talk(self, pick: Pick, who: Who) -> Talk:
+    def _talk(self, pick: Pick, who: Who) -> Conversation:
         probes = pick.act == Act.PROBE
         visit = _Visit(pick, self.policy, self.agent if self.opt_outs else None, self._probing if probes else {})
-        reading = Probing(pick) if probes else Reading(pick)
+        reading = ProbeReading(pick) if probes else Reading(pick)
         url = normalised(str(who.id or who.username))
         reading.missing = Reason.UNKNOWN  # unless a page is found
         seen: list[str] = []
@@ -107,7 +107,7 @@ class WebSource:
             reading.at = reply.at
         else:
             reading.missing = Reason.REDIRECTED if probes and url is not None else Reason.UNKNOWN
-        return {pick.n: reading.judged(self.activity) if isinstance(reading, Probing) else reading.outcome()}
+        return {pick.n: reading.judged(self.activity) if isinstance(reading, ProbeReading) else reading.outcome()}
 
 
 class _Visit:

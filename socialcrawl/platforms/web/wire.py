@@ -26,9 +26,9 @@ from socialcrawl.platforms.headers import date as read_date
 from socialcrawl.platforms.headers import instant
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bounded
 from socialcrawl.platforms.sockets import PRIVATE
-from socialcrawl.platforms.unreachable_hosts import Reaching
+from socialcrawl.platforms.unreachable_hosts import HostReachability
 from socialcrawl.platforms.web import classify, robots
-from socialcrawl.platforms.web.page import Link, Read, plain, read
+from socialcrawl.platforms.web.page import PageContent, PageLink, plain, read
 from socialcrawl.platforms.web.source import FOLLOW, NO_HEAD, ROBOTS, SOFT
 from socialcrawl.platforms.web.urls import PORTS, is_private, joined, server
 from socialcrawl.system.loopback import is_loopback
@@ -41,7 +41,7 @@ ACCEPT = {"Accept": "text/html,application/xhtml+xml,text/plain;q=0.5,*/*;q=0.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class WireOptions:
     """What the wire was made with.
 
     Attributes:
@@ -94,8 +94,8 @@ class WebWire:
     ) -> None:
         local = base.rstrip("/") if base and is_loopback(base) else None
         http = HttpClient(local or "https://", now, timeout, contact, deadline)
-        self.door = Door(http, local, hits, now, keep, whole, most)
-        self._network = Reaching(now)
+        self.door = WireOptions(http, local, hits, now, keep, whole, most)
+        self._network = HostReachability(now)
 
     @property
     def now(self) -> Callable[[], float]:
@@ -113,7 +113,7 @@ class WebWire:
         To one for robots.txt: no rows, and the cursor is what `robots` describes. To one for a page: the page as a post
         of the account that it is, or why it is missing; where it has moved, the new address as cursor and no rows. To a
         probe: no post, but whether the page is there, and when it was last changed; where that cannot be told by its
-        headers, NO_HEAD as cursor, and where its host is in trouble what `Reaching` makes of that.
+        headers, NO_HEAD as cursor, and where its host is in trouble what `HostReachability` makes of that.
         """
         request = grant.request
         url = request.params["url"]
@@ -240,7 +240,7 @@ class _Told:
 
     def reply(
         self,
-        door: Door,
+        door: WireOptions,
         page: Page | None = None,
         cursor: str | None = None,
         *,
@@ -261,7 +261,7 @@ class _Told:
         )
 
 
-def page_of(seen: Read, url: str, hits: Hits, html: str | None = None, *, follow: bool = True) -> Page:
+def page_of(seen: PageContent, url: str, hits: Hits, html: str | None = None, *, follow: bool = True) -> Page:
     """Return a page as rows: its text as the one post of the account `url`, its links as mentions.
 
     Several links to one page are one mention, of the union of their windows; a link to itself is none.
@@ -304,7 +304,7 @@ def _is_soft(came: HttpAnswer, url: str) -> bool:
     return classify.says_not_found(seen.title, seen.text)
 
 
-def _around(text: str, link: Link) -> list[Span]:
+def _around(text: str, link: PageLink) -> list[Span]:
     return [] if link.start < 0 else [find_window(text, link.start, link.end)]
 
 

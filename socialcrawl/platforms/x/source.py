@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from math import ceil, floor
 
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, Reply, ReplyKind, Request, RequestPart, Who, unix
-from socialcrawl.engine.protocols import Batch, Talk
+from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.platforms.look_ups import known_as, looked_up, mentioners, why
 from socialcrawl.platforms.marks import Snowflakes
@@ -74,7 +74,7 @@ class XSource:
         """100 users in a look-up and in a probe; one node in everything else."""
         return LOOK_UP if act in TOGETHER else 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one talk a timeline or search, one for each hundred users to look up or to probe.
 
         Who mentions an account that is walked to at once, and is known by name only, is asked in one talk with that:
@@ -97,14 +97,14 @@ class XSource:
         """Return the last snowflake before the millisecond of `at`; "" in the years before snowflakes."""
         return SNOWFLAKES.before(at)
 
-    def _search(self, pick: Pick) -> Talk:
+    def _search(self, pick: Pick) -> Conversation:
         query = self.queries[-1 - pick.node]
         asked = {"query": query, **self.words.fields, **self.words.search}
         reading = Reading(pick)
         yield from self._pages(reading, SEARCH, asked, pages=self.search_pages)
         return {pick.n: reading.authors()}
 
-    def _user(self, pick: Pick, who: Who) -> Talk:
+    def _user(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick, self.follow)
         known = yield from self._known(reading, who)
         if known is not None:
@@ -114,7 +114,7 @@ class XSource:
                 yield from self._follows(reading, known)
         return {pick.n: reading.outcome()}
 
-    def _inward(self, pick: Pick, who: Who) -> Talk:
+    def _inward(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick)
         known = yield from self._known(reading, who)
         if known is not None:
@@ -122,7 +122,7 @@ class XSource:
             yield from self._pages(reading, MENTIONS, asked, pages=1)
         return {pick.n: mentioners(reading)}
 
-    def _both(self, walk: Pick, inward: Pick, who: Who) -> Talk:
+    def _both(self, walk: Pick, inward: Pick, who: Who) -> Conversation:
         reading = Reading(walk)
         known = yield from self._known(reading, who)
         if known is None:
@@ -183,13 +183,13 @@ class XSource:
             if not reading.take(reply) or cursor is None:
                 return
 
-    def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
+    def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
         def judged(pick: Pick, reply: Reply) -> Outcome:
             return Outcome(pick.n, pick.node, reply.at, missing=why(pick, reply))
 
         return (yield from looked_up(picks, accounts, self._names, judged))
 
-    def _probe(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Talk:
+    def _probe(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
         activity = self._rule()
 
         def judged(pick: Pick, reply: Reply) -> Outcome:

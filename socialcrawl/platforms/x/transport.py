@@ -51,7 +51,7 @@ class _Adapter(BaseAdapter):
         self.http.close()
 
 
-class Session(requests.Session):
+class XSession(requests.Session):
     """A session that asks `base`, whatever host tweepy names.
 
     The address is changed before the request is made, so that OAuth 1.0a signs the one that is really asked.

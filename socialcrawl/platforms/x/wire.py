@@ -15,7 +15,7 @@ from socialcrawl.platforms.http_client import HttpAnswer, bounded
 from socialcrawl.platforms.json_reader import decoded, name_empty
 from socialcrawl.platforms.x import classify, parse
 from socialcrawl.platforms.x.source import BY_ID, BY_NAME, FOLLOWING, MENTIONS, TIMELINE
-from socialcrawl.platforms.x.transport import NoAnswerError, Session
+from socialcrawl.platforms.x.transport import NoAnswerError, XSession
 from socialcrawl.platforms.x.vocabulary import Vocabulary
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.system.secret import conceal, redacted
@@ -36,7 +36,7 @@ def client(
         conceal(text)
     given = (token,) if isinstance(token, str) else (None, *token)
     made = tweepy.Client(*given, return_type=requests.Response, wait_on_rate_limit=False)
-    made.session = Session(base, timeout, deadline)
+    made.session = XSession(base, timeout, deadline)
     return made
 
 

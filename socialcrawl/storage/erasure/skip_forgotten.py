@@ -3,7 +3,7 @@
 from collections.abc import Generator, Mapping, Sequence
 
 from socialcrawl.engine.model import Act, Node, Outcome, Reason, Reply, Request, Who
-from socialcrawl.engine.protocols import Batch, Source, Talk
+from socialcrawl.engine.protocols import Batch, Conversation, Source
 
 NOBODY = Who(None, None)  # what a store says of an account of which nothing is left
 
@@ -26,7 +26,7 @@ class Sparing:
         """See `protocols.Source.mark`."""
         return self.source.mark(at)
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """See `protocols.Source.talks`."""
         gone = tuple(pick for pick in batch if accounts.get(pick.node) == NOBODY)
         if not gone:

@@ -20,8 +20,8 @@ from socialcrawl.cli.render.sample_report import apart, count, finite, interval,
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.reporting import report
 from socialcrawl.crawls.sample.estimates import Estimate
-from socialcrawl.crawls.sample.mixing import Verdict
-from socialcrawl.crawls.sample.walk_components import Part
+from socialcrawl.crawls.sample.mixing import MixingVerdict
+from socialcrawl.crawls.sample.walk_components import WalkComponent
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import Wanted
@@ -64,7 +64,7 @@ def test_who_was_read_and_who_of_them_is_on_topic_is_counted(found):
     read = read_by(crawled(), "sample")
     assert (found.read, found.on_topic) == (len(read), len(read & world().speakers(WORD)))
     assert found.parts[0].accounts == len(read & topic())
-    assert (found.jumps, found.verdict) == (0, Verdict(enough=True))
+    assert (found.jumps, found.verdict) == (0, MixingVerdict(enough=True))
     assert found.burning == 1  # one of the seeds has no on-topic neighbour
     assert found.accounts <= found.parts[0].accounts < found.draws
     assert 10 < found.effective < found.draws
@@ -72,7 +72,7 @@ def test_who_was_read_and_who_of_them_is_on_topic_is_counted(found):
 
 def test_a_topic_that_was_read_whole_is_counted_and_nothing_of_it_has_an_interval(everyone):
     outs = np.array([links_of(name) for name in topic()])
-    assert everyone.verdict == Verdict(enough=True, whole=True)
+    assert everyone.verdict == MixingVerdict(enough=True, whole=True)
     assert everyone.accounts == everyone.draws == len(topic())
     assert everyone.outs.low == everyone.outs.high == pytest.approx(outs[:, 0].mean())
     for bar in everyone.degrees:
@@ -202,9 +202,9 @@ def test_a_report_names_the_parts_of_the_topic_that_it_leaves_out(found):
 
 
 def test_parts_are_told_of_one_by_one_then_together_and_one_part_not_at_all():
-    main = Part(300, 5, 900, whole=False, counts=True)
+    main = WalkComponent(300, 5, 900, whole=False, counts=True)
     assert [*apart([main]), *apart([])] == []
-    small = [Part(size, 1, 9, whole=size > 7, counts=False) for size in (9, 8, 7, 2, 1)]
+    small = [WalkComponent(size, 1, 9, whole=size > 7, counts=False) for size in (9, 8, 7, 2, 1)]
     words = [*apart([main, *small])]
     assert "300 accounts were read" in words[0]
     assert "5 of 10 walks" in words[0]
@@ -214,7 +214,7 @@ def test_parts_are_told_of_one_by_one_then_together_and_one_part_not_at_all():
         "left out: 1 walk in a part that was not read whole, 7 accounts read so far",
         "left out: 2 walks in 2 more parts, 3 accounts read",
     ]
-    (word,) = apart([main, Part(200, 5, 800, whole=False, counts=True)])
+    (word,) = apart([main, WalkComponent(200, 5, 800, whole=False, counts=True)])
     assert "in 2 groups that have not met yet" in word
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialcrawl.crawls.node_limit import FREE, Bounded
+from socialcrawl.crawls.node_limit import FREE, NodeLimit
 from socialcrawl.engine.model import Node, Outcome, Pick, Stop, Wait
 
 ACTS = ["search", "resolve", "seed", "expand", "walk"]
@@ -46,7 +46,7 @@ def asked(batches):
 @given(SCRIPT, st.integers(0, 20), st.integers(1, 8), st.booleans())
 def test_no_more_nodes_are_asked_than_the_budget_allows_whatever_the_crawl_is(script, most, size, obedient):
     inner = Script(script, obedient=obedient)
-    by, batches = Bounded(inner, most), []
+    by, batches = NodeLimit(inner, most), []
     while not isinstance(choice := by.choose(size, 0.0), Stop):
         assert by.choose(size, 0.0) == choice, "asked twice, the same answer"
         outcomes = [Outcome(pick.n, pick.node, 0.0) for pick in choice]
@@ -60,7 +60,7 @@ def test_no_more_nodes_are_asked_than_the_budget_allows_whatever_the_crawl_is(sc
         assert f"{most:,}" in choice.why
         whole = asked([inner.choose(size, 0.0)])
         assert asked(batches) + (1 if obedient else whole) > most, "it stops only where there is no room for more"
-    again = Bounded(Script(script, obedient=obedient), most)
+    again = NodeLimit(Script(script, obedient=obedient), most)
     again.fold([(batch, [Outcome(pick.n, pick.node, 0.0) for pick in batch]) for batch in batches])
     assert again.asked == by.asked
     assert again.choose(size, 0.0) == by.choose(size, 0.0)
@@ -69,7 +69,7 @@ def test_no_more_nodes_are_asked_than_the_budget_allows_whatever_the_crawl_is(sc
 @given(st.integers(0, 3))
 def test_searches_and_look_ups_are_free(most):
     inner = Script([["search"], ["resolve", "resolve"]] * 5, obedient=True)
-    by = Bounded(inner, most)
+    by = NodeLimit(inner, most)
     while not isinstance(choice := by.choose(2, 0.0), Stop):
         by.absorb(choice, [Outcome(pick.n, pick.node, 0.0) for pick in choice])
     assert (choice.kind, by.asked) == ("done", 0)
@@ -77,4 +77,4 @@ def test_searches_and_look_ups_are_free(most):
 
 @pytest.mark.parametrize("answer", [Wait(5.0, "later"), Stop("failed", "no")])
 def test_waits_and_stops_pass_through(answer):
-    assert Bounded(Script([answer], obedient=True), 0).choose(3, 0.0) == answer
+    assert NodeLimit(Script([answer], obedient=True), 0).choose(3, 0.0) == answer

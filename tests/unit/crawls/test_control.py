@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from socialcrawl.crawls.collect.control import Controlled
+from socialcrawl.crawls.collect.control import ControlledStrategy
 from socialcrawl.crawls.collect.strategies import AlteredGreedy, Greedy, greedy
 from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, arms
 
@@ -51,7 +51,7 @@ def test_a_share_of_the_steps_is_drawn_and_both_groups_are_equally_large():
 
 
 def test_a_step_is_drawn_from_all_or_from_the_nearest_each_as_likely():
-    chooser, seen = Controlled(Greedy(), 0.5, 3), {STEERED: Counter(), CHANCE: Counter(), NEAREST: Counter()}
+    chooser, seen = ControlledStrategy(Greedy(), 0.5, 3), {STEERED: Counter(), CHANCE: Counter(), NEAREST: Counter()}
     for n, arm in enumerate(arms(3, 0.5, 0, 6000).tolist()):
         seen[arm].update(picks(chooser, n=n))
     assert set(seen[STEERED]) == {BEST[0]}
@@ -62,7 +62,7 @@ def test_a_step_is_drawn_from_all_or_from_the_nearest_each_as_likely():
 
 
 def test_in_a_batch_nobody_is_picked_twice_and_the_others_stay_in_their_order():
-    chooser = Controlled(Greedy(), 0.4, 5)
+    chooser = ControlledStrategy(Greedy(), 0.4, 5)
     for n in range(300):
         who, places = arms(5, 0.4, n, 4).tolist(), picks(chooser, 4, n)
         assert len(set(places)) == 4
@@ -75,13 +75,13 @@ def test_in_a_batch_nobody_is_picked_twice_and_the_others_stay_in_their_order():
 
 @pytest.mark.parametrize("size", [1, 6, 9])
 def test_a_frontier_that_is_smaller_than_a_batch_is_picked_as_a_whole(size):
-    chooser = Controlled(Greedy(), 0.5, 5)
+    chooser = ControlledStrategy(Greedy(), 0.5, 5)
     assert all(len(set(picks(chooser, size, n))) == min(size, 6) for n in range(50))
 
 
 def test_steps_that_are_not_drawn_are_those_of_the_strategy():
     by_lot = AlteredGreedy(0.5, 10.0, 5)
-    chooser = Controlled(by_lot, 0.3, 5)
+    chooser = ControlledStrategy(by_lot, 0.3, 5)
     same = [n for n in range(200) if arms(5, 0.3, n, 1)[0] == STEERED]
     assert [picks(chooser, n=n) for n in same] == [picks(by_lot, n=n) for n in same]
     assert [picks(chooser, n=n) for n in range(200)] == [picks(chooser, n=n) for n in range(200)]

@@ -19,10 +19,10 @@ from time_graphs import Timed, drive
 from walk_graphs import walk
 from x_crawls import rows
 
-from socialcrawl.crawls.node_limit import Bounded
+from socialcrawl.crawls.node_limit import NodeLimit
 from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.engine.model import Credential
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
@@ -59,7 +59,7 @@ def test_what_came_since_the_last_fold_is_all_that_is_taken_in(made, first, kind
 @pytest.mark.parametrize(("expansion", "recrawl", "target", "rest"), SETUPS)
 def test_tracking_that_folds_twice_has_learned_it_once(expansion, recrawl, target, rest):
     def made():
-        choice = Choice(expansion, recrawl, 0.5, 3)
+        choice = PolicyMixture(expansion, recrawl, 0.5, 3)
         return track(0, 1, choice=choice, mark=repr, window=400.0, target=target, rest=rest)
 
     lived, world = made(), Timed(30, 200, 2000.0, seed=1, window=400.0)
@@ -100,7 +100,7 @@ def test_a_budget_of_nodes_that_folds_twice_counts_each_node_once(made, kind):
     if (lived := sensible("bfs", history)) is None:
         return
     free = sum(pick.act in ("search", "resolve", "import") for batch, _ in history for pick in batch)
-    folded = Bounded(crawl("bfs"), 1000)
+    folded = NodeLimit(crawl("bfs"), 1000)
     with history_in(kind, history) as told:
         for _ in range(2):
             folded.fold(told)

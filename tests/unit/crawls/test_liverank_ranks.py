@@ -11,18 +11,18 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.crawls.refresh.liveranks import RANKS, SAMPLED, STATIC, Ranks, ratio
-from socialcrawl.crawls.refresh.old_dataset import Growing, Old
+from socialcrawl.crawls.refresh.liveranks import RANKS, SAMPLED, STATIC, LiveRanks, ratio
+from socialcrawl.crawls.refresh.old_dataset import DatasetBuilder, OldDataset
 from socialcrawl.engine.splitmix import chance, keys, shuffled
 from socialcrawl.importance import pagerank_batch
 from socialcrawl.importance.link_matrix import out_links
 from socialcrawl.importance.pagerank import pagerank
-from socialcrawl.importance.pagerank_batch import Spread
+from socialcrawl.importance.pagerank_batch import BatchPageRank
 
 
 def old_of(pairs, size, sites=None):
     sources, targets = np.array(pairs or [(0, 0)], np.int64).T
-    return Old.of(sources, targets, size, sites=None if sites is None else np.array(sites))
+    return OldDataset.of(sources, targets, size, sites=None if sites is None else np.array(sites))
 
 
 @st.composite
@@ -31,7 +31,9 @@ def datasets(draw):
     size = draw(st.integers(1, 30))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     count = draw(st.sampled_from([1, size, 4 * size]))
-    old = Old.of(rng.integers(0, size, count), rng.integers(0, size, count), size, sites=rng.integers(-1, 4, size))
+    old = OldDataset.of(
+        rng.integers(0, size, count), rng.integers(0, size, count), size, sites=rng.integers(-1, 4, size)
+    )
     if (old.sites < 0).all():
         old.sites[0] = 0
     tested = rng.permutation(size)[: rng.integers(0, size + 1)]
@@ -86,7 +88,7 @@ def test_ranks_solve_the_system_and_are_zero_exactly_where_the_walk_cannot_come(
     old, tested, active = made
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pagerank_batch, "BLOCK", block)
-        walk = Spread(old.indptr, old.indices, damping=damping)
+        walk = BatchPageRank(old.indptr, old.indices, damping=damping)
         zaps = [tested[active], None, tested[~active]]
         found = walk.ranks(zaps, tolerance=1e-14)
     for zap, ranks in zip(zaps, found, strict=True):
@@ -102,7 +104,7 @@ def test_a_vector_has_the_same_bits_alone_and_in_company(made, block):
     old, tested, active = made
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pagerank_batch, "BLOCK", block)
-        walk = Spread(old.indptr, old.indices)
+        walk = BatchPageRank(old.indptr, old.indices)
         together = walk.ranks([None, tested[active], tested[~active]], tolerance=1e-3)
         alone = [walk.ranks([zap], tolerance=1e-3)[0] for zap in (None, tested[active], tested[~active])]
     assert [one.tobytes() for one in together] == [one.tobytes() for one in alone]
@@ -112,29 +114,29 @@ def test_a_vector_has_the_same_bits_alone_and_in_company(made, block):
 def test_ranks_are_those_of_the_weighted_pagerank_that_drops_what_dangles(seed):
     rng = np.random.default_rng(seed)
     sources, targets = rng.integers(0, 400, (2, 2000))
-    old = Old.of(sources, targets, 500)
+    old = OldDataset.of(sources, targets, 500)
     kept = sources != targets
     for zap in (None, rng.permutation(500)[:20]):
         x = np.ones(500) if zap is None else np.isin(np.arange(500), zap).astype(float)
         wanted = pagerank(out_links(sources[kept], targets[kept], 500), zap=x, dangling="drop", tolerance=1e-13)
-        assert np.abs(Spread(old.indptr, old.indices).ranks([zap], tolerance=1e-13)[0] - wanted).sum() < 1e-12
+        assert np.abs(BatchPageRank(old.indptr, old.indices).ranks([zap], tolerance=1e-13)[0] - wanted).sum() < 1e-12
 
 
 def test_on_a_long_chain_all_that_can_be_reached_has_a_rank_however_far_and_however_small():
     old = old_of([(i, i + 1) for i in range(999)], 1002)
-    ranks = Ranks(old, 1, damping=0.2, tolerance=1e-6).adaptive(np.array([0]))
+    ranks = LiveRanks(old, 1, damping=0.2, tolerance=1e-6).adaptive(np.array([0]))
     assert (ranks[:1000] > 0).all()
     assert (ranks[1000:] == 0).all()
     assert (np.diff(ranks[:1000]) <= 0).all()
     assert ranks[300] == pytest.approx(0.8 * 0.2**300)
-    assert Ranks(old, 1).order("pa", np.array([0]), np.array([True]))[:999].tolist() == [*range(1, 1000)]
+    assert LiveRanks(old, 1).order("pa", np.array([0]), np.array([True]))[:999].tolist() == [*range(1, 1000)]
 
 
 def test_a_wider_tolerance_takes_fewer_sweeps_so_that_it_is_really_used():
     rng = np.random.default_rng(5)
-    old = Old.of(*rng.integers(0, 50, (2, 300)), 50)
+    old = OldDataset.of(*rng.integers(0, 50, (2, 300)), 50)
     wanted = solved(old, np.arange(50))
-    walk = Spread(old.indptr, old.indices)
+    walk = BatchPageRank(old.indptr, old.indices)
     errors = [np.abs(walk.ranks([None], tolerance=t)[0] - wanted).sum() for t in (1e-2, 1e-12)]
     assert 1e-6 < errors[0] < 1e-1
     assert errors[1] < 1e-11
@@ -152,7 +154,7 @@ def test_logarithms_of_ratios_are_right_to_1e12_for_small_ranks_too(seed):
     old = far_apart(seed)
     tested, active = np.array([0, 1, 2, 3]), np.array([True, False, True, False])
     for_it, against = exactly(old, [0, 2]), exactly(old, [1, 3])
-    found = Ranks(old, 1).double_adaptive(tested, active)
+    found = LiveRanks(old, 1).double_adaptive(tested, active)
     told = [row for row in range(old.size) if for_it[row] and against[row]]
     assert 0 < min(for_it) < 1e-6 * max(for_it)
     assert len(told) > 18
@@ -170,7 +172,7 @@ def test_a_wider_tolerance_tells_apart_no_more_than_it_leaves():
 @given(datasets())
 def test_every_order_holds_each_untested_row_once_and_goes_by_its_score(made):
     old, tested, active = made
-    ranks = Ranks(old, 7, tolerance=1e-14)
+    ranks = LiveRanks(old, 7, tolerance=1e-14)
     p = solved(old, np.arange(old.size))
     pa, against = solved(old, tested[active]), solved(old, tested[~active])
     for row in set(range(old.size)) - reached(old, tested[active]):
@@ -198,7 +200,7 @@ def test_active_sites_come_first_whole_site_after_site_and_sites_without_a_sampl
     old = old_of([(0, 1)], 45, sites)
     tested = np.array([0, 1, 10, 11, 20, 21])
     active = np.array([True, False, True, True, False, False])
-    order = Ranks(old, 3).order("asf", tested, active)
+    order = LiveRanks(old, 3).order("asf", tested, active)
     assert [sites[row] for row in order[:24]] == [1] * 8 + [0] * 8 + [2] * 8
     last = [sites[row] for row in order[24:]]
     assert sorted(last) == [-1] * 5 + [3] * 10
@@ -208,22 +210,22 @@ def test_active_sites_come_first_whole_site_after_site_and_sites_without_a_sampl
 
 def test_sites_of_one_rate_are_not_mixed():
     sites = np.arange(60) % 6
-    old = Old.of(np.array([0]), np.array([1]), 60, sites=sites)
-    order = Ranks(old, 3).order("asf", np.arange(6), np.ones(6, bool))
+    old = OldDataset.of(np.array([0]), np.array([1]), 60, sites=sites)
+    order = LiveRanks(old, 3).order("asf", np.arange(6), np.ones(6, bool))
     seen = sites[order]
     assert np.count_nonzero(np.diff(seen)) == 5
 
 
 def test_active_site_first_without_sites_says_so():
     with pytest.raises(ValueError, match="needs sites, and no node of this dataset has one"):
-        Ranks(old_of([(0, 1)], 2, [-1, -1]), 1).order("asf", np.array([0]), np.array([True]))
+        LiveRanks(old_of([(0, 1)], 2, [-1, -1]), 1).order("asf", np.array([0]), np.array([True]))
 
 
 @settings(deadline=None, max_examples=many(40))
 @given(datasets(), st.sampled_from(STATIC), st.integers(0, 30))
 def test_a_training_set_without_neighbours_has_none_while_others_are_there(made, rank, z):
     old, _, _ = made
-    ranks = Ranks(old, 2)
+    ranks = LiveRanks(old, 2)
     whole, apart = ranks.training(rank, old.size), ranks.training(rank, z, neighbours=False).tolist()
     assert ranks.training(rank, z).tolist() == whole[:z].tolist()
     taken, left = [], []
@@ -248,25 +250,25 @@ def test_who_is_drawn_depends_on_the_node_the_seed_and_the_purpose_and_on_nobody
 def test_ties_go_by_chance_and_not_by_the_order_of_the_rows():
     old = old_of([(0, 1)], 200)
     for rank in ("indegree", "pagerank"):
-        order = Ranks(old, 1).static(rank).tolist()
+        order = LiveRanks(old, 1).static(rank).tolist()
         assert order[0] == 1
         assert order[1:] != sorted(order[1:])
-        assert order != Ranks(old, 2).static(rank).tolist()
+        assert order != LiveRanks(old, 2).static(rank).tolist()
 
 
 def test_an_unknown_rank_is_refused():
-    ranks = Ranks(old_of([(0, 1)], 2), 1)
+    ranks = LiveRanks(old_of([(0, 1)], 2), 1)
     with pytest.raises(ValueError, match="'pb' is no static rank; there are: random, indegree, pagerank"):
         ranks.static("pb")
     with pytest.raises(ValueError, match="'ai' has no scores before it is tested"):
         ranks.scores("ai", np.array([0]), np.array([True]))
     with pytest.raises(ValueError, match="from 0 up to, but not, 1"):
-        Ranks(ranks.old, 1, damping=1.0)
+        LiveRanks(ranks.old, 1, damping=1.0)
     assert {*STATIC, *SAMPLED} < {*RANKS}
 
 
 def added(pieces, *, linked=False):
-    growing = Growing()
+    growing = DatasetBuilder()
     for piece in pieces:
         nodes = np.array([node for node, *_ in piece], np.int64)
         offsets = np.cumsum([0, *(len(targets) for _, targets, *_ in piece)])
@@ -299,9 +301,9 @@ def test_a_dataset_grows_by_pieces_to_the_same_whole_as_at_once():
 
 
 def test_an_empty_dataset_and_one_without_sites_are_datasets():
-    empty = Growing().old()
+    empty = DatasetBuilder().old()
     assert (empty.size, empty.links, empty.rows(np.array([1])).tolist()) == (0, 0, [-1])
-    assert Ranks(empty, 1).order("pa+-", np.array([], int), np.array([], bool)).tolist() == []
+    assert LiveRanks(empty, 1).order("pa+-", np.array([], int), np.array([], bool)).tolist() == []
     assert added([[(1, [2], "", True), (2, [], "", True)]]).sites is None
 
 
@@ -309,7 +311,7 @@ def test_an_empty_dataset_and_one_without_sites_are_datasets():
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=60))
 def test_links_are_those_of_a_set_of_pairs(pairs):
     sources, targets = np.array(pairs, np.int64).reshape(-1, 2).T
-    old = Old.of(sources, targets, 13)
+    old = OldDataset.of(sources, targets, 13)
     assert {(u, int(v)) for u in range(13) for v in old.out(u)} == {(u, v) for u, v in pairs if u != v}
     begins, ends = old.inward
     assert {(int(u), v) for v in range(13) for u in ends[begins[v] : begins[v + 1]]} == {

@@ -14,7 +14,7 @@ from benchmarks.coverage import walks as measured
 from benchmarks.coverage.worlds import near, twins
 from socialcrawl.crawls.sample.estimates import PIECES, Series, share
 from socialcrawl.crawls.sample.evidence import evidence
-from socialcrawl.crawls.sample.mixing import Verdict
+from socialcrawl.crawls.sample.mixing import MixingVerdict
 from socialcrawl.crawls.sample.spectral_gap import relaxation
 from socialcrawl.crawls.sample.variance import between, cut
 from socialcrawl.lab.experiments.sampling.truths import reached
@@ -171,7 +171,7 @@ def test_of_nine_short_runs_that_begin_in_a_corner_hardly_one_misleads(title, mo
     told = nine(TWINS[title])
     assert {one.at for run in told for one in run} == {"100 steps", "250 steps"}
     assert misleading(told) <= 1
-    monkeypatch.setattr("socialcrawl.crawls.sample.evidence.judge", lambda *_: Verdict(enough=True))
+    monkeypatch.setattr("socialcrawl.crawls.sample.evidence.judge", lambda *_: MixingVerdict(enough=True))
     assert misleading(nine(TWINS[title])) >= 5  # this is what the checks are for
 
 

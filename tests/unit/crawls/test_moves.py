@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from socialcrawl.crawls.track.rank_changes import OUTSIDE, Order, compare, number_places
+from socialcrawl.crawls.track.rank_changes import OUTSIDE, AccountRanks, compare, number_places
 
 
 def rates_of(g, size):
@@ -20,7 +20,7 @@ def seen(g, then, now, counts):
     worth = g.lognormal(0.0, 0.5, len(then))[found]
     whole = (first + second)[found].astype(float)
     before, after = ((links, links * worth[: len(links)]) for links in (first[found][:known].astype(float), whole))
-    return (Order(*one, number_places(one[1])) for one in (before, after)), found
+    return (AccountRanks(*one, number_places(one[1])) for one in (before, after)), found
 
 
 @pytest.mark.parametrize(("size", "counts"), [(500, (2000, 2000)), (3000, (5000, 20_000)), (3000, (30_000, 5000))])
@@ -58,7 +58,7 @@ def test_who_is_linked_to_ten_times_as_often_is_found_to_rise_and_who_is_a_tenth
 def test_the_range_of_two_accounts_is_that_of_their_draws():
     """Two accounts with as many links each: one is first in half of all draws, at both times."""
     links = np.array([50.0, 50.0])
-    orders = [Order(links * part, links * part, np.array([1, 2])) for part in (1.0, 2.0)]
+    orders = [AccountRanks(links * part, links * part, np.array([1, 2])) for part in (1.0, 2.0)]
     moves = compare(*orders, 3)
     assert (moves.low.tolist(), moves.high.tolist()) == ([1, 1], [2, 4])
     assert not len(moves.rose)
@@ -66,8 +66,8 @@ def test_the_range_of_two_accounts_is_that_of_their_draws():
 
 
 def test_nobody_is_compared_where_nobody_was_known_before_and_who_has_no_place_is_left_out():
-    nobody = Order(np.empty(0), np.empty(0), np.empty(0, np.int64))
-    now = Order(np.array([3.0, 1.0]), np.array([3.0, 1.0]), np.array([1, 0]))
+    nobody = AccountRanks(np.empty(0), np.empty(0), np.empty(0, np.int64))
+    now = AccountRanks(np.array([3.0, 1.0]), np.array([3.0, 1.0]), np.array([1, 0]))
     assert not len(compare(nobody, now, 0).rows)
     assert compare(now, now, 0).rows.tolist() == [0]
 
@@ -76,11 +76,12 @@ def test_accounts_that_nobody_links_to_are_not_compared_though_their_places_chan
     """Without a link there is no rate: their order is one of equals, in which every move would look unlikely."""
     nothing = np.zeros(10)
     before, now = (
-        Order(nothing, 0.05 + 1e-9 * g.random(10), g.permutation(10) + 1) for g in map(np.random.default_rng, (1, 2))
+        AccountRanks(nothing, 0.05 + 1e-9 * g.random(10), g.permutation(10) + 1)
+        for g in map(np.random.default_rng, (1, 2))
     )
     assert not len(compare(before, now, 0).rows)
     links = np.where(np.arange(10) < 4, 5.0, 0.0)
-    some = [Order(links * part, links * part, number_places(links)) for part in (1.0, 2.0)]
+    some = [AccountRanks(links * part, links * part, number_places(links)) for part in (1.0, 2.0)]
     assert compare(*some, 0).rows.tolist() == [0, 1, 2, 3]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from socialcrawl.crawls.collect import equal_rows, ranking
 from socialcrawl.crawls.collect.estimators import NAMES, Estimator, make_estimator
-from socialcrawl.crawls.collect.estimators.base import Terms
+from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.crawls.collect.ranking import Ranking
 from socialcrawl.crawls.collect.strategies import greedy
 from socialcrawl.engine.model import Node
@@ -29,7 +29,9 @@ class Drifting(Estimator):
         rng = np.random.default_rng(self.seed)
         steps = rng.normal(0, self.stride, (n + 1, 4)) * (rng.random((n + 1, 1)) < 0.7)
         weights = rng.normal(0, 1, 4) + steps.sum(axis=0)
-        return Terms(self, tuple(weights[:3].tolist()), float(weights[3]), lambda g, rows: g.columns(FEATURES, rows))
+        return ScoreTerms(
+            self, tuple(weights[:3].tolist()), float(weights[3]), lambda g, rows: g.columns(FEATURES, rows)
+        )
 
     def score(self, graph, rows, n):
         return self.terms(n).combined(graph.columns(FEATURES, rows))

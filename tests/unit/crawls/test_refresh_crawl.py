@@ -5,15 +5,15 @@ import pytest
 from old_datasets import bring, drive, lines_of, order_of, refresh, said, web
 
 from socialcrawl.crawls.refresh.cost import shared_out
-from socialcrawl.crawls.refresh.liveranks import DYNAMIC, RANKS, SAMPLED, STATIC, Ranks
-from socialcrawl.crawls.refresh.old_dataset import Old
+from socialcrawl.crawls.refresh.liveranks import DYNAMIC, RANKS, SAMPLED, STATIC, LiveRanks
+from socialcrawl.crawls.refresh.old_dataset import OldDataset
 from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.engine.model import Node, Pick, SameAs, Stop
 
 
 def referee(old, active, rank, z, seed=1):
     """The order of a crawl of one test at a time, by the words of the paper, without any cleverness."""
-    ranks = Ranks(old, seed)
+    ranks = LiveRanks(old, seed)
     tested = ranks.training("random", z).tolist()
     if rank not in DYNAMIC:
         return tested + ranks.order(rank, np.array(tested, int), active[tested]).tolist()
@@ -94,11 +94,11 @@ def test_nodes_that_are_tested_to_estimate_come_first_and_train_nobody():
     old, active = web(60, 200)
     crawl = refresh(old, rank="pa+-", training="pagerank", z=10, check=20, width=100)
     history = drive(crawl, active)
-    trained = Ranks(old, 1).training("pagerank", 10)
-    checked = Ranks(old, 1).training("random", 20, purpose="liverank check").tolist()
+    trained = LiveRanks(old, 1).training("pagerank", 10)
+    checked = LiveRanks(old, 1).training("random", 20, purpose="liverank check").tolist()
     first, second = ([pick.node for pick in batch] for batch, _ in history)
     assert first == [*checked, *(row for row in trained.tolist() if row not in checked)], "one round: all known before"
-    wanted = Ranks(old, 1).order("pa+-", trained, active[trained]).tolist()
+    wanted = LiveRanks(old, 1).order("pa+-", trained, active[trained]).tolist()
     assert second == [row for row in wanted if row not in first]
     known = crawl.estimate()
     assert (known.tested, known.value, known.low, known.high) == (60, active.sum(), active.sum(), active.sum())
@@ -109,7 +109,7 @@ def test_it_is_done_when_the_wanted_fraction_of_the_estimate_is_found():
     crawl = refresh(old, rank="pa", z=100, fraction=0.5, stop="estimate")
     drive(crawl, active)
     known = crawl.estimate()
-    assert known.value == 4.0 * active[Ranks(old, 1).training("random", 100)].sum()
+    assert known.value == 4.0 * active[LiveRanks(old, 1).training("random", 100)].sum()
     assert known.found - 1 < 0.5 * known.value <= known.found == crawl.relevance
     assert known.tested < 400
     end = crawl.choose(1, 0.0)
@@ -209,7 +209,7 @@ def test_a_node_that_fails_for_a_while_is_asked_again_later_and_given_up_after_t
 def test_the_training_set_waits_for_those_who_failed_but_asks_them_at_once_when_nobody_else_is_left():
     old, active = web(40, 100)
     crawl = refresh(old, z=5, rank="pa")
-    first = Ranks(old, 1).training("random", 5).tolist()
+    first = LiveRanks(old, 1).training("random", 5).tolist()
     failed = []
 
     def odd(pick):
@@ -236,7 +236,7 @@ def test_with_nobody_else_left_those_who_failed_are_asked_before_their_time(rank
 @pytest.mark.parametrize("together", [[[0], [1], [2]], [[0, 1, 2]], [[2, 1], [0]]])
 @pytest.mark.parametrize("size", [6, 60])
 def test_nobody_is_in_a_batch_twice_however_often_a_score_grew(together, size):
-    old = Old.of(np.array([0, 1, 2, 0]), np.array([5, 5, 5, 4]), size)
+    old = OldDataset.of(np.array([0, 1, 2, 0]), np.array([5, 5, 5, 4]), size)
     crawl = refresh(old, z=0, rank="ai")
     for nodes in together:
         batch = tuple(Pick(crawl.picks + i, Node(node), "probe") for i, node in enumerate(nodes))
@@ -267,7 +267,7 @@ def test_who_cannot_be_read_is_not_active_unless_the_source_says_so(why):
 
 def test_two_names_of_one_node_are_tested_as_one_and_links_to_either_count():
     #  0 -> 1, 2 -> 3; 1 turns out to be 3, whom ai then knows by two links.
-    old = Old.of(np.array([0, 2, 4]), np.array([1, 3, 5]), 6)
+    old = OldDataset.of(np.array([0, 2, 4]), np.array([1, 3, 5]), 6)
     crawl = refresh(old, z=0, rank="ai")
     for node, value, missing in ((0, 1.0, None), (2, 1.0, None), (4, 1.0, None), (1, 0.0, SameAs(3))):
         pick = Pick(crawl.picks, Node(node), "probe")
@@ -330,7 +330,7 @@ def test_workers_count_places_without_those_who_were_tested_to_estimate():
     for crawl, history in zip(crawls, reversed(checked), strict=True):
         for batch, outcomes in history:
             crawl.absorb(batch, outcomes)
-    left = [row for row in Ranks(old, 1).static("pagerank").tolist() if row not in crawls[0].view.check]
+    left = [row for row in LiveRanks(old, 1).static("pagerank").tolist() if row not in crawls[0].view.check]
     assert [order_of(drive(crawl, active)) for crawl in crawls] == [left[1::2], left[0::2]]
 
 
@@ -391,7 +391,7 @@ def test_the_dynamic_pagerank_is_computed_anew_after_so_many_tests(seed, every):
     old, active = web(20, 60, seed)
     history = drive(refresh(old, rank="dpr", z=6, every=every), active)
     order = order_of(history)
-    ranks = Ranks(old, 1)
+    ranks = LiveRanks(old, 1)
     for k in range(6, 20):
         used = k - k % every
         found = np.array([row for row in order[:used] if active[row]], int)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from old_datasets import drive, order_of, refresh, said, web
 from scipy.stats import hypergeom
 
-from socialcrawl.crawls.refresh.active_estimate import OUTSIDE, Estimate, Stratum, at_most, estimate, least, most
-from socialcrawl.crawls.refresh.liveranks import DYNAMIC, Ranks
+from socialcrawl.crawls.refresh.active_estimate import OUTSIDE, ActiveEstimate, Stratum, at_most, estimate, least, most
+from socialcrawl.crawls.refresh.liveranks import DYNAMIC, LiveRanks
 from socialcrawl.crawls.refresh.stop_rule import judge, percent
 from socialcrawl.engine.model import Node, Pick, Stop
 from socialcrawl.lab.experiments.liverank.follower_graphs import Shape, generate
@@ -62,7 +62,7 @@ def test_of_several_strata_the_one_tells_whose_sample_says_most_whatever_the_tes
 
 def test_draws_that_show_many_outweigh_a_sample_of_all_that_shows_none(famous):
     """The first 100 have none of 200 active ones, and those found would soon be nine tenths of 36."""
-    lots = Ranks(famous.old(), 3).static("random", "liverank check")
+    lots = LiveRanks(famous.old(), 3).static("random", "liverank check")
     active = famous.active.copy()
     active[lots[:100]] = False
     crawl = refresh(famous.old(), 3, width=40, rank="pa", training="pagerank", z=40, check=100, fraction=0.9)
@@ -78,7 +78,7 @@ def test_draws_that_show_many_outweigh_a_sample_of_all_that_shows_none(famous):
 def test_the_sample_of_those_left_is_who_was_drawn_and_stands_behind_the_next_of_the_order(rank, check, training):
     old, active = web(200, 800, 4)
     crawl = refresh(old, rank=rank, training=training, z=20, check=check)
-    ranks = Ranks(old, 1)
+    ranks = LiveRanks(old, 1)
     trained = ranks.training(training, 20).tolist()
     drawn = ranks.training("random", check, purpose="liverank check").tolist()
     order = ranks.order(rank, np.array(trained), active[trained]).tolist()
@@ -112,7 +112,7 @@ def test_what_was_tested_out_of_turn_behind_the_frontier_counts_as_known_and_is_
     crawl = refresh(old, rank="pagerank", training="indegree", z=0, check=20)
     drive(crawl, active, most=20)
     (before,) = crawl.view.strata()
-    row = next(row for row in reversed(Ranks(old, 1).static("pagerank").tolist()) if active[row] and row not in
+    row = next(row for row in reversed(LiveRanks(old, 1).static("pagerank").tolist()) if active[row] and row not in
                crawl.view.check)  # fmt: skip
     pick = Pick(crawl.picks, Node(row), "probe")
     crawl.absorb((pick,), [said(pick, 1.0)])
@@ -167,7 +167,7 @@ def test_without_a_check_a_random_training_set_says_when_to_draw_the_sample(famo
 
 def test_more_are_drawn_where_the_estimate_says_found_and_the_bound_does_not(famous):
     crawl = refresh(famous.old(), 3, rank="pa", training="pagerank", z=40, check=100, fraction=0.9)
-    lots = Ranks(famous.old(), 3).static("random", "liverank check").tolist()
+    lots = LiveRanks(famous.old(), 3).static("random", "liverank check").tolist()
     doubts, tested = [], set()
     while not isinstance(batch := crawl.choose(1, 0.0), Stop):
         ((pick,), verdict) = batch, crawl.verdict()
@@ -201,7 +201,7 @@ def test_where_the_sample_has_nobody_active_only_the_estimate_gives_up():
     drive(crawl, active)
     assert crawl.taken == 40
     assert "none of 40 nodes drawn at random is active" in crawl.choose(1, 0.0).why
-    sample = Ranks(old, 1).training("random", 40)
+    sample = LiveRanks(old, 1).training("random", 40)
     active[np.setdiff1d(np.arange(100), sample)[:5]] = True
     going = refresh(old, z=40, fraction=0.9)
     drive(going, active)
@@ -227,7 +227,7 @@ def test_where_the_sample_has_nobody_active_only_the_estimate_gives_up():
 )
 def test_a_verdict_says_what_it_goes_by(stop, found, reached, doubted, words):
     shares = {"share": found / 100, "share_low": found / 120, "share_high": min(1.0, found / 85)}
-    known = Estimate(1000, 500, found, 50, 5, whole=False, value=100.0, low=85.0, high=120.0, **shares)
+    known = ActiveEstimate(1000, 500, found, 50, 5, whole=False, value=100.0, low=85.0, high=120.0, **shares)
     verdict = judge(known, 0.9, stop)
     assert (verdict.reached, verdict.doubted) == (reached, doubted)
     assert words in verdict.why

@@ -6,16 +6,16 @@ from math import inf, isnan
 import numpy as np
 import pytest
 
-from socialcrawl.crawls.sample.audit import Sample, audit, enough, gaps, outlook, size
+from socialcrawl.crawls.sample.audit import TopicSample, audit, enough, gaps, outlook, size
 from socialcrawl.crawls.sample.audit_report import count_known
 from socialcrawl.crawls.sample.estimates import Estimate, share
-from socialcrawl.crawls.sample.holdings import Dataset
+from socialcrawl.crawls.sample.holdings import HeldAccounts
 
 
 def drawn(world, n, seed):
     """A sample of n visits, each independent, of a world of columns."""
     at = np.random.default_rng(seed).integers(0, len(world["held"]), n)
-    return Sample(
+    return TopicSample(
         world["held"][at], world["linked"][at], np.ones(n), np.zeros(n, int), world["searched"][at], world["group"][at]
     )
 
@@ -87,7 +87,7 @@ def test_what_is_neither_held_nor_linked_to_has_the_interval_that_the_others_lea
 
 def test_a_sample_without_groups_has_no_gaps_to_tell():
     flags = np.array([True, False, True])
-    bare = Sample(flags, flags, np.ones(3), np.zeros(3, int))
+    bare = TopicSample(flags, flags, np.ones(3), np.zeros(3, int))
     assert audit(bare, 5).gaps == ()
     assert audit(bare, 5).search is None
     with pytest.raises(ValueError, match="no groups"):
@@ -103,15 +103,15 @@ def test_what_the_search_covers_is_told_of_the_topic_and_of_the_dataset(world):
 
 def test_what_is_held_counts_as_linked():
     held, linked = np.array([True, True, False, False] * 30), np.array([False, True, True, False] * 30)
-    found = audit(Sample(held, linked, np.ones(120), np.zeros(120, int)), 10)
+    found = audit(TopicSample(held, linked, np.ones(120), np.zeros(120, int)), 10)
     assert (found.share.value, found.reach.value, found.beyond.value) == (0.5, 0.25, 0.25)
 
 
 def test_visits_off_topic_say_nothing_when_they_weigh_nothing():
     held = np.array([True, False] * 50)
     weights = np.where(np.arange(100) < 60, 1.0, 0.0)
-    one = audit(Sample(held, held, weights, np.zeros(100, int)), 10)
-    other = audit(Sample(held & (weights > 0), held & (weights > 0), weights, np.zeros(100, int)), 10)
+    one = audit(TopicSample(held, held, weights, np.zeros(100, int)), 10)
+    other = audit(TopicSample(held & (weights > 0), held & (weights > 0), weights, np.zeros(100, int)), 10)
     assert one == other
     assert one.share.visits == 60
 
@@ -167,14 +167,14 @@ def test_a_narrower_interval_needs_visits_by_the_square():
 
 def test_an_audit_knows_the_accounts_on_topic_of_the_dataset_and_of_the_sample_and_counts_each_once():
     read, on_topic = np.array([3, 5, 8, 9]), np.array([True, True, False, True])
-    dataset = Dataset("mine", read, on_topic)
+    dataset = HeldAccounts("mine", read, on_topic)
     assert count_known(dataset, on_topic, np.array([5, 9, 11, 12])) == len({3, 5, 9, 11, 12})
     assert count_known(replace(dataset, unjudged=2), on_topic, np.array([5, 9, 11, 12])) == 4
 
 
 def test_no_interval_of_an_audit_leaves_room_for_fewer_accounts_than_are_known():
     held = np.arange(100) < 76
-    found = audit(Sample(held, held, np.ones(100), np.arange(100) % 4), 117, least=171)
+    found = audit(TopicSample(held, held, np.ones(100), np.arange(100) % 4), 117, least=171)
     assert found.size.low == 171
     assert found.lacking >= 171 - 117
     assert found.share.high == pytest.approx(117 / 171)

@@ -16,7 +16,7 @@ from socialcrawl.crawls.collect.strategies import strategy
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Stop
-from socialcrawl.graph.known_graph import Known
+from socialcrawl.graph.known_graph import KnownGraphSource
 from socialcrawl.lab.instant import Tape, parts
 from socialcrawl.lab.simulation import Setup, estimator
 
@@ -69,7 +69,7 @@ def test_the_golden_steps_stay_when_others_look_on(graph, name):
         line.ready = list(seeds)
         choice = strategy(way["strategy"], seed=1, **how)
         by = Collect(line, steering, 12, strategy=choice, shadows=fresh(FEW))
-        run(parts(by, Known(graph_), tape), size=rate)
+        run(parts(by, KnownGraphSource(graph_), tape), size=rate)
         orders.append(spelled(tape.nodes[len(seeds) :]))
     assert orders == TABLE[graph, name]
 

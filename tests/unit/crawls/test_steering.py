@@ -20,10 +20,10 @@ from socialcrawl.cli.commands.explain import explained
 from socialcrawl.cli.commands.export import hand_on
 from socialcrawl.cli.commands.run import as_object, told, work
 from socialcrawl.cli.render import steering as steering_lines
-from socialcrawl.crawls.collect.control import Controlled
+from socialcrawl.crawls.collect.control import ControlledStrategy
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
-from socialcrawl.crawls.collect.steering import LEAST, Compared, Steering, compared, steering
+from socialcrawl.crawls.collect.steering import LEAST, ControlComparison, Steering, compared, steering
 from socialcrawl.crawls.collect.strategies import Greedy
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, arms
@@ -31,7 +31,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.exporters.export import Wanted
 from socialcrawl.forecast.intervals import Interval, difference_of
-from socialcrawl.graph.known_graph import Known, KnownGraph
+from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.instant import Tape, parts
 from socialcrawl.mock.server import running
 from socialcrawl.storage.database.backup import backup
@@ -76,8 +76,10 @@ def crawled(graph, estimator, *, seed=1, steps=200, control=0.2):
     """The steps of a crawl of `graph`, as a database has them."""
     line, tape = Seeds(), Written()
     line.ready = [Node(0)]
-    crawl = Collect(line, make_estimator(estimator, seed=seed), steps, strategy=Controlled(Greedy(), control, seed))
-    run(parts(crawl, Known(graph), tape))
+    crawl = Collect(
+        line, make_estimator(estimator, seed=seed), steps, strategy=ControlledStrategy(Greedy(), control, seed)
+    )
+    run(parts(crawl, KnownGraphSource(graph), tape))
     n, node = (np.array([getattr(pick, name) for pick in tape.picks[1:]], np.int64) for name in ("n", "node"))
     return Steps(n, node, np.array(tape.values[1:]), np.full(len(n), ""), 0)
 
@@ -217,7 +219,7 @@ def interval(low, high, n=40):
 
 
 def said(chance, breadth, judgement=None, needed=None):
-    one, other = (Compared(40, 0.4, gain, needed) for gain in (chance, breadth))
+    one, other = (ControlComparison(40, 0.4, gain, needed) for gain in (chance, breadth))
     lines = steering_lines.steering(Steering("nh-ne-sum", 800, 0.9, 0.1, one, other), judgement)
     return "\n".join(lines)
 
@@ -265,7 +267,7 @@ def test_without_drawn_steps_it_says_that_nothing_is_known_and_how_to_measure_it
     assert "set control = 0.1 under [crawl], and run with --change" in second
     assert "one step in 10" in second
     assert steering_lines.steering(None) == []
-    few = Compared(3, nan, None, 140)
+    few = ControlComparison(3, nan, None, 140)
     assert (
         "not enough data yet (3 drawn from all known accounts, of at least 10); about 140 more steps may tell"
         in (steering_lines.steering(Steering("bfs", 30, 0.5, 0.1, few, few))[1])

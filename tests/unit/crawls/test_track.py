@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from time_graphs import Timed, answer, drive, tell, track
 
-from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.target import PARALLEL, Target, counted
 from socialcrawl.crawls.track.tracked_graph import COLUMNS, CRAWLED
 from socialcrawl.engine.model import Node, Pick, SameAs, Stop, Wait
@@ -151,7 +151,7 @@ def test_an_account_that_fell_silent_yields_nothing_and_is_known_to_be_looked_at
 
 
 def test_a_recrawl_asks_since_its_mark_or_since_the_window_where_that_is_long_past():
-    crawl = track(choice=Choice("gai", "u", 1.0, 1), mark=lambda at: f"at {at}", window=100.0)
+    crawl = track(choice=PolicyMixture("gai", "u", 1.0, 1), mark=lambda at: f"at {at}", window=100.0)
     (first,) = crawl.choose(1, 1000.0)
     assert (first.act, first.since) == ("seed", "at 900.0")
     crawl.absorb((first,), [answer(first, 1010.0, mark="post 5")])
@@ -163,7 +163,7 @@ def test_a_recrawl_asks_since_its_mark_or_since_the_window_where_that_is_long_pa
 
 
 def test_without_marks_and_window_everything_is_asked_for_every_time():
-    crawl = track(choice=Choice("gai", "u", 1.0, 1))
+    crawl = track(choice=PolicyMixture("gai", "u", 1.0, 1))
     for _ in range(2):
         (pick,) = crawl.choose(1, 0.0)
         assert pick.since == ""
@@ -199,7 +199,7 @@ SETUPS = [
 @pytest.mark.parametrize("size", [1, 4])
 def test_folding_is_absorbing_and_the_next_choice_is_the_same(expansion, recrawl, target, rest, size):
     made = lambda: track(  # noqa: E731 (the same crawl anew)
-        0, 1, choice=Choice(expansion, recrawl, 0.5, 3), mark=repr, window=400.0, target=target, rest=rest
+        0, 1, choice=PolicyMixture(expansion, recrawl, 0.5, 3), mark=repr, window=400.0, target=target, rest=rest
     )
     crawl, world = made(), Timed(30, 200, 2000.0, seed=1, window=400.0)
     history = drive(crawl, world, 70, size, failing)
@@ -216,7 +216,7 @@ def test_folding_is_absorbing_and_the_next_choice_is_the_same(expansion, recrawl
 
 @pytest.mark.parametrize(("expansion", "recrawl", "target", "rest"), SETUPS)
 def test_choosing_changes_nothing(expansion, recrawl, target, rest):
-    crawl = track(choice=Choice(expansion, recrawl, 0.5, 3), target=target, rest=rest, mark=repr)
+    crawl = track(choice=PolicyMixture(expansion, recrawl, 0.5, 3), target=target, rest=rest, mark=repr)
     history = drive(crawl, Timed(30, 200, 2000.0, seed=2), 25)
     now = history[-1][1][-1].at
     # What sleeps and rests is looked at by the clock of who asks; asking for another time in between changes nothing.
@@ -224,14 +224,14 @@ def test_choosing_changes_nothing(expansion, recrawl, target, rest):
     for size, other in ((2, now + 1e6), (4, now), (1, now - 1e6), (50, now)):
         crawl.choose(size, other)
     assert [crawl.choose(size, now) for size in (1, 3, 9)] == first
-    twin = track(choice=Choice(expansion, recrawl, 0.5, 3), target=target, rest=rest, mark=repr)
+    twin = track(choice=PolicyMixture(expansion, recrawl, 0.5, 3), target=target, rest=rest, mark=repr)
     twin.fold(history)
     assert [twin.choose(size, now) for size in (1, 3, 9)] == first
 
 
 @pytest.mark.parametrize(("expansion", "recrawl", "target", "rest"), SETUPS)
 def test_trees_hold_what_is_known_now_after_every_visit(expansion, recrawl, target, rest):
-    crawl = track(choice=Choice(expansion, recrawl, 0.5, 3), target=target, rest=rest, mark=repr)
+    crawl = track(choice=PolicyMixture(expansion, recrawl, 0.5, 3), target=target, rest=rest, mark=repr)
     world = Timed(30, 200, 2000.0, seed=6)
     failing = {7: "temporary", 12: SameAs(40), 19: "suspended", 25: "temporary"}
     for picks in range(1, 60):
@@ -245,7 +245,7 @@ def test_trees_hold_what_is_known_now_after_every_visit(expansion, recrawl, targ
 
 
 def test_a_pick_carries_its_features_as_they_were():
-    crawl = track(choice=Choice("gai", "u", 0.0, 1))
+    crawl = track(choice=PolicyMixture("gai", "u", 0.0, 1))
     tell(crawl, 0, "seed", at=5.0, links=[(1, 2.0), (2, 1.0)], value=worth(3))
     crawl.seeds.ready.clear()
     (pick,) = crawl.choose(1, 10.0)
@@ -268,7 +268,7 @@ def test_steps_count_what_comes_after_the_seeds():
 
 
 def test_accounts_are_left_alone_after_a_visit_and_the_crawl_waits_for_the_first_of_them():
-    crawl = track(10, 30, choice=Choice("gai", "u", 0.5, 1), rest=100.0)
+    crawl = track(10, 30, choice=PolicyMixture("gai", "u", 0.5, 1), rest=100.0)
     for at in (10.0, 30.0):
         tell(crawl, int(at), "seed", at=at)
     assert isinstance(crawl.choose(3, 40.0), Wait)
@@ -294,7 +294,7 @@ def test_without_a_seed_that_can_be_read_the_crawl_says_so():
 
 
 def test_cash_is_neither_made_nor_lost_and_the_richest_is_visited_again():
-    crawl = track(choice=Choice("gai", "opic", 0.5, 3), target=Target("importance"))
+    crawl = track(choice=PolicyMixture("gai", "opic", 0.5, 3), target=Target("importance"))
     world, cash = Timed(40, 300, 3000.0, seed=4), crawl.picture.cash
     for picks in range(1, 120):
         drive(crawl, world, picks)

@@ -14,14 +14,14 @@ from time_graphs import Timed, answer, drive, tell, track
 from x_crawls import posts_file, rows
 
 from socialcrawl.campaign.settings import checked
-from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER
 from socialcrawl.engine.model import SameAs, Stop, Wait
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
 
-BACK = Choice("gai", "u", 1.0, 1)
+BACK = PolicyMixture("gai", "u", 1.0, 1)
 AGAIN = 100.0
 REASONS = ("suspended", "protected", "deleted", "unknown")
 FOR_GOOD = ("excluded", "opted-out", "forgotten")
@@ -111,7 +111,7 @@ def test_who_fails_three_times_in_a_row_is_away_and_has_three_more_tries_then():
 
 
 def test_an_unknown_account_is_left_out_of_the_frontier_until_an_answer_comes_after_its_pause():
-    crawl = track(choice=Choice("gai", "u", 0.0, 1), again=AGAIN)
+    crawl = track(choice=PolicyMixture("gai", "u", 0.0, 1), again=AGAIN)
     tell(crawl, 0, "seed", links=[1, 2])
     tell(crawl, 1, at=10.0, missing="unknown")
     assert (crawl.graph.left, asked(crawl, 109.0), asked(crawl, 110.0)) == (1, [2], [1, 2])
@@ -128,7 +128,7 @@ def test_an_unknown_account_is_left_out_of_the_frontier_until_an_answer_comes_af
 
 
 def test_where_nobody_else_is_left_the_crawl_waits_for_the_first_who_may_be_back():
-    crawl = track(choice=Choice("gai", "u", 0.0, 1), again=AGAIN)
+    crawl = track(choice=PolicyMixture("gai", "u", 0.0, 1), again=AGAIN)
     tell(crawl, 0, "seed", links=[1, 2, 3])
     tell(crawl, 1, at=10.0, missing="suspended")
     tell(crawl, 2, at=20.0, missing="suspended")
@@ -145,7 +145,7 @@ def test_where_nobody_else_is_left_the_crawl_waits_for_the_first_who_may_be_back
 
 
 def test_the_crawl_waits_for_who_rests_or_is_away_whoever_is_first_and_only_for_whom_it_would_ask():
-    made = lambda p: track(0, 1, choice=Choice("gai", "u", p, 1), again=AGAIN, rest=50.0)  # noqa: E731 (made thrice)
+    made = lambda p: track(0, 1, choice=PolicyMixture("gai", "u", p, 1), again=AGAIN, rest=50.0)  # noqa: E731 (made thrice)
     for p, until in ((1.0, 60.0), (0.5, 60.0)):
         crawl = made(p)
         tell(crawl, 0, "seed", at=10.0)
@@ -165,7 +165,7 @@ def test_the_crawl_waits_for_who_rests_or_is_away_whoever_is_first_and_only_for_
 
 
 def test_who_failed_for_a_while_is_asked_before_the_crawl_waits_for_who_is_away():
-    crawl = track(choice=Choice("gai", "u", 0.0, 1), again=AGAIN)
+    crawl = track(choice=PolicyMixture("gai", "u", 0.0, 1), again=AGAIN)
     tell(crawl, 0, "seed", links=[1, 2])
     tell(crawl, 1, missing="suspended")
     tell(crawl, 2, missing="temporary")
@@ -174,7 +174,7 @@ def test_who_failed_for_a_while_is_asked_before_the_crawl_waits_for_who_is_away(
 
 def test_a_seed_that_was_away_before_it_could_be_read_is_asked_as_a_seed_whatever_the_policies():
     for p in (0.0, 0.5, 1.0):
-        crawl = track(0, 1, choice=Choice("gai", "u", p, 1), again=AGAIN)
+        crawl = track(0, 1, choice=PolicyMixture("gai", "u", p, 1), again=AGAIN)
         tell(crawl, 0, "seed", links=[5, 6])
         tell(crawl, 1, "seed", at=10.0, missing="suspended")
         assert 1 not in asked(crawl, 109.0)
@@ -243,7 +243,11 @@ def open_rows(crawl, state):
 @settings(deadline=None, max_examples=60)
 @given(EVENTS, st.sampled_from([0.0, 150.0]), st.sampled_from([None, AGAIN]))
 def test_who_may_be_asked_is_who_the_referee_says_at_any_time(events, rest, again):
-    crawl, referee, at = track(9, choice=Choice("ai", "u", 0.5, 1), rest=rest, again=again), Referee(again, rest), 0.0
+    crawl, referee, at = (
+        track(9, choice=PolicyMixture("ai", "u", 0.5, 1), rest=rest, again=again),
+        Referee(again, rest),
+        0.0,
+    )
     tell(crawl, 9, "seed", links=range(5))
     referee.story[9].append((0.0, None))
     for node, missing, later in events:
@@ -273,7 +277,7 @@ def test_who_may_be_asked_is_who_the_referee_says_at_any_time(events, rest, agai
 @pytest.mark.parametrize("memory", [None, 2.0])
 def test_who_is_away_holds_no_cash_and_comes_back_as_a_newcomer_whom_the_richest_choice_can_find(memory):
     crawl = track(
-        0, 1, 2, choice=Choice("opic", "opic", 1.0, 3), again=AGAIN, target=Target("importance", memory=memory)
+        0, 1, 2, choice=PolicyMixture("opic", "opic", 1.0, 3), again=AGAIN, target=Target("importance", memory=memory)
     )
     for node in (0, 1, 2):
         tell(crawl, node, "seed", links=[0, 1, 2])
@@ -343,7 +347,14 @@ def failing(pick):
 
 def lossy(expansion, recrawl, target, rest):
     return track(
-        0, 1, choice=Choice(expansion, recrawl, 0.5, 3), mark=repr, window=400.0, target=target, rest=rest, again=60.0
+        0,
+        1,
+        choice=PolicyMixture(expansion, recrawl, 0.5, 3),
+        mark=repr,
+        window=400.0,
+        target=target,
+        rest=rest,
+        again=60.0,
     )
 
 

@@ -15,7 +15,7 @@ from x_crawls import rows
 from socialcrawl.campaign.settings import checked
 from socialcrawl.campaign.snapshot_writer import standings
 from socialcrawl.crawls.reporting import report as report_of
-from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.make import make_target
 from socialcrawl.crawls.track.report import crawl_of
 from socialcrawl.crawls.track.target import Target
@@ -24,12 +24,12 @@ from socialcrawl.engine.model import Node, Pick, SameAs
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import worth
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.recent_importance import Recent
+from socialcrawl.importance.recent_importance import RecentImportance
 from socialcrawl.mock.server import running
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.queries.traces import Traces
 
-RICHEST = Choice("opic", "opic", 0.5, 3)
+RICHEST = PolicyMixture("opic", "opic", 0.5, 3)
 PAST = 0.0102345678  # what the virtual page of the dictionaries may hold: no sum of fractions lies at it
 
 
@@ -236,7 +236,7 @@ def test_the_richest_is_chosen_also_right_after_the_virtual_page_lent(levers):
 
 
 def test_a_draw_by_cash_sees_what_was_lent():
-    crawl = track(choice=Choice("ai", "opic", 0.5, 3), target=Target("importance", lean=0.7, memory=3.0))
+    crawl = track(choice=PolicyMixture("ai", "opic", 0.5, 3), target=Target("importance", lean=0.7, memory=3.0))
     drive(crawl, Timed(40, 300, 3000.0, seed=4), 60)
     drawn = crawl.picture.urn(FRONTIER, "cash").settled()
     wanted = crawl.picture.column("cash")[crawl.picture.rows(FRONTIER)].sum()
@@ -246,7 +246,7 @@ def test_a_draw_by_cash_sees_what_was_lent():
 def test_leaning_moves_cash_between_those_who_were_read_and_those_who_were_not():
     held = {}
     for lean in (-1.0, -0.5, 0.0, 0.5, 1.0):
-        crawl = track(choice=Choice("opic", "opic", 0.7, 3), target=Target("importance", lean=lean))
+        crawl = track(choice=PolicyMixture("opic", "opic", 0.7, 3), target=Target("importance", lean=lean))
         drive(crawl, Timed(300, 1500, 1.0, seed=7), 150)
         picture = crawl.picture
         held[lean] = picture.column("cash")[picture.rows(CRAWLED)].sum()
@@ -278,7 +278,7 @@ def test_accounts_that_links_with_the_topic_go_to_count_more_with_an_extra():
 )
 def test_two_that_were_made_one_have_the_importance_that_both_would_have(before, after):
     """As long as neither is read again; the window reaches back to the beginning, and the virtual page never pays."""
-    one, two = (Recent(Cash(1.0, threshold=math.inf), 30.0) for _ in range(2))
+    one, two = (RecentImportance(Cash(1.0, threshold=math.inf), 30.0) for _ in range(2))
     for books in (one, two):
         books.cash.start(np.arange(4))
         books.join(np.array([4, 5]))
@@ -295,7 +295,7 @@ def test_two_that_were_made_one_have_the_importance_that_both_would_have(before,
 
 
 def test_the_renamed_keep_importance_and_cash_of_both_names_in_a_crawl():
-    crawl = track(0, 1, choice=Choice("gai", "u", 1.0, 1), target=Target("importance", memory=2.0))
+    crawl = track(0, 1, choice=PolicyMixture("gai", "u", 1.0, 1), target=Target("importance", memory=2.0))
     tell(crawl, 0, "seed", links=[1, 7])
     tell(crawl, 1, "seed", links=[7, 8])
     tell(crawl, 7, links=[8])
@@ -311,7 +311,7 @@ def test_the_renamed_keep_importance_and_cash_of_both_names_in_a_crawl():
 
 
 @pytest.mark.parametrize("memory", [0.7, 4.0])
-@pytest.mark.parametrize("choice", [RICHEST, Choice("ai", "u", 0.3, 3)])
+@pytest.mark.parametrize("choice", [RICHEST, PolicyMixture("ai", "u", 0.3, 3)])
 def test_shares_sum_to_one_at_most_after_every_step_and_to_the_plain_ones_while_the_clock_is_young(memory, choice):
     """Also where most of what is known was just discovered."""
     crawl, plain = (track(0, 1, 2, choice=choice, target=Target("importance", memory=one)) for one in (memory, None))

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from time_graphs import Timed, answer, drive, tell, track
 
-from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.crawl import REST
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import COLUMNS
 from socialcrawl.engine.model import SameAs, Stop
 from socialcrawl.graph.relevance import worth
 
-BACK = Choice("gai", "u", 1.0, 1)
+BACK = PolicyMixture("gai", "u", 1.0, 1)
 
 
 def at(crawl, node, name):
@@ -38,7 +38,7 @@ def test_who_is_gone_is_asked_no_more_but_stays_in_what_was_counted(why):
 
 
 def test_a_frontier_node_that_is_gone_leaves_the_frontier():
-    crawl = track(choice=Choice("gai", "u", 0.0, 1))
+    crawl = track(choice=PolicyMixture("gai", "u", 0.0, 1))
     tell(crawl, 0, "seed", links=[1, 2])
     assert crawl.graph.left == 2
     tell(crawl, 1, missing="protected")
@@ -47,7 +47,7 @@ def test_a_frontier_node_that_is_gone_leaves_the_frontier():
 
 
 def test_who_is_forgotten_leaves_no_trace():
-    crawl = track(0, 1, choice=Choice("gai", "u", 0.5, 1), target=Target("importance"))
+    crawl = track(0, 1, choice=PolicyMixture("gai", "u", 0.5, 1), target=Target("importance"))
     tell(crawl, 0, "seed", links=[1, 5])
     tell(crawl, 5, missing="forgotten")
     assert crawl.gone == {}
@@ -81,19 +81,19 @@ def test_an_answer_ends_a_row_of_failures():
 
 
 def test_a_seed_that_fails_for_a_while_goes_back_in_line():
-    crawl = track(choice=Choice("gai", "u", 0.5, 1))
+    crawl = track(choice=PolicyMixture("gai", "u", 0.5, 1))
     history = drive(crawl, Timed(2, 1, 0.0), 3, failing=lambda pick: "temporary" if pick.n < 2 else None)
     assert [batch[0].act for batch, _ in history] == ["seed", "seed", "seed"]
     assert crawl.picture.is_crawled(0)
     assert (crawl.failures, crawl.resting) == ({}, {})
-    given_up = track(choice=Choice("gai", "u", 0.5, 1))
+    given_up = track(choice=PolicyMixture("gai", "u", 0.5, 1))
     drive(given_up, Timed(2, 1, 0.0), 9, failing=lambda pick: "temporary")
     assert given_up.picks == 3
     assert given_up.choose(1, 0.0).kind == "failed"
 
 
 def test_where_only_those_are_left_who_failed_they_are_asked_before_their_time():
-    crawl = track(choice=Choice("gai", "u", 0.0, 1))
+    crawl = track(choice=PolicyMixture("gai", "u", 0.0, 1))
     tell(crawl, 0, "seed", links=[1])
     tell(crawl, 1, missing="temporary")
     (pick,) = crawl.choose(3, 0.0)
@@ -204,7 +204,7 @@ def test_a_history_with_renamings_and_failures_folds_as_it_was_absorbed():
     def failing(pick):
         return {6: SameAs(50), 9: "temporary", 15: "suspended", 20: SameAs(3), 31: "forgotten"}.get(pick.n)
 
-    made = lambda: track(choice=Choice("ai", "or", 0.5, 2), target=Target(cash=True))  # noqa: E731 (made twice)
+    made = lambda: track(choice=PolicyMixture("ai", "or", 0.5, 2), target=Target(cash=True))  # noqa: E731 (made twice)
     crawl, again = made(), made()
     again.fold(drive(crawl, Timed(30, 300, 900.0, seed=5), 60, failing=failing))
     assert again.choose(9, 1e4) == crawl.choose(9, 1e4)

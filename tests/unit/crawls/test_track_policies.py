@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from time_graphs import Timed, drive, tell, track
 
-from socialcrawl.crawls.track.choice import NAMES, Choice
+from socialcrawl.crawls.track.choice import NAMES, PolicyMixture
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER
 from socialcrawl.engine.model import Node
@@ -18,7 +18,7 @@ WORLD = Timed(size=60, links=500, end=1200.0, seed=3)
 
 def explored(picks=60):
     """A picture with a frontier and crawled nodes of all kinds of scores, and the crawl that made it."""
-    crawl = track(choice=Choice("ai", "u", 0.5, 1), target=Target(parallel="each"), mark=repr)
+    crawl = track(choice=PolicyMixture("ai", "u", 0.5, 1), target=Target(parallel="each"), mark=repr)
     drive(crawl, WORLD, picks)
     return crawl
 
@@ -79,7 +79,7 @@ def test_the_picture_that_policies_are_tried_on_has_something_to_choose_from():
 
 @pytest.mark.parametrize("name", ["ai", "gai", "u", "or", "yr", "yru", "ldu", "ydu", "oru"])
 def test_a_policy_draws_with_the_probabilities_of_its_definition(name):
-    choice = Choice(name, "u", 0.0, 5) if name in NAMES["expansion"] else Choice("ai", name, 1.0, 5)
+    choice = PolicyMixture(name, "u", 0.0, 5) if name in NAMES["expansion"] else PolicyMixture("ai", name, 1.0, 5)
     counts, exact = Counter(node for _, node, _ in chosen(choice)), expected(name)
     assert set(counts) <= set(exact)
     if len(exact) == 1:
@@ -92,38 +92,38 @@ def test_a_policy_draws_with_the_probabilities_of_its_definition(name):
 
 @pytest.mark.parametrize("name", [name for name in NAMES["recrawl"] if name != "opic"])
 def test_where_nobody_has_a_positive_score_yet_a_recrawl_is_uniform(name):
-    fresh = track(0, 1, 2, choice=Choice("ai", name, 1.0, 2))
+    fresh = track(0, 1, 2, choice=PolicyMixture("ai", name, 1.0, 2))
     for node in range(3):
         tell(fresh, node, "seed")
-    counts = Counter(node for _, node, _ in chosen(Choice("ai", name, 1.0, 2), fresh))
+    counts = Counter(node for _, node, _ in chosen(PolicyMixture("ai", name, 1.0, 2), fresh))
     assert set(counts) == {0, 1, 2}
     assert all(abs(count - DRAWS / 3) < 4 * np.sqrt(DRAWS * 2 / 9) for count in counts.values())
 
 
 def test_the_score_of_a_pick_is_what_it_was_chosen_by():
     for name, column in (("or", "outlinks"), ("yr", "yield"), ("ldu", "link_score")):
-        for _, node, score in chosen(Choice("ai", name, 1.0, 5))[:50]:
+        for _, node, score in chosen(PolicyMixture("ai", name, 1.0, 5))[:50]:
             assert score == CRAWL.picture.lists[column][CRAWL.picture.row(node)]
 
 
 @pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 1.0])
 def test_so_many_picks_go_back_as_p_says(p):
-    acts = Counter(act for act, _, _ in chosen(Choice("gai", "or", p, 9)))
+    acts = Counter(act for act, _, _ in chosen(PolicyMixture("gai", "or", p, 9)))
     assert abs(acts["recrawl"] - p * DRAWS) <= 4 * np.sqrt(DRAWS * p * (1 - p))
 
 
 def test_where_the_frontier_is_empty_the_other_side_is_asked_but_for_one_without_probability():
-    alone = track(choice=Choice("gai", "or", 0.5, 1))
+    alone = track(choice=PolicyMixture("gai", "or", 0.5, 1))
     drive(alone, Timed(1, 0, 0.0), 20)
     assert (alone.picks, alone.taken) == (20, 19)
-    never = track(choice=Choice("gai", "or", 0.0, 1))
+    never = track(choice=PolicyMixture("gai", "or", 0.0, 1))
     drive(never, Timed(1, 0, 0.0), 20)
     assert never.picks == 1
     assert never.choose(1, 0.0).kind == "done"
 
 
 def test_a_crawl_that_only_goes_back_never_expands():
-    crawl = track(choice=Choice("gai", "u", 1.0, 1))
+    crawl = track(choice=PolicyMixture("gai", "u", 1.0, 1))
     drive(crawl, WORLD, 20)
     assert crawl.picture.left > 0
     assert {node for node, weight in members(crawl, CRAWLED).items()} == {0}
@@ -138,7 +138,7 @@ def test_no_node_is_twice_in_a_batch_and_a_batch_takes_all_there_are():
 
 
 def test_the_second_of_a_batch_is_drawn_from_whom_the_first_left():
-    aimed = Choice("ai", "u", 1.0, 4).aimed("indegree")
+    aimed = PolicyMixture("ai", "u", 1.0, 4).aimed("indegree")
     crawled = members(CRAWL, CRAWLED)
     first = next(iter(crawled))
     counts = Counter(aimed.pick(CRAWL.picture, n, frozenset({first}))[1] for n in range(DRAWS))
@@ -154,7 +154,7 @@ def test_a_policy_of_ones_own_may_name_nodes_that_nobody_has_discovered():
         def pick(self, picture, draw, barred):
             return next(Node(node) for node in (77, 78) if node not in barred and not picture.is_crawled(node))
 
-    crawl = track(choice=Choice(Far(), "u", 0.0, 1))
+    crawl = track(choice=PolicyMixture(Far(), "u", 0.0, 1))
     drive(crawl, WORLD, 2)
     assert crawl.picture.is_crawled(77)
     assert [pick.node for pick in crawl.choose(1, 0.0)] == [78]
@@ -163,6 +163,6 @@ def test_a_policy_of_ones_own_may_name_nodes_that_nobody_has_discovered():
 @pytest.mark.parametrize("wrong", [{"expansion": "best"}, {"recrawl": "ai"}, {"p": 1.5}, {"p": -0.1}])
 def test_a_wrong_name_or_probability_is_said(wrong):
     with pytest.raises(SettingsError, match=r"choose one of|between 0 and 1"):
-        Choice(**wrong)
+        PolicyMixture(**wrong)
     with pytest.raises(SettingsError, match="choose one of"):
         Target("fame")

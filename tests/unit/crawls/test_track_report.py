@@ -15,7 +15,7 @@ from test_explain import crawled, rows, settings_of, write
 from socialcrawl.campaign.settings import checked, read
 from socialcrawl.cli.render.track_report import show, visits
 from socialcrawl.crawls.collect.explain import unread
-from socialcrawl.crawls.track.report import Place, Tracked, Visit, Visited, Yield
+from socialcrawl.crawls.track.report import RankedAccount, TrackReport, Visit, VisitHistory, VisitYield
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.generators.generate import generate
 from socialcrawl.lab.generators.generate import write as write_posts
@@ -53,7 +53,7 @@ def lines_of(width, print_, *given, **more):
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_the_visits_of_an_account_are_told_whole_at_any_width(width):
-    told = Visited("who", "ann", "importance", None, VISITS)
+    told = VisitHistory("who", "ann", "importance", None, VISITS)
     lines = lines_of(width, visits, told, as_json=False)
     whole = "\n".join(lines)
     assert "…" not in whole
@@ -73,9 +73,13 @@ def test_the_visits_of_an_account_are_told_whole_at_any_width(width):
 
 
 def found(past):
-    places = [Place(name, 0.123, 12_340 + i, 5 + i, 1e9 - past, 7, (3 + i, 7 + i)) for i, name in enumerate(NAMES)]
-    yields = [Yield("expand", 12_345, 23_456, 345_678, 4_567_890), Yield("recrawl", 1, 0, 0, 0)]
-    return Tracked("importance", 1e9, 1e9, 1e9 - past, places, places[:1], [], yields, past, past, compared=40, moved=1)
+    places = [
+        RankedAccount(name, 0.123, 12_340 + i, 5 + i, 1e9 - past, 7, (3 + i, 7 + i)) for i, name in enumerate(NAMES)
+    ]
+    yields = [VisitYield("expand", 12_345, 23_456, 345_678, 4_567_890), VisitYield("recrawl", 1, 0, 0, 0)]
+    return TrackReport(
+        "importance", 1e9, 1e9, 1e9 - past, places, places[:1], [], yields, past, past, compared=40, moved=1
+    )
 
 
 @pytest.mark.parametrize("width", [80, 140])

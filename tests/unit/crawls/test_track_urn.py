@@ -8,7 +8,7 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.crawls.track.weighted_tree import Tops, Urn
+from socialcrawl.crawls.track.weighted_tree import DrawTree, MaxTree
 from socialcrawl.engine.splitmix import chance
 
 # Whole weights add up without rounding, so that the referee may add in any order.
@@ -30,7 +30,7 @@ def drawn_by_list(weights, u):
 @given(CHANGES, st.lists(st.tuples(st.integers(0, 999), BARRED), min_size=1, max_size=5))
 def test_an_urn_draws_whom_a_list_of_weights_says(changes, asked):
     weights = {}
-    urn = Urn(lambda row: float(weights.get(row, 0)))
+    urn = DrawTree(lambda row: float(weights.get(row, 0)))
     for place, (row, weight) in enumerate(changes):
         weights[row] = weight
         urn.touch([row])
@@ -43,7 +43,7 @@ def test_an_urn_draws_whom_a_list_of_weights_says(changes, asked):
 @given(CHANGES, BARRED)
 def test_the_heaviest_is_the_first_of_the_heaviest(changes, barred):
     weights = {}
-    tops = Tops(lambda row: float(weights.get(row, Tops.NONE)))
+    tops = MaxTree(lambda row: float(weights.get(row, MaxTree.NONE)))
     for row, weight in changes:
         weights[row] = weight
         tops.touch([row])
@@ -58,7 +58,7 @@ def test_the_same_weights_give_the_same_bits_however_they_came_to_be(weights, da
     trees = []
     for order in orders:
         now = dict.fromkeys(order, 3.3)
-        urn = Urn(lambda row, now=now: now.get(row, 0.0))
+        urn = DrawTree(lambda row, now=now: now.get(row, 0.0))
         for row in order:
             urn.touch([row])
             if data.draw(st.booleans()):
@@ -72,13 +72,13 @@ def test_the_same_weights_give_the_same_bits_however_they_came_to_be(weights, da
 
 def test_a_draw_never_falls_on_a_row_without_weight():
     weights = [0.08, 0.08, 0.26, 0.0, 0.0]  # rounding carries the largest draw beyond 0.26
-    urn = Urn(lambda row: weights[row])
+    urn = DrawTree(lambda row: weights[row])
     urn.touch(range(5))
     assert [urn.draw(u) for u in (0.0, 0.2, 0.6, 1 - 2**-53)] == [0, 1, 2, 2]
 
 
 def test_an_urn_without_weight_and_an_empty_tree_have_nobody():
-    urn, tops = Urn(lambda _: 0.0), Tops(lambda _: Tops.NONE)
+    urn, tops = DrawTree(lambda _: 0.0), MaxTree(lambda _: MaxTree.NONE)
     assert urn.draw(0.5) is None
     assert tops.best() is None
     urn.touch(range(9))
@@ -89,7 +89,7 @@ def test_an_urn_without_weight_and_an_empty_tree_have_nobody():
 
 def test_all_weights_can_be_looked_at_at_once():
     weights = np.arange(100.0)
-    quick, slow = Urn(lambda row: weights[row], lambda: weights), Urn(lambda row: weights[row])
+    quick, slow = DrawTree(lambda row: weights[row], lambda: weights), DrawTree(lambda row: weights[row])
     quick.touch(range(100))
     quick.draw(0.1)
     weights[:] = weights[::-1].copy()

@@ -15,9 +15,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import precision_recall_fscore_support
 from sklearn.tree import DecisionTreeClassifier
 
-from socialcrawl.crawls.sample.cross_validation import Examples, Judged, examples, judged
-from socialcrawl.crawls.sample.decision_tree import Growth, Node, Tree, grow, matrix
-from socialcrawl.crawls.sample.tfidf import Vocabulary, words
+from socialcrawl.crawls.sample.cross_validation import ConfusionMatrix, Examples, examples, judged
+from socialcrawl.crawls.sample.decision_tree import DecisionTree, TreeNode, TreeParameters, grow, matrix
+from socialcrawl.crawls.sample.tfidf import TfidfVocabulary, words
 from socialcrawl.errors import SettingsError
 
 WORDS = ["bike", "wheel", "chain", "soup", "salt", "the", "and", "road"]
@@ -43,19 +43,19 @@ def test_words_are_folded_and_addresses_are_none():
 
 def test_scores_are_those_of_smart_and_of_length_one():
     texts = [Counter(a=3, b=1), Counter(a=1), Counter(b=2, c=1)]
-    known = Vocabulary.learned(texts)
+    known = TfidfVocabulary.learned(texts)
     assert known.idf == pytest.approx({"a": log(4 / 2), "b": log(4 / 2), "c": log(4)})
     raw = np.array([(1 + log(1 + log(3))) * log(2), log(2)])
     told = known.vector(Counter(a=3, b=1, stranger=9))
     assert list(told) == ["a", "b"]
     assert list(told.values()) == pytest.approx(raw / np.linalg.norm(raw))
     assert known.vector(Counter(stranger=1)) == {}
-    assert list(Vocabulary.learned(texts, 2, frozenset("b")).idf) == ["a"]
+    assert list(TfidfVocabulary.learned(texts, 2, frozenset("b")).idf) == ["a"]
 
 
 def test_vectors_are_scikit_learns_with_our_scores():
     texts = [words(text) for text, _ in posts(60, 3)]
-    known = Vocabulary.learned(texts)
+    known = TfidfVocabulary.learned(texts)
     counts = np.array([[text[word] for word in known.idf] for text in texts], float)
     damped = np.where(counts > 0, 1 + np.log1p(np.log(np.maximum(counts, 1))), 0.0)
     theirs = TfidfTransformer(norm="l2", use_idf=False).fit_transform(damped * np.array(list(known.idf.values())))
@@ -68,7 +68,7 @@ def test_the_tree_says_what_scikit_learns_own_says(seed, leaf, depth, balanced):
     told = posts(80, seed, 0.3)
     learn, ask = told[:60], told[60:]
     texts, kinds = [words(text) for text, _ in learn], [on for _, on in learn]
-    tree = grow(texts, kinds, Growth(leaf, depth, balanced=balanced, seed=seed))
+    tree = grow(texts, kinds, TreeParameters(leaf, depth, balanced=balanced, seed=seed))
     theirs = DecisionTreeClassifier(
         criterion="entropy", min_samples_leaf=leaf, max_depth=depth, random_state=seed,
         class_weight="balanced" if balanced else None,
@@ -86,7 +86,9 @@ def test_the_word_that_tells_most_comes_first_and_says_which_side_it_speaks_for(
     tree = grow([words(text) for text, _ in told], [on for _, on in told])
     [(word, part, forth)] = tree.telling()
     assert (part, forth) == (1.0, word == "bike")
-    without = grow([words(text) for text, _ in told], [on for _, on in told], Growth(without=frozenset({"bike"})))
+    without = grow(
+        [words(text) for text, _ in told], [on for _, on in told], TreeParameters(without=frozenset({"bike"}))
+    )
     assert [(word, forth) for word, _, forth in without.telling()] == [("soup", False)]
     assert without.hits("a bike") == 1
     assert without.hits("a soup") == 0
@@ -95,9 +97,9 @@ def test_the_word_that_tells_most_comes_first_and_says_which_side_it_speaks_for(
 def test_a_tree_that_was_kept_says_the_same(tmp_path):
     told = posts(80, 5)
     tree = grow([words(text) for text, _ in told], [on for _, on in told])
-    tree = Tree(tree.vocabulary, tree.nodes, {"on_topic": 3})
+    tree = DecisionTree(tree.vocabulary, tree.nodes, {"on_topic": 3})
     tree.save(tmp_path / "tree.json")
-    again = Tree.load(tmp_path / "tree.json")
+    again = DecisionTree.load(tmp_path / "tree.json")
     assert again == tree
     assert all(again.hits(text) == tree.hits(text) for text, _ in posts(80, 6, 0.5))
     with pytest.raises(SettingsError, match="exists already"):
@@ -121,7 +123,7 @@ def test_a_file_that_is_no_tree_is_refused_and_says_what_to_do(tmp_path):
     good = {"kind": "socialcrawl tree 1", "about": {}, "idf": {"a": 1.0}, "nodes": [["", 0.0, -1, -1, 1.0, 2]]}
     file = tmp_path / "tree.json"
     file.write_text(json.dumps(good), "utf-8")
-    assert Tree.load(file).hits("whatever") == 1
+    assert DecisionTree.load(file).hits("whatever") == 1
     round_and_round = [["a", 0.5, 0, 0, 1.0, 2]]
     for bad in (
         b"no json", b"[]", b"3", b"\xff\xfe", {**good, "kind": "other"}, {**good, "nodes": []}, {**good, "idf": [1]},
@@ -130,16 +132,16 @@ def test_a_file_that_is_no_tree_is_refused_and_says_what_to_do(tmp_path):
     ):  # fmt: skip
         file.write_bytes(bad if isinstance(bad, bytes) else json.dumps(bad).encode())
         with pytest.raises(SettingsError, match=r"is no tree .* `socialcrawl train`"):
-            Tree.load(file)
+            DecisionTree.load(file)
     with pytest.raises(SettingsError, match="cannot be read"):
-        Tree.load(tmp_path / "nothing.json")
+        DecisionTree.load(tmp_path / "nothing.json")
 
 
 def test_what_cannot_be_learned_from_is_refused():
     with pytest.raises(SettingsError, match="none of one kind"):
         grow([Counter("a"), Counter("b")], [True, True])
     with pytest.raises(SettingsError, match="No word"):
-        grow([Counter("a"), Counter("b")], [True, False], Growth(least=2))
+        grow([Counter("a"), Counter("b")], [True, False], TreeParameters(least=2))
 
 
 def test_texts_of_the_same_words_are_one_and_those_of_both_kinds_are_none():
@@ -151,26 +153,26 @@ def test_texts_of_the_same_words_are_one_and_those_of_both_kinds_are_none():
 def test_a_test_judges_each_text_by_a_tree_that_has_not_seen_it():
     # Each text has a word of its own, by which alone it could be known: nothing can be learned of others.
     alone = examples([(f"word{i} word{i}", i % 2 == 0) for i in range(40)])
-    tree = grow(alone.texts, alone.on_topic, Growth(leaf=1, least=1))
+    tree = grow(alone.texts, alone.on_topic, TreeParameters(leaf=1, least=1))
     assert all(tree.says(text) == on for text, on in zip(alone.texts, alone.on_topic, strict=True))
-    blind = judged(alone, Growth(leaf=1, least=1))
+    blind = judged(alone, TreeParameters(leaf=1, least=1))
     assert blind.accuracy < 0.7
     seen = judged(examples(posts(300, 7)), folds=3)
     assert seen.accuracy > 0.9
     # The word that each of these has for itself shortens the others, as in no new text: so it is not known.
-    assert judged(examples(posts(300, 7)), Growth(least=1), 3).accuracy < seen.accuracy - 0.1
+    assert judged(examples(posts(300, 7)), TreeParameters(least=1), 3).accuracy < seen.accuracy - 0.1
     assert seen.folds == 3
     assert seen.right + seen.wrong + seen.lost + seen.kept_out == 300
     assert judged(examples(posts(300, 7)), folds=3) == seen
 
 
 def test_precision_recall_and_f1_are_those_of_scikit_learn():
-    found = Judged(right=30, wrong=10, lost=5, kept_out=55)
+    found = ConfusionMatrix(right=30, wrong=10, lost=5, kept_out=55)
     truth, said = [1] * 35 + [0] * 65, [1] * 30 + [0] * 5 + [1] * 10 + [0] * 55
     theirs = precision_recall_fscore_support(truth, said, average="binary")
     assert (found.precision, found.recall, found.f1) == pytest.approx(theirs[:3])
     assert found.accuracy == 0.85
-    assert np.isnan(Judged(0, 0, 0, 9).precision)
+    assert np.isnan(ConfusionMatrix(0, 0, 0, 9).precision)
 
 
 def test_too_few_texts_for_the_parts_are_refused():
@@ -181,5 +183,5 @@ def test_too_few_texts_for_the_parts_are_refused():
 
 
 def test_a_leaf_of_as_many_of_both_kinds_is_off_topic():
-    even = Tree(Vocabulary.of({}), (Node("", 0.0, -1, -1, 0.5, 4.0),), {})
+    even = DecisionTree(TfidfVocabulary.of({}), (TreeNode("", 0.0, -1, -1, 0.5, 4.0),), {})
     assert even.hits("anything") == 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from walk_graphs import rows
 
 from socialcrawl.crawls.sample import neighbour_lists as module
-from socialcrawl.crawls.sample.neighbour_lists import GONE, UNREAD, Lists
+from socialcrawl.crawls.sample.neighbour_lists import GONE, UNREAD, NeighbourLists
 
 NODES = 9
 
@@ -72,7 +72,7 @@ def _way(request, monkeypatch):
     st.fixed_dictionaries({"symmetric": st.booleans(), "twice": st.booleans()}),
 )
 def test_lists_are_what_the_paper_says_however_the_nodes_come_in_batches(out, inward, order, cuts, kind):
-    lists = Lists(**kind)
+    lists = NeighbourLists(**kind)
     bounds = sorted({0, *cuts, NODES})
     for begin, end in pairwise(bounds):
         hold(lists, order[begin:end], out, inward)
@@ -88,7 +88,7 @@ def test_lists_are_what_the_paper_says_however_the_nodes_come_in_batches(out, in
 @settings(deadline=None, max_examples=many(60))
 @given(LINKS, LINKS, st.permutations(range(NODES)), st.booleans())
 def test_symmetric_lists_are_of_an_undirected_graph(out, inward, order, twice):
-    lists = Lists(symmetric=True, twice=twice)
+    lists = NeighbourLists(symmetric=True, twice=twice)
     hold(lists, order, out, inward)
     found = rows(lists)
     for node, others in found.items():
@@ -98,7 +98,7 @@ def test_symmetric_lists_are_of_an_undirected_graph(out, inward, order, twice):
 
 def test_a_link_that_only_the_later_node_knows_of_is_kept_on_one_side_as_printed_and_dropped_for_uniformity():
     out, nobody = {0: [1], 1: [0], 2: [0, 1]}, {0: [], 1: [], 2: []}
-    printed, symmetric = Lists(symmetric=False), Lists(symmetric=True)
+    printed, symmetric = NeighbourLists(symmetric=False), NeighbourLists(symmetric=True)
     for lists in (printed, symmetric):
         for node in (0, 1, 2):
             hold(lists, [node], out, nobody)
@@ -109,7 +109,7 @@ def test_a_link_that_only_the_later_node_knows_of_is_kept_on_one_side_as_printed
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_mutual_links_count_once_or_on_each_side_and_a_code_says_which_way_they_go(symmetric):
     out, inward = {3: [5], 5: [3], 7: [3]}, {3: [5, 7], 5: [3], 7: []}
-    twice, once = Lists(symmetric=symmetric, twice=True), Lists(symmetric=symmetric)
+    twice, once = NeighbourLists(symmetric=symmetric, twice=True), NeighbourLists(symmetric=symmetric)
     for lists in (twice, once):
         hold(lists, [3], out, inward)
         hold(lists, [5, 7], out, inward)
@@ -119,7 +119,7 @@ def test_mutual_links_count_once_or_on_each_side_and_a_code_says_which_way_they_
 
 
 def test_who_cannot_be_read_stays_in_lists_and_has_no_place():
-    lists = Lists()
+    lists = NeighbourLists()
     hold(lists, [0], {0: [1, 2]}, {0: []})
     lists.lose(1)
     assert [lists.place(node) for node in (0, 1, 2, 10**6)] == [0, GONE, UNREAD, UNREAD]
@@ -128,7 +128,7 @@ def test_who_cannot_be_read_stays_in_lists_and_has_no_place():
 
 
 def test_another_name_of_somebody_who_is_not_read_yet_is_the_same_neighbour():
-    lists = Lists()
+    lists = NeighbourLists()
     out, nobody = {0: [8], 1: [4], 2: [8, 4], 4: [0]}, dict.fromkeys(range(5), ())
     hold(lists, [0, 1], out, nobody)
     lists.same(8, 4)
@@ -141,7 +141,7 @@ def test_another_name_of_somebody_who_is_not_read_yet_is_the_same_neighbour():
 def test_another_name_of_somebody_who_was_read_is_one_sided_if_lists_are_symmetric():
     out, nobody = {0: [8], 4: [1]}, {0: [], 4: []}
     for symmetric, place in ((True, GONE), (False, 0)):
-        lists = Lists(symmetric=symmetric)
+        lists = NeighbourLists(symmetric=symmetric)
         hold(lists, [4], out, nobody)
         hold(lists, [0], out, nobody)
         lists.same(8, 4)
@@ -153,7 +153,7 @@ def test_another_name_of_somebody_who_was_read_is_one_sided_if_lists_are_symmetr
 
 
 def test_names_that_go_round_in_a_circle_are_nobodys():
-    lists = Lists()
+    lists = NeighbourLists()
     lists.same(1, 2)
     assert lists.place(1) == UNREAD
     lists.same(2, 1)
@@ -161,7 +161,7 @@ def test_names_that_go_round_in_a_circle_are_nobodys():
 
 
 def test_a_community_is_that_of_most_neighbours_read_before_the_smallest_of_equals_a_new_one_below_two():
-    lists = Lists(communities=True)
+    lists = NeighbourLists(communities=True)
     out = {0: [], 1: [], 2: [0, 1], 3: [0, 1, 2], 4: [1], 5: [4, 1, 0], 6: []}
     nobody = dict.fromkeys(range(7), ())
     back = {**nobody, 0: (2, 3, 5), 1: (2, 3, 4, 5), 2: (3,), 4: (5,)}
@@ -172,14 +172,14 @@ def test_a_community_is_that_of_most_neighbours_read_before_the_smallest_of_equa
 
 
 def test_marks_are_numbered_in_the_order_in_which_they_are_met():
-    lists = Lists()
+    lists = NeighbourLists()
     hold(lists, [0, 1, 2, 3], dict.fromkeys(range(4), ()), dict.fromkeys(range(4), ()), {0: "b", 2: "a", 3: "b"})
     assert list(lists.group) == [1, 0, 2, 1]
     assert lists.marks == ["", "b", "a"]
 
 
 def test_nodes_may_have_large_numbers():
-    lists = Lists()
+    lists = NeighbourLists()
     hold(lists, [10**6], {10**6: [3 * 10**6]}, {10**6: [5 * 10**5]})
     hold(lists, [3 * 10**6], {3 * 10**6: []}, {3 * 10**6: []})
     assert rows(lists) == {10**6: [5 * 10**5, 3 * 10**6], 3 * 10**6: [10**6]}

@@ -11,7 +11,7 @@ from socialcrawl.campaign.snapshot_writer import drawn
 from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.crawls.sample.estimates import share
 from socialcrawl.crawls.sample.rules import FOCUSES
-from socialcrawl.crawls.sample.walk_components import NONE, Part, parts
+from socialcrawl.crawls.sample.walk_components import NONE, WalkComponent, parts
 from socialcrawl.crawls.seeds import Seeds
 
 HOW = {"focus": "hard", "burn_in": 10, "idle": 10**9}
@@ -106,7 +106,7 @@ def test_accounts_off_topic_connect_parts_for_walks_that_may_go_there(focus):
 def test_an_account_alone_is_a_part_that_was_read_whole():
     graph = known(31, both(tangle(30, 60, 1)), range(31))
     found = parts(walked(graph, [30, 0], 2, 300).walks)
-    assert found.each[1] == Part(accounts=1, walks=1, draws=0, whole=True, counts=False)
+    assert found.each[1] == WalkComponent(accounts=1, walks=1, draws=0, whole=True, counts=False)
 
 
 def test_before_a_walk_has_begun_there_is_no_part():

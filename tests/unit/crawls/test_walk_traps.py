@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from walk_graphs import WalkRules, both, known, walk
 
-from socialcrawl.crawls.sample.host_traps import Trap
+from socialcrawl.crawls.sample.host_traps import HostTrap
 from socialcrawl.engine.model import Outcome
-from socialcrawl.graph.known_graph import Known
+from socialcrawl.graph.known_graph import KnownGraphSource
 
 WINDOW, HOSTS = 6, 2
 
@@ -16,7 +16,7 @@ WINDOW, HOSTS = 6, 2
 @settings(deadline=None, max_examples=many(150))
 @given(st.lists(st.integers(0, 4), max_size=40))
 def test_a_host_traps_when_it_would_be_more_than_half_of_the_last_visits(groups):
-    trap = Trap(WINDOW, HOSTS, 0, 0)
+    trap = HostTrap(WINDOW, HOSTS, 0, 0)
     for place, group in enumerate(groups):
         trap.visit(place, group)
     ranked = [group for group in dict.fromkeys(reversed(groups)) if group][:HOSTS]  # the last distinct ones
@@ -36,7 +36,7 @@ def world():
     return known(60, both([*clique, (0, 30), *ring]), range(60))
 
 
-class Hosted(Known):
+class Hosted(KnownGraphSource):
     """A known graph that says of the first 30 nodes that they are at one place."""
 
     def _talk(self, pick):
@@ -65,7 +65,7 @@ def test_a_walk_leaves_a_host_that_would_keep_it_and_says_how_often_it_jumped():
 def test_where_there_is_no_other_host_the_walk_goes_on():
     class Alone(Hosted):
         def _talk(self, pick):
-            found = yield from Known._talk(self, pick)
+            found = yield from KnownGraphSource._talk(self, pick)
             return {
                 n: Outcome(n, one.node, 0.0, one.value, one.targets, one.alpha, mark="x") for n, one in found.items()
             }

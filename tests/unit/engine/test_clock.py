@@ -7,7 +7,7 @@ from math import inf
 import pytest
 
 from socialcrawl.engine import clock as clocks
-from socialcrawl.engine.clock import Interruptible, SteadyClock, SystemClock
+from socialcrawl.engine.clock import InterruptibleClock, SteadyClock, SystemClock
 
 LONG = 600.0  # seconds that nobody waits here
 DRIFT = 0.02  # seconds by which the two clocks of a machine may drift apart meanwhile
@@ -78,7 +78,7 @@ def test_a_wait_ends_at_its_instant_or_with_its_event(made):
 
 
 def test_a_run_that_is_interrupted_wakes_and_may_begin_anew():
-    clock = Interruptible()
+    clock = InterruptibleClock()
     threading.Timer(0.1, clock.interrupt).start()
     began = time.monotonic()
     clock.sleep(clock.now() + LONG)
@@ -90,7 +90,7 @@ def test_a_run_that_is_interrupted_wakes_and_may_begin_anew():
 
 
 def test_a_run_whose_time_is_over_counts_as_interrupted():
-    clock = Interruptible()
+    clock = InterruptibleClock()
     clock.anew(clock.now() + 0.1)
     began = time.monotonic()
     clock.sleep(clock.now() + LONG)

@@ -8,10 +8,15 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.importance.adaptive_opic import Adaptive
-from socialcrawl.importance.history_windows import Fixed, ImprovedFixed, Interpolation, Variable
+from socialcrawl.importance.adaptive_opic import AdaptiveOpic
+from socialcrawl.importance.history_windows import (
+    FixedHistory,
+    ImprovedFixedHistory,
+    InterpolatedHistory,
+    VariableHistory,
+)
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.opic_levers import Lean, Topical
+from socialcrawl.importance.opic_levers import Lean, TopicBias
 
 
 def rows(numbers):
@@ -53,17 +58,17 @@ def error(found, wanted):
 
 
 WINDOWS = {
-    "fixed": lambda: Fixed(16.0),
-    "variable": lambda: Variable(8),
-    "improved": lambda: ImprovedFixed(16.0),
-    "interpolation": lambda: Interpolation(16.0),
+    "fixed": lambda: FixedHistory(16.0),
+    "variable": lambda: VariableHistory(8),
+    "improved": lambda: ImprovedFixedHistory(16.0),
+    "interpolation": lambda: InterpolatedHistory(16.0),
 }
 
 
 @pytest.mark.parametrize("name", WINDOWS)
 def test_importance_by_a_window_is_that_of_the_link_matrix_and_follows_it_when_it_changes(name):
     cash = Cash(small=1.0)
-    adaptive, everybody = Adaptive(cash, WINDOWS[name]()), np.arange(100)
+    adaptive, everybody = AdaptiveOpic(cash, WINDOWS[name]()), np.arange(100)
     adaptive.start(everybody)
     before, after = drawn(100, 1), [np.sort(99 - to) for to in drawn(100, 2)]  # those who were low are high
     crawl(adaptive, cash, before, 2_000)
@@ -80,7 +85,7 @@ def test_importance_by_a_window_is_that_of_the_link_matrix_and_follows_it_when_i
 def test_the_window_of_a_crawl_holds_what_the_window_by_itself_is_told(name):
     """The same crawls, written down with the cash and G before each, in a second window."""
     cash, window = Cash(small=0.5), WINDOWS[name]()
-    adaptive, links, everybody = Adaptive(cash, WINDOWS[name]()), drawn(60, 3), np.arange(60)
+    adaptive, links, everybody = AdaptiveOpic(cash, WINDOWS[name]()), drawn(60, 3), np.arange(60)
     adaptive.start(everybody)
     for row in range(60):
         window.join(row, -1.0, 1 / 61)
@@ -93,7 +98,7 @@ def test_the_window_of_a_crawl_holds_what_the_window_by_itself_is_told(name):
 
 def test_newcomers_get_the_mean_importance_of_the_last_newcomers():
     cash = Cash(small=1.0)
-    adaptive = Adaptive(cash, Interpolation(8.0), recent=3)
+    adaptive = AdaptiveOpic(cash, InterpolatedHistory(8.0), recent=3)
     adaptive.start(rows([0, 1, 2, 3]))
     assert adaptive.importance(rows([0, 3])) == pytest.approx([1 / 5] * 2)
     adaptive.pay(0, rows([10, 11]))  # the first newcomers: the mean of all
@@ -116,7 +121,7 @@ def test_newcomers_get_the_mean_importance_of_the_last_newcomers():
 
 def test_who_is_known_already_does_not_join_again():
     cash = Cash(small=1.0)
-    adaptive = Adaptive(cash, Variable(4))
+    adaptive = AdaptiveOpic(cash, VariableHistory(4))
     adaptive.start(rows([0, 1]))
     adaptive.pay(0, rows([1, 2_000]))
     before = adaptive.importance(rows([0, 1, 2_000])).tolist()
@@ -127,11 +132,11 @@ def test_who_is_known_already_does_not_join_again():
 
 def test_no_recent_newcomers_at_all_is_refused():
     with pytest.raises(ValueError, match="needs 1 at least"):
-        Adaptive(Cash(small=1.0), Interpolation(1.0), recent=0)
+        AdaptiveOpic(Cash(small=1.0), InterpolatedHistory(1.0), recent=0)
 
 
 def test_before_anybody_is_known_a_newcomer_has_no_importance():
-    adaptive = Adaptive(Cash(small=1.0), Interpolation(1.0))
+    adaptive = AdaptiveOpic(Cash(small=1.0), InterpolatedHistory(1.0))
     assert adaptive.newcomer() == 0.0
     adaptive.join(rows([4]))
     assert adaptive.importance(rows([4])).tolist() == [0.0]
@@ -209,7 +214,7 @@ def topical_crawls(draw):
 @given(topical_crawls())
 def test_matching_links_get_extra_cash_from_the_virtual_page_as_in_a_dictionary(made):
     paid, extra, threshold = made
-    cash, topical, everybody = Cash(small=1.0, threshold=threshold), Topical(extra), np.arange(12)
+    cash, topical, everybody = Cash(small=1.0, threshold=threshold), TopicBias(extra), np.arange(12)
     cash.start(everybody)
     held, virtual, history = dict.fromkeys(range(12), 1 / 13), 1 / 13, dict.fromkeys(range(12), 0.0)
 
@@ -251,7 +256,7 @@ def test_matching_links_get_extra_cash_from_the_virtual_page_as_in_a_dictionary(
 def test_a_greedy_crawl_with_a_topic_visits_what_matches_more_often():
     matching, visits = np.arange(300) % 10 == 7, {}
     for extra in (0.0, 3.0):
-        links, cash, topical = drawn(300, 9), Cash(small=1.0, threshold=0.05), Topical(extra)
+        links, cash, topical = drawn(300, 9), Cash(small=1.0, threshold=0.05), TopicBias(extra)
         cash.start(np.arange(300))
         count = 0
         for _ in range(3_000):
@@ -266,7 +271,7 @@ def test_a_greedy_crawl_with_a_topic_visits_what_matches_more_often():
 def test_a_topic_on_adaptive_accounts_moves_the_same_cash_and_measures_it():
     links, matching = drawn(50, 11), np.arange(50) < 10
     plain, inside = Cash(small=1.0, threshold=0.1), Cash(small=1.0, threshold=0.1)
-    adaptive, topical = Adaptive(inside, Interpolation(6.0)), Topical(1.0)
+    adaptive, topical = AdaptiveOpic(inside, InterpolatedHistory(6.0)), TopicBias(1.0)
     plain.start(np.arange(50))
     adaptive.start(np.arange(50))
     for step in range(400):
@@ -280,4 +285,4 @@ def test_a_topic_on_adaptive_accounts_moves_the_same_cash_and_measures_it():
 @pytest.mark.parametrize("wrong", [-0.1, math.nan, math.inf])
 def test_an_extra_that_is_no_amount_is_refused(wrong):
     with pytest.raises(ValueError, match="what a matching link brings besides is 0 or more"):
-        Topical(wrong)
+        TopicBias(wrong)

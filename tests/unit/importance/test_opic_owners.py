@@ -8,11 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.importance.adaptive_opic import Adaptive
+from socialcrawl.importance.adaptive_opic import AdaptiveOpic
 from socialcrawl.importance.distributed_opic import VIRTUAL, Owner, Owners, Transfer, owner_of
-from socialcrawl.importance.history_windows import Fixed, ImprovedFixed, Interpolation, Variable
+from socialcrawl.importance.history_windows import (
+    FixedHistory,
+    ImprovedFixedHistory,
+    InterpolatedHistory,
+    VariableHistory,
+)
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.visit_order import Greedy
+from socialcrawl.importance.visit_order import GreedyOrder
 
 NAMES = [f"account-{number}" for number in range(200)]
 
@@ -91,11 +96,17 @@ def test_with_one_owner_estimates_and_clock_are_those_of_the_accounts():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: Fixed(6.0), lambda: Variable(4), lambda: ImprovedFixed(6.0), lambda: Interpolation(6.0)]
+    "make",
+    [
+        lambda: FixedHistory(6.0),
+        lambda: VariableHistory(4),
+        lambda: ImprovedFixedHistory(6.0),
+        lambda: InterpolatedHistory(6.0),
+    ],
 )
 def test_windows_run_on_the_clock_that_owners_have_heard_of(make):
     links, cash = drawn(200, 6), Cash(small=1.0)
-    adaptive = Adaptive(cash, make())
+    adaptive = AdaptiveOpic(cash, make())
     several = Owners(3, lambda number, count: Owner(number, count, buffer=20, window=make()))
     adaptive.start(np.arange(200))
     several.start(NAMES)
@@ -134,7 +145,7 @@ def test_buffered_owners_tend_to_the_importance_of_the_undivided_run():
 
 def test_each_owner_may_choose_its_richest_node_greedily():
     links, several = drawn(200, 9), Owners(3, lambda number, count: Owner(number, count, buffer=10))
-    queues = [Greedy(part.cash) for part in several.parts]
+    queues = [GreedyOrder(part.cash) for part in several.parts]
     several.start(NAMES)
     for step in range(600):
         part, queue = several.parts[step % 3], queues[step % 3]
@@ -240,10 +251,10 @@ def test_where_there_are_many_owners_most_cash_does_not_wait_in_their_many_buffe
 
 
 def test_newcomers_of_an_owner_get_the_default_history_of_its_recent_ones():
-    alone = Owners(1, lambda number, count: Owner(number, count, window=Interpolation(4.0)))
+    alone = Owners(1, lambda number, count: Owner(number, count, window=InterpolatedHistory(4.0)))
     alone.start(NAMES[:4])
     cash = Cash(small=1.0)
-    one = Adaptive(cash, Interpolation(4.0))
+    one = AdaptiveOpic(cash, InterpolatedHistory(4.0))
     one.start(np.arange(4))
     for row, to in [(0, [4, 5]), (1, [6]), (4, [7, 0]), (2, [8, 9])]:
         alone.pay(NAMES[row], named(to))

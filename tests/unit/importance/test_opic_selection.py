@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from socialcrawl.importance import visit_order as selections
 from socialcrawl.importance.link_matrix import out_links
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.static_opic import Known
+from socialcrawl.importance.static_opic import StaticGraph
 from socialcrawl.importance.visit_order import SELECTIONS, selection
 
 
@@ -165,7 +165,7 @@ def test_an_unknown_selection_is_refused_by_name():
 def test_a_fast_run_is_cash_and_the_richest_row_looked_for_every_time(small):
     rng = np.random.default_rng(6)
     sources, targets = rng.integers(0, 180, 1_500), rng.integers(0, 200, 1_500)
-    graph = Known(out_links(sources, targets, 200))
+    graph = StaticGraph(out_links(sources, targets, 200))
     fast = graph.start(small)
     graph.run(fast, selection("greedy", fast), 1_000)
     slow, children = Cash(small), [np.unique(targets[sources == v]) for v in range(200)]

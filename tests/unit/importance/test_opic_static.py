@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from socialcrawl.importance.fixpoint import reference
 from socialcrawl.importance.link_matrix import MATRICES, out_links, with_virtual
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.static_opic import Known
+from socialcrawl.importance.static_opic import StaticGraph
 from socialcrawl.importance.visit_order import SELECTIONS, selection
 
 
@@ -128,7 +128,7 @@ def drawn(seed, size, links, *, weighted=False):
 def test_the_three_laws_and_the_error_factor_hold_after_every_step(name, small, weighted):
     links = drawn(5, 25, 90, weighted=weighted)
     walk = with_virtual(links, small).toarray()
-    graph, everybody = Known(links), np.arange(25)
+    graph, everybody = StaticGraph(links), np.arange(25)
     cash = graph.start(small)
     order, first = selection(name, cash, 3), np.full(26, 1 / 26)
     for _ in range(400):
@@ -145,7 +145,7 @@ def test_the_three_laws_and_the_error_factor_hold_after_every_step(name, small, 
 
 
 def test_total_cash_and_history_stay_right_over_many_steps_of_many_rows():
-    graph = Known(drawn(1, 3_000, 20_000))
+    graph = StaticGraph(drawn(1, 3_000, 20_000))
     cash = graph.start(1.0)
     order = selection("greedy", cash)
     for _ in range(30):
@@ -158,7 +158,7 @@ def test_total_cash_and_history_stay_right_over_many_steps_of_many_rows():
 def test_the_estimates_tend_to_the_fixpoint_of_the_same_graph_with_the_virtual_page(name):
     links, everybody = drawn(8, 60, 350), np.arange(60)
     wanted = reference(links, 1.0)
-    graph = Known(links)
+    graph = StaticGraph(links)
     cash = graph.start(1.0)
     order, errors = selection(name, cash, 1), []
     for _ in range(2):
@@ -176,7 +176,7 @@ def test_the_estimates_tend_to_the_fixpoint_of_the_same_graph_with_the_virtual_p
 @pytest.mark.parametrize("name", MATRICES)
 def test_any_link_matrix_that_is_read_row_by_row_has_its_fixpoint(name):
     matrix, everybody = MATRICES[name](drawn(3, 40, 150, weighted=True)), np.arange(40)
-    graph = Known(matrix)
+    graph = StaticGraph(matrix)
     cash = graph.start(0.5)
     graph.run(cash, selection("greedy", cash), 8_000)
     assert cash.paid > 300
@@ -185,7 +185,7 @@ def test_any_link_matrix_that_is_read_row_by_row_has_its_fixpoint(name):
 
 def gain(name, size=500):
     """Mean of n times the cash of the rows that were visited, after a warm-up; the virtual page apart."""
-    graph = Known(drawn(2, size, 12 * size))
+    graph = StaticGraph(drawn(2, size, 12 * size))
     cash = graph.start(1.0)
     order = selection(name, cash, 7)
     graph.run(cash, order, 3 * size)
@@ -265,7 +265,7 @@ def test_before_the_first_payment_nobody_has_a_rough_importance():
 
 def test_the_same_calls_give_the_same_bits():
     def accounts():
-        graph = Known(drawn(4, 300, 2_000, weighted=True))
+        graph = StaticGraph(drawn(4, 300, 2_000, weighted=True))
         cash = graph.start(0.7)
         graph.run(cash, selection("random", cash, 5), 900)
         graph.run(cash, selection("greedy", cash), 900)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from time_graphs import Timed, drive, tell, track
 
-from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.expansion import EXPANSIONS, expansion
 from socialcrawl.crawls.track.target import TARGETS, Target
 from socialcrawl.crawls.track.tracked_graph import FRONTIER
@@ -23,7 +23,7 @@ def held(crawl, rows):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_opic_takes_whoever_of_the_frontier_has_most_cash_whatever_the_target_is(target):
-    crawl = track(choice=Choice("opic", "u", 0.0, 1), target=Target(target), mark=repr)
+    crawl = track(choice=PolicyMixture("opic", "u", 0.0, 1), target=Target(target), mark=repr)
     drive(crawl, WORLD, 1)
     for number in range(1, 30):
         rows = frontier(crawl)
@@ -34,7 +34,7 @@ def test_opic_takes_whoever_of_the_frontier_has_most_cash_whatever_the_target_is
 
 
 def test_cash_and_in_links_disagree_and_each_expansion_takes_its_own():
-    crawl = track(0, choice=Choice("opic", "u", 0.0), target=Target("indegree"))
+    crawl = track(0, choice=PolicyMixture("opic", "u", 0.0), target=Target("indegree"))
     tell(crawl, 0, links=[1, 2, 3])  # equally: a third less the small edge each
     tell(crawl, 1, links=[4])  # all that 1 had goes to 4
     tell(crawl, 2, links=[5, 6, 7, 8, 9, 10, 11])

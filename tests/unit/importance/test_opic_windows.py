@@ -8,7 +8,12 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.importance.history_windows import Fixed, ImprovedFixed, Interpolation, Variable
+from socialcrawl.importance.history_windows import (
+    FixedHistory,
+    ImprovedFixedHistory,
+    InterpolatedHistory,
+    VariableHistory,
+)
 
 
 def rows(numbers):
@@ -94,7 +99,7 @@ CLOSE = {"rel": 1e-9, "abs": 1e-13}
 @settings(deadline=None, max_examples=many(60))
 @given(lives(), TIMES, AFTER, st.sampled_from([1, 900]))
 def test_a_fixed_window_is_the_sum_of_the_cash_in_it_over_its_time(made, time, after, scale):
-    window = Fixed(time)
+    window = FixedHistory(time)
     everything, paid, everybody = lived(window, made, scale)
     now = paid + after
     held = np.linspace(0, 0.2, len(everybody))
@@ -110,7 +115,7 @@ def test_a_fixed_window_is_the_sum_of_the_cash_in_it_over_its_time(made, time, a
 @settings(deadline=None, max_examples=many(60))
 @given(lives(), st.sampled_from([1, 2, 3, 4, 8, 16]), TIMES, AFTER, st.sampled_from([1, 900]))
 def test_a_variable_window_is_the_last_m_cash_over_their_span(made, last, default, after, scale):
-    window = Variable(last, default=default)
+    window = VariableHistory(last, default=default)
     everything, paid, everybody = lived(window, made, scale)
     now, held = paid + after, np.linspace(0, 0.2, len(everybody))
     wanted = [everything.variable(row, last, default) for row in everybody.tolist()]
@@ -125,7 +130,7 @@ def test_a_variable_window_is_the_last_m_cash_over_their_span(made, last, defaul
 @settings(deadline=None, max_examples=many(60))
 @given(lives(), TIMES, st.sampled_from([1, 3, 5]), AFTER, st.sampled_from([1, 900]))
 def test_an_improved_fixed_window_falls_back_on_its_last_measures_over_their_span(made, time, least, after, scale):
-    window = ImprovedFixed(time, least=least)
+    window = ImprovedFixedHistory(time, least=least)
     everything, paid, everybody = lived(window, made, scale)
     now, held = paid + after, np.linspace(0, 0.2, len(everybody))
     wanted = [everything.improved(row, now, time, least) for row in everybody.tolist()]
@@ -145,7 +150,7 @@ def test_an_improved_fixed_window_falls_back_on_its_last_measures_over_their_spa
 @settings(deadline=None, max_examples=many(60))
 @given(lives(), TIMES, AFTER, st.sampled_from([1, 900]))
 def test_interpolation_is_the_rule_of_the_paper_applied_to_every_crawl(made, time, after, scale):
-    window = Interpolation(time)
+    window = InterpolatedHistory(time)
     everything, paid, everybody = lived(window, made, scale)
     now, held = paid + after, np.linspace(0, 0.2, len(everybody))
     wanted = [everything.interpolated(row, time) for row in everybody.tolist()]
@@ -157,10 +162,10 @@ def test_interpolation_is_the_rule_of_the_paper_applied_to_every_crawl(made, tim
 
 
 ALL = {
-    "fixed": lambda fresh: Fixed(3.0, fresh=fresh),
-    "variable": lambda fresh: Variable(4, fresh=fresh),
-    "improved": lambda fresh: ImprovedFixed(3.0, fresh=fresh),
-    "interpolation": lambda fresh: Interpolation(3.0, fresh=fresh),
+    "fixed": lambda fresh: FixedHistory(3.0, fresh=fresh),
+    "variable": lambda fresh: VariableHistory(4, fresh=fresh),
+    "improved": lambda fresh: ImprovedFixedHistory(3.0, fresh=fresh),
+    "interpolation": lambda fresh: InterpolatedHistory(3.0, fresh=fresh),
 }
 
 
@@ -236,7 +241,7 @@ def test_fixed_windows_read_even_cash_within_one_time_between_crawls(name):
 
 
 def test_interpolation_by_hand():
-    window = Interpolation(4.0)
+    window = InterpolatedHistory(4.0)
     window.join(0, 0.0, 0.25)  # H = 1
     window.crawled(0, 0.5, 1.0)  # d = 1: H = 3/4 + 1/2
     assert window.importance(rows([0]), np.zeros(1), 1.5).tolist() == [1.25 / 4]
@@ -246,7 +251,7 @@ def test_interpolation_by_hand():
 
 @pytest.mark.parametrize(("d", "wanted"), [(0.0, 1.5), (3.8, 0.05 + 0.5), (4.0, 0.5), (8.0, 0.25)])
 def test_interpolation_at_the_edge_of_its_time_by_hand_stored_or_pending(d, wanted):
-    window = Interpolation(4.0)
+    window = InterpolatedHistory(4.0)
     window.join(5, 2.0, 0.25)  # H = 1
     assert window.pending(rows([5]), np.array([0.5]), 2.0 + d) == pytest.approx([wanted / 4])
     window.crawled(5, 0.5, 2.0 + d)
@@ -254,7 +259,7 @@ def test_interpolation_at_the_edge_of_its_time_by_hand_stored_or_pending(d, want
 
 
 def test_fixed_and_variable_and_improved_by_hand():
-    fixed, variable, improved = Fixed(4.0), Variable(2), ImprovedFixed(4.0)
+    fixed, variable, improved = FixedHistory(4.0), VariableHistory(2), ImprovedFixedHistory(4.0)
     for window in (fixed, variable, improved):
         for cash, paid in [(0.5, 1.0), (0.25, 3.0), (0.125, 8.0), (1.0, 9.0)]:
             window.crawled(7, cash, paid)
@@ -277,12 +282,17 @@ def test_nobody_has_no_importance():
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan])
 def test_windows_without_length_are_refused(wrong):
-    for make in (Fixed, ImprovedFixed, Interpolation, lambda time: Variable(4, default=time)):
+    for make in (
+        FixedHistory,
+        ImprovedFixedHistory,
+        InterpolatedHistory,
+        lambda time: VariableHistory(4, default=time),
+    ):
         with pytest.raises(ValueError, match="its length in units of G lies above 0"):
             make(wrong)
 
 
 def test_windows_without_measures_are_refused():
-    for make in (Variable, lambda least: ImprovedFixed(1.0, least=least)):
+    for make in (VariableHistory, lambda least: ImprovedFixedHistory(1.0, least=least)):
         with pytest.raises(ValueError, match="a window keeps 1 at least"):
             make(0)

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from socialcrawl.crawls.track.target import Target
-from socialcrawl.crawls.track.tracked_graph import Picture
+from socialcrawl.crawls.track.tracked_graph import TrackedGraph
 from socialcrawl.engine.model import Outcome, Pick
 from socialcrawl.engine.splitmix import chance
 from socialcrawl.errors import SettingsError
@@ -35,7 +35,7 @@ def graph():
 
 def test_a_sampler_draws_without_replacement_in_proportion_to_weights():
     weights = np.array([1.0, 0.0, 3.0, 6.0])
-    picture = Picture(Target())
+    picture = TrackedGraph(Target())
     counts = dict.fromkeys(permutations((0, 2, 3)), 0)
     for seed in range(2000):
         order = []
@@ -47,7 +47,7 @@ def test_a_sampler_draws_without_replacement_in_proportion_to_weights():
 
 
 def test_a_sampler_passes_over_who_was_crawled():
-    picture, sample = Picture(Target()), Sample(np.ones(5), seed=1)
+    picture, sample = TrackedGraph(Target()), Sample(np.ones(5), seed=1)
     first = sample.pick(picture, float, frozenset())
     second = sample.pick(picture, float, frozenset([first]))
     assert sample.pick(picture, float, frozenset()) == first  # choosing changes nothing

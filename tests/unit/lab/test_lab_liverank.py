@@ -10,7 +10,7 @@ from pyarrow import csv, parquet
 from scipy import stats
 from typer.testing import CliRunner
 
-from socialcrawl.crawls.refresh.liveranks import DYNAMIC, RANKS, STATIC, Ranks
+from socialcrawl.crawls.refresh.liveranks import DYNAMIC, RANKS, STATIC, LiveRanks
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments import figures
 from socialcrawl.lab.experiments.liverank import cost_curves, follower_graphs, runs, weblike, world_options
@@ -60,7 +60,7 @@ def test_an_order_taken_straight_is_that_of_the_crawl(world, rank, training, nei
     assert sorted(order.tolist()) == list(range(400))
     assert order.tolist() == crawled(world, way, terms).tolist()
     if rank not in STATIC:
-        assert order[:30].tolist() == Ranks(world.old(), 5).training(training, 30, neighbours=neighbours).tolist()
+        assert order[:30].tolist() == LiveRanks(world.old(), 5).training(training, 30, neighbours=neighbours).tolist()
 
 
 def test_breadth_first_follows_active_nodes_in_the_order_in_which_they_were_found(world):
@@ -98,7 +98,7 @@ def test_active_indegree_takes_whom_most_active_nodes_link_to_as_known_before_th
 def test_dynamic_pagerank_tests_everybody_once(world):
     order = ordered(world, Way("dpr", "random"), Terms(30, 1, 10)).tolist()
     assert sorted(order) == list(range(400))
-    assert order[:30] == Ranks(world.old(), 1).training("random", 30).tolist()
+    assert order[:30] == LiveRanks(world.old(), 1).training("random", 30).tolist()
 
 
 def test_pagerank_is_that_of_the_equation(world):

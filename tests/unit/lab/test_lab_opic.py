@@ -12,7 +12,7 @@ from scipy.special import zeta
 from typer.testing import CliRunner
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.importance.history_windows import Interpolation
+from socialcrawl.importance.history_windows import InterpolatedHistory
 from socialcrawl.importance.opic import THRESHOLD
 from socialcrawl.lab.experiments.opic import importance_errors, moving, runs, static_web, summaries
 from socialcrawl.lab.experiments.opic import truth as truths
@@ -382,7 +382,7 @@ def test_a_name_says_kind_size_and_whether_held_cash_counts():
     assert window("variable-16", 2.0).last == 16
     assert window("improved-4", 2.0).time == 8.0
     held = window("interpolation-4+held", 2.0)
-    assert isinstance(held, Interpolation)
+    assert isinstance(held, InterpolatedHistory)
     assert held.fresh
     for name in ("interpolation", "variable-0", "fixed-x", "none-4", "+held"):
         with pytest.raises(SettingsError, match="is no window"):

@@ -19,11 +19,11 @@ from test_web_source import outcome_of
 from test_web_wire import MUSIC, of_service, plays, wire
 
 from socialcrawl.campaign.policies import policy
-from socialcrawl.engine.clock import Interruptible
+from socialcrawl.engine.clock import InterruptibleClock
 from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Credential, Node, Pick, SameAs
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.known_graph import Known
+from socialcrawl.graph.known_graph import KnownGraphSource
 from socialcrawl.graph.link_context import WebPage, find_context, normalize_line, parse_title
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab.graphs import from_pages
@@ -126,7 +126,7 @@ def test_a_crawl_of_the_site_goes_the_way_of_a_crawl_of_the_known_graph():
         for pick, outcome in zip(batch, outcomes, strict=True):
             crawl[key_of(store.accounts([pick.node])[pick.node].id)] = outcome
     again = Tape()
-    run(parts(collect("nh-ne-sum", [list(known.names).index("Art_music")]), Known(known), again))
+    run(parts(collect("nh-ne-sum", [list(known.names).index("Art_music")]), KnownGraphSource(known), again))
     assert list(crawl) == [known.names[node] for node in again.nodes]
     assert [outcome.value for outcome in crawl.values()] == again.values
     # The laboratory knows pages that are only linked to as empty ones.
@@ -273,7 +273,7 @@ def test_a_campaign_asks_a_host_no_faster_than_its_window_allows(tmp_path):
     with running(platforms=(), pages=tmp_path / "pages.parquet", site_limit=4, windows={"web": 0.25}) as mock:
         made = wire(mock.url, now=time.time)
         planner = WindowPlanner(rules, [Credential("public", "public")], Caps())
-        doors = (store, made, planner, Interruptible(), AtOnce(), Unwatched())
+        doors = (store, made, planner, InterruptibleClock(), AtOnce(), Unwatched())
         began = time.monotonic()
         crawl = collect("bfs", [first])
         assert run(Parts(crawl, WebSource(rules, "socialcrawl", hosts=["wiki.example"]), *doors)).kind == "done"

@@ -12,7 +12,7 @@ from socialcrawl.engine.model import Grant, Limit, Reply, Request
 from socialcrawl.errors import StoreError
 from socialcrawl.platforms import http_client
 from socialcrawl.platforms.bluesky import session_file
-from socialcrawl.platforms.bluesky.session import Session, Signed, sign_in_at
+from socialcrawl.platforms.bluesky.session import AccessToken, Session, sign_in_at
 from socialcrawl.platforms.bluesky.source import FEED
 from socialcrawl.platforms.bluesky.wire import BlueskyWire
 
@@ -103,7 +103,7 @@ def session(door, clock, tmp_path):
 def test_an_account_signs_in_once_and_goes_on_with_its_token(session, door):
     mine = session()
     assert not door.asked  # not before it is needed
-    assert [mine.signed() for _ in range(3)] == [Signed(door.access, door.url)] * 3
+    assert [mine.signed() for _ in range(3)] == [AccessToken(door.access, door.url)] * 3
     assert (door.signed, door.renewed) == (1, 0)
 
 
@@ -143,7 +143,7 @@ def test_a_session_is_renewed_before_its_token_ends(session, door, clock):
     clock.at += LIFE - 301
     assert mine.signed() == first
     clock.at += 2
-    assert mine.signed() == Signed(door.access, door.url) != first
+    assert mine.signed() == AccessToken(door.access, door.url) != first
     assert (door.signed, door.renewed) == (1, 1)
     assert session().signed() == mine.signed()  # what was renewed is kept too
 
@@ -188,7 +188,7 @@ def test_a_session_that_has_ended_for_good_signs_in_anew(session, door, clock):
     mine.signed()
     door.refuses = True
     clock.at += LIFE
-    assert mine.signed() == Signed(door.access, door.url)
+    assert mine.signed() == AccessToken(door.access, door.url)
     assert (door.signed, door.renewed) == (2, 0)
 
 
@@ -202,7 +202,7 @@ def test_a_server_in_trouble_is_no_reason_to_give_up_a_token_that_still_lasts(se
     assert mine.signed().kind == "broken"
     door.says = None
     clock.at += 3
-    assert mine.signed() == Signed(door.access, door.url)
+    assert mine.signed() == AccessToken(door.access, door.url)
     assert door.signed == 1
 
 
@@ -248,7 +248,7 @@ def test_after_too_many_sign_ins_nothing_is_sent_before_their_window_ends(sessio
     assert len(door.asked) == 1
     door.says = None
     clock.at = began + 202
-    assert mine.signed() == Signed(door.access, door.url)
+    assert mine.signed() == AccessToken(door.access, door.url)
 
 
 def test_the_limit_of_a_day_is_waited_out_too(session, door, clock):
@@ -259,7 +259,7 @@ def test_the_limit_of_a_day_is_waited_out_too(session, door, clock):
     clock.at = began + 39_000
     assert mine.signed().kind == "day"
     clock.at = began + 40_002
-    assert isinstance(mine.signed(), Signed)
+    assert isinstance(mine.signed(), AccessToken)
 
 
 def test_a_limit_that_does_not_say_until_when_is_waited_out_for_a_minute(session, door, clock):
@@ -271,7 +271,7 @@ def test_a_limit_that_does_not_say_until_when_is_waited_out_for_a_minute(session
     assert len(door.asked) == 1
     door.says = None
     clock.at += 2
-    assert isinstance(mine.signed(), Signed)
+    assert isinstance(mine.signed(), AccessToken)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_a_file_that_holds_no_session_is_as_good_as_none(session, door, tmp_path
     session().signed()
     (file,) = (tmp_path / "sessions").glob("*.json")
     file.write_bytes(content)
-    assert session().signed() == Signed(door.access, door.url)
+    assert session().signed() == AccessToken(door.access, door.url)
     assert door.signed == 2
 
 
@@ -346,7 +346,7 @@ def test_many_threads_and_sessions_sign_in_once_together(session, door):
         thread.start()
     for thread in threads:
         thread.join()
-    assert got == [Signed(door.access, door.url)] * 16
+    assert got == [AccessToken(door.access, door.url)] * 16
     assert door.signed == 1
 
 
@@ -413,7 +413,7 @@ def test_a_session_kept_by_an_older_version_for_such_a_server_is_begun_anew(sess
     session().signed()
     (file,) = (tmp_path / "sessions").glob("*.json")
     file.write_text(json.dumps(json.loads(file.read_text()) | {"base": server}))
-    assert session().signed() == Signed(door.access, door.url)
+    assert session().signed() == AccessToken(door.access, door.url)
     assert (door.signed, door.renewed) == (2, 0)
 
 
@@ -447,7 +447,7 @@ def test_a_page_of_a_network_in_between_ends_no_session(session, door, clock):
     assert mine.signed().kind == "broken"
     door.says = None
     clock.at += 3
-    assert mine.signed() == Signed(door.access, door.url)
+    assert mine.signed() == AccessToken(door.access, door.url)
     assert (door.signed, door.renewed) == (1, 1)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.engine.model import Grant, Limit, Request, Who
-from socialcrawl.platforms.bluesky.session import Signed
+from socialcrawl.platforms.bluesky.session import AccessToken
 from socialcrawl.platforms.bluesky.source import (
     ACTORS,
     FEED,
@@ -165,7 +165,7 @@ class Fixed:
         self.token, self.base, self.refused = token, base, []
 
     def signed(self):
-        return Signed(self.token, self.base)
+        return AccessToken(self.token, self.base)
 
     def refuse(self, token):
         self.refused.append(token)

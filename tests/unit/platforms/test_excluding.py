@@ -14,7 +14,7 @@ from socialcrawl.campaign.settings import checked
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node, Pick, Who
 from socialcrawl.errors import SettingsError
-from socialcrawl.platforms.excluding import Accounts, Excluding
+from socialcrawl.platforms.excluding import ExcludedAccounts, ExcludingSource
 from socialcrawl.platforms.x.source import XSource
 from socialcrawl.platforms.x.vocabulary import TWEET
 
@@ -37,7 +37,7 @@ def fits(pattern, name):
 )
 @settings(deadline=None)
 def test_a_name_is_excluded_by_a_pattern_and_kept_by_an_exception(exclude, include, name):
-    found = Accounts(exclude, include)
+    found = ExcludedAccounts(exclude, include)
     out = any(fits(pattern, name) for pattern in exclude) and not any(fits(pattern, name) for pattern in include)
     assert found.excludes(name) == out
     why = found.why(name)
@@ -46,13 +46,13 @@ def test_a_name_is_excluded_by_a_pattern_and_kept_by_an_exception(exclude, inclu
 
 
 def test_names_may_be_written_with_an_at_sign():
-    assert Accounts(["@News_Bot"]).excludes("news_bot")
-    assert not Accounts(["*bot"], ["@Robot"]).excludes("robot")
+    assert ExcludedAccounts(["@News_Bot"]).excludes("news_bot")
+    assert not ExcludedAccounts(["*bot"], ["@Robot"]).excludes("robot")
 
 
 @pytest.mark.parametrize("act", ["resolve", "seed", "expand", "search"])
 def test_only_what_would_ask_an_account_is_excluded(act):
-    source = Excluding(XSource(policy("x"), TWEET, ["a query"]), Accounts(["*bot"]))
+    source = ExcludingSource(XSource(policy("x"), TWEET, ["a query"]), ExcludedAccounts(["*bot"]))
     node = Node(-1 if act == "search" else 7)
     (talk,) = source.talks((Pick(3, node, act),), {node: Who("42", "Chatbot")})
     if act == "search":
@@ -66,7 +66,7 @@ def test_only_what_would_ask_an_account_is_excluded(act):
 
 def test_the_others_of_a_batch_are_asked_as_if_they_were_alone():
     inner = XSource(policy("x"), TWEET, [])
-    source = Excluding(inner, Accounts(["b*"]))
+    source = ExcludingSource(inner, ExcludedAccounts(["b*"]))
     batch = tuple(Pick(n, Node(n), "expand") for n in range(4))
     accounts = {Node(n): Who(str(n), name) for n, name in enumerate(["ann", "bob", None, "Bea"])}
     silent, *rest = source.talks(batch, accounts)
@@ -84,7 +84,7 @@ def test_a_crawl_goes_around_the_excluded(tmp_path):
     run(parts_of(plain, before), size=3)
     wire = Wire(Clock())
     parts = parts_of(store, wire)
-    out = Excluding(parts.source, Accounts(["person3", "PERSON1*"], ["person12"]))
+    out = ExcludingSource(parts.source, ExcludedAccounts(["person3", "PERSON1*"], ["person12"]))
     run(replace(parts, source=out), size=3)
 
     def timelines(calls):

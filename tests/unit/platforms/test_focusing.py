@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from socialcrawl.engine.model import Answer, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.errors import SettingsError
-from socialcrawl.platforms.focusing import Focus, Predicate, host
+from socialcrawl.platforms.focusing import FocusedSource, Predicate, host
 
 ANN, PAGE = Who("ann@jazz.example", "ann@jazz.example"), Who("https://w.example/Jazz/a", "https://w.example/Jazz/a")
 
@@ -37,7 +37,7 @@ class Told:
 
 
 def outcome_of(pick, made, predicate, who):
-    source = Focus(Told({pick.n: made}), predicate)
+    source = FocusedSource(Told({pick.n: made}), predicate)
     (talk,) = source.talks((pick,), {} if who is None else {pick.node: who})
     assert next(talk).endpoint == "/it"
     with pytest.raises(StopIteration) as end:
@@ -67,7 +67,7 @@ def test_a_missing_node_is_not_on_topic_whatever_its_name_says():
 
 def judged(who, occurrences=0, missing=None, **wider):
     made = Outcome(0, Node(9), 2.0, 3.5, missing=missing, occurrences=occurrences)
-    source = Focus(Told({0: made}), Predicate(3, labels={"eve@jazz.example": False}), Predicate(**wider))
+    source = FocusedSource(Told({0: made}), Predicate(3, labels={"eve@jazz.example": False}), Predicate(**wider))
     (talk,) = source.talks((Pick(0, Node(9), "walk"),), {Node(9): who})
     next(talk)
     with pytest.raises(StopIteration) as end:
@@ -96,7 +96,7 @@ def test_other_acts_are_left_as_they_are(act):
 def test_in_a_batch_of_several_acts_only_the_walks_are_judged():
     batch = (Pick(0, Node(5), "walk"), Pick(1, Node(6), "inward"))
     outcomes = {pick.n: Outcome(pick.n, pick.node, 0.0, value=0.25, occurrences=1) for pick in batch}
-    talks = Focus(Told(outcomes), Predicate()).talks(batch, {Node(5): ANN, Node(6): ANN})
+    talks = FocusedSource(Told(outcomes), Predicate()).talks(batch, {Node(5): ANN, Node(6): ANN})
     found = {}
     for talk in talks:
         next(talk)
@@ -158,7 +158,7 @@ def test_a_label_may_name_a_platform_id_and_addresses_keep_their_case():
 
 
 def test_the_platform_is_asked_as_before():
-    source = Focus(Told({}), Predicate())
+    source = FocusedSource(Told({}), Predicate())
     assert (source.width("walk"), source.width("seed"), source.mark(3.0)) == (5, 1, "m3.0")
     talks = source.talks((Pick(0, Node(1), "seed"),), {})
     assert next(talks[0]).key == (0, 0)

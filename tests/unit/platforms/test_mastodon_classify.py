@@ -3,13 +3,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.engine.model import Limit, unix
-from socialcrawl.platforms.mastodon.classify import Context, limits, sense
+from socialcrawl.platforms.mastodon.classify import RequestContext, limits, sense
 from socialcrawl.platforms.mastodon.source import NO_INSTANCE
 
 NOW = 1_775_949_256.0  # 2026-04-11 23:14:16 UTC
-HOME, ELSEWHERE = Context(True, False, True), Context(False, False, True)
-THERE = Context(False, False, True, look_up=True)
-SIGNED_IN, SEARCH = Context(True, True, True), Context(True, False, False)
+HOME, ELSEWHERE = RequestContext(True, False, True), RequestContext(False, False, True)
+THERE = RequestContext(False, False, True, look_up=True)
+SIGNED_IN, SEARCH = RequestContext(True, True, True), RequestContext(True, False, False)
 
 
 def headers(limit="300", remaining="286", reset=None, **more):
@@ -134,11 +134,11 @@ def test_a_server_that_is_no_mastodon_is_told_so(asked):
 
 
 @settings(deadline=None)
-@example(status=404, body={"error": " "}, asked=Context(False, False, False, False))
+@example(status=404, body={"error": " "}, asked=RequestContext(False, False, False, False))
 @given(
     st.integers(100, 599),
     st.none() | st.lists(st.integers()) | st.dictionaries(st.just("error"), st.text() | st.integers()),
-    st.builds(Context, st.booleans(), st.booleans(), st.booleans(), st.booleans()),
+    st.builds(RequestContext, st.booleans(), st.booleans(), st.booleans(), st.booleans()),
 )
 def test_no_answer_about_another_instance_ends_the_run(status, body, asked):
     found = sense(status, body, (), NOW, asked)

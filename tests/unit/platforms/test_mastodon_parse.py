@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from mastodon_posts import account_of, mention_of, status_of
 
 from socialcrawl.engine.model import PostRow, Who, unix
-from socialcrawl.platforms.mastodon.parse import Reader
+from socialcrawl.platforms.mastodon.parse import PageParser
 from socialcrawl.platforms.mastodon.profiles import opted_out
 
 ANN, BOB = Who("ann@home.example", "ann@home.example"), Who("bob@other.example", "bob@other.example")
@@ -17,7 +17,7 @@ def length(text, lang=None, created_at=None, urls=None, names=None):
 
 
 def page_of(*statuses, author=ANN.id, domain="home.example", **more):
-    return Reader(domain, length, **more).timeline(list(statuses), author)
+    return PageParser(domain, length, **more).timeline(list(statuses), author)
 
 
 def mentions_of(*statuses, **more):
@@ -214,18 +214,18 @@ def test_posts_outside_the_bounds_are_left_out_and_a_page_that_ends_before_them_
     times = [f"2026-01-0{day}T00:00:00.000Z" for day in (5, 4, 3, 2)]
     given = [status_of(str(n), created_at=at) for n, at in enumerate(times)]
     begin, end = unix(times[2]), unix(times[0])
-    reader = Reader("home.example", length, begin=begin, end=end)
+    reader = PageParser("home.example", length, begin=begin, end=end)
     assert [row.created_at for row in reader.timeline(given, ANN.id).posts] == times[1:3]
     assert reader.over(given)
     assert not reader.over(given[:3])
     assert not reader.over([])
     assert not reader.over([status_of(created_at="long ago")])
-    assert not Reader("home.example", length).over(given)
+    assert not PageParser("home.example", length).over(given)
 
 
 def test_a_look_up_gives_the_profile_and_the_number_on_that_instance():
     given = account_of("Ann", "11", note="<p>I write<br>daily</p>", locked=True)
-    page, number = Reader("home.example", length).profile(given)
+    page, number = PageParser("home.example", length).profile(given)
     assert number == "11"
     assert page.answered == [ANN]
     (row,) = page.accounts
@@ -267,9 +267,9 @@ OTHERS = [
 @pytest.mark.parametrize("more", SILENT)
 def test_whoever_wants_no_crawlers_is_missing_and_nothing_of_them_is_kept(more):
     given = {**account_of(), **more}
-    page, number = Reader("home.example", length).profile(given)
+    page, number = PageParser("home.example", length).profile(given)
     assert (page.missing, page.accounts, page.answered, number) == ([(ANN, "opted-out")], (), (), None)
-    page, number = Reader("home.example", length, opt_outs=False).profile(given)
+    page, number = PageParser("home.example", length, opt_outs=False).profile(given)
     assert (page.missing, page.answered, number) == ((), [ANN], "11")
 
 
@@ -279,14 +279,14 @@ def test_others_are_read(more):
 
 
 def test_a_suspended_account_is_missing_whatever_the_campaign_thinks_of_opt_outs():
-    page, number = Reader("home.example", length, opt_outs=False).profile(account_of(suspended=True))
+    page, number = PageParser("home.example", length, opt_outs=False).profile(account_of(suspended=True))
     assert (page.missing, number) == ([(ANN, "suspended")], None)
 
 
 def test_a_search_finds_authors_and_their_profiles_but_nobody_who_opted_out():
     bob, silent = account_of("bob@other.example", "22"), account_of("carl", "33", noindex=True)
     given = [status_of("1", bob), status_of("2", silent), status_of("3"), status_of("4", bob)]
-    page = Reader("home.example", length).found(given)
+    page = PageParser("home.example", length).found(given)
     assert page.answered == [BOB, ANN]
     assert [row.id for row in page.accounts] == ["bob@other.example", "ann@home.example"]
     assert [row.author for row in page.posts] == ["bob@other.example", "ann@home.example", "bob@other.example"]
@@ -294,7 +294,7 @@ def test_a_search_finds_authors_and_their_profiles_but_nobody_who_opted_out():
 
 def test_those_whom_an_account_follows_come_in_order_and_with_their_profiles():
     given = [account_of("bob@other.example", "22"), account_of("carl", "33", noindex=True)]
-    page = Reader("home.example", length).follows(given)
+    page = PageParser("home.example", length).follows(given)
     assert [who.id for who in page.follows] == ["bob@other.example", "carl@home.example"]
     assert [row.id for row in page.accounts] == ["bob@other.example"]
 
@@ -311,7 +311,7 @@ ODD = st.dictionaries(st.sampled_from([*status_of(), "quote_id", "quoted_status"
 @given(ODD, st.dictionaries(st.sampled_from([*account_of()]), JSON, max_size=3), st.booleans())
 def test_odd_json_is_a_page_or_a_type_error(odd, profile, within):
     whole = {**status_of(account={**account_of(), **profile}), **odd}
-    reader = Reader("home.example", length, keep=True)
+    reader = PageParser("home.example", length, keep=True)
     for read in (
         reader.found,
         lambda body: reader.timeline(body, ANN.id),
@@ -330,7 +330,7 @@ def test_odd_json_is_a_page_or_a_type_error(odd, profile, within):
 @settings(deadline=None)
 @given(JSON)
 def test_json_that_is_no_answer_at_all_is_a_type_error_or_nothing(body):
-    reader = Reader("home.example", length)
+    reader = PageParser("home.example", length)
     for read in (reader.profile, reader.found, reader.follows, lambda given: reader.timeline(given, ANN.id)):
         try:
             page = read(body)

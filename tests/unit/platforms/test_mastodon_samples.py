@@ -6,9 +6,9 @@ import pytest
 from mastodon_posts import account_of, mention_of, status_of
 from shared_data import SHARED, needed
 
-from socialcrawl.platforms.mastodon.classify import Context, limits, sense
+from socialcrawl.platforms.mastodon.classify import RequestContext, limits, sense
 from socialcrawl.platforms.mastodon.link_header import later
-from socialcrawl.platforms.mastodon.parse import Reader
+from socialcrawl.platforms.mastodon.parse import PageParser
 from socialcrawl.platforms.mastodon.post_text import shown
 
 FOLDER = SHARED / "reference" / "samples"
@@ -39,7 +39,7 @@ def recorded(name):
 
 def read(body, domain="mastodon.social"):
     """All that is said about an answer of any kind: what is read is what stands in it."""
-    reader = Reader(domain, length, keep=True, opt_outs=False)
+    reader = PageParser(domain, length, keep=True, opt_outs=False)
     if isinstance(body, dict) and "statuses" in body:
         body = body["statuses"]
     given = body if isinstance(body, list) else [body]
@@ -73,7 +73,7 @@ def test_a_recorded_answer_is_read_whole(name):
     (limit,) = limits(headers, 0.0)
     assert (limit.most, limit.left) == (300, int(headers["x-ratelimit-remaining"]))
     assert limit.resets % 300 < 1  # on the clock, but for the part of a second
-    found = sense(status, body, [limit], 0.0, Context(True, False, True))
+    found = sense(status, body, [limit], 0.0, RequestContext(True, False, True))
     if status == 404:
         assert (found.kind, found.missing) == ("missing", "unknown")
         return
@@ -91,7 +91,7 @@ def test_an_answer_like_the_recorded_ones_is_read_whole(name):
 
 def test_a_recorded_mention_is_of_the_account_that_it_leads_to():
     _, _, body = recorded("masto_real_statusmention.json")
-    page = Reader("mastodon.social", length).found([body])
+    page = PageParser("mastodon.social", length).found([body])
     assert [(m.who.id, m.kind) for m in page.mentions] == [("halcy@icosahedron.website", "mention")]
     assert page.posts[0].text.startswith("test post for mastodon.py stuff\n@halcy you're a doo-doo head\n\nedit: ")
     assert page.posts[0].text.endswith(":trans_heart: #ThisIsAHashtag")
@@ -100,7 +100,7 @@ def test_a_recorded_mention_is_of_the_account_that_it_leads_to():
 
 def test_a_recorded_reply_names_whom_it_answers():
     _, _, body = recorded("masto_status_reply_mentions_2.json")
-    page = Reader("localhost:3000", length).found([body])
+    page = PageParser("localhost:3000", length).found([body])
     assert [(m.who.id, m.kind) for m in page.mentions] == [("mastodonpy_test_2@localhost:3000", "reply")]
     assert page.posts[0].text == "@mastodonpy_test_2 same!"
 

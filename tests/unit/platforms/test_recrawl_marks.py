@@ -20,14 +20,14 @@ from shared_data import needed
 
 from socialcrawl.campaign.policies import policy
 from socialcrawl.engine.model import Answer, Node, Page, Pick, Reason, Reply, Who, unix
-from socialcrawl.graph.known_graph import Known, KnownGraph
+from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.platforms.bluesky import parse
 from socialcrawl.platforms.bluesky.source import BlueskySource
 from socialcrawl.platforms.bluesky.wire import address
-from socialcrawl.platforms.excluding import Accounts, Excluding
+from socialcrawl.platforms.excluding import ExcludedAccounts, ExcludingSource
 from socialcrawl.platforms.marks import newest
 from socialcrawl.platforms.mastodon import source as mastodon
-from socialcrawl.platforms.mastodon.parse import Reader
+from socialcrawl.platforms.mastodon.parse import PageParser
 from socialcrawl.platforms.mastodon.source import MastodonSource
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.x import source as x
@@ -251,7 +251,7 @@ def test_bluesky_is_not_told_where_reading_ends_as_it_knows_no_such_thing():
 def statuses(*keys, since="", author="ann@home.example"):
     """(ids of the posts, mark, whether reading ends) of a page of ann's statuses."""
     given_ = [status_of(key) for key in keys]
-    reader = Reader("home.example", no_topic, since=since)
+    reader = PageParser("home.example", no_topic, since=since)
     page = reader.timeline(given_, author)
     return [row.id.rpartition("/")[2] for row in page.posts], page.mark, reader.over(given_)
 
@@ -300,7 +300,7 @@ def test_mastodon_looks_up_again_and_counts_a_request_with_a_mark_as_it_is_count
 
 
 def test_whoever_is_excluded_is_not_asked_again_and_marks_are_handed_on():
-    source = Excluding(XSource(policy("x"), TWEET, []), Accounts(["ann"]))
+    source = ExcludingSource(XSource(policy("x"), TWEET, []), ExcludedAccounts(["ann"]))
     with pytest.raises(StopIteration) as end:
         next(talk_of(source, Pick(1, Node(2), "recrawl", since="5")))
     assert end.value.value[1].missing == Reason.EXCLUDED
@@ -309,9 +309,9 @@ def test_whoever_is_excluded_is_not_asked_again_and_marks_are_handed_on():
 
 def test_a_known_graph_has_no_marks_and_answers_every_visit_with_all():
     graph = KnownGraph(np.array([0, 1, 1]), np.array([1]), np.array([2.0]), np.array([3.0, 0.0]))
-    assert Known(graph).mark(NOW) == ""
+    assert KnownGraphSource(graph).mark(NOW) == ""
     with pytest.raises(StopIteration) as end:
-        next(talk_of(Known(graph), Pick(4, Node(0), "recrawl")))
+        next(talk_of(KnownGraphSource(graph), Pick(4, Node(0), "recrawl")))
     assert (end.value.value[4].targets.tolist(), end.value.value[4].mark) == ([1], "")
 
 

@@ -4,10 +4,19 @@ One contract: `score(graph, rows, n) -> scores` (higher is better, always; chang
 """
 
 from socialcrawl.crawls.collect.estimators.base import Estimator
-from socialcrawl.crawls.collect.estimators.baseline import BreadthFirst, Random
+from socialcrawl.crawls.collect.estimators.baseline import BreadthFirst, RandomEstimator
 from socialcrawl.crawls.collect.estimators.hybrid import Hybrid
 from socialcrawl.crawls.collect.estimators.linear import Linear
 from socialcrawl.crawls.collect.estimators.neighbourhood import Neighbourhood
 from socialcrawl.crawls.collect.estimators.registry import NAMES, make_estimator
 
-__all__ = ["NAMES", "BreadthFirst", "Estimator", "Hybrid", "Linear", "Neighbourhood", "Random", "make_estimator"]
+__all__ = [
+    "NAMES",
+    "BreadthFirst",
+    "Estimator",
+    "Hybrid",
+    "Linear",
+    "Neighbourhood",
+    "RandomEstimator",
+    "make_estimator",
+]

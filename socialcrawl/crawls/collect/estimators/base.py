@@ -11,7 +11,7 @@ from socialcrawl.graph.graph import Graph, Rows
 Floats = NDArray[np.float64]
 
 
-class Terms(NamedTuple):
+class ScoreTerms(NamedTuple):
     """How a score is made: intercept + weights . values, with values that change only where the graph changes.
 
     Whoever looks for the best node need not score a frontier again of which neither values nor weights have moved.
@@ -45,9 +45,9 @@ class Terms(NamedTuple):
         return np.asarray(scores)
 
 
-def itself(of: object, score: Callable[[Graph, Rows], Floats]) -> Terms:
+def itself(of: object, score: Callable[[Graph, Rows], Floats]) -> ScoreTerms:
     """The terms of a score that changes only where the graph changes: it is its own only value, with weight 1."""
-    return Terms(of, (1.0,), 0.0, lambda graph, rows: score(graph, rows)[None], fixed=True)
+    return ScoreTerms(of, (1.0,), 0.0, lambda graph, rows: score(graph, rows)[None], fixed=True)
 
 
 class Estimator(Protocol):
@@ -63,7 +63,7 @@ class Estimator(Protocol):
         """
         ...
 
-    def terms(self, n: int) -> Terms | None:
+    def terms(self, n: int) -> ScoreTerms | None:
         """Return how `score` is made after `n` steps.
 
         None: anything may change it, so that all are scored at every step.

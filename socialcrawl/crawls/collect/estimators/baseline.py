@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Estimator, Terms, itself
+from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, itself
 from socialcrawl.engine.draws import uniform
 from socialcrawl.graph.graph import Graph, Rows
 
 
-class Random(Estimator):
+class RandomEstimator(Estimator):
     """A uniform draw from the frontier, fresh at every pick (Estimator 1), keyed by (seed, step)."""
 
     def __init__(self, seed: int) -> None:
@@ -26,6 +26,6 @@ class BreadthFirst(Estimator):
         """Scores in (0, 1]: the nearer, the higher."""
         return np.asarray(1.0 / (graph.column("depth", rows) + 1.0))
 
-    def terms(self, n: int) -> Terms:
+    def terms(self, n: int) -> ScoreTerms:
         """Return the score itself: it changes with the distance only."""
         return itself(self, lambda graph, rows: self.score(graph, rows, n))

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Estimator, Terms
+from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms
 from socialcrawl.graph.graph import Graph, Rows
 
 
@@ -17,7 +17,7 @@ class Hybrid(Estimator):
         """Return the scores of the estimator whose turn it is."""
         return self._turn(n).score(graph, rows, n)
 
-    def terms(self, n: int) -> Terms | None:
+    def terms(self, n: int) -> ScoreTerms | None:
         """Return those of the estimator whose turn it is."""
         return self._turn(n).terms(n)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Estimator, Terms
+from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms
 from socialcrawl.crawls.collect.estimators.leastsquares import Moments
 from socialcrawl.graph.graph import COLUMNS, LINKS, Graph, Rows
 
@@ -40,10 +40,12 @@ class Linear(Estimator):
         """Return the linear combination of the features of each of `rows`."""
         return self.terms(n).combined(graph.columns(self.features, rows))
 
-    def terms(self, n: int) -> Terms:
+    def terms(self, n: int) -> ScoreTerms:
         """Return the features, with the weights of the last fit."""
         weights, intercept = self.coefficients
-        return Terms(self, tuple(weights.tolist()), intercept, lambda graph, rows: graph.columns(self.features, rows))
+        return ScoreTerms(
+            self, tuple(weights.tolist()), intercept, lambda graph, rows: graph.columns(self.features, rows)
+        )
 
     def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
         """Add rows to the fit."""

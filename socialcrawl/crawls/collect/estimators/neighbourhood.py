@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Estimator, Terms, itself
+from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, itself
 from socialcrawl.graph.graph import Graph, Rows
 
 
@@ -21,6 +21,6 @@ class Neighbourhood(Estimator):
         """Return the feature itself."""
         return graph.column(self.feature, rows)
 
-    def terms(self, n: int) -> Terms:
+    def terms(self, n: int) -> ScoreTerms:
         """Return the feature, as it is."""
         return self._terms

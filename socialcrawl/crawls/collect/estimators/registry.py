@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from socialcrawl.crawls.collect.estimators.base import Estimator
-from socialcrawl.crawls.collect.estimators.baseline import BreadthFirst, Random
+from socialcrawl.crawls.collect.estimators.baseline import BreadthFirst, RandomEstimator
 from socialcrawl.crawls.collect.estimators.hybrid import Hybrid
 from socialcrawl.crawls.collect.estimators.linear import Linear, first_order
 from socialcrawl.crawls.collect.estimators.neighbourhood import Neighbourhood
@@ -87,7 +87,7 @@ def make_estimator(
         return regressor(name, seed=seed, features=features, options=options)
     match family:
         case "random":
-            return Random(seed)
+            return RandomEstimator(seed)
         case "bfs":
             return BreadthFirst()
         case "nh":

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Estimator, Terms, itself
+from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, itself
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import Graph, Rows
 from socialcrawl.importance.navigational import navigational_rank
@@ -39,7 +39,7 @@ class Opic(Estimator):
         """Return the cash of each of `rows`."""
         return self.accounts.of(rows)
 
-    def terms(self, n: int) -> Terms:
+    def terms(self, n: int) -> ScoreTerms:
         """Return the cash, which changes where a link is added."""
         return itself(self, lambda graph, rows: self.accounts.of(rows))
 

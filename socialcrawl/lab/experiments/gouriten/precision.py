@@ -13,7 +13,7 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, Node
 from socialcrawl.graph.graph import Graph
-from socialcrawl.graph.known_graph import Known, KnownGraph
+from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.experiments.gouriten.replays import Plan, Work, rows
 from socialcrawl.lab.experiments.gouriten.setups import Experiment, setup
 from socialcrawl.lab.instant import parts
@@ -59,7 +59,7 @@ def wished(graph: KnownGraph, seeds: list[int], estimator: Estimator, way: NDArr
     crawl = Collect(line, estimator, len(way))
     crawl.strategy = Led(crawl.graph, way, graph.beta)
     store = MemoryStore()
-    run(parts(crawl, Known(graph), store))
+    run(parts(crawl, KnownGraphSource(graph), store))
     return np.array([batch[0].score for batch, _ in store.history() if batch[0].act == Act.EXPAND], np.float64)
 
 

@@ -20,7 +20,7 @@ from socialcrawl.engine.draws import generator
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.known_graph import Known, KnownGraph
+from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.importance.strong_components import largest_component
 from socialcrawl.lab.experiments.kumar.sampling import choice
 from socialcrawl.lab.experiments.kumar.timegraphs import Floats, Ints
@@ -120,7 +120,7 @@ def discovered(there: Fixed, expansion: str, seed: int, source: int) -> Table:
     chosen = choice(expansion, "u", 0.0, seed, _weights(there, expansion))
     crawl = Track(line, chosen, there.steps - 1, target=Target(parallel="once"))
     with uncollected():
-        run(parts(crawl, Known(there.graph), progress))
+        run(parts(crawl, KnownGraphSource(there.graph), progress))
     while len(rows) < len(there.looks):
         look(progress)
     return table(rows)

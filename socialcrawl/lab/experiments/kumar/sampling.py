@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from socialcrawl.crawls.track.choice import Choice
+from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.expansion import Barred, Draw
-from socialcrawl.crawls.track.tracked_graph import Picture
+from socialcrawl.crawls.track.tracked_graph import TrackedGraph
 from socialcrawl.engine.draws import generator
 from socialcrawl.engine.model import Node
 from socialcrawl.lab.experiments.kumar.timegraphs import Floats
@@ -30,7 +30,7 @@ class Sample:
         self._order: list[int] = drawn[np.argsort(keys, kind="stable")].tolist()
         self._next = 0  # all before were crawled, and stay so
 
-    def pick(self, picture: Picture, draw: Draw, barred: Barred) -> Node | None:
+    def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """Return the first node of the order that was not crawled and is not barred; None when all were."""
         while self._next < len(self._order) and picture.is_crawled(self._order[self._next]):
             self._next += 1
@@ -41,7 +41,7 @@ class Sample:
         return None
 
 
-def choice(expansion: str, recrawl: str, p: float, seed: int, weights: Floats | None) -> Choice:
+def choice(expansion: str, recrawl: str, p: float, seed: int, weights: Floats | None) -> PolicyMixture:
     """Return a mixture of policies.
 
     `weights` (float64[n]) are those of an expansion that samples, None for one that crawls.
@@ -49,4 +49,4 @@ def choice(expansion: str, recrawl: str, p: float, seed: int, weights: Floats | 
     Raises:
         SettingsError: there is no such policy, or p is out of range.
     """
-    return Choice(expansion if weights is None else Sample(weights, seed), recrawl, p, seed)
+    return PolicyMixture(expansion if weights is None else Sample(weights, seed), recrawl, p, seed)

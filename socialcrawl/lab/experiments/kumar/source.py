@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 import numpy as np
 
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reply, Request, Who
-from socialcrawl.engine.protocols import Batch, Talk
+from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.lab.experiments.kumar.timegraphs import TimeGraph
 
 
@@ -52,7 +52,7 @@ class Windowed:
         """Return one node a pick."""
         return 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return a conversation a pick."""
         return [self._talk(pick) for pick in batch]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.refresh.old_dataset import Old
+from socialcrawl.crawls.refresh.old_dataset import OldDataset
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.result_tables import Table
 
@@ -58,9 +58,9 @@ class World:
         """Return how many links lead to each node, int64[n]."""
         return np.bincount(self.indices, minlength=self.size)
 
-    def old(self) -> Old:
+    def old(self) -> OldDataset:
         """Return the snapshot as what is to be refreshed."""
-        return Old(self.indptr, self.indices, sites=self.sites)
+        return OldDataset(self.indptr, self.indices, sites=self.sites)
 
     def counted(self) -> Table:
         """How many nodes have each status: the columns status, nodes and share of all, and a last row for all."""

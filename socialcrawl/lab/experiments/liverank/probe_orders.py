@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from socialcrawl.crawls.refresh.crawl import Refresh
-from socialcrawl.crawls.refresh.liveranks import DYNAMIC, STATIC, Ranks
+from socialcrawl.crawls.refresh.liveranks import DYNAMIC, STATIC, LiveRanks
 from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.engine.loop import run
 from socialcrawl.lab.experiments.liverank.dataset_worlds import Floats, Ints, World
@@ -40,7 +40,7 @@ def ordered(world: World, way: Way, terms: Terms) -> Ints:
 
 def straight(world: World, way: Way, terms: Terms) -> Ints:
     """Return the order of a static or sample-based rank; arguments as of `ordered`."""
-    ranks = Ranks(world.old(), terms.seed)
+    ranks = LiveRanks(world.old(), terms.seed)
     if way.rank in STATIC:
         return ranks.static(way.rank)
     tested = ranks.training(way.training, terms.z, neighbours=way.neighbours)
@@ -62,4 +62,4 @@ def crawled(world: World, way: Way, terms: Terms) -> Ints:
 
 def pagerank_of(world: World) -> Floats:
     """Return the PageRank of every node, zapped evenly to all, float64[n]."""
-    return Ranks(world.old(), 0).pagerank
+    return LiveRanks(world.old(), 0).pagerank

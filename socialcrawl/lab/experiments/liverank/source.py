@@ -3,7 +3,7 @@
 from collections.abc import Generator, Mapping, Sequence
 
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reply, Request, Who
-from socialcrawl.engine.protocols import Batch, Talk
+from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.lab.experiments.liverank.dataset_worlds import Flags
 
 
@@ -17,7 +17,7 @@ class Probed:
         """Return one node a pick: how many are asked together is said to the run."""
         return 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one conversation."""
         return [self._talk(batch)]
 

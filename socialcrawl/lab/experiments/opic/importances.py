@@ -19,7 +19,7 @@ from socialcrawl.importance.link_matrix import MATRICES
 from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.pagerank import DAMPING, DANGLING, pagerank
 from socialcrawl.importance.site_importance import SiteFlow
-from socialcrawl.importance.static_opic import Known
+from socialcrawl.importance.static_opic import StaticGraph
 from socialcrawl.importance.visit_order import selection
 from socialcrawl.lab.experiments.opic.given import Given
 from socialcrawl.lab.experiments.opic.static_web import checked
@@ -163,7 +163,7 @@ def divided(given: Given, asked: Asked) -> Divided:
     names = list(given.names)
     if len(set(names)) < len(names) or VIRTUAL in names:
         raise SettingsError("Owners know nodes by their names: give a graph whose names are all different, none empty.")
-    graph = Known(given.matrix(asked.matrix))
+    graph = StaticGraph(given.matrix(asked.matrix))
     several = Owners(asked.owners, lambda number, of: Owner(number, of, small=asked.small, buffer=asked.buffer))
     queues = [selection("greedy", part.cash) for part in several.parts]
     several.start(names)
@@ -187,7 +187,7 @@ def divided(given: Given, asked: Asked) -> Divided:
 
 def _run(matrix: Any, asked: Asked, seen: Seen | None) -> Cash:
     """Return the accounts after all visits."""
-    graph = Known(matrix)
+    graph = StaticGraph(matrix)
     cash = Cash(asked.small)
     order = selection("greedy", cash)
     cash.start(np.arange(min(asked.first or graph.size, graph.size)))

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.importance.history_windows import Fixed, ImprovedFixed, Interpolation, Variable, Window
+from socialcrawl.importance.history_windows import (
+    FixedHistory,
+    HistoryWindow,
+    ImprovedFixedHistory,
+    InterpolatedHistory,
+    VariableHistory,
+)
 from socialcrawl.importance.opic import Cash
 
 Rows = NDArray[np.int64]
@@ -23,7 +29,7 @@ NONE: Final = "none"
 HELD: Final = "+held"
 
 
-def window(name: str, month: float) -> Window:
+def window(name: str, month: float) -> HistoryWindow:
     """Return the window of that name, a month being `month` units of G.
 
     Raises:
@@ -35,13 +41,13 @@ def window(name: str, month: float) -> Window:
     if number.isdecimal() and int(number) > 0:
         size = int(number)
         if kind == "variable":
-            return Variable(size, fresh=fresh)
+            return VariableHistory(size, fresh=fresh)
         if kind == "fixed":
-            return Fixed(size * month, fresh=fresh)
+            return FixedHistory(size * month, fresh=fresh)
         if kind == "improved":
-            return ImprovedFixed(size * month, fresh=fresh)
+            return ImprovedFixedHistory(size * month, fresh=fresh)
         if kind == "interpolation":
-            return Interpolation(size * month, fresh=fresh)
+            return InterpolatedHistory(size * month, fresh=fresh)
     raise SettingsError(
         f"{name} is no window: say variable-M (measures), fixed-N, improved-N or interpolation-N (months), or none; "
         f"{HELD} may follow."
@@ -63,7 +69,7 @@ class Watching:
         self.names, self.pages = names, pages
         self.windows = {name: window(name, month) for name in names if name != NONE}
         for each in self.windows.values():
-            if begin == "equal" or (begin == "listing" and isinstance(each, Interpolation)):
+            if begin == "equal" or (begin == "listing" and isinstance(each, InterpolatedHistory)):
                 for page in pages.tolist():
                     each.join(page, 0.0, 1.0 / (len(pages) + 1))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.crawls.sample import spectral_gap as gaps
-from socialcrawl.crawls.sample.decision_tree import Growth, grow
+from socialcrawl.crawls.sample.decision_tree import TreeParameters, grow
 from socialcrawl.crawls.sample.tfidf import words
 from socialcrawl.engine.draws import generator
 from socialcrawl.errors import SettingsError
@@ -118,7 +118,7 @@ def by_tree(world: World, topic: Topic, seed: int) -> Topic:
     off = np.flatnonzero(~topic.on & world.there)
     negative = generator(seed, "off topic", 0).permutation(off)[:NEGATIVE]
     chosen = [*positive.tolist(), *negative.tolist()]
-    how = Growth(
+    how = TreeParameters(
         leaf=5, without=frozenset(words(topic.name))
     )  # that word all positive examples have: it would say it all
     tree = grow([words(texts[page]) for page in chosen], [True] * len(positive) + [False] * len(negative), how)

@@ -7,7 +7,7 @@ import numpy as np
 
 from socialcrawl.engine.draws import generator, uniform
 from socialcrawl.engine.model import ON_TOPIC, WIDER, Act, Node, Outcome, Pick, Reason, Reply, Request, Who
-from socialcrawl.engine.protocols import Batch, Talk
+from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.experiments.sampling.worlds import Flags, World, sources, turned
 
@@ -93,7 +93,7 @@ class Walked:
         """Return one node a pick."""
         return 1
 
-    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Talk]:
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one conversation for all picks: nobody waits here, and a batch of many walkers is quicker so."""
         return (self._talk(batch),)
 
