@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from socialcrawl.platforms.facts import BLUESKY, X, find_platform_facts, list_platforms
+from socialcrawl.platforms.facts import BLUESKY, PLATFORMS, X, find_platform_facts
 
 BEARER = re.compile(r"A{16,}[A-Za-z0-9%+/=_-]{8,}")  # of an application of X
 SESSION = re.compile(r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")  # a JSON Web Token, as Bluesky's sessions are
@@ -81,7 +81,7 @@ def advise(found: Mapping[Place, str], platform: str) -> Iterator[str]:
 
 def _advise_on(platform: str) -> str:
     """Return where a secret of a platform belongs; of one that is not known, where any secret does."""
-    known = platform in list_platforms()
+    known = platform in PLATFORMS.list_names()
     return (find_platform_facts(platform).env_advice if known else "") or ADVICE
 
 

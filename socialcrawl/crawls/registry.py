@@ -1,10 +1,10 @@
-"""The kinds of campaigns that there are. Another package adds one by an entry point: see `sections.kinds`."""
+"""The kinds of campaigns that there are. Another package adds one by an entry point: see `crawls.facts`."""
 
 from functools import cache
 
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind
-from socialcrawl.crawls.facts import COLLECT, REFRESH, SAMPLE, TRACK, find_plugin
+from socialcrawl.crawls.facts import COLLECT, KINDS, REFRESH, SAMPLE, TRACK
 
 
 @cache
@@ -30,7 +30,7 @@ def find_kind(name: str) -> CrawlKind:
         from socialcrawl.crawls.sample.kind import SampleKind  # noqa: PLC0415 - as above
 
         return SampleKind()
-    kind: CrawlKind = find_plugin(name)
+    kind: CrawlKind = KINDS.load(name)
     return kind
 
 

@@ -7,7 +7,7 @@ preprocessing, uses, distribution, maintenance. Every number in it is read from 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from socialcrawl.crawls.facts import DEFAULT, list_kinds
+from socialcrawl.crawls.facts import DEFAULT, KINDS
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.text.wording import pluralize
 
@@ -97,7 +97,7 @@ def _reading(names: Sequence[str]) -> Iterator[str]:
 def _drawn(campaigns: Sequence[Mapping[str, Any]]) -> str:
     """Return how the accounts came to be the ones they are, of each kind of campaign."""
     names = {campaign.get("kind", DEFAULT.name) for campaign in campaigns} or {DEFAULT.name}
-    kinds = [find_kind(name) for name in list_kinds() if name in names]
+    kinds = [find_kind(name) for name in KINDS.list_names() if name in names]
     focused = [kind.focus for kind in kinds if kind.focus]
     chosen = [CHOSEN.format(chosen="\na ".join(focused))] if focused else [""]
     return "\n".join([*chosen, *(kind.drawn for kind in kinds if kind.drawn)])

@@ -4,14 +4,8 @@ The platform itself, which makes sources and wires, is a `platforms.platform.Pla
 """
 
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import entry_points
-from typing import Any
 
-from socialcrawl.errors import SettingsError
-
-GROUP = "socialcrawl.platforms"
-"""The entry points of other packages that are platforms: each is a `platforms.platform.Platform`."""
+from socialcrawl.system.plugins import PluginGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +108,8 @@ WEB = PlatformFacts(
 DEFAULT = X
 """The platform of campaign files that name none."""
 BUILT_IN = {facts.name: facts for facts in (X, BLUESKY, MASTODON, WEB)}
+PLATFORMS = PluginGroup("socialcrawl.platforms", "platform", tuple(BUILT_IN))
+"""The platforms; another package adds a `platforms.base.Platform`."""
 
 
 def find_platform_facts(name: str) -> PlatformFacts:
@@ -122,23 +118,5 @@ def find_platform_facts(name: str) -> PlatformFacts:
     Raises:
         SettingsError: there is no such platform.
     """
-    facts: PlatformFacts = BUILT_IN[name] if name in BUILT_IN else find_plugin(name).facts
+    facts: PlatformFacts = BUILT_IN[name] if name in BUILT_IN else PLATFORMS.load(name).facts
     return facts
-
-
-@cache
-def find_plugin(name: str) -> Any:
-    """Return the platform that another package calls `name`, a `Platform`.
-
-    Raises:
-        SettingsError: there is none.
-    """
-    for entry in entry_points(group=GROUP, name=name):
-        return entry.load()
-    known = ", ".join(list_platforms())
-    raise SettingsError(f"There is no platform {name!r}: install the package that adds it, or choose one of: {known}.")
-
-
-def list_platforms() -> list[str]:
-    """Return the names of all platforms, the built-in ones first."""
-    return list(dict.fromkeys([*BUILT_IN, *sorted(entry.name for entry in entry_points(group=GROUP))]))

@@ -1,10 +1,10 @@
-"""The platforms that there are. Another package adds one by an entry point: see `platform_facts`."""
+"""The platforms that there are. Another package adds one by an entry point: see `platforms.facts`."""
 
 from functools import cache
 
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.platforms.base import Platform
-from socialcrawl.platforms.facts import BLUESKY, MASTODON, WEB, X, find_plugin
+from socialcrawl.platforms.facts import BLUESKY, MASTODON, PLATFORMS, WEB, X
 
 
 @cache
@@ -30,7 +30,7 @@ def find_platform(name: str) -> Platform:
         from socialcrawl.platforms.web.platform import WebPlatform  # noqa: PLC0415 - as above
 
         return WebPlatform()
-    platform: Platform = find_plugin(name)
+    platform: Platform = PLATFORMS.load(name)
     return platform
 
 

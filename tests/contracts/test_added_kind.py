@@ -51,7 +51,7 @@ def package(tmp_path_factory):
     about = folder / "wandering-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: wandering\nVersion: 1.0\n", "utf-8")
-    (about / "entry_points.txt").write_text("[socialcrawl.crawls]\nwander = wandering:wander\n", "utf-8")
+    (about / "entry_points.txt").write_text("[socialcrawl.kinds]\nwander = wandering:wander\n", "utf-8")
     return os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
 
 

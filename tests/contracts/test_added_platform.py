@@ -307,4 +307,4 @@ def test_without_its_package_a_campaign_and_its_database_are_refused_and_the_kno
     child = socialcrawl("report", "--db", "mine.db", folder=tmp_path)
     assert child.returncode == 2
     said = " ".join(child.stderr.split())
-    assert "no platform 'forum': install the package that adds it, or choose one of: x, bluesky, mastodon, web." in said
+    assert "no platform 'forum'. Choose one of: x, bluesky, mastodon, web, or install the package that adds it." in said

@@ -315,7 +315,7 @@ def test_without_a_dataset_nobody_is_asked_and_the_way_to_one_is_told(tmp_path):
         ({"refresh": {"active": "180"}}, 'write it with its unit, as "12h", "7d", "auto" or "exists"'),
         ({"refresh": {"active": "90y"}}, "is no span of time"),
         ({"refresh": {"worker": 2, "workers": 2}}, "they are numbered from 0"),
-        ({"refresh": {"rank": "bfs", "workers": 2}}, 'take another, such as rank = "pa", or workers = 1'),
+        ({"refresh": {"rank": "bfs", "workers": 2}}, 'choose another rank, such as rank = "pa", or workers = 1'),
         ({"crawl": {"estimator": "bfs"}}, "who is asked is said under [refresh]"),
     ],
 )

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from socialcrawl.campaign.sections.values import FilePath, Positive, Section, Size, Variable
-from socialcrawl.platforms.facts import BUILT_IN, DEFAULT, find_platform_facts, list_platforms
+from socialcrawl.platforms.facts import BUILT_IN, DEFAULT, PLATFORMS, find_platform_facts
 from socialcrawl.platforms.x.vocabulary import VOCABULARIES
 from socialcrawl.text.wording import size
 
@@ -103,7 +103,7 @@ class SourceSection(Section):
     @field_validator("platform")
     @classmethod
     def _known(cls, name: str) -> str:
-        if name not in BUILT_IN and name not in (known := list_platforms()):
+        if name not in BUILT_IN and name not in (known := PLATFORMS.list_names()):
             raise ValueError(f"the platform {name!r} is not known; known are: {', '.join(known)}")
         return name
 

@@ -9,7 +9,6 @@ from socialcrawl.crawls.facts import BUILT_IN, DEFAULT, KindFacts
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.base import Template
 from socialcrawl.platforms.facts import DEFAULT as DEFAULT_PLATFORM
-from socialcrawl.platforms.facts import list_platforms
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.system.resources import folder
 
@@ -24,8 +23,6 @@ def begin(path: Path, keywords: list[str], platform: str = DEFAULT_PLATFORM.name
         SettingsError: the file exists already, or its folder does not, or there is no such platform or kind, or none
             that has keywords; or a keyword cannot be meant.
     """
-    if platform not in (known := list_platforms()):
-        raise SettingsError(f"There is no platform {platform!r}: give one of {', '.join(known)}.")
     template = find_platform(platform).template
     if template is None:
         raise SettingsError(f"There is no template for {platform!r}: write the campaign file by hand.")

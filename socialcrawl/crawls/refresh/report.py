@@ -53,7 +53,7 @@ class RefreshReport:
         found: bool[tests], whether each found an active account, in order.
         slices: the same, some at a time.
         requests: sent to test; mills: what they cost at most.
-        fraction: of the active accounts that is wanted; None: all. stop: how that is judged, one of STOPS.
+        fraction: of the active accounts that is wanted; None: all. stop: how that is judged, BOUND or ESTIMATE.
         verdict: whether it is found; None: not known yet, or all were tested.
     """
 

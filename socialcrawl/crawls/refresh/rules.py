@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from socialcrawl.crawls.refresh.liveranks import DYNAMIC, RANKS, TRAININGS
+from socialcrawl.crawls.refresh.liveranks import DYNAMIC
 from socialcrawl.importance.pagerank_batch import DAMPING, TOLERANCE
 
-BOUND, ESTIMATE = STOPS = ("bound", "estimate")
+BOUND, ESTIMATE = "bound", "estimate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class RefreshRules:
         worker: (j, p): this crawl tests the nodes of each round whose place (1, 2, ...) modulo p is j; None: all.
 
     Raises:
-        ValueError: a setting is out of range, or two do not go together; the message says which.
+        ValueError: two settings do not go together; the message says which.
     """
 
     rank: str = "pa+-"
@@ -49,29 +49,22 @@ class RefreshRules:
     worker: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        _one_of("rank", self.rank, RANKS)
-        _one_of("training", self.training, TRAININGS)
-        _check(self.z >= 0, f"z = {self.z}: a training set has 0 nodes or more")
-        _check(self.check >= 0, f"check = {self.check}: 0 nodes or more are tested to estimate how many are active")
-        _check(0 <= self.damping < 1, f"damping = {self.damping}: it lies from 0 up to, but not, 1")
-        _check(self.tolerance > 0, f"tolerance = {self.tolerance}: it lies above 0")
-        _check(self.rounds >= 0 and self.every >= 1 and self.top > 0, "rounds >= 0, every >= 1, top > 0 is meant")
-        _check(
-            self.fraction is None or 0 < self.fraction <= 1,
-            f"fraction = {self.fraction}: it lies above 0, and is 1 at most",
-        )
-        _check(
-            self.fraction is None or self.samples,
-            "a wanted fraction needs an estimate of how many are active: take training = random (with neighbours, "
-            "z > 0), or test some nodes for it first (check = 1000)",
-        )
-        _check(self.stop in STOPS, f"stop = {self.stop!r}: a fraction is judged by: {', '.join(STOPS)}")
-        if self.worker is not None:
-            j, p = self.worker
-            _check(
-                p >= 1 and 0 <= j < p, f"worker {j} of {p}: workers are numbered from 0 up to, but not, their number"
+        """Check that the settings go together. The range of each is checked where it is read: `RefreshSection`."""
+        if self.fraction is not None and not self.samples:
+            raise ValueError(
+                "fraction needs an estimate of how many accounts are active, which a random sample gives: set "
+                'check = 300 (accounts tested for it), or training = "random" with neighbours and z above 0'
             )
-            _check(self.rank not in DYNAMIC, f"{self.rank} changes with every answer: it cannot be shared by workers")
+        if self.worker is None:
+            return
+        number, workers = self.worker
+        if number >= workers:
+            raise ValueError(f"worker = {number} is not one of {workers} workers: they are numbered from 0")
+        if self.rank in DYNAMIC:
+            raise ValueError(
+                f'rank = "{self.rank}" changes with every answer, so workers cannot share it: choose another rank, '
+                'such as rank = "pa", or workers = 1'
+            )
 
     @property
     def samples(self) -> bool:
@@ -82,12 +75,3 @@ class RefreshRules:
     def draws(self) -> bool:
         """Whether random nodes may be tested later than `check`: where the order does not learn from them."""
         return self.rank not in DYNAMIC and self.worker is None
-
-
-def _one_of(name: str, given: str, known: tuple[str, ...]) -> None:
-    _check(given in known, f"{name} = {given!r}: there is no such order; there are: {', '.join(known)}")
-
-
-def _check(holds: bool, message: str) -> None:  # noqa: FBT001  (a condition, not a switch)
-    if not holds:
-        raise ValueError(message)

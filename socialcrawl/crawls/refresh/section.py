@@ -1,5 +1,6 @@
 """The section of a campaign that tests which accounts of an old dataset are active (Huynh, Mathieu, Viennot)."""
 
+from dataclasses import fields
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -8,11 +9,10 @@ from socialcrawl.campaign.sections.values import Positive, Section, spanning
 from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.engine.model import LARGEST
 from socialcrawl.graph.liveness import Activity
-from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.platforms.facts import BUILT_IN, find_platform_facts
 from socialcrawl.text.wording import seconds
 
 AUTO, EXISTS = "auto", "exists"
-DYNAMIC = ("bfs", "ai", "dpr")  # orders that every answer changes
 YEARS = 20  # that the last activity may lie back: more than any of the platforms is old
 RULES: Any = RefreshRules()
 """Whose defaults are those of the campaign file."""
@@ -78,21 +78,21 @@ class RefreshSection(Section):
     )
 
     @model_validator(mode="after")
-    def _sensible(self) -> Self:
-        if self.worker >= self.workers:
-            raise ValueError(f"worker = {self.worker} is none of {self.workers}: they are numbered from 0")
-        if self.workers > 1 and self.rank in DYNAMIC:
-            raise ValueError(
-                f'rank = "{self.rank}" changes with every answer, so that workers cannot share it out: take another, '
-                'such as rank = "pa", or workers = 1'
-            )
-        chosen = self.training in ("indegree", "pagerank") or not self.neighbours
-        if self.fraction is not None and chosen and not self.check:
-            raise ValueError(
-                "fraction needs to know how many are active, which a random sample tells: "
-                'set check = 300 (accounts tested for that), or training = "random" with neighbours'
-            )
+    def _check_rules(self) -> Self:
+        for platform in BUILT_IN:
+            self.make_rules(platform)
         return self
+
+    def make_rules(self, platform: str) -> RefreshRules:
+        """Return the rules of the crawl on a platform.
+
+        Raises:
+            ValueError: two settings do not go together; the message says which.
+        """
+        rank, training = self.steering(platform)
+        own = {one.name: getattr(self, one.name) for one in fields(RefreshRules)}
+        worker = (self.worker, self.workers) if self.workers > 1 or self.worker else None
+        return RefreshRules(**{**own, "rank": rank, "training": training, "worker": worker})
 
     def resolve(self, platform: str) -> dict[str, Any]:
         """See `Section.resolve`."""

@@ -23,7 +23,7 @@ class StopVerdict:
 
 
 def judge(known: ActiveEstimate, fraction: float, stop: str) -> StopVerdict:
-    """Return whether `fraction` of the active nodes is found; `stop` is one of STOPS."""
+    """Return whether `fraction` of the active nodes is found; `stop` is BOUND or ESTIMATE."""
     by_estimate = known.value is not None and known.found >= fraction * known.value
     if stop != BOUND and known.value == 0:
         return StopVerdict(

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from old_datasets import bring, drive, lines_of, order_of, refresh, said, web
+from pydantic import ValidationError
 
 from socialcrawl.crawls.refresh.cost import shared_out
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC, RANKS, SAMPLED, STATIC, LiveRanks
 from socialcrawl.crawls.refresh.old_dataset import OldDataset
-from socialcrawl.crawls.refresh.rules import RefreshRules
+from socialcrawl.crawls.refresh.section import RefreshSection
 from socialcrawl.engine.model import Node, Pick, SameAs, Stop
 
 
@@ -361,26 +362,30 @@ def test_workers_share_each_round_by_place_and_need_each_others_training_results
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"rank": "pb"}, "rank = 'pb': there is no such order; there are: random, indegree"),
-        ({"training": "pa"}, "training = 'pa'"),
-        ({"z": -1}, "z = -1"),
-        ({"check": -1}, "check = -1"),
-        ({"damping": 1.0}, "damping = 1.0"),
-        ({"tolerance": 0.0}, "tolerance = 0.0"),
-        ({"every": 0}, "every >= 1"),
-        ({"fraction": 1.5}, "fraction = 1.5"),
-        ({"stop": "soon"}, "stop = 'soon': a fraction is judged by: bound, estimate"),
+        ({"rank": "pb"}, "'random', 'indegree'"),
+        ({"training": "pa"}, "'auto', 'random', 'indegree' or 'pagerank'"),
+        ({"z": -1}, "greater than or equal to 0"),
+        ({"check": -1}, "greater than or equal to 0"),
+        ({"damping": 1.0}, "less than 1"),
+        ({"tolerance": 0.0}, "greater than 0"),
+        ({"every": 0}, "greater than or equal to 1"),
+        ({"fraction": 1.5}, "less than or equal to 1"),
+        ({"stop": "soon"}, "'bound' or 'estimate'"),
         ({"fraction": 0.5, "training": "pagerank"}, "needs an estimate"),
         ({"fraction": 0.5, "neighbours": False}, "needs an estimate"),
         ({"fraction": 0.5, "z": 0}, "needs an estimate"),
-        ({"worker": (3, 3)}, "worker 3 of 3"),
-        ({"worker": (0, 2), "rank": "ai"}, "ai changes with every answer"),
+        ({"worker": 3, "workers": 3}, "worker = 3 is not one of 3 workers"),
+        ({"worker": 1}, "worker = 1 is not one of 1 workers"),
+        ({"workers": 2, "rank": "ai"}, "changes with every answer"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        RefreshRules(**wrong)
-    RefreshRules(fraction=0.5, training="pagerank", check=10)
+    with pytest.raises(ValidationError, match=message):
+        RefreshSection(**wrong)
+
+
+def test_a_fraction_goes_with_a_random_sample():
+    assert RefreshSection(fraction=0.5, training="pagerank", check=10).make_rules("x").samples
 
 
 # -- dpr
