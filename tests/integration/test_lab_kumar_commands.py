@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,13 +12,13 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from socialcrawl.errors import SettingsError, SocialcrawlError
-from socialcrawl.lab.experiments import figures
+from socialcrawl.lab.experiments import figures, runner
 from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs, runs
 from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
 from socialcrawl.lab.experiments.kumar.commands import DYNAMIC, STATIC, kumar_app
 from socialcrawl.lab.experiments.kumar.runs import FIGURES, SHOWN, TITLES
-from socialcrawl.lab.experiments.kumar.seed_means import averaged, drawn, over_seeds, pairs, summed_up
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY, plain
+from socialcrawl.lab.experiments.seed_means import averaged, drawn, over_seeds, pairs, summed_up
 from socialcrawl.lab.process_pool import Job, crawled
 
 TINY = ["--nodes", "200", "--links", "1500", "--seeds", "2", "--jobs", "1"]
@@ -166,7 +167,7 @@ def test_a_crawl_of_a_fixed_graph_has_a_name_of_its_own_whatever_of_it_is_anothe
 
 @pytest.mark.parametrize("name", ["fig1a", "fig2a"])
 def test_two_copies_of_a_file_are_two_graphs(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(runs, "draw", lambda *_, **__: [])
+    monkeypatch.setattr(runner, "draw", lambda *_, **__: [])
     made = generate(Shape(60, 400, days=2.0))
     links = pa.table({"a": made.sources(), "b": made.targets, "ts": made.times})
     for copy in ("one", "two"):
@@ -199,20 +200,19 @@ SWITCHES = {"per_time": False, "any_source": False, "points": 96}
 
 @pytest.mark.parametrize("name", ["fig2a", "fig2b"])
 def test_without_options_tracking_is_as_the_page_has_it(asked, name):
-    (title, wanted, policies, setting, out), named = asked(name)
-    assert (title, str(out), named) == (name, "kumar", {})
-    assert vars(setting) == vars(dynamic.Setting()) == USUAL | SWITCHES
+    (title, wanted, *policies, run), named = asked(name)
+    assert (title, policies, [*named]) == (name, [(), ()], ["setting"])
+    assert vars(named["setting"]) == vars(dynamic.Setting()) == USUAL | SWITCHES
     assert wanted == runs.Wanted((), (), SHAPES["fig2a"])
-    assert policies == runs.Asked((), (), seeds=3, seed=1, jobs=-1)
+    assert run == runner.ExperimentRun(Path("kumar"), processes=-1, seed=1, repeats=3)
 
 
 @pytest.mark.parametrize("name", ["fig1a", "fig1b"])
 def test_without_options_discovery_is_as_the_page_has_it(asked, name):
-    (title, wanted, policies), named = asked(name)
-    assert title == name
-    assert {key: str(value) for key, value in named.items()} == {"k": "2000", "steps": "20000", "out": "kumar"}
+    (title, wanted, expansions, run), named = asked(name)
+    assert (title, expansions, named) == (name, (), {"k": 2000, "steps": 20_000})
     assert wanted == runs.Wanted((), (), SHAPES["fig1a"])
-    assert policies == runs.Asked((), (), seeds=3, seed=1, jobs=-1)
+    assert run == runner.ExperimentRun(Path("kumar"), processes=-1, seed=1, repeats=3)
 
 
 @pytest.mark.parametrize(
@@ -229,8 +229,8 @@ def test_without_options_discovery_is_as_the_page_has_it(asked, name):
     ],
 )
 def test_days_are_days_and_every_option_of_tracking_is_heard(asked, words, meant):
-    (*_, setting, _), _ = asked("fig2a", *words)
-    assert vars(setting) == USUAL | SWITCHES | meant
+    _, named = asked("fig2a", *words)
+    assert vars(named["setting"]) == USUAL | SWITCHES | meant
 
 
 def test_policies_that_a_command_offers_are_those_that_it_takes():
@@ -255,7 +255,7 @@ def test_policies_that_a_command_offers_are_those_that_it_takes():
 )
 def test_a_figure_shows_its_measures_a_row_each(tmp_path, monkeypatch, name, drawn):
     shown = []
-    monkeypatch.setattr(runs, "draw", lambda *given, **named: shown.append((given, named)) or [])
+    monkeypatch.setattr(runner, "draw", lambda *given, **named: shown.append((given, named)) or [])
     only = ["--steps", 20] if name in STATIC else ["--recrawl", "u", "--recrawl", "or", "--every", 9000, "--span", 4]
     done(name, *TINY, *only, "--expansion", "gai", "--expansion", "sample-u", "--k", 20, "--out", tmp_path)
     ((_, panels, across, _), named) = shown[0]
@@ -292,7 +292,7 @@ def test_frames_of_a_row_can_have_the_same_heights(tmp_path, monkeypatch):
 
 
 def test_links_of_nodes_to_themselves_are_counted_aloud(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "draw", lambda *_, **__: [])
+    monkeypatch.setattr(runner, "draw", lambda *_, **__: [])
     made = generate(Shape(60, 400, days=2.0))
     sources = np.concatenate([made.sources(), np.arange(7)])
     targets = np.concatenate([made.targets, np.arange(7)])

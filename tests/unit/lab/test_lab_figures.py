@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 
-from socialcrawl.lab.experiments import figures
+from socialcrawl.lab.experiments import figures, runner
 from socialcrawl.lab.experiments.figures import CROWDED, Bars, Line, Panel
 from socialcrawl.lab.experiments.liverank import frames as liverank_figures
 from socialcrawl.lab.experiments.liverank import runs as liverank_runs
@@ -304,8 +304,8 @@ def test_far_intervals_do_not_flatten_curves(drawn):
 def test_active_nodes_and_others_differ_in_look(drawn, tmp_path, monkeypatch):
     world = passed("net", generate(Shape(pages=600, degree=4, a_site=30)), Death(0.2))
     frames = []
-    monkeypatch.setattr(liverank_runs, "draw", lambda stem, given, *_: frames.extend(given) or [])
-    liverank_runs._distributions("fig2", [world], tmp_path)
+    monkeypatch.setattr(runner, "draw", lambda stem, given, *_, **__: frames.extend(given) or [])
+    liverank_runs._distributions("fig2", [world], runner.ExperimentRun(tmp_path))
     seen = looks(drawn(frames).axes[0])
     colours, styles = (set(part) for part in zip(*seen.values(), strict=True))
     assert len(colours) == len(styles) == len(seen) == 3

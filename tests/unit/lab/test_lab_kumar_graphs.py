@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
-from tests.shared import needed
+from shared_data import needed
 
 from socialcrawl.engine.model import Pick
 from socialcrawl.errors import SettingsError

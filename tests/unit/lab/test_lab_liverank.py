@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC, RANKS, STATIC, LiveRanks
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments import figures
+from socialcrawl.lab.experiments import figures, runner
 from socialcrawl.lab.experiments.liverank import cost_curves, follower_graphs, runs, weblike, world_options
 from socialcrawl.lab.experiments.liverank.commands import COMMANDS, liverank_app
 from socialcrawl.lab.experiments.liverank.dated import Cut
@@ -34,7 +34,7 @@ def world():
 @pytest.fixture
 def undrawn(monkeypatch):
     """Figures are not drawn: that is most of the time a small command takes."""
-    monkeypatch.setattr(runs, "draw", lambda *_, **__: [])
+    monkeypatch.setattr(runner, "draw", lambda *_, **__: [])
 
 
 def done(*words):
@@ -315,11 +315,12 @@ def asked(monkeypatch):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_without_options_all_is_as_the_page_has_it(asked, name):
-    title, wanted, options, out = asked(name)
-    assert (title, str(out)) == (name, "liverank")
+    title, wanted, options, run = asked(name)
+    assert title == name
     planted = {"spread": 1.0, "by_site": 1.5, "resist": 0.4, "seed": 1}
     assert wanted == Wanted((), (), Cut(0.5, 182.0, 1.0, actors=False), 200_000, None, None, 1.0, planted)
-    assert options == runs.Asked(range(1, 4), None, 100, -1)
+    assert options == runs.Asked(z=None, batch=100)
+    assert run == runner.ExperimentRun(Path("liverank"), processes=-1, seed=1, repeats=3)
     assert planted == {key: getattr(Death(), key) for key in planted}
     assert (weblike.Shape().pages, follower_graphs.Shape().accounts, follower_graphs.Shape().bond) == (
         200_000,
@@ -354,15 +355,19 @@ def test_every_option_of_a_world_is_heard(asked, words, meant):
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (["--z", 7], {"z": 7}),
-        (["--batch", 7], {"batch": 7}),
-        (["--seeds", 2], {"seeds": range(1, 3)}),
-        (["--seed", 5], {"seeds": range(5, 8)}),
-        (["--jobs", 2], {"jobs": 2}),
+        (["--z", 7], ("z", 7)),
+        (["--batch", 7], ("batch", 7)),
+        (["--seeds", 2], ("seeds", range(1, 3))),
+        (["--seed", 5], ("seeds", range(5, 8))),
+        (["--jobs", 2], ("processes", 2)),
     ],
 )
 def test_every_option_of_a_crawl_is_heard(asked, words, meant):
-    assert asked("fig4", *words)[2] == replace(asked("fig4")[2], **meant)
+    def read(*words):
+        *_, options, run = asked("fig4", *words)
+        return {"z": options.z, "batch": options.batch, "seeds": run.seeds, "processes": run.processes}
+
+    assert read(*words) == read() | dict([meant]) != read()
 
 
 def test_worlds_are_as_dead_as_those_of_the_paper():

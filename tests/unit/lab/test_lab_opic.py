@@ -440,7 +440,7 @@ def test_each_command_leaves_a_figure_and_its_data_and_says_what_it_found(tmp_pa
 def asked_of(monkeypatch, work, *words):
     """The plan that a command hands on."""
     plans = []
-    monkeypatch.setattr(runs, work, lambda *told: plans.append(told[-3]))
+    monkeypatch.setattr(runs, work, lambda *told: plans.append(told[-2]))
     done = CliRunner().invoke(opic_app, words)
     assert done.exit_code == 0, done.output
     return plans[0]
@@ -480,7 +480,7 @@ def test_where_nothing_can_be_written_or_nobody_works_is_told_before_the_work(mo
         monkeypatch.setattr(runs, work, never)
     (tmp_path / "file").write_text("")
     for more, why in (
-        (["--jobs", "0", "--out", str(tmp_path)], "--jobs 0 would do nothing"),
+        (["--jobs", "0", "--out", str(tmp_path)], "--jobs 0: give 1 or more"),
         (["--out", str(tmp_path / "file")], "cannot be a folder"),
         (["--out", str(tmp_path / "file" / "below")], "cannot be a folder"),
     ):

@@ -299,8 +299,8 @@ def test_a_figure_is_drawn_and_its_data_have_estimates_beside_the_truth(tmp_path
 def test_the_title_of_a_figure_says_what_its_intervals_are_of(words, intervals, tmp_path, monkeypatch):
     titles = []
     monkeypatch.setattr(
-        "socialcrawl.lab.experiments.sampling.run_setup.draw",
-        lambda stem, frames, across, title: titles.append(title) or [],
+        "socialcrawl.lab.experiments.runner.draw",
+        lambda stem, frames, across, title, **_: titles.append(title) or [],
     )
     done(*words, "--topic", "uk", "--out", tmp_path)
     assert [intervals in title for title in titles] == [True]

@@ -10,14 +10,13 @@ from typing import Annotated
 
 import typer
 
-gouriten_app = typer.Typer(
-    name="gouriten",
-    help="The experiments of Gouriten, Maniu and Senellart on any graph: altered greedy (fig1), refresh rates (fig2), "
+from socialcrawl.lab.experiments.command_options import Processes, add_commands, make_app
+
+gouriten_app = make_app(
+    "gouriten",
+    "The experiments of Gouriten, Maniu and Senellart on any graph: altered greedy (fig1), refresh rates (fig2), "
     "precision along the oracle's crawl (fig3), estimators (fig4, fig5), what links say about values (table1 to "
     "table3), and some beside them. Without a file or folder, on generated graphs of the paper's three topics.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
 )
 
 Posts = Annotated[list[Path] | None, typer.Option("--posts", help="A file of posts; with --keyword.")]
@@ -48,7 +47,6 @@ Size = Annotated[
 Least = Annotated[float | None, typer.Option(min=0, help="Seeds are drawn among nodes of value above this.")]
 Steps = Annotated[int | None, typer.Option(min=1, help="Steps of a crawl; without it the paper's number.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the sets of seeds and all draws.")]
-Jobs = Annotated[int, typer.Option(help="Crawls at once; -1: as many as there are processors.")]
 Window = Annotated[int, typer.Option(min=1, help="Steps of the rolling mean.")]
 
 HERE = Path("gouriten")
@@ -88,17 +86,18 @@ def _crawl(name: str) -> Callable[..., None]:
         least: Least = None,
         steps: Steps = None,
         seed: Seed = 1,
-        jobs: Jobs = -1,
+        jobs: Processes = -1,
     ) -> None:
         from socialcrawl.lab.experiments.gouriten.runs import Asked, compare, steer  # noqa: PLC0415
         from socialcrawl.lab.experiments.gouriten.test_graphs import Wanted  # noqa: PLC0415
+        from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         wanted = Wanted(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)
-        asked = Asked(tuple(variant or ()), sets, size, least, steps, seed, jobs)
+        asked, run = Asked(tuple(variant or ()), sets, size, least, steps), ExperimentRun(out, jobs, seed)
         if name == "scorings":
-            steer(wanted, asked, out)
+            steer(wanted, asked, run)
         else:
-            compare(name, wanted, asked, out)
+            compare(name, wanted, asked, run)
 
     return command
 
@@ -118,9 +117,10 @@ def _table(name: str) -> Callable[..., None]:
     ) -> None:
         from socialcrawl.lab.experiments.gouriten.runs import tabulate  # noqa: PLC0415
         from socialcrawl.lab.experiments.gouriten.test_graphs import Wanted  # noqa: PLC0415
+        from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         wanted = Wanted(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)
-        tabulate(name, wanted, out)
+        tabulate(name, wanted, ExperimentRun(out))
 
     return command
 
@@ -142,20 +142,19 @@ def _fig3(
     least: Least = None,
     steps: Steps = None,
     seed: Seed = 1,
-    jobs: Jobs = -1,
+    jobs: Processes = -1,
     window: Window = 1000,
 ) -> None:
     """How far estimators' first choices fall short of the oracle's, along its crawl (figure 3)."""
     from socialcrawl.lab.experiments.gouriten.runs import Asked, follow  # noqa: PLC0415
     from socialcrawl.lab.experiments.gouriten.test_graphs import Wanted  # noqa: PLC0415
+    from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
     wanted = Wanted(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)
-    follow(wanted, Asked(tuple(variant or ()), sets, size, least, steps, seed, jobs), out, window)
+    follow(wanted, Asked(tuple(variant or ()), sets, size, least, steps), ExperimentRun(out, jobs, seed), window)
 
 
-for _name, _help in CRAWLS.items():
-    gouriten_app.command(_name, help=_help)(_crawl(_name))
-    if _name == "fig2":
-        gouriten_app.command("fig3")(_fig3)
-for _name, _help in TABLES.items():
-    gouriten_app.command(_name, help=_help)(_table(_name))
+add_commands(gouriten_app, {name: CRAWLS[name] for name in ("fig1", "fig2")}, _crawl)
+gouriten_app.command("fig3")(_fig3)
+add_commands(gouriten_app, {name: text for name, text in CRAWLS.items() if name not in ("fig1", "fig2")}, _crawl)
+add_commands(gouriten_app, TABLES, _table)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.figures import Bars, Line, Panel, draw, spread_over
+from socialcrawl.lab.experiments.figures import Bars, Line, Panel, spread_over
 from socialcrawl.lab.experiments.gouriten.experiment_curves import Curves, pairs, shortfalls, summed_up
 from socialcrawl.lab.experiments.gouriten.features import correlations, fits, statistics
 from socialcrawl.lab.experiments.gouriten.precision import precision
@@ -17,9 +17,16 @@ from socialcrawl.lab.experiments.gouriten.replays import Plan, Work, crawls, pla
 from socialcrawl.lab.experiments.gouriten.scorings import last_of, scorings
 from socialcrawl.lab.experiments.gouriten.setups import ESTIMATORS, EXPERIMENTS, Draw, Experiment, chosen
 from socialcrawl.lab.experiments.gouriten.test_graphs import MENTIONS, PAGES, Wanted, World, worlds
-from socialcrawl.lab.experiments.runner import watching, with_half
+from socialcrawl.lab.experiments.runner import (
+    ExperimentRun,
+    format_cell,
+    half_interval,
+    list_values,
+    select_rows,
+    show_progress,
+)
 from socialcrawl.lab.measures import mean
-from socialcrawl.lab.result_tables import joined, rows, write_csv, write_parquet
+from socialcrawl.lab.result_tables import joined, rows
 from socialcrawl.text.terminal import write_line
 from socialcrawl.text.wording import pluralize
 
@@ -37,11 +44,9 @@ class Asked:
     size: int | None
     least: float | None
     steps: int | None
-    seed: int
-    jobs: int
 
 
-def compare(name: str, wanted: Wanted, asked: Asked, out: Path) -> None:
+def compare(name: str, wanted: Wanted, asked: Asked, run: ExperimentRun) -> None:
     """Crawl an experiment on each graph: `name`.parquet (curves), .csv (means at round steps), .png and .svg.
 
     `name`-pairs.csv says how far each variant is above each other one, set by set, with the interval of that, its p,
@@ -51,90 +56,95 @@ def compare(name: str, wanted: Wanted, asked: Asked, out: Path) -> None:
         SettingsError: an option or file cannot be used, or the experiment is about graphs of another kind.
     """
     experiment = _experiment(name, asked)
+    run.prepare()
     parts = []
-    for world in _worlds(name, wanted, out):
-        there = _planned(world, experiment, asked, out)
-        with _work(asked, out, f"{name}: {world.name}") as work:
+    for world in _worlds(name, wanted, run.out):
+        there = _planned(world, experiment, asked, run)
+        with _work(asked, run, f"{name}: {world.name}") as work:
             parts.append(crawls(experiment, there, work))
     curves = Curves(joined(parts))
-    write_parquet(out / f"{name}.parquet", curves.rows)
+    run.write_parquet(name, curves.rows)
     means = summed_up(curves)
-    write_csv(out / f"{name}.csv", means)
-    write_csv(out / f"{name}-pairs.csv", pairs(curves))
+    run.write_csv(name, means)
+    run.write_csv(f"{name}-pairs", pairs(curves))
     listed = rows(means)
     _tell(listed, "relative", f"share of {experiment.reference}'s {experiment.objective}")
     across = 3 if name in RELATIVE_ONLY else 2
     title = spread_over(experiment.title, listed[0]["sets"], "set")
-    _show(draw(out / name, _panels(name, curves, experiment), across, title), out / name)
+    run.draw(name, _panels(name, curves, experiment), across, title)
 
 
-def steer(wanted: Wanted, asked: Asked, out: Path) -> None:
+def steer(wanted: Wanted, asked: Asked, run: ExperimentRun) -> None:
     """Crawl under other scorings: scorings.parquet (curves), .csv (means at the last step), .png and .svg.
 
     Raises:
         SettingsError: an option or file cannot be used, or a graph's values are no scores of counts.
     """
     experiment = _experiment("scorings", asked)
+    run.prepare()
     parts = []
-    for world in _worlds("scorings", wanted, out):
-        there = _planned(world, experiment, asked, out)
-        with _work(asked, out, f"scorings: {world.name}") as work:
-            parts.append(scorings(experiment, there, work, out / "graphs"))
+    for world in _worlds("scorings", wanted, run.out):
+        there = _planned(world, experiment, asked, run)
+        with _work(asked, run, f"scorings: {world.name}") as work:
+            parts.append(scorings(experiment, there, work, run.out / "graphs"))
     table = joined(parts)
-    write_parquet(out / "scorings.parquet", table)
+    run.write_parquet("scorings", table)
     means = last_of(table)
-    write_csv(out / "scorings.csv", means)
+    run.write_csv("scorings", means)
     for row in (listed := rows(means)):
+        relative, as_f = (format_cell(row, column, ".3f") for column in ("relative", "as_f"))
         write_line(
-            f"{row['graph']:24} {row['scoring']:8} {row['variant']:12} {_of(row, 'relative')} of the oracle's, "
-            f"{_of(row, 'as_f')} of f's crawl by f"
+            f"{row['graph']:24} {row['scoring']:8} {row['variant']:12} {relative} of the oracle's, {as_f} of f's crawl "
+            "by f"
         )
     frames = _steered([row for row in listed if row["variant"] != experiment.reference])
     title = spread_over(experiment.title, listed[0]["sets"], "set")
-    _show(draw(out / "scorings", frames, 1, title), out / "scorings")
+    run.draw("scorings", frames, 1, title)
 
 
-def follow(wanted: Wanted, asked: Asked, out: Path, window: int) -> None:
+def follow(wanted: Wanted, asked: Asked, run: ExperimentRun, window: int) -> None:
     """Figure 3: fig3.parquet (rolling means), fig3.csv (means over parts of the crawl), .png and .svg.
 
     Raises:
         SettingsError: an option or file cannot be used.
     """
     experiment = _experiment("fig3", asked)
+    run.prepare()
     smooth, parts = [], []
-    for world in _worlds("fig3", wanted, out):
-        there = _planned(world, experiment, asked, out)
-        with _work(asked, out, f"fig3: {world.name}") as work:
+    for world in _worlds("fig3", wanted, run.out):
+        there = _planned(world, experiment, asked, run)
+        with _work(asked, run, f"fig3: {world.name}") as work:
             some, ends = precision(experiment, there, work, window)
         smooth.append(some)
         parts.append(ends)
     curves = Curves(joined(smooth))
-    write_parquet(out / "fig3.parquet", curves.rows)
+    run.write_parquet("fig3", curves.rows)
     means = shortfalls(Curves(joined(parts)))
-    write_csv(out / "fig3.csv", means)
+    run.write_csv("fig3", means)
     _tell(rows(means), "difference", "what the first choice falls short of the oracle's, mean since the column before")
     axis = f"short of the oracle's choice\n(mean of {window:,} steps)"
     panels = [Panel(graph, axis, _lines(curves, graph, "difference"), log=True, level=0.0) for graph in curves.graphs]
     title = spread_over(experiment.title, int(means["sets"][0]), "set")
-    _show(draw(out / "fig3", panels, 3, title), out / "fig3")
+    run.draw("fig3", panels, 3, title)
 
 
-def tabulate(name: str, wanted: Wanted, out: Path) -> None:
+def tabulate(name: str, wanted: Wanted, run: ExperimentRun) -> None:
     """A table of the paper for each graph: `name`.csv, .png and .svg.
 
     Raises:
         SettingsError: an option or file cannot be used.
     """
-    found = _worlds(name, wanted, out)
+    run.prepare()
+    found = _worlds(name, wanted, run.out)
     made, frames = {"table1": (statistics, _shares), "table2": (correlations, _correlated), "table3": (fits, _fitted)}[
         name
     ]
     table = made(found)
-    write_csv(out / f"{name}.csv", table)
+    run.write_csv(name, table)
     listed = rows(table)
     for row in listed:
         write_line("  ".join(f"{key} {_plain(value)}" for key, value in row.items()))
-    _show(draw(out / name, frames(listed), 3, ""), out / name)
+    run.draw(name, frames(listed), 3, "")
 
 
 def _experiment(name: str, asked: Asked) -> Experiment:
@@ -153,9 +163,9 @@ def _worlds(name: str, wanted: Wanted, out: Path) -> list[World]:
     return found
 
 
-def _planned(world: World, experiment: Experiment, asked: Asked, out: Path) -> Plan:
+def _planned(world: World, experiment: Experiment, asked: Asked, run: ExperimentRun) -> Plan:
     """Return what is crawled there; what is less than was asked for is said."""
-    there = plan(world, experiment.draw, experiment.steps, Work(out, 1, asked.seed, asked.size is not None))
+    there = plan(world, experiment.draw, experiment.steps, Work(run.out, 1, run.seed, asked.size is not None))
     seeds = len(there.sets[0])
     sets, each = pluralize(len(there.sets), "set"), pluralize(seeds, "seed")
     write_line(f"{world.name}: {sets} of {each}, {pluralize(there.budget, 'step')}")
@@ -168,9 +178,9 @@ def _planned(world: World, experiment: Experiment, asked: Asked, out: Path) -> P
 
 
 @contextmanager
-def _work(asked: Asked, out: Path, what: str) -> Iterator[Work]:
-    with watching(what) as watch:
-        yield Work(out / "replays", asked.jobs, asked.seed, asked.size is not None, watch)
+def _work(asked: Asked, run: ExperimentRun, what: str) -> Iterator[Work]:
+    with show_progress(what) as watch:
+        yield Work(run.out / "replays", run.processes, run.seed, asked.size is not None, watch)
 
 
 def _panels(name: str, curves: Curves, experiment: Experiment) -> list[Panel]:
@@ -200,13 +210,13 @@ def _lines(curves: Curves, graph: str, column: str, without: str = "") -> list[L
 
 def _steered(listed: list[dict[str, Any]]) -> list[Bars]:
     frames = []
-    for graph in dict.fromkeys(row["graph"] for row in listed):
-        here = [row for row in listed if row["graph"] == graph]
-        scored = dict.fromkeys(row["scoring"] for row in here)
-        of = {scoring: [row for row in here if row["scoring"] == scoring] for scoring in scored}
+    for graph in list_values(listed, "graph"):
+        here = select_rows(listed, graph=graph)
+        scored = list_values(here, "scoring")
+        of = {scoring: select_rows(here, scoring=scoring) for scoring in scored}
         series = [(scoring, [row["relative"] for row in own]) for scoring, own in of.items()]
-        errors = [[_half(row, "relative") for row in own] for own in of.values()]
-        variants = list(dict.fromkeys(row["variant"] for row in here))
+        errors = [[half_interval(row, "relative") for row in own] for own in of.values()]
+        variants = list_values(here, "variant")
         title = f"{graph}, after {pluralize(here[0]['step'], 'step')}"
         frames.append(Bars(title, "share of the oracle's", variants, series, errors))
     return frames
@@ -229,10 +239,10 @@ def _fitted(listed: list[dict[str, Any]]) -> list[Bars]:
 
 def _by_type(listed: list[dict[str, Any]], group: str, height: str, axis: str) -> list[Bars]:
     frames = []
-    for graph in dict.fromkeys(row["graph"] for row in listed):
-        here = [row for row in listed if row["graph"] == graph and row["over"] == "all"]
-        groups = list(dict.fromkeys(row[group] for row in here))
-        series = [(kind, [row[height] for row in here if row["type"] == kind]) for kind in ("in", "out")]
+    for graph in list_values(listed, "graph"):
+        here = select_rows(listed, graph=graph, over="all")
+        groups = list_values(here, group)
+        series = [(kind, [row[height] for row in select_rows(here, type=kind)]) for kind in ("in", "out")]
         frames.append(Bars(graph, axis, groups, series))
     return frames
 
@@ -240,27 +250,14 @@ def _by_type(listed: list[dict[str, Any]], group: str, height: str, axis: str) -
 def _tell(listed: list[dict[str, Any]], column: str, what: str) -> None:
     """The means at each step and half of their intervals, a line a variant."""
     write_line(f"{what}, ± half of its 95 % interval over {pluralize(listed[0]['sets'], 'set')}, if there are several")
-    for graph in dict.fromkeys(row["graph"] for row in listed):
-        here = [row for row in listed if row["graph"] == graph]
-        steps = list(dict.fromkeys(row["step"] for row in here))
+    for graph in list_values(listed, "graph"):
+        here = select_rows(listed, graph=graph)
+        steps = list_values(here, "step")
         write_line(f"{graph:<34}" + "".join(f"{step:>15,}" for step in steps))
-        for variant in dict.fromkeys(row["variant"] for row in here):
-            cells = {row["step"]: _of(row, column) for row in here if row["variant"] == variant}
+        for variant in list_values(here, "variant"):
+            own = select_rows(here, variant=variant)
+            cells = {row["step"]: format_cell(row, column, ".3f") for row in own}
             write_line(f"  {variant:<32}" + "".join(f"{cells[step]:>15}" for step in steps))
-
-
-def _of(row: dict[str, Any], column: str) -> str:
-    return with_half(row[column], _half(row, column), ".3f")
-
-
-def _half(row: dict[str, Any], column: str) -> float:
-    """Half of an interval."""
-    return float(row[f"{column}_high"] - row[f"{column}_low"]) / 2
-
-
-def _show(pictures: list[Path], stem: Path) -> None:
-    data = sorted(path.name for path in stem.parent.glob(f"{stem.name}[.-]*") if path not in pictures)
-    write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {', '.join(data)}")
 
 
 def _plain(value: object) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import Topic
+from socialcrawl.lab.experiments.runner import require_different_names
 from socialcrawl.lab.generators.twitterlike import TOPICS, twitter_like
 from socialcrawl.lab.graphs import from_pages, from_posts, read, write
 from socialcrawl.lab.post_table import read_posts
@@ -78,9 +79,7 @@ def worlds(wanted: Wanted, out: Path) -> list[World]:
     found += [_from_file(path, PAGES, word, out) for path in wanted.pages for word in wanted.keywords]
     topics = wanted.topics or ([] if found else list(TOPICS))
     found += [_generated(topic, wanted, out) for topic in topics]
-    names = [world.name for world in found]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise SettingsError(f"two graphs are called {twice[0]}; run them one after the other, each with its own --out.")
+    require_different_names([world.name for world in found], "graphs")
     return found
 
 

@@ -10,14 +10,13 @@ from typing import Annotated
 
 import typer
 
-kumar_app = typer.Typer(
-    name="kumar",
-    help="The experiments of Kumar, Lang, Marlow and Tomkins on links with timestamps: discovering authoritative nodes "
+from socialcrawl.lab.experiments.command_options import FirstSeed, Out, Processes, add_commands, make_app
+
+kumar_app = make_app(
+    "kumar",
+    "The experiments of Kumar, Lang, Marlow and Tomkins on links with timestamps: discovering authoritative nodes "
     "in a fixed graph (fig1a, fig1b), tracking them while links arrive and expire (fig2a, fig2b). Without a file, on "
     "generated time graphs.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
 )
 
 Links = Annotated[
@@ -35,10 +34,7 @@ Span = Annotated[float, typer.Option(help="Days of a generated time graph.")]
 Entering = Annotated[float, typer.Option(help="Share of generated nodes that come later.")]
 Departing = Annotated[float, typer.Option(help="Share of generated nodes that go earlier.")]
 GraphSeed = Annotated[int, typer.Option(help="Of the generated time graph.")]
-Out = Annotated[Path, typer.Option(help="Where crawls, figures and data go.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Crawls of each kind, each from a source and with draws of its own.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the first of these crawls; the others follow.")]
-Jobs = Annotated[int, typer.Option(help="Crawls at once; -1: as many as there are processors.")]
 Discovering = Annotated[
     list[str] | None, typer.Option(help="Compare these only: gai, ai, sample-u, sample-i, sample-io.")
 ]
@@ -84,15 +80,16 @@ def _static(name: str) -> Callable[..., None]:
         k: K = 2_000,
         steps: Steps = 20_000,
         seeds: Seeds = 3,
-        seed: Seed = 1,
-        jobs: Jobs = -1,
+        seed: FirstSeed = 1,
+        jobs: Processes = -1,
     ) -> None:
         from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape  # noqa: PLC0415
-        from socialcrawl.lab.experiments.kumar.runs import Asked, Wanted, discover  # noqa: PLC0415
+        from socialcrawl.lab.experiments.kumar.runs import Wanted, discover  # noqa: PLC0415
+        from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         shape = Shape(nodes, links, span, entering, departing, graph_seed)
-        asked = Asked(tuple(expansion or ()), (), seeds, seed, jobs)
-        discover(name, Wanted(tuple(file or ()), tuple(graph or ()), shape), asked, k=k, steps=steps, out=out)
+        wanted, run = Wanted(tuple(file or ()), tuple(graph or ()), shape), ExperimentRun(out, jobs, seed, seeds)
+        discover(name, wanted, tuple(expansion or ()), run, k=k, steps=steps)
 
     return command
 
@@ -119,24 +116,23 @@ def _dynamic(name: str) -> Callable[..., None]:
         per_time: PerTime = False,
         any_source: AnySource = False,
         seeds: Seeds = 3,
-        seed: Seed = 1,
-        jobs: Jobs = -1,
+        seed: FirstSeed = 1,
+        jobs: Processes = -1,
     ) -> None:
         from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape  # noqa: PLC0415
         from socialcrawl.lab.experiments.kumar.dynamic import Setting  # noqa: PLC0415
-        from socialcrawl.lab.experiments.kumar.runs import Asked, Wanted, track  # noqa: PLC0415
+        from socialcrawl.lab.experiments.kumar.runs import Wanted, track  # noqa: PLC0415
         from socialcrawl.lab.experiments.kumar.timegraphs import DAY  # noqa: PLC0415
+        from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         shape = Shape(nodes, links, span, entering, departing, graph_seed)
         length = None if days is None else days * DAY
         setting = Setting(window * DAY, every, k, p, begin * DAY, length, per_time=per_time, any_source=any_source)
-        asked = Asked(tuple(expansion or ()), tuple(recrawl or ()), seeds, seed, jobs)
-        track(name, Wanted(tuple(file or ()), (), shape), asked, setting, out)
+        wanted, run = Wanted(tuple(file or ()), (), shape), ExperimentRun(out, jobs, seed, seeds)
+        track(name, wanted, tuple(expansion or ()), tuple(recrawl or ()), run, setting=setting)
 
     return command
 
 
-for _name, _help in STATIC.items():
-    kumar_app.command(_name, help=_help)(_static(_name))
-for _name, _help in DYNAMIC.items():
-    kumar_app.command(_name, help=_help)(_dynamic(_name))
+add_commands(kumar_app, STATIC, _static)
+add_commands(kumar_app, DYNAMIC, _dynamic)

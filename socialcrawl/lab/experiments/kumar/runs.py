@@ -8,18 +8,21 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.experiments.figures import Line, Panel, draw, spread_over
+from socialcrawl.lab.experiments.figures import Line, Panel, spread_over
 from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs
 from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
-from socialcrawl.lab.experiments.kumar.seed_means import drawn, pairs, picked, summed_up, variants
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY, TimeGraph, plain, read_times
-from socialcrawl.lab.experiments.runner import ready, watching, with_half
+from socialcrawl.lab.experiments.runner import (
+    CRAWLS,
+    ExperimentRun,
+    format_mean,
+    require_different_names,
+)
+from socialcrawl.lab.experiments.seed_means import drawn, pairs, picked, summed_up, variants
 from socialcrawl.lab.graphs import read
-from socialcrawl.lab.process_pool import Job, crawled
-from socialcrawl.lab.result_tables import Table, joined, rows, write_csv, write_parquet
+from socialcrawl.lab.result_tables import Table, joined, rows
 from socialcrawl.text.terminal import write_line
 
-KEPT = "crawls"  # the folder of crawls in --out
 GENERATED = "generated"
 SHARES = ("crawl", "rank", "discovery")  # measures from 0 to 1
 SHOWN = {
@@ -58,10 +61,7 @@ class Wanted:
             SettingsError: a file cannot be used, or two have the same name.
         """
         names = [path.stem for path in (*self.files, *self.graphs)]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise SettingsError(
-                f"two graphs are called {twice[0]}; run them one after the other, with --out of their own."
-            )
+        require_different_names(names, "graphs")
         for path in self.files:
             graph = read_times(path)
             if graph.own:
@@ -83,40 +83,24 @@ class Wanted:
             yield path.stem, read(path)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The options of a command; no policies named: those of the paper.
-
-    Raises:
-        SettingsError: there are no jobs.
-    """
-
-    expansions: tuple[str, ...]
-    recrawls: tuple[str, ...]
-    seeds: int
-    seed: int
-    jobs: int
-
-    def __post_init__(self) -> None:
-        if self.jobs == 0:
-            raise SettingsError("--jobs 0: give 1 or more crawls at once, or -1 for as many as there are processors.")
-
-    @property
-    def numbers(self) -> range:
-        """The seeds of the crawls of each kind."""
-        return range(self.seed, self.seed + self.seeds)
-
-
-def discover(name: str, wanted: Wanted, asked: Asked, *, k: int, steps: int, out: Path) -> None:
+def discover(name: str, wanted: Wanted, expansions: Sequence[str], run: ExperimentRun, *, k: int, steps: int) -> None:
     """Figure 1: `name`.parquet (all curves), .csv (means at some points), .png and .svg.
 
     `name`-pairs.csv says how far each variant is above each other one, seed by seed, with the error of that.
 
+    Args:
+        name: of the figure.
+        wanted: the graphs.
+        expansions: the policies to compare; none: those of the paper.
+        run: where results go, and how.
+        k: how many nodes of highest in-degree are the targets.
+        steps: nodes to crawl.
+
     Raises:
         SettingsError: an option or file cannot be used.
     """
-    expansions = _known("expansion", asked.expansions, fixed_graphs.EXPANSIONS)
-    ready(out, KEPT)
+    expansions = _known("expansion", expansions, fixed_graphs.EXPANSIONS)
+    run.prepare(CRAWLS)
     parts = []
     for title, graph in wanted.plain():
         there = fixed_graphs.fixed(title, graph, k, steps)
@@ -125,21 +109,37 @@ def discover(name: str, wanted: Wanted, asked: Asked, *, k: int, steps: int, out
             f"{title}: {graph.size:,} nodes, {graph.links:,} links, {there.steps:,} steps; "
             f"{len(there.targets):,} targets of {least:,} links in or more"
         )
-        parts.append(_crawled(f"{name}: {title}", fixed_graphs.jobs(there, expansions, asked.numbers), asked, out))
-    _write(out / name, joined(parts), ("expansion",), "step", fixed_graphs.COLUMNS)
+        parts += run.crawl(f"{name}: {title}", fixed_graphs.jobs(there, expansions, run.seeds))
+    _write(name, run, joined(parts), policies=("expansion",), x="step", columns=fixed_graphs.COLUMNS)
 
 
-def track(name: str, wanted: Wanted, asked: Asked, setting: dynamic.Setting, out: Path) -> None:
+def track(
+    name: str,
+    wanted: Wanted,
+    expansions: Sequence[str],
+    recrawls: Sequence[str],
+    run: ExperimentRun,
+    *,
+    setting: dynamic.Setting,
+) -> None:
     """Figure 2: `name`.parquet (all curves), .csv (means at some days), .png and .svg.
 
     `name`-pairs.csv says how far each variant is above each other one, seed by seed, with the error of that.
 
+    Args:
+        name: of the figure.
+        wanted: the graphs.
+        expansions: the policies of expansion to compare; none: those of the paper.
+        recrawls: the recrawl policies to compare; none: those of the paper.
+        run: where results go, and how.
+        setting: how crawls go.
+
     Raises:
         SettingsError: an option or file cannot be used.
     """
-    expansions = _known("expansion", asked.expansions, dynamic.EXPANSIONS)
-    recrawls = _known("recrawl policy", asked.recrawls, dynamic.RECRAWLS, dynamic.MORE)
-    ready(out, KEPT)
+    expansions = _known("expansion", expansions, dynamic.EXPANSIONS)
+    recrawls = _known("recrawl policy", recrawls, dynamic.RECRAWLS, dynamic.MORE)
+    run.prepare(CRAWLS)
     parts = []
     for title, graph in wanted.timed():
         there = dynamic.world(title, graph, setting)
@@ -147,9 +147,9 @@ def track(name: str, wanted: Wanted, asked: Asked, setting: dynamic.Setting, out
         write_line(
             f"{title}: {graph.size:,} nodes, {graph.links:,} links in {days:,.1f} days; {there.looks[-1]:,} fetches"
         )
-        made = dynamic.jobs(there, expansions, recrawls, asked.numbers)
-        parts.append(_crawled(f"{name}: {title}", made, asked, out))
-    _write(out / name, joined(parts), ("expansion", "recrawl"), "day", (*dynamic.COLUMNS, *dynamic.SIZES))
+        parts += run.crawl(f"{name}: {title}", dynamic.jobs(there, expansions, recrawls, run.seeds))
+    columns = (*dynamic.COLUMNS, *dynamic.SIZES)
+    _write(name, run, joined(parts), policies=("expansion", "recrawl"), x="day", columns=columns)
 
 
 def _known(what: str, asked: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> Sequence[str]:
@@ -158,23 +158,19 @@ def _known(what: str, asked: Sequence[str], known: Sequence[str], more: Sequence
     return tuple(dict.fromkeys(asked)) or known
 
 
-def _crawled(title: str, jobs: Sequence[Job], asked: Asked, out: Path) -> Table:
-    with watching(title) as watch:
-        return joined(crawled(jobs, out / KEPT, asked.jobs, watch))
-
-
-def _write(stem: Path, table: Table, policies: Sequence[str], x: str, columns: Sequence[str]) -> None:
-    name = stem.name
-    write_parquet(stem.with_suffix(".parquet"), table)
+def _write(
+    name: str, run: ExperimentRun, table: Table, *, policies: Sequence[str], x: str, columns: Sequence[str]
+) -> None:
+    run.write_parquet(name, table)
     means = summed_up(table, ("graph", *policies), x, columns)
-    write_csv(stem.with_suffix(".csv"), means)
+    run.write_csv(name, means)
     if differences := pairs(table, policies, columns):
-        write_csv(stem.with_name(f"{name}-pairs.csv"), differences)
+        run.write_csv(f"{name}-pairs", differences)
     _tell(means, policies, x, columns)
     across = len(variants(table, ("expansion" if "recrawl" in policies else "graph",)))
     title = spread_over(TITLES[name], len(set(table["seed"].tolist())), "seed")
-    pictures = draw(stem, _panels(name, table, policies, x), min(3, across), title, even=True)
-    write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {name}.parquet, .csv, -pairs.csv")
+    data = f"{name}.parquet, .csv, -pairs.csv"
+    run.draw(name, _panels(name, table, policies, x), min(3, across), title, even=True, data=data)
 
 
 def _panels(name: str, table: Table, policies: Sequence[str], x: str) -> list[Panel]:
@@ -216,4 +212,4 @@ def _tell(means: Table, policies: Sequence[str], x: str, columns: Sequence[str])
 def _cell(whole: float, half: float, last: float) -> str:
     """Return a mean with half of its interval and the last value: three digits or so."""
     digits = 3 if abs(whole) < 2 else 1 if abs(whole) < 1000 else 0
-    return f"{with_half(whole, half, f',.{digits}f')} ({last:,.{digits}f})"
+    return f"{format_mean(whole, half, f',.{digits}f')} ({last:,.{digits}f})"

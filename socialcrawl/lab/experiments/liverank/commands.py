@@ -10,14 +10,13 @@ from typing import Annotated
 
 import typer
 
-liverank_app = typer.Typer(
-    name="liverank",
-    help="The experiments of Huynh, Mathieu and Viennot on refreshing an old dataset: which order of testing finds the "
+from socialcrawl.lab.experiments.command_options import FirstSeed, Out, Processes, add_commands, make_app
+
+liverank_app = make_app(
+    "liverank",
+    "The experiments of Huynh, Mathieu and Viennot on refreshing an old dataset: which order of testing finds the "
     "active nodes with the fewest tests. table1, fig2, fig4 to fig8 and dpr are about webs, fig1, fig3 and fig9 to "
     "fig11 about accounts; without a file, on generated worlds.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
 )
 
 Dated = Annotated[
@@ -54,9 +53,6 @@ Z = Annotated[
 ]
 Batch = Annotated[int, typer.Option(min=1, help="After how many tests BFS and AI look again; DPR after --z.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Crawls of each kind that draws decide.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the first of these crawls; the others follow.")]
-Out = Annotated[Path, typer.Option(help="Where crawls, figures and data go.")]
-Jobs = Annotated[int, typer.Option(help="Crawls at once; -1: as many as there are processors.")]
 
 COMMANDS = {
     "table1": "What a request for each page is answered with, and how often.",
@@ -96,21 +92,21 @@ def _command(name: str) -> Callable[..., None]:
         z: Z = None,
         batch: Batch = 100,
         seeds: Seeds = 3,
-        seed: Seed = 1,
+        seed: FirstSeed = 1,
         out: Out = Path("liverank"),
-        jobs: Jobs = -1,
+        jobs: Processes = -1,
     ) -> None:
         from socialcrawl.lab.experiments.liverank.dated import Cut  # noqa: PLC0415  (likewise)
         from socialcrawl.lab.experiments.liverank.runs import Asked, experiment  # noqa: PLC0415  (what a command needs, it loads)
         from socialcrawl.lab.experiments.liverank.world_options import Wanted  # noqa: PLC0415  (likewise)
+        from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415  (likewise)
 
         cut = Cut(snapshot, recent, present, actors)
         planted = {"spread": spread, "by_site": by_site, "resist": resist, "seed": world_seed}
         wanted = Wanted(tuple(file or ()), tuple(web or ()), cut, nodes, degree, alive, bond, planted)
-        experiment(name, wanted, Asked(range(seed, seed + seeds), z, batch, jobs), out)
+        experiment(name, wanted, Asked(z, batch), ExperimentRun(out, jobs, seed, seeds))
 
     return command
 
 
-for _name, _help in COMMANDS.items():
-    liverank_app.command(_name, help=_help)(_command(_name))
+add_commands(liverank_app, COMMANDS, _command)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.crawls.refresh.cost import ALPHAS, cost
-from socialcrawl.lab.experiments.kumar.seed_means import over_seeds, picked, told, variants
 from socialcrawl.lab.experiments.liverank.dataset_worlds import World
 from socialcrawl.lab.experiments.liverank.probe_orders import Terms, ordered
 from socialcrawl.lab.experiments.liverank.ways import Frame, Way
+from socialcrawl.lab.experiments.seed_means import over_seeds, picked, told, variants
 from socialcrawl.lab.process_pool import Job, fingerprint
 from socialcrawl.lab.result_tables import Table, table
 

@@ -5,9 +5,9 @@ from itertools import chain
 
 from socialcrawl.crawls.refresh.liveranks import TRAININGS as KINDS
 from socialcrawl.lab.experiments.figures import COLOURS, FIXED, STYLES, Bars, Line, Look, Panel
-from socialcrawl.lab.experiments.kumar.seed_means import drawn, picked, variants
 from socialcrawl.lab.experiments.liverank.dataset_worlds import Floats, World
 from socialcrawl.lab.experiments.liverank.ways import LETTERS, Frame, Way
+from socialcrawl.lab.experiments.seed_means import drawn, picked, variants
 from socialcrawl.lab.result_tables import Table, rows
 
 RANKS = dict(zip(LETTERS, (FIXED["random"], *COLOURS), strict=False))

@@ -2,25 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.figures import Bars, Line, Panel, draw, spread_over
-from socialcrawl.lab.experiments.kumar.seed_means import picked, variants
+from socialcrawl.lab.experiments.figures import Bars, Line, Panel, spread_over
 from socialcrawl.lab.experiments.liverank import cost_curves, shares
 from socialcrawl.lab.experiments.liverank import frames as liverank_figures
 from socialcrawl.lab.experiments.liverank.dataset_worlds import Floats, World
 from socialcrawl.lab.experiments.liverank.probe_orders import pagerank_of
 from socialcrawl.lab.experiments.liverank.ways import FRAMES
 from socialcrawl.lab.experiments.liverank.world_options import KINDS, Wanted
-from socialcrawl.lab.experiments.runner import ready, watching, with_half
-from socialcrawl.lab.process_pool import crawled
-from socialcrawl.lab.result_tables import Table, joined, rows, write_csv, write_parquet
+from socialcrawl.lab.experiments.runner import CRAWLS, ExperimentRun, format_cell
+from socialcrawl.lab.experiments.seed_means import picked, variants
+from socialcrawl.lab.result_tables import Table, joined, rows
 from socialcrawl.text.terminal import write_line
 
-KEPT = "crawls"  # the folder of crawls in --out
 TOLD = (0.1, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9, 1.0)  # alphas in the terminal
 NEEDS_SITES = "fig8"
 TITLES = {
@@ -45,32 +42,21 @@ class Asked:
     """The options of a command about crawls.
 
     Attributes:
-        seeds: of the crawls that draws decide.
         z: how many nodes are tested first; None: the paper's share.
         batch: after how many tests dynamic ranks look again.
-        jobs: crawls at once.
-
-    Raises:
-        SettingsError: there are no jobs.
     """
 
-    seeds: Sequence[int]
     z: int | None
     batch: int
-    jobs: int
-
-    def __post_init__(self) -> None:
-        if self.jobs == 0:
-            raise SettingsError("--jobs 0: give 1 or more crawls at once, or -1 for as many as there are processors.")
 
 
-def experiment(name: str, wanted: Wanted, asked: Asked, out: Path) -> None:
+def experiment(name: str, wanted: Wanted, asked: Asked, run: ExperimentRun) -> None:
     """One experiment, or `all` of them: `name`.csv, .png, .svg, and .parquet where there are cost curves.
 
     Raises:
         SocialcrawlError: an option or file cannot be used, or a file not be written.
     """
-    ready(out, KEPT)
+    run.prepare(CRAWLS)
     for one in KINDS if name == "all" else (name,):
         worlds = list(wanted.worlds(KINDS[one]))
         if one == NEEDS_SITES:
@@ -78,11 +64,11 @@ def experiment(name: str, wanted: Wanted, asked: Asked, out: Path) -> None:
         if not worlds:
             continue
         if one in FRAMES:
-            _costs(one, worlds, asked, out)
+            _costs(one, worlds, asked, run)
         elif one in ("fig2", "fig3"):
-            _distributions(one, worlds, out)
+            _distributions(one, worlds, run)
         else:
-            _statuses(one, worlds, out)
+            _statuses(one, worlds, run)
 
 
 def _with_sites(worlds: Sequence[World], *, say_so: bool) -> list[World]:
@@ -96,9 +82,9 @@ def _with_sites(worlds: Sequence[World], *, say_so: bool) -> list[World]:
     return [world for world in worlds if world.sites is not None]
 
 
-def _statuses(name: str, worlds: Sequence[World], out: Path) -> None:
+def _statuses(name: str, worlds: Sequence[World], run: ExperimentRun) -> None:
     found = joined([shares.statuses(world) for world in worlds])
-    write_csv(out / f"{name}.csv", found)
+    run.write_csv(name, found)
     for row in rows(found):
         write_line(f"  {row['graph']:<24}{row['status']:<26}{row['nodes']:>12,}{row['share']:>9.2%}")
     frames: list[Panel | Bars] = []
@@ -107,14 +93,14 @@ def _statuses(name: str, worlds: Sequence[World], out: Path) -> None:
         if name == "fig1":
             ages = shares.ages(world)
             if len(ages["days"]):
-                write_csv(out / f"{name}-{world.name}-ages.csv", ages)
+                run.write_csv(f"{name}-{world.name}-ages", ages)
                 line = Line("last act", ages["days"], ages["share"], 0 * ages["share"])
                 along = "days since the last act"
                 frames.append(Panel(world.name, "share of who ever acted", [line], along=along))
-    _show(draw(out / name, frames, 2, TITLES[name]), f"{name}.csv")
+    run.draw(name, frames, 2, TITLES[name], data=f"{name}.csv")
 
 
-def _distributions(name: str, worlds: Sequence[World], out: Path) -> None:
+def _distributions(name: str, worlds: Sequence[World], run: ExperimentRun) -> None:
     parts = []
     frames: list[Panel | Bars] = []
     for world in worlds:
@@ -144,26 +130,25 @@ def _distributions(name: str, worlds: Sequence[World], out: Path) -> None:
         write_line(
             f"  links of active nodes lead to active ones with chance {active:.3f}, those of others {others:.3f}"
         )
-    write_csv(out / f"{name}.csv", joined(parts))
-    _show(draw(out / name, frames, 2, TITLES[name]), f"{name}.csv")
+    run.write_csv(name, joined(parts))
+    run.draw(name, frames, 2, TITLES[name], data=f"{name}.csv")
 
 
-def _costs(name: str, worlds: Sequence[World], asked: Asked, out: Path) -> None:
+def _costs(name: str, worlds: Sequence[World], asked: Asked, run: ExperimentRun) -> None:
     parts = []
     for world in worlds:
         jobs = [
-            job for frame in FRAMES[name] for job in cost_curves.jobs(world, frame, asked.seeds, asked.z, asked.batch)
+            job for frame in FRAMES[name] for job in cost_curves.jobs(world, frame, run.seeds, asked.z, asked.batch)
         ]
-        with watching(f"{name}: {world.name}") as watch:
-            parts += crawled(jobs, out / KEPT, asked.jobs, watch)
+        parts += run.crawl(f"{name}: {world.name}", jobs)
     found = joined(parts)
-    write_parquet(out / f"{name}.parquet", found)
+    run.write_parquet(name, found)
     means = cost_curves.read(found)
-    write_csv(out / f"{name}.csv", means)
+    run.write_csv(name, means)
     _tell(means)
-    title = spread_over(TITLES[name], len(asked.seeds), "seed")
-    pictures = draw(out / name, liverank_figures.costs(found, FRAMES[name]), len(FRAMES[name]), title, even=True)
-    _show(pictures, f"{name}.parquet, {name}.csv")
+    title = spread_over(TITLES[name], run.repeats, "seed")
+    frames = liverank_figures.costs(found, FRAMES[name])
+    run.draw(name, frames, len(frames), title, even=True, data=f"{name}.parquet, {name}.csv")
 
 
 def _tell(means: Table) -> None:
@@ -174,12 +159,4 @@ def _tell(means: Table) -> None:
         write_line(" " * 18 + "".join(f"{alpha:>15}" for alpha in TOLD))
         for (way,) in variants(here, ("way",)):
             own = {row["alpha"]: row for row in rows(picked(here, ("way",), (way,)))}
-            write_line(f"  {way:<16}" + "".join(f"{_cell(own[alpha]):>15}" for alpha in TOLD))
-
-
-def _cell(row: dict[str, float]) -> str:
-    return with_half(row["cost"], (row["cost_high"] - row["cost_low"]) / 2, ".2f")
-
-
-def _show(pictures: Sequence[Path], data: str) -> None:
-    write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {data}")
+            write_line(f"  {way:<16}" + "".join(f"{format_cell(own[alpha], 'cost', '.2f'):>15}" for alpha in TOLD))

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.liverank import follower_graphs, weblike
 from socialcrawl.lab.experiments.liverank.dataset_worlds import World, usable
 from socialcrawl.lab.experiments.liverank.dated import Cut, dated
 from socialcrawl.lab.experiments.liverank.death import Death, passed
 from socialcrawl.lab.experiments.liverank.file_webs import web_of
+from socialcrawl.lab.experiments.runner import require_different_names
 from socialcrawl.text.terminal import write_line
 
 WEB, LIVELY, ACCOUNTS = "web-like", "web-like, a year", "twitter-like"
@@ -58,11 +58,7 @@ class Wanted:
         Raises:
             SocialcrawlError: a file or option cannot be used, or two files have the same name.
         """
-        names = [path.stem for path in (*self.files, *self.webs)]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise SettingsError(
-                f"two worlds are called {twice[0]}; run them one after the other, with --out of their own."
-            )
+        require_different_names([path.stem for path in (*self.files, *self.webs)], "worlds")
         for world in self._made(kind):
             write_line(
                 f"{world.name}: {world.size:,} nodes, {world.links:,} links in the old snapshot; {world.alive:,} "

@@ -10,14 +10,13 @@ from typing import Annotated
 
 import typer
 
-opic_app = typer.Typer(
-    name="opic",
-    help="The experiments of Abiteboul, Preda and Cobena on generated webs: convergence on all pages (fig2) and on "
+from socialcrawl.lab.experiments.command_options import Processes, add_commands, make_app
+
+opic_app = make_app(
+    "opic",
+    "The experiments of Abiteboul, Preda and Cobena on generated webs: convergence on all pages (fig2) and on "
     "important ones (fig3), sizes of windows (fig4), what they store (fig5), their types (fig6), and the cash of "
     "crawled pages (cash); and the importance of a graph's nodes, sites and owners (importance).",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
 )
 
 Pages = Annotated[int, typer.Option("--pages", help="Of a generated web; the paper's: 100000.")]
@@ -32,7 +31,6 @@ Webs = Annotated[int, typer.Option("--webs", min=1, help="How many webs, of seed
 Seed = Annotated[int, typer.Option(min=0, help="Of the first web and all draws on it.")]
 Small = Annotated[float, typer.Option(help="The weight of small edges, to the virtual page; a link has 1.")]
 Out = Annotated[Path, typer.Option(help="Where figures and data go.")]
-Jobs = Annotated[int, typer.Option(help="Crawls at once; -1: as many as there are processors.")]
 Rates = Annotated[
     list[float] | None,
     typer.Option("--rate", min=0, help="Share of pages whose in-degree doubles or halves in a crawl; may be repeated."),
@@ -91,16 +89,18 @@ def _still(name: str) -> Callable[..., None]:
         small: Small = 1.0,
         mean: Mean = 8.0,
         out: Out = HERE,
-        jobs: Jobs = -1,
+        jobs: Processes = -1,
     ) -> None:
         from socialcrawl.lab.experiments.opic.runs import converge, pay  # noqa: PLC0415
         from socialcrawl.lab.experiments.opic.static_web import Still  # noqa: PLC0415
+        from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         plan = Still(tuple(dict.fromkeys(law or ("power",))), pages, crawls, range(seed, seed + webs), small, mean)
+        run = ExperimentRun(out, jobs, seed, webs)
         if name == "cash":
-            pay(plan, out, jobs)
+            pay(plan, run)
         else:
-            converge(name, plan, out, jobs)
+            converge(name, plan, run)
 
     return command
 
@@ -120,15 +120,17 @@ def _moving(name: str) -> Callable[..., None]:
         month: Month = 0.0,
         begin: Begin = "listing",
         out: Out = HERE,
-        jobs: Jobs = -1,
+        jobs: Processes = -1,
     ) -> None:
         from socialcrawl.lab.experiments.opic.moving import Moving  # noqa: PLC0415
         from socialcrawl.lab.experiments.opic.runs import FIGURES, adapt  # noqa: PLC0415
+        from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         usual = FIGURES[name]
         windows, rates = tuple(dict.fromkeys(window or usual.windows)), tuple(dict.fromkeys(rate or usual.rates))
         there = windows, rates, law, pages, crawls
-        adapt(name, Moving(*there, range(seed, seed + webs), small, selection, month, begin), out, jobs)
+        plan = Moving(*there, range(seed, seed + webs), small, selection, month, begin)
+        adapt(name, plan, ExperimentRun(out, jobs, seed, webs))
 
     return command
 
@@ -162,14 +164,13 @@ def importance(  # the parts of one question, each an option
     from socialcrawl.lab.experiments.opic.importance_command import Place, weigh  # noqa: PLC0415
     from socialcrawl.lab.experiments.opic.importances import Asked  # noqa: PLC0415
     from socialcrawl.lab.experiments.opic.static_web import Still  # noqa: PLC0415
+    from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
     web = Still((law,), pages, 1, (seed,), mean=mean)
     asked = Asked(matrix, by, crawls, small, first, history, eps, walk, damping, dangling, owners, buffer)
-    weigh(Place(graph, weighted, web, sites, hosts), asked, top, out)
+    weigh(Place(graph, weighted, web, sites, hosts), asked, top, ExperimentRun(out))
 
 
 opic_app.command()(importance)
-for _name, _help in STILL.items():
-    opic_app.command(_name, help=_help)(_still(_name))
-for _name, _help in MOVING.items():
-    opic_app.command(_name, help=_help)(_moving(_name))
+add_commands(opic_app, STILL, _still)
+add_commands(opic_app, MOVING, _moving)

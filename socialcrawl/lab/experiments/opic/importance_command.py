@@ -14,7 +14,7 @@ from socialcrawl.lab.experiments.opic.given import Given, by_file, by_host, know
 from socialcrawl.lab.experiments.opic.importance_errors import errors
 from socialcrawl.lab.experiments.opic.importances import Asked, Divided, Found, divided, importances, site_flow
 from socialcrawl.lab.experiments.opic.static_web import Still
-from socialcrawl.lab.experiments.runner import ready
+from socialcrawl.lab.experiments.runner import ExperimentRun
 from socialcrawl.lab.result_tables import write_csv
 from socialcrawl.text.terminal import write_line
 
@@ -63,13 +63,13 @@ class Place:
         return by_host(names) if self.hosts else None
 
 
-def weigh(place: Place, asked: Asked, most: int, out: Path) -> None:
+def weigh(place: Place, asked: Asked, most: int, run: ExperimentRun) -> None:
     """Find the importance of all nodes: importance.csv, for sites sites.csv, and the `most` important in the terminal.
 
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
-    ready(out)
+    run.prepare()
     given = place.given()
     sites = place.sites_of(given.names)
     write_line(f"{len(given.names):,} nodes, {given.links.nnz:,} links; matrix {asked.matrix}, by {asked.by}")
@@ -86,11 +86,11 @@ def weigh(place: Place, asked: Asked, most: int, out: Path) -> None:
         parts = divided(given, asked)
         _tell_owners(asked, found, parts)
         columns["owners"] = parts.importance
-    _keep(out / "importance.csv", "name", given.names, columns, most)
+    _keep(run.out / "importance.csv", "name", given.names, columns, most)
     if sites is not None:
         nodes = np.bincount(sites[1], minlength=len(sites[0]))
         sums = {"importance": by_site(sites[1], found.importance, len(sites[0])), "nodes": nodes}
-        _keep(out / "sites.csv", "site", sites[0], sums if flow is None else {**sums, "flow": flow}, most)
+        _keep(run.out / "sites.csv", "site", sites[0], sums if flow is None else {**sums, "flow": flow}, most)
 
 
 def _tell_opic(found: Found, fixpoint: Floats) -> None:

@@ -2,21 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import nan
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.figures import Bars, Line, Panel, draw, spread_over
+from socialcrawl.lab.experiments.figures import Bars, Line, Panel, spread_over
 from socialcrawl.lab.experiments.opic.moving import RATES, Moving, adaptation
 from socialcrawl.lab.experiments.opic.named_windows import FIG4, FIG6
 from socialcrawl.lab.experiments.opic.static_web import PARTS, Still, convergence, payments
 from socialcrawl.lab.experiments.opic.summaries import of_ways, of_windows
-from socialcrawl.lab.experiments.runner import ready, with_half
+from socialcrawl.lab.experiments.runner import (
+    ExperimentRun,
+    format_cell,
+    format_mean,
+    half_interval,
+    list_values,
+    select_rows,
+)
 from socialcrawl.lab.measures import Mean, mean
-from socialcrawl.lab.result_tables import rows, write_csv
+from socialcrawl.lab.result_tables import rows
 from socialcrawl.text.terminal import write_line
 
 DRAWN: Final = ("paid and held", "iterate")  # estimates in the figures; the others are in the data
@@ -52,49 +56,42 @@ FIGURES: Final = {
 }
 
 
-def _begin(out: Path, jobs: int) -> None:
-    """Refuse what could not work before the time is spent that the work takes."""
-    if not jobs:
-        raise SettingsError("--jobs 0 would do nothing; give 1 or more, or -1 for as many as there are processors.")
-    ready(out)
-
-
-def converge(name: str, plan: Still, out: Path, jobs: int) -> None:
+def converge(name: str, plan: Still, run: ExperimentRun) -> None:
     """Crawl by all selections, and iterate: `name`.csv (all errors at all times and seeds), -means.csv, .png, .svg.
 
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
-    _begin(out, jobs)
-    found = convergence(plan, jobs)
-    write_csv(out / f"{name}.csv", found)
+    run.prepare()
+    found = convergence(plan, run.processes)
+    run.write_csv(name, found)
     means = of_ways(found)
-    write_csv(out / f"{name}-means.csv", means)
+    run.write_csv(f"{name}-means", means)
     listed = rows(means)
     _tell_meaning(listed[0]["runs"])
     main = "top" if name == "fig3" else "mean"
     for law in plan.laws:
         for error in (main, *OTHERS):
-            _tell_ways([row for row in listed if row["law"] == law], f"{law}: {ERRORS[error]}", error)
+            _tell_ways(select_rows(listed, law=law), f"{law}: {ERRORS[error]}", error)
     seen = [row for row in listed if row["estimate"] in DRAWN]
     frames = [_way_panel(seen, law, error) for law in plan.laws for error in (main, "weighted", "disordered")]
-    _show(draw(out / name, frames, 3, spread_over(TITLES[name], listed[0]["runs"], "web")), out / name)
+    run.draw(name, frames, 3, spread_over(TITLES[name], listed[0]["runs"], "web"))
 
 
-def pay(plan: Still, out: Path, jobs: int) -> None:
+def pay(plan: Still, run: ExperimentRun) -> None:
     """Tell what crawled pages held: cash.csv, .png and .svg.
 
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
-    _begin(out, jobs)
-    found = payments(plan, jobs)
-    write_csv(out / "cash.csv", found)
+    run.prepare()
+    found = payments(plan, run.processes)
+    run.write_csv("cash", found)
     listed = rows(found)
     _tell_meaning(len(plan.seeds))
     for law in plan.laws:
-        for way in dict.fromkeys(row["way"] for row in listed):
-            here = [row for row in listed if (row["law"], row["way"]) == (law, way)]
+        for way in list_values(listed, "way"):
+            here = select_rows(listed, law=law, way=way)
             late = _of_webs([row for row in here if row["crawls"] > plan.crawls / 2], "held")
             first = _of_webs([row for row in here if row["crawls"] <= 1], "held")
             paid = _of_webs([row for row in here if row["crawls"] == plan.crawls], "gained")
@@ -103,21 +100,20 @@ def pay(plan: Still, out: Path, jobs: int) -> None:
                 f"{_with_half(late)} in the second half; {_with_half(paid)} paid in all"
             )
     frames = [_cash_panel(listed, law) for law in plan.laws]
-    title = spread_over("Mean cash of crawled pages", len(plan.seeds), "web")
-    _show(draw(out / "cash", frames, 2, title), out / "cash")
+    run.draw("cash", frames, 2, spread_over("Mean cash of crawled pages", len(plan.seeds), "web"))
 
 
-def adapt(name: str, plan: Moving, out: Path, jobs: int) -> None:
+def adapt(name: str, plan: Moving, run: ExperimentRun) -> None:
     """Crawl webs that change: `name`.csv (all crawls and seeds), -means.csv (over the last three), .png and .svg.
 
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
-    _begin(out, jobs)
-    found = adaptation(plan, jobs)
-    write_csv(out / f"{name}.csv", found)
+    run.prepare()
+    found = adaptation(plan, run.processes)
+    run.write_csv(name, found)
     means = of_windows(found)
-    write_csv(out / f"{name}-means.csv", means)
+    run.write_csv(f"{name}-means", means)
     listed = rows(means)
     write_line(f"a month, {plan.size:,} fetches, adds {listed[0]['month']:.3f} to G; means of the last three crawls")
     _tell_meaning(listed[0]["runs"])
@@ -127,12 +123,12 @@ def adapt(name: str, plan: Moving, out: Path, jobs: int) -> None:
         frames: list[Panel | Bars] = [_stored(listed), *(_error_bars(listed, error) for error in ("mean", "top"))]
     else:
         frames = [_window_panel(listed, error) for error in ("mean", "median", "top")]
-    _show(draw(out / name, frames, 3, spread_over(FIGURES[name].title, listed[0]["runs"], "web")), out / name)
+    run.draw(name, frames, 3, spread_over(FIGURES[name].title, listed[0]["runs"], "web"))
 
 
 def _way_panel(listed: list[dict[str, Any]], law: str, error: str) -> Panel:
-    here = [row for row in listed if row["law"] == law]
-    lines = [_line([row for row in here if row["way"] == way], way, error) for way in _each(here, "way")]
+    here = select_rows(listed, law=law)
+    lines = [_line(select_rows(here, way=way), way, error) for way in list_values(here, "way")]
     return Panel(law, ERRORS[error], lines, along="crawls of all pages", steep=_above_0(lines))
 
 
@@ -143,10 +139,10 @@ def _line(listed: list[dict[str, Any]], label: str, error: str) -> Line:
 
 def _cash_panel(listed: list[dict[str, Any]], law: str) -> Panel:
     lines = []
-    for way in _each(listed, "way"):
-        here = [row for row in listed if (row["law"], row["way"]) == (law, way)]
-        times = _each(here, "fetches")
-        held = [[row["held"] for row in here if row["fetches"] == time] for time in times]
+    for way in list_values(listed, "way"):
+        here = select_rows(listed, law=law, way=way)
+        times = list_values(here, "fetches")
+        held = [[row["held"] for row in select_rows(here, fetches=time)] for time in times]
         x = np.array([row["crawls"] for row in here[: len(times)]])
         means = [mean(np.array(some)) for some in held]
         each = np.array([one.mean for one in means]), np.array([one.half for one in means])
@@ -155,11 +151,11 @@ def _cash_panel(listed: list[dict[str, Any]], law: str) -> Panel:
 
 
 def _window_panel(listed: list[dict[str, Any]], error: str) -> Panel:
-    rates = _each(listed, "rate")
+    rates = list_values(listed, "rate")
     x = np.arange(len(rates), dtype=np.int64)
     lines = []
-    for window in _each(listed, "window"):
-        here = [row for row in listed if row["window"] == window]
+    for window in list_values(listed, "window"):
+        here = select_rows(listed, window=window)
         lines.append(Line(window, x, _column(here, error), _halves(here, error)))
     ticks = [f"{100 * rate:g}" for rate in rates]
     return Panel("", ERRORS[error], lines, along="pages that change in a crawl (%)", ticks=ticks, steep=_above_0(lines))
@@ -175,27 +171,28 @@ def _error_bars(listed: list[dict[str, Any]], error: str) -> Bars:
 
 def _heights(listed: list[dict[str, Any]], column: str) -> tuple[Any, ...]:
     """The groups (change rates) of a frame of bars, and what each window has in them, with errors where there are."""
-    groups = [f"{100 * rate:g} % a crawl" for rate in _each(listed, "rate")]
-    of = {name: [row for row in listed if row["window"] == name] for name in _each(listed, "window")}
+    groups = [f"{100 * rate:g} % a crawl" for rate in list_values(listed, "rate")]
+    of = {name: select_rows(listed, window=name) for name in list_values(listed, "window")}
     series = [(name, [row[column] for row in own]) for name, own in of.items()]
     return groups, series, [_halves(own, column).tolist() for own in of.values()]
 
 
 def _tell_ways(listed: list[dict[str, Any]], title: str, error: str) -> None:
     """The means of an error after whole crawls, a line a way and estimate."""
-    times = [time for time in _each(listed, "crawls") if time in TOLD or time == listed[-1]["crawls"]]
+    times = [time for time in list_values(listed, "crawls") if time in TOLD or time == listed[-1]["crawls"]]
     write_line(f"{title:<42}" + "".join(f"{time:>18g}" for time in times) + " crawls")
     for way, estimate in dict.fromkeys((row["way"], row["estimate"]) for row in listed):
-        cells = {r["crawls"]: _cell(r, error) for r in listed if (r["way"], r["estimate"]) == (way, estimate)}
+        own = select_rows(listed, way=way, estimate=estimate)
+        cells = {row["crawls"]: format_cell(row, error, ".3g") for row in own}
         write_line(f"  {way + ', ' + estimate:<40}" + "".join(f"{cells[time]:>18}" for time in times))
 
 
 def _tell_windows(listed: list[dict[str, Any]], title: str, column: str) -> None:
     """The means of a column, a line a window, by change rate."""
-    rates = _each(listed, "rate")
+    rates = list_values(listed, "rate")
     write_line(f"{title:<40}" + "".join(f"{100 * rate:>18g}" for rate in rates) + " % change in a crawl")
-    for window in _each(listed, "window"):
-        cells = [_cell(row, column) for row in listed if row["window"] == window]
+    for window in list_values(listed, "window"):
+        cells = [format_cell(row, column, ".3g") for row in select_rows(listed, window=window)]
         write_line(f"  {window:<38}" + "".join(f"{cell:>18}" for cell in cells))
 
 
@@ -207,27 +204,19 @@ def _tell_meaning(webs: int) -> None:
         write_line("one web, so no intervals: --webs 3 shows how far webs differ")
 
 
-def _cell(row: dict[str, Any], column: str) -> str:
-    return with_half(row[column], float(_halves([row], column)[0]), ".3g")
-
-
 def _of_webs(listed: list[dict[str, Any]], column: str) -> Mean:
     """Return the mean over the webs of what each has on average."""
-    webs = [[row[column] for row in listed if row["seed"] == seed] for seed in _each(listed, "seed")]
+    webs = [[row[column] for row in select_rows(listed, seed=seed)] for seed in list_values(listed, "seed")]
     return mean(np.array([np.mean(one) for one in webs]))
 
 
 def _with_half(found: Mean) -> str:
-    return with_half(found.mean, found.half, ".3f")
+    return format_mean(found.mean, found.half, ".3f")
 
 
 def _above_0(lines: Sequence[Line]) -> bool:
     """Return whether a logarithmic axis can show all heights: on a web of hardly any links some errors are none."""
     return all(bool((line.y > 0).all()) for line in lines)
-
-
-def _each(listed: list[dict[str, Any]], column: str) -> list[Any]:
-    return list(dict.fromkeys(row[column] for row in listed))
 
 
 def _column(listed: list[dict[str, Any]], name: str) -> Any:
@@ -236,9 +225,4 @@ def _column(listed: list[dict[str, Any]], name: str) -> Any:
 
 def _halves(listed: list[dict[str, Any]], name: str) -> Any:
     """Half of the intervals of a column; NaN where it has none."""
-    return np.array([(row.get(f"{name}_high", nan) - row.get(f"{name}_low", nan)) / 2 for row in listed])
-
-
-def _show(pictures: list[Path], stem: Path) -> None:
-    data = sorted(path.name for path in stem.parent.glob(f"{stem.name}[.-]*") if path not in pictures)
-    write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {', '.join(data)}")
+    return np.array([half_interval(row, name) for row in listed])

@@ -10,14 +10,13 @@ from typing import Annotated
 
 import typer
 
-sampling_app = typer.Typer(
-    name="sampling",
-    help="The experiments of Bar-Yossef, Kanungo and Krauthgamer on focused sampling: statistics of a topic from "
+from socialcrawl.lab.experiments.command_options import Out, Processes, add_commands, make_app
+
+sampling_app = make_app(
+    "sampling",
+    "The experiments of Bar-Yossef, Kanungo and Krauthgamer on focused sampling: statistics of a topic from "
     "a walk (fig1 to fig5), what frozen lists do to its law (bias), how often its intervals are right (audit), how "
     "fast it mixes (gap). Without a file, in a generated world.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
 )
 
 PagesFile = Annotated[
@@ -51,8 +50,6 @@ Quick = Annotated[bool, typer.Option("--quick", help="Tiny worlds and walks, to 
 TrialK = Annotated[int, typer.Option("--trial-k", min=1, help="k of trial and error; the paper does not say.")]
 Methods = Annotated[list[str] | None, typer.Option("--method", help="These only.")]
 Held = Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the topic that the audited dataset holds.")]
-Jobs = Annotated[int, typer.Option(help="Crawls at once; -1: as many as there are processors.")]
-Out = Annotated[Path, typer.Option(help="Where crawls, figures and data go.")]
 
 HERE = Path("sampling")
 COMMANDS = {
@@ -90,9 +87,10 @@ def _command(name: str) -> Callable[..., None]:
         held: Held = 0.4,
         runs: Runs = 100 if name == "audit" else 3,
         seed: Seed = 1,
-        jobs: Jobs = -1,
+        jobs: Processes = -1,
         out: Out = HERE,
     ) -> None:
+        from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415  (likewise)
         from socialcrawl.lab.experiments.sampling import figure_runs  # noqa: PLC0415  (heavy: numpy, pyarrow)
         from socialcrawl.lab.experiments.sampling import runs as sampling_runs  # noqa: PLC0415  (likewise)
         from socialcrawl.lab.experiments.sampling.run_setup import Asked, Wanted, setup  # noqa: PLC0415  (likewise)
@@ -100,25 +98,24 @@ def _command(name: str) -> Callable[..., None]:
         wanted = Wanted(pages, posts, web, tuple(topic or ()), size, trap, world_seed, tuple(wider or ()))
         made = {"length": length, "burn_in": burn_in, "walkers": walkers, "k": trial_k, "runs": runs}
         made_so = setup(covers=covers, first=first, seed=seed, avoid=avoid, **made)
-        asked = Asked(tuple(method or ()), made_so, jobs)
+        asked, run = Asked(tuple(method or ()), made_so), ExperimentRun(out, jobs)
         if name == "audit":
-            sampling_runs.audit(wanted, asked, held, out)
+            sampling_runs.audit(wanted, asked, held, run)
         elif name == "bias":
-            sampling_runs.bias(wanted, asked, out)
+            sampling_runs.bias(wanted, asked, run)
         elif name == "gap":
-            sampling_runs.gap(wanted, out)
+            sampling_runs.gap(wanted, run)
         else:
-            figure_runs.figure(name, wanted, asked, out)
+            figure_runs.figure(name, wanted, asked, run)
 
     return command
 
 
-for _name, _help in COMMANDS.items():
-    sampling_app.command(_name, help=_help)(_command(_name))
+add_commands(sampling_app, COMMANDS, _command)
 
 
 @sampling_app.command("all")
-def everything(*, quick: Quick = False, jobs: Jobs = -1, out: Out = HERE) -> None:
+def everything(*, quick: Quick = False, jobs: Processes = -1, out: Out = HERE) -> None:
     """Do all of the above in generated worlds, as they are by themselves."""
     for name in COMMANDS:
         words = {"size": 600, "runs": 2, "length": 400, "burn_in": 40, "walkers": 4} if quick else {}

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import nan
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,11 @@ import numpy as np
 from socialcrawl.crawls.sample.law_comparison import chi_square, deviation
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.figures import Bars, Line, Panel
-from socialcrawl.lab.experiments.runner import ready
+from socialcrawl.lab.experiments.runner import CRAWLS, ExperimentRun, Row
 from socialcrawl.lab.experiments.sampling import frozen_lists, measured
 from socialcrawl.lab.experiments.sampling.known_walks import PAPER, jobs, together
 from socialcrawl.lab.experiments.sampling.measured import Quantity, compared, estimates, truth
-from socialcrawl.lab.experiments.sampling.run_setup import KEPT, TITLES, Asked, Rows, Wanted, samples, write
+from socialcrawl.lab.experiments.sampling.run_setup import TITLES, Asked, Wanted
 from socialcrawl.lab.experiments.sampling.truths import DEGREES
 from socialcrawl.lab.experiments.sampling.worlds import Topic, World, saying
 from socialcrawl.lab.result_tables import Table, table
@@ -26,29 +25,30 @@ OF_SAMPLES = "; bands and bars: 95\N{NO-BREAK SPACE}% intervals from the visits 
 MOSTLY = 0.5  # share of a topic's pages that have its name, where it is a word
 
 
-def figure(name: str, wanted: Wanted, asked: Asked, out: Path) -> None:
+def figure(name: str, wanted: Wanted, asked: Asked, run: ExperimentRun) -> None:
     """A figure of the paper: `name`.csv (a row a bin: truth, estimate, interval), .png and .svg.
 
     Raises:
         SettingsError: an option or file cannot be used.
     """
-    ready(out, KEPT)
+    run.prepare(CRAWLS)
     world = wanted.world()
     write_line(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
-    rows, frames = _FIGURES[name](_Work(name, world, asked, out))
-    write(out / name, table(rows), frames, f"{TITLES[name]}{OF_SAMPLES}")
+    rows, frames = _FIGURES[name](_Work(name, world, asked, run))
+    run.write_csv(name, table(rows))
+    run.draw(name, frames, 2, f"{TITLES[name]}{OF_SAMPLES}")
 
 
 class _Work:
     """A world, and its samples as they are asked for."""
 
-    def __init__(self, name: str, world: World, asked: Asked, out: Path) -> None:
-        self.name, self.world, self.asked, self.out = name, world, asked, out
+    def __init__(self, name: str, world: World, asked: Asked, run: ExperimentRun) -> None:
+        self.name, self.world, self.asked, self.run = name, world, asked, run
 
     def sample(self, topic: Topic, method: str) -> Table:
         """Return the visits of all runs on a topic by a method; what they were is said."""
         made = jobs(self.world, topic, method, self.asked.setup)
-        runs = samples(f"{self.name}: {topic.name}, {method}", made, self.asked, self.out)
+        runs = self.run.crawl(f"{self.name}: {topic.name}, {method}", made)
         seen = together(runs)
         count = int((seen["weight"] > 0).sum())
         cells = [int(run["fetches"][0]) for run in runs]
@@ -81,9 +81,9 @@ class _Work:
         return self.asked.chosen(PAPER)
 
 
-def _distributions(work: _Work, of: Callable[[Topic], Quantity], along: str, axis: str) -> tuple[Rows, list[Any]]:
+def _distributions(work: _Work, of: Callable[[Topic], Quantity], along: str, axis: str) -> tuple[list[Row], list[Any]]:
     """Figures 1 and 2: the first two topics, each method and the truth."""
-    rows: Rows = []
+    rows: list[Row] = []
     frames: list[Any] = []
     for topic in work.topics(2):
         quantity = of(topic)
@@ -124,7 +124,7 @@ def _true(quantity: Quantity, topic: Topic, world: World) -> Line:
     return Line("truth", np.arange(len(y)), y, np.zeros(len(y)))
 
 
-def _line(label: str, own: Rows, most: int) -> Line:
+def _line(label: str, own: list[Row], most: int) -> Line:
     y = np.array([row["share"] for row in own[:most]])
     return Line(label, np.arange(len(y)), y, np.array(_halves(own[:most])))
 
@@ -141,11 +141,11 @@ def _ticks(quantity: Quantity) -> list[str]:
     return [name[:9] for name in quantity.bins[: _most(quantity)]]
 
 
-def _fig1(work: _Work) -> tuple[Rows, list[Any]]:
+def _fig1(work: _Work) -> tuple[list[Row], list[Any]]:
     return _distributions(work, lambda _: measured.degrees(work.world), "out-degree, from", "share of pages")
 
 
-def _fig2(work: _Work) -> tuple[Rows, list[Any]]:
+def _fig2(work: _Work) -> tuple[list[Row], list[Any]]:
     return _distributions(work, lambda topic: _common(work.world, topic), "domain", "share of pages")
 
 
@@ -158,11 +158,11 @@ def _common(world: World, topic: Topic) -> Quantity:
     return Quantity(plain.name, [plain.bins[one] for one in order.tolist()], place[plain.place])
 
 
-def _fig3(work: _Work) -> tuple[Rows, list[Bars]]:
-    rows: Rows = []
+def _fig3(work: _Work) -> tuple[list[Row], list[Bars]]:
+    rows: list[Row] = []
     frames = []
     for topic in work.topics():
-        own: Rows = []
+        own: list[Row] = []
         for method in work.methods() if topic.parts else ():
             visits = work.sample(topic, method)
             for name in topic.parts:
@@ -177,7 +177,7 @@ def _fig3(work: _Work) -> tuple[Rows, list[Bars]]:
     return rows, frames
 
 
-def _parted(topic: Topic, own: Rows, methods: Sequence[str]) -> Bars:
+def _parted(topic: Topic, own: list[Row], methods: Sequence[str]) -> Bars:
     names = list(topic.parts)
     true = [next(row["truth"] for row in own if row["bin"] == name) for name in names]
     series = [("truth", true)]
@@ -187,7 +187,7 @@ def _parted(topic: Topic, own: Rows, methods: Sequence[str]) -> Bars:
     return Bars(topic.name, "share of pages on topic", names, series, errors, thin=True)
 
 
-def _halves(rows: Rows) -> list[float]:
+def _halves(rows: list[Row]) -> list[float]:
     """Half of the interval of each row."""
     return [(row["high"] - row["low"]) / 2 for row in rows]
 
@@ -196,9 +196,9 @@ def _of(row: dict[str, Any]) -> str:
     return f"{row['share']:.3f} ({row['low']:.3f} to {row['high']:.3f}), in truth {row['truth']:.3f}"
 
 
-def _fig4(work: _Work) -> tuple[Rows, list[Any]]:
+def _fig4(work: _Work) -> tuple[list[Row], list[Any]]:
     """Return both classifiers: camps of topics with two parts, and links that stay on topic."""
-    rows: Rows = []
+    rows: list[Row] = []
     frames: list[Any] = []
     for topic in work.worded():
         told = {"keyword": topic, "tree": frozen_lists.by_tree(work.world, topic, work.asked.setup.seed)}
@@ -238,8 +238,8 @@ def _said(label: str, by: Topic, topic: Topic, world: World) -> None:
     write_line(f"  {topic.name} by {label}: {size:,} pages, precision {precision:.1%}, recall {recall:.1%}")
 
 
-def _fig5(work: _Work) -> tuple[Rows, list[Any]]:
-    rows: Rows = []
+def _fig5(work: _Work) -> tuple[list[Row], list[Any]]:
+    rows: list[Row] = []
     lines: dict[str, list[Line]] = {"domains": [], "staying": []}
     for topic in work.topics():
         visits = work.sample(topic, "hard")
@@ -263,7 +263,7 @@ def _everywhere(world: World) -> Quantity:
     return _common(world, Topic("any", on))
 
 
-_FIGURES: dict[str, Callable[[_Work], tuple[Rows, Any]]] = {
+_FIGURES: dict[str, Callable[[_Work], tuple[list[Row], Any]]] = {
     "fig1": _fig1,
     "fig2": _fig2,
     "fig3": _fig3,

@@ -8,19 +8,13 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.figures import draw
-from socialcrawl.lab.experiments.runner import watching
 from socialcrawl.lab.experiments.sampling import file_worlds
 from socialcrawl.lab.experiments.sampling.file_worlds import Asked as Named
 from socialcrawl.lab.experiments.sampling.generated_webs import Shape, generate
 from socialcrawl.lab.experiments.sampling.known_walks import METHODS, Setup
 from socialcrawl.lab.experiments.sampling.source import Search
 from socialcrawl.lab.experiments.sampling.worlds import World
-from socialcrawl.lab.process_pool import Job, crawled
-from socialcrawl.lab.result_tables import Table, write_csv
-from socialcrawl.text.terminal import write_line
 
-KEPT = "crawls"  # the folder of crawls in --out
 TITLES = {
     "fig1": "Out-degrees of pages on topic (figure 1)",
     "fig2": "Domains of pages on topic (figure 2)",
@@ -91,12 +85,10 @@ class Asked:
     Attributes:
         methods: those only, if any.
         setup: how they are made.
-        jobs: crawls at once.
     """
 
     methods: tuple[str, ...]
     setup: Setup
-    jobs: int
 
     def chosen(self, usual: Sequence[str]) -> tuple[str, ...]:
         """Return the methods asked for, or the usual ones.
@@ -118,16 +110,3 @@ def setup(*, covers: float, first: int, seed: int, avoid: str, **rest: Any) -> S
     if avoid not in ("off", "host", "community"):
         raise SettingsError(f"--avoid {avoid} is not known: off, host or community.")
     return Setup(search=Search(covers, first or None), seed=seed, more={"trap": avoid}, **rest)
-
-
-def samples(title: str, made: Sequence[Job], asked: Asked, out: Path) -> list[Table]:
-    """Return the tables of some crawls, made now where they are not kept."""
-    with watching(title) as watch:
-        return crawled(made, out / KEPT, asked.jobs, watch)
-
-
-def write(stem: Path, data: Table, frames: Sequence[Any], title: str) -> None:
-    """Write the data and the figure of a command, and say where they are."""
-    write_csv(stem.with_suffix(".csv"), data)
-    pictures = draw(stem, frames, 2, title)
-    write_line(f"wrote {', '.join(str(path) for path in pictures)}; the data: {stem.name}.csv")

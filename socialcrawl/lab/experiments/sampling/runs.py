@@ -2,35 +2,42 @@
 
 from collections.abc import Iterable, Sequence
 from math import isnan, nan
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from socialcrawl.forecast.intervals import mean_of
 from socialcrawl.lab.experiments.figures import Bars, spread_over
-from socialcrawl.lab.experiments.runner import ready, watching, with_half
+from socialcrawl.lab.experiments.runner import (
+    CRAWLS,
+    ExperimentRun,
+    Row,
+    format_mean,
+    list_values,
+    select_rows,
+    show_progress,
+)
 from socialcrawl.lab.experiments.sampling import audit_coverage, frozen_lists
 from socialcrawl.lab.experiments.sampling.frozen_lists import GRAPHS
 from socialcrawl.lab.experiments.sampling.known_walks import possible
-from socialcrawl.lab.experiments.sampling.run_setup import KEPT, TITLES, Asked, Rows, Wanted, samples, write
+from socialcrawl.lab.experiments.sampling.run_setup import TITLES, Asked, Wanted
 from socialcrawl.lab.result_tables import Table, table
 from socialcrawl.text.terminal import write_line
 from socialcrawl.text.wording import pluralize
 
 
-def bias(wanted: Wanted, asked: Asked, out: Path) -> None:
+def bias(wanted: Wanted, asked: Asked, run: ExperimentRun) -> None:
     """The exact law on frozen lists, printed and symmetric: bias.csv, .png and .svg.
 
     Raises:
         SettingsError: an option or file cannot be used.
     """
-    ready(out)
+    run.prepare()
     world = wanted.world()
     topic = next(iter(world.topics.values()))
     rows = []
     total = len(frozen_lists.SEARCHES) * 2 * asked.setup.runs
-    with watching(f"bias: {world.name}") as watch:
+    with show_progress(f"bias: {world.name}") as watch:
         for row in frozen_lists.biases(world, topic, asked.setup):
             rows.append(row)
             watch(len(rows), total)
@@ -53,7 +60,7 @@ def bias(wanted: Wanted, asked: Asked, out: Path) -> None:
             title,
             axis,
             searches,
-            [(one, [r[name] for r in means if r["consistency"] == one]) for one in kinds],
+            [(one, [row[name] for row in select_rows(means, consistency=one)]) for one in kinds],
             [[_half(rows, name, search, one) for search in searches] for one in kinds],
             thin=True,
         )
@@ -62,19 +69,20 @@ def bias(wanted: Wanted, asked: Asked, out: Path) -> None:
             ("largest", "the most visited page", "times the even share"),
         )
     ]
-    write(out / "bias", table(rows), frames, spread_over(TITLES["bias"], asked.setup.runs, "run"))
+    run.write_csv("bias", table(rows))
+    run.draw("bias", frames, 2, spread_over(TITLES["bias"], asked.setup.runs, "run"))
 
 
-def _half(rows: Rows, name: str, search: str, consistency: str) -> float:
+def _half(rows: list[Row], name: str, search: str, consistency: str) -> float:
     """Half of the 95 % interval of a mean over the runs."""
-    own = [row[name] for row in rows if (row["search"], row["consistency"]) == (search, consistency)]
+    own = [row[name] for row in select_rows(rows, search=search, consistency=consistency)]
     found = mean_of(np.array(own, np.float64))
     return (found.high - found.low) / 2
 
 
-def _spread(rows: Rows, row: dict[str, Any], name: str, form: str) -> str:
+def _spread(rows: list[Row], row: dict[str, Any], name: str, form: str) -> str:
     """Return a mean over the runs with half of its interval."""
-    return with_half(row[name], _half(rows, name, row["search"], row["consistency"]), form)
+    return format_mean(row[name], _half(rows, name, row["search"], row["consistency"]), form)
 
 
 def _known(number: float) -> str:
@@ -82,8 +90,8 @@ def _known(number: float) -> str:
     return "-" if isnan(number) else f"{number:.3f}"
 
 
-def _means(rows: Rows, by: Sequence[str]) -> Rows:
-    groups: dict[tuple[str, ...], Rows] = {}
+def _means(rows: list[Row], by: Sequence[str]) -> list[Row]:
+    groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in by), []).append(row)
     numbers = [name for name in rows[0] if name not in by]
@@ -93,29 +101,30 @@ def _means(rows: Rows, by: Sequence[str]) -> Rows:
     ]
 
 
-def audit(wanted: Wanted, asked: Asked, held: float, out: Path) -> None:
+def audit(wanted: Wanted, asked: Asked, held: float, run: ExperimentRun) -> None:
     """How often true shares lie in the intervals: audit.csv (a row a question), .png and .svg.
 
     Raises:
         SettingsError: an option or file cannot be used.
     """
-    ready(out, KEPT)
+    run.prepare(CRAWLS)
     world = wanted.world()
     write_line(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
-    rows: Rows = []
+    rows: list[Row] = []
     for topic in world.topics.values():
         dataset = audit_coverage.collected(world, topic, held, asked.setup.seed)
         for method in asked.chosen(possible(topic)):
             made = audit_coverage.jobs(world, topic, method, asked.setup, dataset)
-            own = samples(f"audit: {topic.name}, {method}", made, asked, out)
+            own = run.crawl(f"audit: {topic.name}, {method}", made)
             answers = _answers(own)
             rows += [{"world": world.name, "topic": topic.name, "method": method, **row} for row in answers]
             write_line(_answered(topic.name, method, answers))
-    frames = [_inside(topic, [row for row in rows if row["topic"] == topic]) for topic in world.topics]
-    write(out / "audit", table(rows), frames, TITLES["audit"])
+    frames = [_inside(topic, select_rows(rows, topic=topic)) for topic in world.topics]
+    run.write_csv("audit", table(rows))
+    run.draw("audit", frames, 2, TITLES["audit"])
 
 
-def _answers(runs: Sequence[Table]) -> Rows:
+def _answers(runs: Sequence[Table]) -> list[Row]:
     questions: Iterable[str] = runs[0]["question"].tolist()
     return [
         {
@@ -130,7 +139,7 @@ def _column(runs: Sequence[Table], key: str, place: int) -> Any:
     return np.array([run[key][place] for run in runs])
 
 
-def _answered(topic: str, method: str, rows: Rows) -> str:
+def _answered(topic: str, method: str, rows: list[Row]) -> str:
     """Return a line for a topic and method, a line for each question below it."""
     first = rows[0]
     crawls, worth = f"{first['runs']:.0f} crawls of {first['fetches']:,.0f} pages", f"{first['effective']:,.0f}"
@@ -149,9 +158,9 @@ def _answered(topic: str, method: str, rows: Rows) -> str:
     return "\n".join(said)
 
 
-def _inside(topic: str, rows: Rows) -> Bars:
-    questions = list(dict.fromkeys(row["question"] for row in rows))
-    methods = list(dict.fromkeys(row["method"] for row in rows))
+def _inside(topic: str, rows: list[Row]) -> Bars:
+    questions = list_values(rows, "question")
+    methods = list_values(rows, "method")
     series = [(one, [100 * r["inside"] / (r["shown"] or nan) for r in rows if r["method"] == one]) for one in methods]
     runs = min(row["runs"] for row in rows)
     groups = [name.replace(" ", "\n").replace("-", "-\n") for name in questions]
@@ -159,13 +168,13 @@ def _inside(topic: str, rows: Rows) -> Bars:
     return Bars(topic, label, groups, series, form=".3g", thin=True)
 
 
-def gap(wanted: Wanted, out: Path) -> None:
+def gap(wanted: Wanted, run: ExperimentRun) -> None:
     """Spectral gaps: gap.csv, .png and .svg.
 
     Raises:
         SettingsError: an option or file cannot be used.
     """
-    ready(out)
+    run.prepare()
     world = wanted.world()
     rows = [row for topic in world.topics.values() for row in frozen_lists.mixing(world, topic)]
     for row in rows:
@@ -181,7 +190,7 @@ def gap(wanted: Wanted, out: Path) -> None:
             title,
             axis,
             topics,
-            [(one, [row[name] for row in rows if row["graph"] == one]) for one in GRAPHS],
+            [(one, [row[name] for row in select_rows(rows, graph=one)]) for one in GRAPHS],
             thin=True,
         )
         for name, title, axis in (
@@ -189,4 +198,5 @@ def gap(wanted: Wanted, out: Path) -> None:
             ("hundreds", "ln N / gap", "hundreds of steps that move"),
         )
     ]
-    write(out / "gap", table(rows), frames, TITLES["gap"])
+    run.write_csv("gap", table(rows))
+    run.draw("gap", frames, 2, TITLES["gap"])

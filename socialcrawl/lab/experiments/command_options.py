@@ -1,0 +1,24 @@
+"""The command line that all papers share: how an application is made, and the options that each of them has."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Out = Annotated[Path, typer.Option(help="Where crawls, figures and data go.")]
+Processes = Annotated[int, typer.Option("--jobs", help="Crawls at once; -1: as many as there are processors.")]
+FirstSeed = Annotated[int, typer.Option("--seed", min=0, help="Of the first of these crawls; the others follow.")]
+
+
+def make_app(name: str, about: str) -> typer.Typer:
+    """Return the application of a paper, `socialcrawl lab NAME`, without commands."""
+    return typer.Typer(
+        name=name, help=about, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
+    )
+
+
+def add_commands(app: typer.Typer, about: Mapping[str, str], make: Callable[[str], Callable[..., None]]) -> None:
+    """Add a command for each name, made by `make`; `about` holds their help by name."""
+    for name, text in about.items():
+        app.command(name, help=text)(make(name))
