@@ -1,1 +1,4 @@
-"""What a campaign file means: settings, plan, credentials, schedule, and the one place that joins the parts."""
+"""From a campaign file to running parts: settings, plan, credentials and schedule.
+
+Only `build` imports every part of a campaign. Everything else works before a database is opened or a request is sent.
+"""

@@ -1,1 +1,1 @@
-"""What a person sees: the command line and its screens."""
+"""The command line. Code here talks to people; it decides nothing about a crawl."""

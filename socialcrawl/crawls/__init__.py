@@ -1,1 +1,4 @@
-"""Kinds of campaigns. Each is one object: a module here and a line in the registry, or an entry point."""
+"""The kinds of campaigns, a folder for each, and their contract and registry.
+
+The crawls themselves are pure. Each kind's `section`, `kind`, `make`, `report` and `datasheet` connect it to the rest.
+"""

@@ -1,1 +1,1 @@
-"""The daemon: every campaign of a folder, run on APScheduler until told to stop."""
+"""Run every campaign of a folder on APScheduler until stopped, and report their state."""

@@ -1,1 +1,4 @@
-"""The loop of every crawl, its contracts and its values. Pure: it waits, reads and writes only by its contracts."""
+"""The loop that drives every crawl, its contracts and its values.
+
+Pure, except for `clock`: nothing here reads, writes or sends but through the contracts of `protocols`.
+"""

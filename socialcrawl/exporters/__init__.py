@@ -1,1 +1,1 @@
-"""Exports: the tables of a campaign as files for others, with a sheet that says how they came about."""
+"""Write a campaign as files for others, with a datasheet. Exports read the database and change nothing."""

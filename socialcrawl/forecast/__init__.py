@@ -1,1 +1,1 @@
-"""How many requests, how much time and what cost a campaign needs, and intervals of estimates. Pure."""
+"""Estimate the requests, time and cost that a campaign needs, with intervals. Pure."""

@@ -1,1 +1,1 @@
-"""File formats that importers, exporters and the laboratory share; what is read is bounded in size and memory."""
+"""File formats that importers, exporters and the laboratory share. Reading is bounded in size and memory."""

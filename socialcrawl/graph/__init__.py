@@ -1,1 +1,1 @@
-"""The graph as far as it is known: nodes, links, relevance and liveness. Pure."""
+"""The known part of the graph: nodes, links, relevance, liveness. Pure."""

@@ -1,1 +1,1 @@
-"""Page importance: who matters in a graph by its links. Pure arithmetic over rows; no crawl, no store."""
+"""Importance of nodes by their links: PageRank, OPIC and relatives. Pure arithmetic on rows; no crawl, no storage."""

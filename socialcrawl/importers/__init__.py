@@ -1,1 +1,1 @@
-"""Files of posts that others collected, read into pages: what twarc wrote, and tables with author, created_at, text."""
+"""Read files that others collected and store them as posts or as the history of a campaign."""

@@ -1,1 +1,1 @@
-"""Datasets, generators and, in time, the laboratory: what runs on a known world."""
+"""Replays of crawls on known graphs. Nothing here sends requests."""

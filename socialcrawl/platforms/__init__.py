@@ -1,1 +1,4 @@
-"""What a campaign has to know of its platform: endpoints, names, searches, tokens, and how its parts are made."""
+"""The platforms, a folder for each, and what they share: contract, registry, HTTP client, readers.
+
+Sources are pure; only `http_client` and the wires touch the network.
+"""

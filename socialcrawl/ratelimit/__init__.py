@@ -1,1 +1,1 @@
-"""Limits: how many requests a platform allows, what they cost, and what a campaign may spend. Pure."""
+"""Rate limits, retries and budgets: when a request may be sent and what it costs. Pure: time is an argument."""

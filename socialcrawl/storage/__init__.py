@@ -1,1 +1,1 @@
-"""The store: what is remembered, in SQL or in memory; one transaction a request."""
+"""Everything that is remembered, in SQL or in memory. One transaction for each request."""

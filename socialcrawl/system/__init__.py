@@ -1,1 +1,1 @@
-"""What the package needs of the operating system: files, locks, permissions, secrets, names of hosts."""
+"""What the package needs of the operating system: files, locks, permissions, secrets, host names, plug-ins."""

@@ -1,1 +1,1 @@
-"""Texts: words, entities, domain names, and how texts are shown to people. Pure but for the terminal."""
+"""Texts: word boundaries, entities, domain names, wording of numbers, safe output to terminals."""

@@ -1,1 +1,1 @@
-"""Proves that what a campaign has stored is what it decided and found, without a request."""
+"""Prove from the database alone that a campaign stored what it decided and found. No request is sent."""

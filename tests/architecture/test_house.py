@@ -280,6 +280,30 @@ def test_no_file_or_class_has_a_name_that_says_nothing():
     assert not [name for name in names if FORBIDDEN.search(name)]
 
 
+SAME_IDEA = {
+    *("base", "facts", "registry", "kind", "section", "make", "crawl", "rules", "report", "datasheet", "explain"),
+    *("platform", "source", "wire", "classify", "parse", "entities", "vocabulary", "profiles"),
+    *("service", "render", "parameters", "search", "search_endpoint"),
+    *("commands", "runs", "audit", "backup", "check", "daemon", "export", "forget", "quote", "steering", "train"),
+    *("holdings", "integrity", "standings", "control_picks"),
+}
+"""File stems that several folders have for the same idea: one file a kind, a platform, a paper, or a command's layer."""
+
+
+def test_no_file_stem_is_used_for_two_ideas():
+    stems = {}
+    for path in FILES:
+        if path.stem != "__init__" and path.stem not in SAME_IDEA:
+            stems.setdefault(path.stem, []).append(relative(path))
+    assert not {stem: files for stem, files in stems.items() if len(files) > 1}
+
+
+def test_every_folder_says_what_may_be_done_in_it():
+    folders = {path.parent for path in FILES}
+    texts = {folder: (folder / "__init__.py").read_text("utf-8") for folder in folders}
+    assert not [relative(folder) for folder, text in texts.items() if not ast.get_docstring(ast.parse(text))]
+
+
 def test_every_exception_to_a_lint_rule_says_why():
     silent = []
     for path in FILES:

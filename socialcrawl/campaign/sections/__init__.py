@@ -1,1 +1,1 @@
-"""The sections of a campaign file: what each key may be, and what it means to whoever hovers over it."""
+"""The sections of a campaign file that all kinds share. A section checks its own keys and describes each of them."""

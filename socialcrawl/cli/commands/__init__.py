@@ -1,1 +1,1 @@
-"""What each command does."""
+"""The work of each command: read the options, call the package, print the result, return the exit code."""

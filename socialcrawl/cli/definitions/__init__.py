@@ -1,1 +1,1 @@
-"""The options of each command. Importing these modules is quick: the work is imported when a command runs."""
+"""The options of each command. Nothing heavy is imported here, so that `--help` is quick."""

@@ -1,1 +1,1 @@
-"""Tables, pictures and lines for people."""
+"""Tables, charts and text for the terminal. Pure: values in, renderables out."""

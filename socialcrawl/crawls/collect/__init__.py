@@ -1,1 +1,1 @@
-"""Collect: which unknown account is most relevant to the topic? (Gouriten, Maniu, Senellart: Algorithm 1)."""
+"""Find the accounts that are most relevant to a topic (Gouriten, Maniu, Senellart: Algorithm 1)."""

@@ -1,1 +1,1 @@
-"""Refreshing an old dataset: which of its nodes are still active, tested in LiveRank order (Huynh et al., 2015)."""
+"""Check which accounts of an old dataset are still active, in LiveRank order (Huynh, Mathieu, Viennot)."""

@@ -1,1 +1,1 @@
-"""Sample: walks whose visits are uniform over a topic, and its statistics (Bar-Yossef, Kanungo, Krauthgamer)."""
+"""Draw a uniform sample of a topic by random walks, and estimate statistics (Bar-Yossef, Kanungo, Krauthgamer)."""

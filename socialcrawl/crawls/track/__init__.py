@@ -1,1 +1,1 @@
-"""Track: expand, or go back to an account already asked? (Kumar, Lang, Marlow, Tomkins; Abiteboul, Preda, Cobena)."""
+"""Expand, or return to a known account (Kumar, Lang, Marlow, Tomkins; OPIC: Abiteboul, Preda, Cobena)."""

@@ -1,1 +1,1 @@
-"""The experiments of the papers, a folder for each; what all of them share is in runner and figures."""
+"""The experiments of the papers, a folder for each. What all of them share is in `runner` and `figures`."""

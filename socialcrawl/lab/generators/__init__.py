@@ -1,1 +1,1 @@
-"""Generators of posts, accounts and graphs: the same seed, the same bytes."""
+"""Generators of posts, accounts and graphs. The same seed gives the same bytes."""

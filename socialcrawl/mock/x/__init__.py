@@ -1,1 +1,1 @@
-"""The mock's X API v2: endpoints, rules, prices and both vocabularies."""
+"""X API v2: endpoints, rate limits, prices and both vocabularies."""

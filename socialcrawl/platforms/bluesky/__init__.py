@@ -1,1 +1,1 @@
-"""Bluesky by the XRPC of the AT Protocol: talks, wire, sign-in, parsing."""
+"""Bluesky through the XRPC methods of the AT Protocol."""

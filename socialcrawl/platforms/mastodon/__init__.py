@@ -1,1 +1,1 @@
-"""Mastodon and what speaks its language: talks with many instances, wire, parsing, names across instances."""
+"""Mastodon and compatible servers: many instances, seen from one of them."""

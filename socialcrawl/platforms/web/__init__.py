@@ -1,1 +1,1 @@
-"""The web as a platform: a page is an account whose one post is its text, and its links are whom it mentions."""
+"""The web as a platform: a page is an account with one post, and its links are mentions."""

@@ -1,1 +1,1 @@
-"""X API v2 by way of tweepy: talks, wire, parsing, both vocabularies."""
+"""X API v2 through tweepy, in both vocabularies."""

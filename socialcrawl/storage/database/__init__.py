@@ -1,1 +1,1 @@
-"""Connections to SQLite and PostgreSQL: opening, locking, copying and examining a database."""
+"""Connections to SQLite and PostgreSQL: open, lock, copy and examine a database."""

@@ -1,1 +1,1 @@
-"""Erasure and retention: what is stored of a person or a post goes, and is not collected again (docs/erasure.md)."""
+"""Delete what is stored about a person or a post, and do not collect it again (docs/erasure.md)."""

@@ -1,1 +1,1 @@
-"""Posts that came from a file, into the tables: as posts, or as the history that a campaign goes on from."""
+"""Store the content of imported files, as posts or as the history of a campaign."""

@@ -1,1 +1,1 @@
-"""Requests that were sent and what they cost."""
+"""The requests that were sent and what they cost."""

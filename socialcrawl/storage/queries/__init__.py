@@ -1,1 +1,1 @@
-"""Questions to a campaign's tables. They read; they change nothing."""
+"""Questions to the tables of a campaign. Modules here read and change nothing."""

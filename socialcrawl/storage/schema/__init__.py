@@ -1,1 +1,1 @@
-"""Tables, views and what migrations need. Nothing here opens a database."""
+"""Tables, views, and what migrations need. Nothing here opens a database."""
