@@ -287,7 +287,7 @@ SAME_IDEA = {
     *("commands", "runs", "audit", "backup", "check", "daemon", "export", "forget", "quote", "steering", "train"),
     *("holdings", "integrity", "standings", "control_picks"),
 }
-"""File stems that several folders have for the same idea: one file a kind, a platform, a paper, or a command's layer."""
+"""File stems that several folders have for the same idea: one for each kind, platform or paper, or for a command."""
 
 
 def test_no_file_stem_is_used_for_two_ideas():

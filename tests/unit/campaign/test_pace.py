@@ -37,8 +37,8 @@ def test_a_slow_server_is_asked_for_several_accounts_together(tmp_path):
 
 
 def test_a_server_that_answers_at_once_is_asked_for_one_after_the_other(tmp_path):
-    with running(posts_file(), limit=3, window=1.0) as mock:  # at once: in less than a third of a second
-        settings = campaign_of(mock.url, tmp_path / "a.db", crawl=STEPS | {"steps": 3}, limits={"k": 3, "d": 1.0})
+    with running(posts_file(), limit=40, window=600.0) as mock:  # at once: in less than 15 seconds
+        settings = campaign_of(mock.url, tmp_path / "a.db", crawl=STEPS | {"steps": 3}, limits={"k": 40, "d": 600.0})
         crawl(settings)
     assert kept(settings.database) == 1
     assert batches(settings.database) == [1] * 3
