@@ -13,7 +13,18 @@ from sqlalchemy import select
 
 from benchmarks.figure import Figure, sized
 from benchmarks.server import a_server
-from socialcrawl.engine.model import Grant, Mention, Page, PostRow, Reply, ReplyKind, Request, Who, iso, unix
+from socialcrawl.engine.model import (
+    Grant,
+    Mention,
+    Page,
+    PostRow,
+    Reply,
+    ReplyKind,
+    Request,
+    Who,
+    format_time,
+    parse_time,
+)
 from socialcrawl.ratelimit.policy import Tariff
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.database.address import Where
@@ -87,7 +98,7 @@ def _page(n: int) -> Page:
         other = int(200_000 * draw.random() ** 6)
         text = f"@person{other} {TEXT} {i}"
         rows.append(
-            PostRow(key, str(10**9 + n), iso(BEGIN - 60 * i), text, "en", key, None, None, None, '["sky"]',
+            PostRow(key, str(10**9 + n), format_time(BEGIN - 60 * i), text, "en", key, None, None, None, '["sky"]',
                     '["https://example.org/a"]', 3, 1, 0, 0, 2, 140, None)
         )  # fmt: skip
         mentions.append(Mention(i, Who(str(2 * 10**9 + other), f"person{other}"), "mention"))
@@ -118,7 +129,7 @@ def _rows(where: Where) -> list[Rows]:
 
 
 def _at(text: str) -> float:
-    return unix(text) - BEGIN - 0.5
+    return parse_time(text) - BEGIN - 0.5
 
 
 def _bare(where: Where, pages: Sequence[Rows]) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.figure import Figure, sized
 from socialcrawl.crawls.refresh.liveranks import LiveRanks
 from socialcrawl.crawls.refresh.old_dataset import OldDataset
-from socialcrawl.graph.links import distinct
+from socialcrawl.graph.links import find_distinct
 
 TITLE = "LiveRanks on a generated graph of 10,000,000 nodes and 150,000,000 links"
 NODES, LINKS = sized(10_000_000, 2_000), sized(150_000_000, 30_000)
@@ -56,7 +56,7 @@ def make(folder: Path, nodes: int, links: int, seed: int = 1) -> int:
         degree[rng.random(size) < DANGLING] = 0
         sources = np.repeat(np.arange(size), degree)
         hubs = (nodes * rng.random(len(sources)) ** 2.5).astype(np.int64)
-        pairs = distinct(sources * nodes + hubs * 7_368_787 % nodes)  # a prime spreads the hubs over the rows
+        pairs = find_distinct(sources * nodes + hubs * 7_368_787 % nodes)  # a prime spreads the hubs over the rows
         pairs = pairs[pairs // nodes + begin != pairs % nodes]
         counts.append(np.bincount(pairs // nodes, minlength=size))
         parts.append((pairs % nodes).astype(np.int32))

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.engine.draws import generator
-from socialcrawl.importance.fixpoint import reference
-from socialcrawl.importance.link_matrix import out_links
+from socialcrawl.engine.draws import make_generator
+from socialcrawl.importance.fixpoint import compute_reference
+from socialcrawl.importance.link_matrix import make_out_links
 from socialcrawl.importance.opic import Cash, Floats
 from socialcrawl.importance.static_opic import StaticGraph
-from socialcrawl.importance.visit_order import SELECTIONS, selection
+from socialcrawl.importance.visit_order import SELECTIONS, make_visit_order
 
 TITLE = "Static OPIC, 1,000,000 nodes, 10,000,000 links (in-degrees ~ k^-2.1, out-degrees Poisson), small edges of 1"
 NODES, LINKS = sized(1_000_000, 1_000), sized(10_000_000, 10_000)
@@ -21,17 +21,17 @@ TOP = 100
 
 def web(nodes: int, links: int, seed: int) -> Any:
     """A link matrix of so many nodes and links, doubles dropped: the tail of in-degrees follows k^-2.1."""
-    draws = generator(seed, "web", 0)
+    draws = make_generator(seed, "web", 0)
     ends = np.cumsum(np.arange(1, nodes + 1) ** (-1 / 1.1))
     found = np.searchsorted(ends / ends[-1], draws.random(links), side="right").clip(0, nodes - 1)
-    return out_links(draws.integers(0, nodes, links), draws.permutation(nodes)[found], nodes)
+    return make_out_links(draws.integers(0, nodes, links), draws.permutation(nodes)[found], nodes)
 
 
 def measure() -> list[Figure]:
     """Seconds for a step per node, and the overlap with the fixpoint's top 100 after 1, 3 and 10 steps per node."""
     links = web(NODES, LINKS, 1)
     begin = time.perf_counter()
-    wanted = reference(links)
+    wanted = compute_reference(links)
     figures = [Figure("fixpoint off line, virtual page included", f"{time.perf_counter() - begin:.0f} s")]
     graph = StaticGraph(links)
     for name in SELECTIONS:
@@ -41,7 +41,7 @@ def measure() -> list[Figure]:
 
 def _figures(name: str, graph: StaticGraph, wanted: Floats) -> list[Figure]:
     cash, begin, busy = graph.start(1.0), time.perf_counter(), time.process_time()
-    order, rows = selection(name, cash, 1), np.arange(NODES)
+    order, rows = make_visit_order(name, cash, 1), np.arange(NODES)
     top, found, errors, held, before = _best(wanted[:-1]), [], [], [], 0
     for rounds in ROUNDS:
         paid = float(cash.history.sum())

@@ -12,9 +12,9 @@ from scipy.sparse import csr_matrix
 
 from benchmarks.figure import Figure, sized
 from benchmarks.opic import LINKS, NODES, web
-from socialcrawl.importance.link_matrix import out_links
+from socialcrawl.importance.link_matrix import make_out_links
 from socialcrawl.importance.opic import Floats
-from socialcrawl.importance.pagerank import DAMPING, pagerank
+from socialcrawl.importance.pagerank import DAMPING, compute_pagerank
 
 TITLE = "PageRank, 1,000,000 nodes, 10,000,000 links, every node with links, median of 3 runs"
 TOLERANCES = (1e-6, 1e-10)
@@ -27,7 +27,7 @@ def measure() -> list[Figure]:
     theirs = _scikit_network()
     figures = []
     for tolerance in TOLERANCES:
-        ours, rank = _timed(partial(pagerank, links, tolerance=tolerance))
+        ours, rank = _timed(partial(compute_pagerank, links, tolerance=tolerance))
         figures.append(Figure(f"tolerance {tolerance:g}", f"{ours:.2f} s"))
         if theirs:
             figures += _beside(theirs, links, tolerance, ours, rank)
@@ -65,4 +65,4 @@ def _scikit_network() -> Any:
 def _without_dangling(links: Any) -> Any:
     """The graph with a link from each row without any to the next one: scikit-network treats those in its own way."""
     silent = np.flatnonzero(np.diff(links.indptr) == 0)
-    return (links + out_links(silent, (silent + 1) % NODES, NODES)).tocsr()
+    return (links + make_out_links(silent, (silent + 1) % NODES, NODES)).tocsr()

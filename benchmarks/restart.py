@@ -15,7 +15,7 @@ import orjson
 from numpy.typing import NDArray
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.database.connection import connect
@@ -125,7 +125,7 @@ def _picks(n: NDArray[np.int64], rng: np.random.Generator) -> Iterator[tuple[obj
 def _requests(n: NDArray[np.int64]) -> Iterator[tuple[object, ...]]:
     """A timeline each, 10,000 in a window of 15 minutes, as X allows an app; ten posts on a page."""
     for number in n.tolist():
-        at = iso(BEGIN + number * 900.0 / 10_000)
+        at = format_time(BEGIN + number * 900.0 / 10_000)
         ids = orjson.dumps([str(10**18 + 10 * number + i) for i in range(10)]).decode()
         headers = f"[{BEGIN},[[{10_000 - number % 10_000},10000,{BEGIN + 900.0},false]]]"
         yield (

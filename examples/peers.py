@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from examples.asking import Asking, absent, answered, silent
 from socialcrawl.engine.model import Grant, Reply
-from socialcrawl.graph.relevance import fold, worth
+from socialcrawl.graph.relevance import compute_worth, fold
 
 
 class Peer(NamedTuple):
@@ -26,7 +26,7 @@ class Gossip(Asking):
     """The peers of an overlay network as a source: one message a peer, so that a step is one propagation."""
 
     def __init__(self) -> None:
-        super().__init__("gossip", worth)
+        super().__init__("gossip", compute_worth)
 
 
 class PeersWire:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from examples.asking import Asking, absent, answered
 from socialcrawl.engine.model import Grant, Reply
 from socialcrawl.graph.link_context import WINDOW, WebPage, find_context, normalize_line, parse_title
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 
 
 class Web(Asking):
     """Web pages as a source: one request a page, so that n steps are n requests besides those for the seeds."""
 
     def __init__(self) -> None:
-        super().__init__("page", worth)
+        super().__init__("page", compute_worth)
 
 
 class WebWire:

@@ -10,7 +10,7 @@ from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import SHARED
 from socialcrawl.forecast.spread import ENOUGH, FEW, Needs
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.lab.experiments.sampling.worlds import Ints
 from socialcrawl.lab.graphs.column_files import parquet_table
 from socialcrawl.lab.graphs.from_posts import from_posts
@@ -111,8 +111,8 @@ def _linked(path: Path, source: str, target: str) -> Place:
     low, high = np.quantile(at, [0.45, 0.55])
     on, others = (at >= low) & (at <= high), begin != end
     pairs, which = np.unique(begin[others] * size + end[others], return_inverse=True)
-    alpha = np.array([worth(int(hits)) for hits in np.bincount(which, weights=on[others])])
-    beta = np.array([worth(int(hits)) for hits in np.bincount(begin[on & others], minlength=size)])
+    alpha = np.array([compute_worth(int(hits)) for hits in np.bincount(which, weights=on[others])])
+    beta = np.array([compute_worth(int(hits)) for hits in np.bincount(begin[on & others], minlength=size)])
     indptr = np.append(0, np.cumsum(np.bincount(pairs // size, minlength=size)))
     graph = KnownGraph(indptr.astype(np.int64), pairs % size, alpha, beta)
     return Place(f"{path.stem.split('_')[0]}, the middle tenth of its time", graph, np.bincount(begin, minlength=size))

@@ -15,7 +15,7 @@ from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import SHARED
 from socialcrawl.crawls.collect.steering import ControlComparison
 from socialcrawl.crawls.collect.strategies import Ranked, Scored
-from socialcrawl.engine.draws import uniform
+from socialcrawl.engine.draws import draw_uniform
 
 TITLE = "Repeated looks at steering that gains nothing"
 OFTEN, STEPS = 100, 2_000
@@ -47,7 +47,7 @@ class Drawn:
         """Return `size` rows that are drawn, and their scores."""
         rows, scores = frontier.all(n)
         depth = frontier.depth(rows) if self.nearest else np.zeros(len(rows))
-        order = np.lexsort((uniform(self.seed, f"steered {n}", 0, len(rows)), depth))[:size]
+        order = np.lexsort((draw_uniform(self.seed, f"steered {n}", 0, len(rows)), depth))[:size]
         return rows[order], scores[order]
 
 

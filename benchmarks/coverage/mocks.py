@@ -23,7 +23,7 @@ from socialcrawl.cli.commands.report import knowledge
 from socialcrawl.cli.render import quote
 from socialcrawl.cli.render.live_screen import View
 from socialcrawl.crawls.reporting import report
-from socialcrawl.crawls.sample.audit_report import audited
+from socialcrawl.crawls.sample.audit_report import audit_datasets
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Outcome, Stop
 from socialcrawl.engine.protocols import Batch
@@ -246,7 +246,7 @@ def sample(desk: Desk) -> Iterator[Shown]:
         desk.run(settings)
         with readable(desk.database) as connection:
             traces = Traces(connection)
-            audit = auditing.as_object(audited(traces, settings, of=["collected"]))
+            audit = auditing.as_object(audit_datasets(traces, settings, of=["collected"]))
             known = knowledge(report(traces, "sampled"))["sampled"]
         (one,) = audit["datasets"]
         gaps = {gap["group"]: gap["lacking"] for gap in one["languages"]}

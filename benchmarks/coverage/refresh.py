@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import SHARED
-from socialcrawl.crawls.refresh.cost import cost
+from socialcrawl.crawls.refresh.cost import compute_cost
 from socialcrawl.crawls.refresh.crawl import Refresh
 from socialcrawl.crawls.refresh.liveranks import LiveRanks
 from socialcrawl.crawls.refresh.rules import ESTIMATE, RefreshRules
@@ -146,7 +146,7 @@ def describe_stops(one: Dataset, bounds: Sequence[End], estimates: Sequence[End]
         reached = sum(share >= FRACTION for share in found) / len(found)
         shares = f"least {min(found):.1%}, median {median(found):.1%}, tested {median(tests):.1%}"
         words.append(f"{name}: {FRACTION:.0%} found in {reached:.1%} of runs, {shares}")
-    cheapest = cost(order(one), one.world.active, np.array([FRACTION]))[0] * FRACTION * one.world.alive
+    cheapest = compute_cost(order(one), one.world.active, np.array([FRACTION]))[0] * FRACTION * one.world.alive
     return "; ".join([*words, f"with the number known: tested {cheapest / one.world.size:.1%}"])
 
 

@@ -14,10 +14,10 @@ from socialcrawl.crawls.collect.control import ControlledStrategy
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.collect.ranking import Ranking
-from socialcrawl.crawls.collect.steering import ControlComparison, Steering, compared
-from socialcrawl.crawls.collect.strategies import Greedy, Ranked, Scored, Strategy, greedy
+from socialcrawl.crawls.collect.steering import ControlComparison, Steering, compare_arms
+from socialcrawl.crawls.collect.strategies import Greedy, Ranked, Scored, Strategy, choose_greedily
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.engine.arms import STEERED, arms
+from socialcrawl.engine.arms import STEERED, assign_arms
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.graph.known_graph import KnownGraphSource
@@ -45,7 +45,7 @@ class Lowest:
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
         """Return the `size` lowest rows, lowest first, and their scores."""
         rows, scores = frontier.all(n)
-        chosen = greedy(-scores, size)
+        chosen = choose_greedily(-scores, size)
         return rows[chosen], scores[chosen]
 
 
@@ -64,7 +64,7 @@ class Worst:
         assert isinstance(frontier, Ranking)
         rows = frontier.graph.frontier()
         value = self.beta[frontier.graph.nodes(rows)]
-        chosen = greedy(-value, size)
+        chosen = choose_greedily(-value, size)
         return rows[chosen], value[chosen]
 
 
@@ -110,7 +110,7 @@ def find_gains(place: Place, seed: int, lengths: Sequence[int] = LENGTHS, contro
     }
     for name, strategy in steering.items():
         expecting, values = crawl(place, seeds, strategy, lengths[-1], seed=seed, control=control)
-        who = arms(seed, control, 0, len(values))
+        who = assign_arms(seed, control, 0, len(values))
         for length in lengths:
             steered = np.flatnonzero(who[:length] == STEERED)
             if length > len(values):
@@ -142,7 +142,7 @@ def crawl(
 def compare(values: Floats, seed: int, control: float) -> Steering:
     """Return what a report says of these steps, none of which reads an account that was read before."""
     n = np.arange(len(values))
-    report = compared(ESTIMATOR, Steps(n, n, values, np.full(len(n), ""), 0), seed, control)
+    report = compare_arms(ESTIMATOR, Steps(n, n, values, np.full(len(n), ""), 0), seed, control)
     assert report is not None
     return report
 

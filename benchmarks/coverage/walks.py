@@ -13,14 +13,14 @@ from socialcrawl.crawls.sample import audit as audits
 from socialcrawl.crawls.sample.audit import DatasetAudit
 from socialcrawl.crawls.sample.audit_report import GROUPS
 from socialcrawl.crawls.sample.crawl import Sample
-from socialcrawl.crawls.sample.estimates import NOTHING, Estimate, doubling, histogram
-from socialcrawl.crawls.sample.evidence import Evidence, evidence
+from socialcrawl.crawls.sample.estimates import NOTHING, Estimate, list_doubling_edges, make_histogram
+from socialcrawl.crawls.sample.evidence import Evidence, gather_evidence
 from socialcrawl.crawls.sample.neighbour_lists import UNREAD
 from socialcrawl.crawls.sample.rules import WalkRules
-from socialcrawl.crawls.sample.topic_stability import TopicStability, staying
+from socialcrawl.crawls.sample.topic_stability import TopicStability, measure_stability
 from socialcrawl.crawls.sample.walks import Walks
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.engine.draws import uniform
+from socialcrawl.engine.draws import draw_uniform
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, Node, Pick
 from socialcrawl.lab.experiments.sampling.truths import out_degrees, reached
@@ -103,7 +103,7 @@ def find_intervals(
                 continue
             crawl.steps = length
             run(parts(crawl, place.source, Tape()), size=walkers, folded=True)
-            seen = evidence(crawl.walks)
+            seen = gather_evidence(crawl.walks)
             look = Look(f"{length:,} steps", seen, linked(crawl.walks, seen))
             if length in between and (seen.verdict.enough or length == max(between)):
                 first.append(replace(look, at=FIRST))
@@ -120,7 +120,7 @@ def linked(walks: Walks, seen: Evidence) -> TopicStability | None:
     """How many links stay on topic, as the report shows it; None: withheld."""
     if not seen.verdict.enough:
         return None
-    return staying(walks, seen.rows, seen.weight, whole=seen.verdict.whole)
+    return measure_stability(walks, seen.rows, seen.weight, whole=seen.verdict.whole)
 
 
 def whole(crawl: Sample, place: Place) -> Ints:
@@ -133,7 +133,7 @@ def whole(crawl: Sample, place: Place) -> Ints:
         owner, codes = lists.entries()
         unread = np.unique(codes[on[owner] & (lists.places(codes >> 1) == UNREAD)] >> 1).tolist()
         if not unread:
-            return evidence(crawl.walks).found
+            return gather_evidence(crawl.walks).found
         each = enumerate(product(unread, (Act.WALK, Act.INWARD)), crawl.picks)
         batch = tuple(Pick(n, Node(node), act) for n, (node, act) in each)
         (talk,) = place.source.talks(batch, {})
@@ -154,7 +154,7 @@ def questions(place: Place, within: Flags, first: int, seed: int) -> Asked:
             linked[name][place.world.graph.out(one)[0]] = True
     around = int(np.random.default_rng(seed).choice(np.flatnonzero(within)))
     corner = ball(place, within, around, round(0.2 * int(within.sum())), out=False)
-    return Asked(held, linked, uniform(seed, "part", 0, size) < 1.0 / 3.0, corner)
+    return Asked(held, linked, draw_uniform(seed, "part", 0, size) < 1.0 / 3.0, corner)
 
 
 def ball(place: Place, within: Flags, first: int, count: int, *, out: bool) -> Flags:
@@ -196,10 +196,10 @@ def answers(place: Place, look: Look, topic: Ints, asked: Asked) -> Iterator[Sho
 
 def _bars(place: Place, look: Look, topic: Ints, outs: Floats) -> Iterator[Shown]:
     """What a sample shows of some bars of the histogram of links, `outs` of each account, float64[n]."""
-    edges = doubling(float(outs[topic].max()))
+    edges = list_doubling_edges(float(outs[topic].max()))
     counts = np.histogram(outs[topic], edges)[0]
     seen, there = look.seen, counts > 0
-    told = histogram(outs[seen.rows.node], edges, seen.weight, seen.rows.walker, confidence=seen.confidence)
+    told = make_histogram(outs[seen.rows.node], edges, seen.weight, seen.rows.walker, confidence=seen.confidence)
     named = {"highest": int(np.argmax(counts)), "lowest": int(np.flatnonzero(there)[np.argmin(counts[there])])}
     for what, row in (*named.items(), ("first", 0), ("second", 1), ("third", 2)):
         bar = told[row].share

@@ -11,12 +11,12 @@ from typing import Protocol
 import numpy as np
 
 from socialcrawl.crawls.sample.crawl import Sample
-from socialcrawl.crawls.sample.evidence import evidence
+from socialcrawl.crawls.sample.evidence import gather_evidence
 from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.crawls.track.tracked_graph import GONE
-from socialcrawl.engine.model import Grant, Outcome, Reply, Stop, Wait, iso
+from socialcrawl.engine.model import Grant, Outcome, Reply, Stop, Wait, format_time
 from socialcrawl.engine.protocols import Batch, Watcher
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.storage.queries.sampled import Sampled
 from socialcrawl.storage.queries.standings import Standing
 
@@ -90,8 +90,8 @@ def standings(crawl: Track) -> list[Standing]:
         Standing(
             node,
             int(lists["visits"][row]),
-            None if isnan(picture.last_at[row]) else iso(picture.last_at[row]),
-            worth(picture.total[row]),
+            None if isnan(picture.last_at[row]) else format_time(picture.last_at[row]),
+            compute_worth(picture.total[row]),
             picture.total[row],
             lists["indegree"][row],
             lists["outlinks"][row],
@@ -113,7 +113,7 @@ def drawn(crawl: Sample) -> list[Sampled]:
     everything that walks can reach was read, all draws have the same weight.
     """
     held, rows = crawl.held(), crawl.visits()
-    seen = evidence(crawl.walks, rows)
+    seen = gather_evidence(crawl.walks, rows)
     size = len(held.node)
     weight = np.bincount(seen.rows.place, seen.weight, minlength=size)
     visits = np.bincount(rows.place[rows.kept & rows.on_topic & rows.came], minlength=size)

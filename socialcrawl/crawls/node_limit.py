@@ -25,7 +25,7 @@ class NodeLimit:
         choice = self.inner.choose(max(1, min(size, left)), now)
         if isinstance(choice, Wait | Stop):
             return choice
-        if begun := _within(choice, left):
+        if begun := _cut_batch(choice, left):
             return begun
         return Stop(
             StopKind.BUDGET,
@@ -34,7 +34,7 @@ class NodeLimit:
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Count the nodes, and let the inner crawl learn."""
-        self.count(batch[-1].n, _counted(batch))
+        self.count(batch[-1].n, _count_nodes(batch))
         self.inner.absorb(batch, outcomes)
 
     def fold(self, history: History) -> None:
@@ -44,7 +44,7 @@ class NodeLimit:
 
     def _told(self, history: History) -> History:
         for batch, outcomes in history:
-            self.count(batch[-1].n, _counted(batch))
+            self.count(batch[-1].n, _count_nodes(batch))
             yield batch, outcomes
 
     def count(self, n: int, asked: int) -> None:
@@ -68,11 +68,11 @@ class _Columns:
             yield columns
 
 
-def _within(batch: Batch, left: int) -> Batch:
+def _cut_batch(batch: Batch, left: int) -> Batch:
     """Return the first picks of a batch that ask at most so many nodes: one request may answer for many of them."""
     counts = np.cumsum([pick.act not in FREE for pick in batch])
     return batch[: int(np.searchsorted(counts, left, "right"))]
 
 
-def _counted(batch: Batch) -> int:
+def _count_nodes(batch: Batch) -> int:
     return sum(pick.act not in FREE for pick in batch)

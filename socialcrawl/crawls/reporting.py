@@ -12,7 +12,7 @@ from socialcrawl.storage.sql_store import SqlStore
 ANYTHING = ReportRequest()
 
 
-def kind_of_stored(whole: Begun) -> CrawlKind:
+def find_stored_kind(whole: Begun) -> CrawlKind:
     """Return the kind of a stored campaign.
 
     Raises:
@@ -29,7 +29,7 @@ def report(traces: Traces, campaign: str | None = None, asked: ReportRequest = A
         SettingsError: its settings, or what is asked, are not understood.
     """
     whole = traces.begun(campaign)
-    return kind_of_stored(whole).report(traces, whole, asked)
+    return find_stored_kind(whole).report(traces, whole, asked)
 
 
 def explain(traces: Traces, user: str, campaign: str | None = None) -> Any:
@@ -40,14 +40,14 @@ def explain(traces: Traces, user: str, campaign: str | None = None) -> Any:
         SettingsError: its settings are not understood, or it does not know the account.
     """
     whole = traces.begun(campaign)
-    return kind_of_stored(whole).explain(traces, whole, user)
+    return find_stored_kind(whole).explain(traces, whole, user)
 
 
 def renew_snapshots(traces: Traces) -> None:
     """Write again what campaigns know of each account, where nothing of that is left: so it is after an erasure."""
     for name in traces.campaigns():
         whole = traces.begun(name)
-        kind = kind_of_stored(whole)
+        kind = find_stored_kind(whole)
         snapshot = kind.snapshot()
         if snapshot is None or traces.stands(whole):
             continue

@@ -25,12 +25,12 @@ def trace_account(traces: Traces, whole: Begun, user: str) -> AccountTrace:
     Raises:
         SettingsError: it does not know the account.
     """
-    node = meant(traces, whole, user)
+    node = find_account(traces, whole, user)
     name = traces.names([node])[node]
     return AccountTrace(whole.name, whole.identity.get("kind", DEFAULT.name), name, traces.asks(whole.id, node))
 
 
-def meant(traces: Traces, whole: Begun, user: str) -> Node:
+def find_account(traces: Traces, whole: Begun, user: str) -> Node:
     """Return the account of a campaign that `user`, a username or id, means.
 
     Raises:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.storage.daemons import Held
 from socialcrawl.storage.database.disk_space import UNKNOWN, Room
 
@@ -36,7 +36,7 @@ PASSING = "paused until `socialcrawl "
 def describe_pause(held: Held) -> str:
     """Return why a campaign is paused, as its database says."""
     if held.paused_by is None:
-        at = "" if held.paused is None else f" at {iso(held.paused)[:19].replace('T', ' ')} UTC"
+        at = "" if held.paused is None else f" at {format_time(held.paused)[:19].replace('T', ' ')} UTC"
         return f"paused by a person{at}: `socialcrawl resume` lets it go on"
     by = held.paused_by
     return f"{PASSING}{by.command}` is done (process {by.pid} on {by.host})"

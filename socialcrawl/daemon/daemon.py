@@ -35,7 +35,7 @@ from socialcrawl.daemon.overview import Overview
 from socialcrawl.daemon.scheduler import Scheduler
 from socialcrawl.daemon.state_changes import Changed, News
 from socialcrawl.engine.loop import GRACE
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage.daemons import Held
 from socialcrawl.storage.database.address import Where
@@ -87,7 +87,7 @@ class Daemon:
         self.folder, self.house, self.who = Folder(folder), house, who
         self.hands, self.every = Hands(hands), look
         self.began = self.heart = house.time.now()
-        self.name = f"{who.host}:{who.pid}:{iso(self.began)}"
+        self.name = f"{who.host}:{who.pid}:{format_time(self.began)}"
         self.books = Books(self.name, who.host, who.pid, self._complain)
         self.overview = Overview(house, self.books, News(changed), stall)
         self.runners, self.faults = self.overview.runners, self.overview.faults

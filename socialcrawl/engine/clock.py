@@ -53,11 +53,11 @@ class SteadyClock:
     """
 
     def __init__(self) -> None:
-        self._ahead = time.time() - _passed()
+        self._ahead = time.time() - _read_uptime()
 
     def now(self) -> float:
         """See `Time.now`."""
-        return round(self._ahead + _passed(), 6)
+        return round(self._ahead + _read_uptime(), 6)
 
     def wait(self, event: threading.Event, until: float) -> None:
         """See `Time.wait`; an hour at most."""
@@ -65,7 +65,7 @@ class SteadyClock:
 
     def off(self) -> float:
         """See `Steady.off`."""
-        return time.time() - self._ahead - _passed()
+        return time.time() - self._ahead - _read_uptime()
 
     def follow(self) -> float:
         """See `Steady.follow`."""
@@ -108,7 +108,7 @@ class InterruptibleClock:
         self._stop.clear()
 
 
-def _passed() -> float:
+def _read_uptime() -> float:
     """Seconds since the machine began, those included in which it slept where the system counts them."""
     boot = getattr(time, "CLOCK_BOOTTIME", None)  # Linux has it
     return time.monotonic() if boot is None else time.clock_gettime(boot)

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def generator(seed: int, purpose: str, n: int) -> np.random.Generator:
+def make_generator(seed: int, purpose: str, n: int) -> np.random.Generator:
     """Return the generator for draw number `n` of one purpose; the same arguments give the same draws."""
     return np.random.default_rng([seed, zlib.crc32(purpose.encode()), n])
 
 
-def uniform(seed: int, purpose: str, n: int, size: int) -> NDArray[np.float64]:
+def draw_uniform(seed: int, purpose: str, n: int, size: int) -> NDArray[np.float64]:
     """`size` numbers in [0, 1), float64, for draw number `n` of one purpose."""
-    return generator(seed, purpose, n).random(size)
+    return make_generator(seed, purpose, n).random(size)

@@ -155,13 +155,13 @@ class RequestPart:
     REPEATED_PAGE = 5_000_000  # Bluesky: page 0 of a timeline again, where the first request told of authors only
 
 
-def iso(at: float) -> str:
+def format_time(at: float) -> str:
     """Return the instant `at` (Unix seconds) as the store writes it: ISO 8601, UTC, microseconds."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def unix(text: str) -> float:
-    """Return the instant written as ISO 8601 `text`, in Unix seconds; the inverse of `iso` to the microsecond."""
+def parse_time(text: str) -> float:
+    """Return the instant of ISO 8601 `text`, in Unix seconds; the inverse of `format_time` to the microsecond."""
     return datetime.fromisoformat(text).timestamp()
 
 

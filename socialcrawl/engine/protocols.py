@@ -68,8 +68,10 @@ class Columns:
         """Pick number i of these, without what was not asked for."""
         x: tuple[float, ...] = () if self.x is None else tuple(self.x[i].tolist())
         given = x if not x or x[-1] == x[-1] else ()
-        since = _at(self.since, i, "")
-        return Pick(int(self.n[i]), Node(int(self.node[i])), Act(self.act[i]), _at(self.score, i, 0.0), given, since)
+        since = _get_at(self.since, i, "")
+        return Pick(
+            int(self.n[i]), Node(int(self.node[i])), Act(self.act[i]), _get_at(self.score, i, 0.0), given, since
+        )
 
     def outcome(self, i: int) -> Outcome:
         """Return what pick number i of these found."""
@@ -77,14 +79,14 @@ class Columns:
         return Outcome(
             int(self.n[i]),
             Node(int(self.node[i])),
-            _at(self.at, i, 0.0),
+            _get_at(self.at, i, 0.0),
             float(self.value[i]),
             self.targets[links].copy(),  # so that one outcome does not keep the links of all
             self.alpha[links].copy(),
             parse_unavailable(why) if (why := str(self.missing[i])) else None,
-            _at(self.posts, i, 0),
-            _at(self.occurrences, i, 0),
-            _at(self.mark, i, ""),
+            _get_at(self.posts, i, 0),
+            _get_at(self.occurrences, i, 0),
+            _get_at(self.mark, i, ""),
         )
 
     def between(self, first: int, end: int) -> "Columns":
@@ -111,7 +113,7 @@ class Columns:
             begin = end
 
 
-def _at(column: NDArray[Any] | None, i: int, otherwise: Any) -> Any:
+def _get_at(column: NDArray[Any] | None, i: int, otherwise: Any) -> Any:
     return otherwise if column is None else column[i].item()
 
 
@@ -130,15 +132,15 @@ class Columnar(Protocol):
 
 def skip_known(history: History, picks: int) -> History:
     """Return a history from pick number `picks` on, read as fast as the whole; what lies before was taken in."""
-    return history if picks == 0 else _part(history, picks, NEVER)
+    return history if picks == 0 else _cut(history, picks, NEVER)
 
 
 def cut_history(history: History, n: int) -> History:
     """Return the part of a history before pick number `n`, with which a batch begins, read as fast as the whole."""
-    return _part(history, 0, n)
+    return _cut(history, 0, n)
 
 
-def _part(history: History, first: int, end: int) -> History:
+def _cut(history: History, first: int, end: int) -> History:
     return _Part(history, first, end) if isinstance(history, Columnar) else _read_part(history, first, end)
 
 

@@ -16,47 +16,47 @@ UNIT = 2.0**-53
 FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # SplitMix64's multipliers
 
 
-def chance(seed: int, purpose: str, n: int) -> float:
+def draw_chance(seed: int, purpose: str, n: int) -> float:
     """Return a number in [0, 1), float64, for draw number `n` of one purpose.
 
     The same arguments give the same number.
     """
-    return (_mixed(stream(seed, purpose) + n * GOLDEN) >> 11) * UNIT
+    return (_mix(start_stream(seed, purpose) + n * GOLDEN) >> 11) * UNIT
 
 
 @lru_cache(maxsize=256)
-def stream(seed: int, purpose: str) -> int:
+def start_stream(seed: int, purpose: str) -> int:
     """Return the state from which the draws of one purpose start."""
-    return _mixed(_mixed(seed + GOLDEN) + zlib.crc32(purpose.encode()))
+    return _mix(_mix(seed + GOLDEN) + zlib.crc32(purpose.encode()))
 
 
-def _mixed(state: int) -> int:
+def _mix(state: int) -> int:
     z = state & MASK
     z = ((z ^ (z >> 30)) * FIRST) & MASK
     z = ((z ^ (z >> 27)) * SECOND) & MASK
     return z ^ (z >> 31)
 
 
-def draws(start: int, begin: int, count: int) -> NDArray[np.float64]:
+def draw_numbers(start: int, begin: int, count: int) -> NDArray[np.float64]:
     """Return numbers in [0, 1), float64[count], of places `begin` and following in the stream that starts at `start`.
 
-    They are those of `chance`, many at a time.
+    They are those of `draw_chance`, many at a time.
     """
     places = np.arange(begin, begin + count, dtype=np.uint64)
     return (_mix_all(np.uint64(start) + places * np.uint64(GOLDEN)) >> np.uint64(11)).astype(np.float64) * UNIT
 
 
-def keys(seed: int, purpose: str, nodes: NDArray[np.int64]) -> NDArray[np.uint64]:
+def draw_keys(seed: int, purpose: str, nodes: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return a number for each node, uint64, different for different nodes.
 
-    Orders by it stay as they are when nodes join. The numbers are the draws of `chance`, before they are scaled.
+    Orders by it stay as they are when nodes join. The numbers are the draws of `draw_chance`, before they are scaled.
     """
-    return _mix_all(np.uint64(stream(seed % 2**64, purpose)) + nodes.astype(np.uint64) * np.uint64(GOLDEN))
+    return _mix_all(np.uint64(start_stream(seed % 2**64, purpose)) + nodes.astype(np.uint64) * np.uint64(GOLDEN))
 
 
-def shuffled(seed: int, purpose: str, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+def shuffle(seed: int, purpose: str, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the places of nodes in a random order."""
-    return np.argsort(keys(seed, purpose, nodes), kind="stable")
+    return np.argsort(draw_keys(seed, purpose, nodes), kind="stable")
 
 
 def _mix_all(z: NDArray[np.uint64]) -> NDArray[np.uint64]:

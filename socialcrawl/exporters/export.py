@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl import __version__
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters import data_dictionary, mention_network, warc
 from socialcrawl.exporters.columns import plain
@@ -188,7 +188,7 @@ def _sheet(choice: Choice, hiding: Hiding | None, now: float, *, ids: bool) -> d
     }
     return {
         "format": FORMAT,
-        "exported_at": iso(now),
+        "exported_at": format_time(now),
         "campaign": choice.name,
         **({"only_active": True} if choice.active else {}),
         "pseudonymised": hiding is not None,

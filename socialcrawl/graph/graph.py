@@ -19,11 +19,11 @@ from socialcrawl.graph.links import (
     Rows,
     Weights,
     check,
-    distinct,
-    grown,
-    repeats,
-    summed,
-    summed_all,
+    find_distinct,
+    grow_array,
+    has_repeats,
+    sum_all_links,
+    sum_links,
 )
 
 __all__ = ["COLUMNS", "DEPTH", "FAR", "LINKS", "NO_ROWS", "PLACES", "Graph", "Rows", "Weights"]
@@ -55,13 +55,13 @@ class Graph:
         self._merged = False  # two nodes may share a row
         self._changed: list[Rows] = []
         self._all_changed = False
-        self._more, self._most = _blanks(1024)
+        self._more, self._most = _make_blanks(1024)
 
     def reserve(self, size: int) -> None:
         """Make room for `size` nodes, numbered 0 .. size - 1, where it is known that there can be so many."""
         self._reserve(size)
         if size > len(self._next_of):
-            self._next_of = grown(self._next_of, size)
+            self._next_of = grow_array(self._next_of, size)
 
     def frontier(self) -> Rows:
         """Return rows of the nodes that are linked to and neither fetched nor closed, in order of discovery."""
@@ -176,7 +176,7 @@ class Graph:
         self._value[row] = value
         rows = self._discover(targets)
         if self._merged:
-            rows, alpha = summed(rows, alpha)
+            rows, alpha = sum_links(rows, alpha)
         self._out.put(row, rows, alpha)
         self._reach(row, rows, value, alpha)
         return row
@@ -195,7 +195,7 @@ class Graph:
         self._discover(unknown[np.sort(np.unique(unknown, return_index=True)[1])])
         rows, ends, alpha, sources = self._rows_of(more.nodes), self._rows_of(more.targets), more.alpha, more.sources
         if self._merged:
-            sources, ends, alpha = summed_all(sources, ends, alpha)
+            sources, ends, alpha = sum_all_links(sources, ends, alpha)
         self._close_all(rows)
         self._features[rows[more.root], DEPTH] = 0.0
         self._add_up(ends, more.value[sources], alpha)
@@ -237,7 +237,7 @@ class Graph:
     def _reach(self, row: int, rows: Rows, value: float, alpha: Weights) -> None:
         """Add the links of `row` to the features of `rows`."""
         if len(rows) > len(self._more):
-            self._more, self._most = _blanks(2 * len(rows))
+            self._more, self._most = _make_blanks(2 * len(rows))
         more, most = self._more[: len(rows)], self._most[: len(rows)]
         more[:, 2] = most[:, 3] = value
         more[:, 4] = most[:, 5] = alpha
@@ -258,7 +258,7 @@ class Graph:
         rows = self._rows_of(more.nodes[more.fetched])
         known = rows[rows >= 0]
         names = np.concatenate([known, self.size + more.nodes[more.fetched][rows < 0]])
-        return bool(self._fetched[known].any()) or repeats(names)
+        return bool(self._fetched[known].any()) or has_repeats(names)
 
     def _keep(self, more: Additions, rows: Rows, sources: Rows, ends: Rows, alpha: Weights) -> None:
         """Note who is fetched now, with value and links."""
@@ -285,7 +285,7 @@ class Graph:
             far = depth[sources] + 1.0
             closer = (far < depth[ends]).nonzero()[0]
             np.minimum.at(depth, ends[closer], far[closer])
-            changed = distinct(ends[closer])
+            changed = find_distinct(ends[closer])
             sources, ends = self._out.of_all(changed[self._fetched[changed]])
 
     def _relax(self, row: int) -> None:
@@ -305,7 +305,7 @@ class Graph:
     def _rows_of(self, nodes: NDArray[np.int64]) -> Rows:
         """Return the rows of `nodes`; -1 for the unknown."""
         if len(nodes) and (highest := int(nodes.max())) >= len(self._next_of):
-            self._next_of = grown(self._next_of, highest + 1)
+            self._next_of = grow_array(self._next_of, highest + 1)
         return np.subtract(self._next_of[nodes], 1, dtype=np.int64)
 
     def _known(self, node: Node) -> int:
@@ -338,7 +338,7 @@ class Graph:
         self._touch(row)
 
     def _close_all(self, rows: Rows) -> None:
-        closed = distinct(rows)
+        closed = find_distinct(rows)
         self.left -= int(np.count_nonzero(self._open[closed]))
         self._open[closed] = False
 
@@ -348,14 +348,14 @@ class Graph:
 
     def _reserve(self, size: int) -> None:
         if size > len(self._node):
-            self._node = grown(self._node, size)
-            self._open = grown(self._open, size)
-            self._fetched = grown(self._fetched, size)
-            self._value = grown(self._value, size)
-            self._features = grown(self._features, size)
+            self._node = grow_array(self._node, size)
+            self._open = grow_array(self._open, size)
+            self._fetched = grow_array(self._fetched, size)
+            self._value = grow_array(self._value, size)
+            self._features = grow_array(self._features, size)
 
 
-def _blanks(size: int) -> tuple[Weights, Weights]:
+def _make_blanks(size: int) -> tuple[Weights, Weights]:
     """Return what `size` links add to the features, and what they lift them to, but for values and weights."""
     more, most = np.zeros((size, len(COLUMNS))), np.full((size, len(COLUMNS)), -np.inf)
     more[:, LINKS] = 1.0

@@ -37,7 +37,7 @@ def find_window(text: str, start: int, end: int, width: int = WINDOW) -> Span:
 
 def unite_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
     """Return the union of the spans of a link, or `NOWHERE` if they are empty."""
-    return tuple(relevance.united(spans)) or NOWHERE
+    return tuple(relevance.merge_spans(spans)) or NOWHERE
 
 
 def parse_title(key: str) -> str:

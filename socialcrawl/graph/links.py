@@ -58,7 +58,7 @@ class Additions:
         weights = np.concatenate([self.value[self.fetched], self.alpha])
         lowest = min(self.nodes.min(initial=0), self.targets.min(initial=0))
         named = self.sources * (self.targets.max(initial=0) + 1) + self.targets
-        return lowest >= 0 and bool(((weights >= 0) & (weights < np.inf)).all()) and not repeats(named)
+        return lowest >= 0 and bool(((weights >= 0) & (weights < np.inf)).all()) and not has_repeats(named)
 
 
 class _Block(NamedTuple):
@@ -113,7 +113,7 @@ class LinkTable:
         sources = [np.repeat(np.array(single, np.int64), [len(some) for some in ends])]
         numbers = self._number[rows[~np.isin(rows, single)] if single else rows]
         of = np.searchsorted([block.first for block in self._blocks], numbers, side="right") - 1
-        for number in distinct(of).tolist():
+        for number in find_distinct(of).tolist():
             block, here = self._blocks[number], numbers[of == number] - self._blocks[number].first
             begin, count = block.offsets[here], np.diff(block.offsets)[here]
             places = np.repeat(begin - np.cumsum(count) + count, count) + np.arange(count.sum())
@@ -128,10 +128,10 @@ class LinkTable:
 
     def _reserve(self, size: int) -> None:
         if size > len(self._number):
-            self._number = grown(self._number, size)
+            self._number = grow_array(self._number, size)
 
 
-def grown(old: NDArray[T], size: int) -> NDArray[T]:
+def grow_array(old: NDArray[T], size: int) -> NDArray[T]:
     """Return a longer copy of an array; zeros take no memory until they are used, so that generosity costs nothing."""
     new = np.zeros((max(size, 4 * len(old)), *old.shape[1:]), old.dtype)
     new[: len(old)] = old
@@ -143,11 +143,11 @@ def check(node: Node, value: float, targets: NDArray[np.int64], alpha: Weights) 
     lowest, highest = (np.minimum.reduce(alpha), np.maximum.reduce(alpha)) if len(alpha) else (0.0, 0.0)
     if not (0 <= value < np.inf and lowest >= 0 and highest < np.inf):  # also refuses NaN
         raise ValueError(f"node {node}: values and weights are finite and not negative")
-    if repeats(targets):
+    if has_repeats(targets):
         raise ValueError(f"node {node}: a link is given once, with its total weight")
 
 
-def distinct(rows: Rows) -> Rows:
+def find_distinct(rows: Rows) -> Rows:
     """Return each of `rows` once, in ascending order; on so many numbers faster than `np.unique`."""
     ordered = rows.copy()
     ordered.sort()
@@ -155,15 +155,15 @@ def distinct(rows: Rows) -> Rows:
     return np.asarray(ordered[first])
 
 
-def repeats(names: NDArray[np.int64]) -> bool:
+def has_repeats(names: NDArray[np.int64]) -> bool:
     """Return whether a number is there twice."""
     ordered = names.copy()
     ordered.sort()
     return len((ordered[1:] == ordered[:-1]).nonzero()[0]) > 0
 
 
-def summed_all(sources: Rows, rows: Rows, alpha: Weights) -> tuple[Rows, Rows, Weights]:
-    """The links of several nodes, each row once a node, as `summed` has it: links are in the order of `sources`."""
+def sum_all_links(sources: Rows, rows: Rows, alpha: Weights) -> tuple[Rows, Rows, Weights]:
+    """The links of several nodes, each row once a node, as `sum_links` has it: links are in the order of `sources`."""
     _, first, place = np.unique(sources * (rows.max(initial=0) + 1) + rows, return_index=True, return_inverse=True)
     total = np.zeros(len(first))
     np.add.at(total, place, alpha)
@@ -171,7 +171,7 @@ def summed_all(sources: Rows, rows: Rows, alpha: Weights) -> tuple[Rows, Rows, W
     return sources[first[order]], rows[first[order]], total[order]
 
 
-def summed(rows: Rows, alpha: Weights) -> tuple[Rows, Weights]:
+def sum_links(rows: Rows, alpha: Weights) -> tuple[Rows, Weights]:
     """Return each row once, in order of first appearance, with its total weight."""
     total: dict[int, float] = {}
     for row, weight in zip(rows.tolist(), alpha.tolist(), strict=True):

@@ -52,7 +52,7 @@ class Activity:
             return self.protected and missing == Reason.PROTECTED
         if self.within is None:
             return True
-        return at - latest(last) <= self.within if last else self.untold
+        return at - parse_latest(last) <= self.within if last else self.untold
 
     def outcome(self, pick: Pick, at: float, last: str | None = None, missing: Unavailable | None = None) -> Outcome:
         """What a probe found: 1.0 or 0.0 as value, the last activity as mark, why it is missing unless it is alive."""
@@ -60,7 +60,7 @@ class Activity:
         return Outcome(pick.n, pick.node, at, value=float(alive), missing=None if alive else missing, mark=last or "")
 
 
-def latest(text: str) -> float:
+def parse_latest(text: str) -> float:
     """Return the instant of ISO 8601 `text` in Unix seconds, UTC where it does not say; of a day alone its end.
 
     Raises:

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 import orjson
 
-from socialcrawl.engine.model import unix
+from socialcrawl.engine.model import parse_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.text.entities import NONE, Entities, count_addresses
 from socialcrawl.text.word_boundaries import is_unspaced, letter
@@ -38,12 +38,12 @@ _UNTOLD = re.compile(r"und|zxx|mis|mul|art|q[a-t][a-z]")
 _FORMER = {"id": "in", "he": "iw"}  # languages that X calls by the code of before 1989
 
 
-def worth(occurrences: int) -> float:
+def compute_worth(occurrences: int) -> float:
     """f(x) = 1 + ln x for x > 0, else 0: the value of a user or link with that many occurrences."""
     return 1.0 + math.log(occurrences) if occurrences > 0 else 0.0
 
 
-def within(text: str, spans: Iterable[Sequence[int]], count: Callable[[str], int]) -> int:
+def count_within(text: str, spans: Iterable[Sequence[int]], count: Callable[[str], int]) -> int:
     """Return the occurrences in parts of a text, each once: parts that overlap or touch are one.
 
     Args:
@@ -52,10 +52,10 @@ def within(text: str, spans: Iterable[Sequence[int]], count: Callable[[str], int
         count: counts occurrences in a text.
     """
     clipped = ((max(0, begin), min(end, len(text))) for begin, end in spans)
-    return sum(count(text[begin:end]) for begin, end in united(clipped))
+    return sum(count(text[begin:end]) for begin, end in merge_spans(clipped))
 
 
-def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the union of some parts of a text, in order and apart from each other; empty ones are none."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(spans):
@@ -73,7 +73,7 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     if len(text) > PIECE:
-        return "".join(map(_fold, _pieces(text)))
+        return "".join(map(_fold, _split_text(text)))
     return _fold(text)
 
 
@@ -89,7 +89,7 @@ def _may_join(letter: str) -> bool:
     return unicodedata.category(first)[0] == "M" or "\u1160" <= first <= "\u11ff"
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _split_text(text: str) -> Iterator[str]:
     """Cut a long text where normalising the pieces is normalising the whole: before what is no mark and no part of one.
 
     Time to normalise grows with the square of a run of marks. One that is longer than any language's is cut too.
@@ -178,11 +178,11 @@ class Topic:
 
     def __post_init__(self) -> None:
         _check_lists(self.keywords, self.patterns)
-        addresses = {word: _with_prefix(word, self.entities.address) for word in self.keywords}
+        addresses = {word: _read_prefix(word, self.entities.address) for word in self.keywords}
         words = [word for word, address in addresses.items() if address is None]
         object.__setattr__(self, "_compiled", _compile(words, self.patterns, self.entities))
         object.__setattr__(self, "_addresses", tuple(filter(None, addresses.values())))
-        accounts = {word: _with_prefix(word, self.entities.account) for word in words}
+        accounts = {word: _read_prefix(word, self.entities.account) for word in words}
         spelled = {name: _compile([word], (), self.entities) for word, name in accounts.items() if name is not None}
         object.__setattr__(self, "_accounts", spelled)
 
@@ -240,15 +240,15 @@ class Topic:
 
     def _speaks(self, lang: str | None) -> bool:
         """Return whether `lang` is one of the languages; zh takes in zh-TW, and zh alone may be zh-TW."""
-        told = tag(lang or "und").lower()
+        told = normalize_language(lang or "und").lower()
         if _UNTOLD.fullmatch(told):
             return True
-        own = [tag(one).lower() for one in self.languages]
+        own = [normalize_language(one).lower() for one in self.languages]
         return any(told == one or told.startswith(f"{one}-") or one.startswith(f"{told}-") for one in own)
 
     def _within(self, created_at: str | None) -> bool:
         try:
-            at = unix(created_at or "")
+            at = parse_time(created_at or "")
         except (ValueError, OverflowError):
             return True
         return (self.begin is None or at >= self.begin) and (self.end is None or at < self.end)
@@ -261,11 +261,11 @@ class Topic:
         A prefix is searched by its stem (the APIs have no wildcard); regular expressions cannot be searched. A phrase
         that is too long is searched by its first words; what cannot be searched at all is left out.
         """
-        spoken = " OR ".join(f"lang:{tag(one)}" for one in self.languages)
+        spoken = " OR ".join(f"lang:{normalize_language(one)}" for one in self.languages)
         spoken = f" ({spoken})" if len(self.languages) > 1 else f" {spoken}" if spoken else ""
         room = longest - len(spoken) - 2 if spoken else longest
         queries: list[list[str]] = []
-        for term in dict.fromkeys(_term(word, room, self.entities) for word in self.keywords):
+        for term in dict.fromkeys(_write_term(word, room, self.entities) for word in self.keywords):
             if not term:
                 continue
             if queries and len(" OR ".join([*queries[-1], term])) <= room:
@@ -279,7 +279,7 @@ class Topic:
         ]
 
 
-def tag(language: str) -> str:
+def normalize_language(language: str) -> str:
     """Return the BCP 47 tag of a language as X writes it: its code in lower case, the older one of two."""
     code, *rest = language.split("-")
     return "-".join([_FORMER.get(code.lower(), code.lower()), *rest])
@@ -292,7 +292,7 @@ def _check_lists(keywords: Sequence[str], patterns: Sequence[str]) -> None:
         raise SettingsError('The topic has no keywords: name at least one, as keywords = ["word", "a phrase"].')
 
 
-def _with_prefix(keyword: str, read: Callable[[str], str | None]) -> str | None:
+def _read_prefix(keyword: str, read: Callable[[str], str | None]) -> str | None:
     """Return what a keyword is read as, its final `*` included; None where it is a word."""
     found = read(keyword.strip().removesuffix("*"))
     return f"{found}*" if found and keyword.endswith("*") else found
@@ -302,7 +302,7 @@ def _compile(keywords: Sequence[str], patterns: Sequence[str], entities: Entitie
     longest_first = sorted(keywords, key=lambda word: len(fold(word.removesuffix("*"))), reverse=True)
     for pattern in patterns:
         _check(pattern)
-    words = _alternatives([_Word.of(word, entities) for word in longest_first])
+    words = _list_alternatives([_Word.of(word, entities) for word in longest_first])
     told = [*words, *(f"(?:{pattern})" for pattern in patterns)] or ["(?!)"]
     return re.compile("|".join(told), re.IGNORECASE if patterns else 0)  # words and texts are folded: no case is left
 
@@ -336,7 +336,7 @@ class _Word(NamedTuple):
         return cls(words[0][0], before, rest, "" if keyword.endswith("*") else after)
 
 
-def _alternatives(words: Sequence[_Word]) -> Iterator[str]:
+def _list_alternatives(words: Sequence[_Word]) -> Iterator[str]:
     """Yield the expressions of keywords, the longest first, of which the first that fits counts.
 
     Sets of letters are long, and named as rarely as can be: they take most of the time to compile. "No letter before"
@@ -347,11 +347,11 @@ def _alternatives(words: Sequence[_Word]) -> Iterator[str]:
         alike = [word for word in words if word.before == before]
         heads = "".join(dict.fromkeys(re.escape(word.first) for word in alike))
         asked = rf"(?<!{before}[{heads}])" if before else ""
-        runs = "|".join(_run(list(run), after) for after, run in groupby(alike, key=lambda word: word.after))
+        runs = "|".join(_write_run(list(run), after) for after, run in groupby(alike, key=lambda word: word.after))
         yield f"[{heads}]{asked}(?:{runs})"
 
 
-def _run(words: Sequence[_Word], after: str) -> str:
+def _write_run(words: Sequence[_Word], after: str) -> str:
     """Return the expression of some keywords behind their first letters, in their order where these are the same."""
     rests: dict[str, list[str]] = {}
     for word in words:
@@ -372,7 +372,7 @@ def _check(pattern: str) -> None:
         raise SettingsError(f"The regular expression {pattern!r} names or refers to groups: write it without.")
 
 
-def _term(keyword: str, longest: int, entities: Entities) -> str:
+def _write_term(keyword: str, longest: int, entities: Entities) -> str:
     """Return a keyword as a search writes it: quoted where it is not one plain word; "" if it cannot be searched.
 
     What is quoted finds words: hashtags and their like are not, and addresses have an operator.

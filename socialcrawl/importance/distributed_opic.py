@@ -29,7 +29,7 @@ BUFFER = 100  # names in a buffer that make it ready to be sent
 MOST = 0.05  # of all cash that may wait in all buffers together, more or less: what waits takes no part
 
 
-def owner_of(name: str, owners: int) -> int:
+def find_owner(name: str, owners: int) -> int:
     """Return the number of the owner of a node, 0 to `owners` - 1: the same in every process and version."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big") % owners
 
@@ -95,7 +95,7 @@ class Owner:
         self.cash, self.rows = Cash(), dict[str, int]()
         self.adaptive = AdaptiveOpic(self.cash, window) if window is not None else None
         self.paid = self.virtual = self.virtual_history = 0.0
-        self._bank = owner_of(VIRTUAL, owners)
+        self._bank = find_owner(VIRTUAL, owners)
         self._heard, self._sizes = np.zeros(owners), np.zeros(owners, np.int64)
         self._told = 0  # how many of its nodes the owner of the virtual page has been told of
         self._amounts: list[dict[str, float]] = [{} for _ in range(owners)]
@@ -174,7 +174,7 @@ class Owner:
 
     def _give(self, name: str, amount: float) -> None:
         """Cash for a node of anybody's: booked, or buffered."""
-        to = owner_of(name, self.owners)
+        to = find_owner(name, self.owners)
         if to != self.number:
             self._amounts[to][name] = self._amounts[to].get(name, 0.0) + amount
             self._waiting[to] += amount
@@ -242,14 +242,14 @@ class Owners:
         """Give each of `names` (distinct), and the virtual page, the same share of a total of 1."""
         lists: list[list[str]] = [[] for _ in self.parts]
         for name in names:
-            lists[owner_of(name, len(self.parts))].append(name)
+            lists[find_owner(name, len(self.parts))].append(name)
         for part, several in zip(self.parts, lists, strict=True):
             part.start(several, [len(each) for each in lists])
             self.way.extend(part.ready())
 
     def pay(self, name: str, targets: Sequence[str], shares: Sequence[float] | None = None) -> None:
         """Let the owner of a node pay out its cash to `targets`; what is ready leaves, and nothing arrives yet."""
-        part = self.parts[owner_of(name, len(self.parts))]
+        part = self.parts[find_owner(name, len(self.parts))]
         part.pay(name, targets, shares)
         self.way.extend(part.ready())
 
@@ -273,7 +273,7 @@ class Owners:
 
     def importance(self, names: Sequence[str]) -> Floats:
         """Return the importance of `names`, each as its owner sees it, float64."""
-        whose = np.array([owner_of(name, len(self.parts)) for name in names], np.int64)
+        whose = np.array([find_owner(name, len(self.parts)) for name in names], np.int64)
         found = np.zeros(len(whose))
         for part in self.parts:
             places = np.flatnonzero(whose == part.number)

@@ -16,16 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.importance.link_matrix import with_virtual
+from socialcrawl.importance.link_matrix import add_virtual_page
 from socialcrawl.importance.opic import Floats
 
 TOLERANCE = 1e-13  # the sum of all changes in one step; what is left to go is some tens of it
 MOST = 20_000  # steps
 
 
-def iterations(
-    matrix: Any, start: Floats | None = None, *, eps: float = 0.0, convergent: bool = True
-) -> Iterator[Floats]:
+def iterate(matrix: Any, start: Floats | None = None, *, eps: float = 0.0, convergent: bool = True) -> Iterator[Floats]:
     """Yield the vectors x after 1, 2, 3, ... steps, without end, float64[n] each, all >= 0 and of sum 1.
 
     Args:
@@ -49,7 +47,7 @@ def iterations(
         yield rank
 
 
-def fixpoint(
+def find_fixpoint(
     matrix: Any,
     *,
     eps: float = 0.0,
@@ -68,7 +66,7 @@ def fixpoint(
     if not size:
         return np.empty(0)
     rank, change = np.full(size, 1.0 / size), np.inf
-    for following in islice(iterations(matrix, eps=eps, convergent=convergent), most):
+    for following in islice(iterate(matrix, eps=eps, convergent=convergent), most):
         change = float(np.abs(following - rank).sum())
         rank = following
         if change <= tolerance:
@@ -79,6 +77,6 @@ def fixpoint(
     )
 
 
-def reference(links: Any, small: float = 1.0, tolerance: float = TOLERANCE) -> Floats:
+def compute_reference(links: Any, small: float = 1.0, tolerance: float = TOLERANCE) -> Floats:
     """The importance that `Cash(small)` tends to on `links`, float64[n + 1]: the last one is the virtual page's."""
-    return fixpoint(with_virtual(links, small), tolerance=tolerance)
+    return find_fixpoint(add_virtual_page(links, small), tolerance=tolerance)

@@ -74,13 +74,13 @@ class FixedHistory(HistoryWindow):
 
     def __init__(self, time: float, *, fresh: bool = False) -> None:
         super().__init__(fresh=fresh)
-        self.time = _positive(time)
+        self.time = _check_positive(time)
         self._log = _Log(time)
         self._born, self._default = np.zeros(1024), np.zeros(1024)
 
     def join(self, row: int, paid: float, importance: float) -> None:
         """Let a node begin at G = `paid`; `importance` counts for the time before."""
-        self._born, self._default = grown(self._born, row + 1), grown(self._default, row + 1)
+        self._born, self._default = grow_rows(self._born, row + 1), grow_rows(self._default, row + 1)
         self._born[row], self._default[row] = paid, importance
 
     def crawled(self, row: int, cash: float, paid: float) -> None:
@@ -105,7 +105,7 @@ class FixedHistory(HistoryWindow):
         How many crawls, int64.
         """
         top = int(rows.max(initial=-1)) + 1
-        self._born, self._default = grown(self._born, top), grown(self._default, top)
+        self._born, self._default = grow_rows(self._born, top), grow_rows(self._default, top)
         sums, counts = self._log.read(rows, paid)
         before = np.clip(self.time - (paid - self._born[rows]), 0.0, self.time)
         return sums + self._default[rows] * before, counts
@@ -129,7 +129,7 @@ class VariableHistory(HistoryWindow):
         super().__init__(fresh=fresh)
         if last < 1:
             raise ValueError(f"{last} measures: a window keeps 1 at least")
-        self.last, self.default = last, _positive(default)
+        self.last, self.default = last, _check_positive(default)
         self._taken = np.zeros(1024, np.int64)  # measures ever taken: measure k lies at k modulo the ring's length
         self._cash, self._at = np.zeros((1024, last)), np.zeros((1024, last + 1))
 
@@ -149,7 +149,7 @@ class VariableHistory(HistoryWindow):
         self._reserve(int(rows.max(initial=-1)) + 1)
         taken = self._taken[rows]
         end = self._at[rows, taken % (self.last + 1)]
-        return _over(self._cash[rows].sum(axis=1), end - self._before(rows, taken))
+        return _divide(self._cash[rows].sum(axis=1), end - self._before(rows, taken))
 
     def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
         """Return the importance of `rows` if all were crawled now, float64."""
@@ -157,7 +157,7 @@ class VariableHistory(HistoryWindow):
         taken = self._taken[rows] + 1
         held = self._cash[rows]
         held[np.arange(len(rows)), taken % self.last] = cash
-        return _over(held.sum(axis=1), paid - self._before(rows, taken))
+        return _divide(held.sum(axis=1), paid - self._before(rows, taken))
 
     def measures(self, rows: Rows) -> Rows:
         """Return the number of measures of `rows`, `last` at most, int64; the default is one while it is kept."""
@@ -175,8 +175,8 @@ class VariableHistory(HistoryWindow):
 
     def _reserve(self, size: int) -> None:
         if size > len(self._taken):
-            self._taken, self._cash = grown(self._taken, size), grown(self._cash, size)
-            self._at = grown(self._at, size)
+            self._taken, self._cash = grow_rows(self._taken, size), grow_rows(self._cash, size)
+            self._at = grow_rows(self._at, size)
 
 
 class ImprovedFixedHistory(HistoryWindow):
@@ -197,7 +197,7 @@ class ImprovedFixedHistory(HistoryWindow):
 
     def join(self, row: int, paid: float, importance: float) -> None:
         """Let a node begin at G = `paid`; `importance` counts for the time before."""
-        self._born = grown(self._born, row + 1)
+        self._born = grow_rows(self._born, row + 1)
         self._born[row] = paid
         self._fixed.join(row, paid, importance)
         self._last.join(row, paid, importance)
@@ -224,7 +224,7 @@ class ImprovedFixedHistory(HistoryWindow):
 
     def _enough(self, rows: Rows, counts: Rows, paid: float) -> NDArray[np.bool_]:
         """Return whether `counts` crawls in the fixed window are enough, or all that there is lies within it."""
-        self._born = grown(self._born, int(rows.max(initial=-1)) + 1)
+        self._born = grow_rows(self._born, int(rows.max(initial=-1)) + 1)
         return (counts >= self.least) | (self._born[rows] >= paid - self.time)
 
 
@@ -237,7 +237,7 @@ class InterpolatedHistory(HistoryWindow):
 
     def __init__(self, time: float, *, fresh: bool = False) -> None:
         super().__init__(fresh=fresh)
-        self.time = _positive(time)
+        self.time = _check_positive(time)
         self.history: Floats = np.zeros(1024)
         self._last = np.zeros(1024)
         self._known = np.zeros(1024, np.bool_)
@@ -276,8 +276,8 @@ class InterpolatedHistory(HistoryWindow):
 
     def _reserve(self, size: int) -> None:
         if size > len(self.history):
-            self.history, self._last = grown(self.history, size), grown(self._last, size)
-            self._known = grown(self._known, size)
+            self.history, self._last = grow_rows(self.history, size), grow_rows(self._last, size)
+            self._known = grow_rows(self._known, size)
 
 
 class _Log:
@@ -296,7 +296,7 @@ class _Log:
         """Add one measure."""
         if self._size == len(self._cash):
             self._make_room()
-        self._newest = grown(self._newest, row + 1, -1)
+        self._newest = grow_rows(self._newest, row + 1, -1)
         place = self._size
         self._cash[place], self._at[place], self._former[place] = cash, paid, self._newest[row]
         self._newest[row] = place + self._cut
@@ -304,7 +304,7 @@ class _Log:
 
     def read(self, rows: Rows, paid: float) -> tuple[Floats, Rows]:
         """Return the sum of cash of `rows` since G = `paid` less the time, float64, and of how many measures, int64."""
-        self._newest = grown(self._newest, int(rows.max(initial=-1)) + 1, -1)
+        self._newest = grow_rows(self._newest, int(rows.max(initial=-1)) + 1, -1)
         sums, counts = np.zeros(len(rows)), np.zeros(len(rows), np.int64)
         alive, places = np.arange(len(rows)), self._newest[rows] - self._cut
         while len(alive):
@@ -331,7 +331,7 @@ class _Log:
             )
 
 
-def grown(kept: NDArray[Kind], size: int, fill: float = 0) -> NDArray[Kind]:
+def grow_rows(kept: NDArray[Kind], size: int, fill: float = 0) -> NDArray[Kind]:
     """The array with `size` rows or more: itself where it is long enough, else a longer copy, its new rows `fill`."""
     if size <= len(kept):
         return kept
@@ -339,12 +339,12 @@ def grown(kept: NDArray[Kind], size: int, fill: float = 0) -> NDArray[Kind]:
     return np.concatenate([kept, more])
 
 
-def _positive(time: float) -> float:
+def _check_positive(time: float) -> float:
     if not time > 0:
         raise ValueError(f"a window of {time}: its length in units of G lies above 0")
     return time
 
 
-def _over(sums: Floats, spans: Floats) -> Floats:
+def _divide(sums: Floats, spans: Floats) -> Floats:
     """`sums` / `spans`, 0 where a span is none."""
     return np.divide(sums, spans, out=np.zeros(len(sums)), where=spans > 0)

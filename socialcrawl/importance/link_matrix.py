@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from socialcrawl.importance.opic import Floats, Rows
 
 
-def out_links(sources: Rows, targets: Rows, size: int, weights: Floats | None = None) -> Any:
+def make_out_links(sources: Rows, targets: Rows, size: int, weights: Floats | None = None) -> Any:
     """L[i, j] = 1 where i links to j, however often; or the sum of the `weights` of these links.
 
     Args:
@@ -32,17 +32,17 @@ def out_links(sources: Rows, targets: Rows, size: int, weights: Floats | None = 
     return links
 
 
-def in_links(links: Any) -> Any:
+def make_in_links(links: Any) -> Any:
     """L[i, j] = 1 where j links to i: important is who points to the important. Reads pages by their in-links."""
     return links.T.tocsr()
 
 
-def both_ways(links: Any) -> Any:
+def link_both_ways(links: Any) -> Any:
     """L[i, j] = 1 where i links to j or j to i (the larger weight): points to, or is pointed at by, the important."""
     return links.maximum(links.T).tocsr()
 
 
-def kleinberg(links: Any) -> Any:
+def make_kleinberg(links: Any) -> Any:
     """L'L: how many pages (or what product of weights) link to both i and j. Its fixpoint is Kleinberg's authority.
 
     A page with k links brings k^2 entries: for graphs whose out-degrees are bounded.
@@ -52,26 +52,26 @@ def kleinberg(links: Any) -> Any:
 
 MATRICES: dict[str, Callable[[Any], Any]] = {
     "out": lambda links: links,
-    "in": in_links,
-    "both": both_ways,
-    "kleinberg": kleinberg,
+    "in": make_in_links,
+    "both": link_both_ways,
+    "kleinberg": make_kleinberg,
 }
 
 
-def shares(links: Any) -> Any:
+def normalize_rows(links: Any) -> Any:
     """Return the random walk on `links`: every row divided by its sum; rows without links stay empty."""
     from scipy.sparse import diags_array  # noqa: PLC0415  (scipy takes long to load)
 
-    return (diags_array(_inverse(links.sum(axis=1))) @ links).tocsr()
+    return (diags_array(_invert(links.sum(axis=1))) @ links).tocsr()
 
 
-def with_virtual(links: Any, small: float = 1.0) -> Any:
+def add_virtual_page(links: Any, small: float = 1.0) -> Any:
     """Return the random walk on `links` and the virtual page, (n+1) x (n+1): what `Cash(small)` pays by.
 
     Row i with k links gives them k/(k + small) and the virtual page, the last row, the rest; it gives all the same.
 
     Args:
-        links: as of `out_links`.
+        links: as of `make_out_links`.
         small: > 0, the weight of the small edge to the virtual page, an ordinary link having 1.
     """
     from scipy.sparse import block_array, csr_array, diags_array  # noqa: PLC0415  (scipy takes long to load)
@@ -81,9 +81,9 @@ def with_virtual(links: Any, small: float = 1.0) -> Any:
     part = count / (count + small)
     equal = csr_array(np.full((1, size), 1.0 / size))
     rest = csr_array((1.0 - part)[:, None])
-    return block_array([[diags_array(part) @ shares(links), rest], [equal, None]], format="csr")
+    return block_array([[diags_array(part) @ normalize_rows(links), rest], [equal, None]], format="csr")
 
 
-def _inverse(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def _invert(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """1/x, and 0 for 0."""
     return np.divide(1.0, sums, out=np.zeros(len(sums)), where=sums > 0)

@@ -19,7 +19,7 @@ TOLERANCE = 1e-12  # of the largest value: how far a number may be from the fixe
 SMALLEST = 1e-15  # relative moves that are rounding
 
 
-def navigational_rank(
+def compute_navigational_rank(
     sources: Ints, targets: Ints, values: Floats, d: float, tolerance: float = TOLERANCE
 ) -> tuple[Floats, Floats]:
     """(NR1, NR2) of n nodes, float64[n] each, to `tolerance` times the largest value.
@@ -43,12 +43,12 @@ def navigational_rank(
     in_degree = np.maximum(np.bincount(targets, minlength=n), 1).astype(np.float64)
     links = csr_array((np.ones(len(sources)), (sources, targets)), shape=(n, n))
     close = tolerance * float(values.max(initial=0.0)) / 2.0  # half for each of the two
-    up = _fixed_point(lambda rank: (links @ (rank / in_degree)) / out_degree, values, d, close)
+    up = _find_fixed_point(lambda rank: (links @ (rank / in_degree)) / out_degree, values, d, close)
     back = links.T.tocsr()
-    return up, _fixed_point(lambda rank: (back @ (rank / out_degree)) / in_degree, up, d, close)
+    return up, _find_fixed_point(lambda rank: (back @ (rank / out_degree)) / in_degree, up, d, close)
 
 
-def _fixed_point(average: Callable[[Floats], Floats], own: Floats, d: float, close: float) -> Floats:
+def _find_fixed_point(average: Callable[[Floats], Floats], own: Floats, d: float, close: float) -> Floats:
     """Return the fixed point of x = d own + (1-d) average(x), to `close` or to the last digits of float64."""
     rank = d * own
     while True:

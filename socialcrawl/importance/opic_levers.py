@@ -92,7 +92,11 @@ class TopicBias:
         The virtual page lends before it settles, what it was just paid included. How much it lent is returned.
         """
         cash = accounts if isinstance(accounts, Cash) else accounts.cash
-        brought = float(cash.of(np.array([row]))[0]) * _part(len(targets), cash.small) * _share(matching, shares)
+        brought = (
+            float(cash.of(np.array([row]))[0])
+            * _compute_part(len(targets), cash.small)
+            * _compute_share(matching, shares)
+        )
         threshold, cash.threshold = cash.threshold, math.inf
         accounts.pay(row, targets, shares)
         cash.threshold = threshold
@@ -101,12 +105,12 @@ class TopicBias:
         return moved
 
 
-def _part(count: int, small: float | None) -> float:
+def _compute_part(count: int, small: float | None) -> float:
     """Return the part of what is paid that goes to `count` links, beside a small edge."""
     return count / (count + (small or 0.0)) if count else 0.0
 
 
-def _share(matching: NDArray[np.bool_], shares: Floats | None) -> float:
+def _compute_share(matching: NDArray[np.bool_], shares: Floats | None) -> float:
     """Return the share of the matching among the links."""
     if shares is None or not (total := float(shares.sum())) > 0:
         return float(np.count_nonzero(matching) / len(matching)) if len(matching) else 0.0

@@ -16,7 +16,7 @@ DANGLING = ("zap", "all", "drop")
 SMALLEST = 1e-15  # changes, of all ranks together, that are rounding
 
 
-def pagerank(
+def compute_pagerank(
     links: Any,
     *,
     damping: float = DAMPING,
@@ -37,7 +37,7 @@ def pagerank(
         ValueError: an argument is out of range.
     """
     size = links.shape[0]
-    jump = _distribution(zap, size)
+    jump = _normalize(zap, size)
     if not 0 <= damping < 1:
         raise ValueError(f"damping = {damping}: the part that is handed on lies from 0 up to, but not, 1")
     if dangling not in DANGLING:
@@ -60,7 +60,7 @@ def pagerank(
     return rank
 
 
-def _distribution(zap: Floats | None, size: int) -> Floats:
+def _normalize(zap: Floats | None, size: int) -> Floats:
     """`zap` with a sum of 1."""
     if zap is None:
         return np.full(size, 1.0 / max(size, 1))

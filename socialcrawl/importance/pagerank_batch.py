@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.graph.links import distinct
+from socialcrawl.graph.links import find_distinct
 
 Floats = NDArray[np.float64]
 Rows = NDArray[Any]
@@ -49,7 +49,7 @@ class BatchPageRank:
     Args:
         indptr: int[n + 1]; the links of row u are places `indptr[u]` to `indptr[u + 1]`.
         indices: int32[m] (int64 where n or m need it), the rows that they go to, distinct for each u.
-        inward: the same of the links turned round (`turned`), where it is there already.
+        inward: the same of the links turned round (`reverse_links`), where it is there already.
         damping: d, from 0 up to but not 1.
 
     Raises:
@@ -65,7 +65,7 @@ class BatchPageRank:
         self.size = len(indptr) - 1
         degree = np.diff(indptr)
         self.scale = np.divide(damping, degree, out=np.zeros(self.size), where=degree > 0)
-        self._blocks = _blocks(*(inward or turned(indptr, indices)))
+        self._blocks = _make_blocks(*(inward or reverse_links(indptr, indices)))
 
     def ranks(self, zaps: Sequence[Rows | None], *, tolerance: float = TOLERANCE) -> list[Floats]:
         """Return the rank of every row for each of `zaps`, float64[n] each.
@@ -100,14 +100,14 @@ class BatchPageRank:
             reached = []
             unreached = rank == 0.0
             for begin in range(0, len(new), SOME):
-                sources, ends = links_of(self.indptr, self.indices, new[begin : begin + SOME], unreached)
+                sources, ends = list_links(self.indptr, self.indices, new[begin : begin + SOME], unreached)
                 if len(ends):
                     reached.append((sources, ends))
             if not reached:
                 return
             sources, ends = (np.concatenate(part) for part in zip(*reached, strict=True))
             np.add.at(rank, ends, rank[sources] * self.scale[sources])
-            new = distinct(ends)
+            new = find_distinct(ends)
             rank[new] = np.maximum(rank[new], LEAST)
 
 
@@ -160,7 +160,7 @@ class _Sweeps:
         return new, np.any((new - old > self.least * new) & (new >= FLOOR), axis=0)
 
 
-def turned(indptr: Rows, indices: Rows) -> tuple[Rows, Rows]:
+def reverse_links(indptr: Rows, indices: Rows) -> tuple[Rows, Rows]:
     """Return the links turned round: for each row where links to it come from, ascending, as `indptr` and `indices`."""
     from scipy.sparse import csr_array  # noqa: PLC0415  (scipy takes long to load)
 
@@ -171,7 +171,7 @@ def turned(indptr: Rows, indices: Rows) -> tuple[Rows, Rows]:
     return back.indptr, back.indices
 
 
-def links_of(
+def list_links(
     indptr: Rows, indices: Rows, rows: Rows, wanted: NDArray[np.bool_] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the links of some rows, in their order: where each comes from and where it goes, int64.
@@ -193,7 +193,7 @@ def links_of(
     return sources, ends.astype(np.int64)
 
 
-def _blocks(indptr: Rows, indices: Rows) -> list[_Block]:
+def _make_blocks(indptr: Rows, indices: Rows) -> list[_Block]:
     """Return the rows in blocks of about BLOCK links; all share one array of weights, which are 1."""
     from scipy.sparse import csr_array  # noqa: PLC0415  (scipy takes long to load)
 

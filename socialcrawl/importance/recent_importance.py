@@ -16,7 +16,7 @@ from bisect import bisect_left
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.importance.history_windows import grown
+from socialcrawl.importance.history_windows import grow_rows
 from socialcrawl.importance.opic import NOBODY, Cash
 
 Rows = NDArray[np.int64]
@@ -53,7 +53,7 @@ class RecentImportance:
         """Make `rows` (distinct) known, without cash; those that are known already are left as they are."""
         new = rows[~(self.cash.known.take(rows, mode="clip") & (rows < len(self.cash.known)))]
         self.cash.join(rows)
-        self._last = grown(self._last, len(self.cash.known))
+        self._last = grow_rows(self._last, len(self.cash.known))
         self._last[new] = self.cash.paid
 
     def pay(self, row: int, targets: Rows, shares: Floats | None = None) -> None:
@@ -81,7 +81,7 @@ class RecentImportance:
         if self.covers_all:
             return self.cash.estimate(rows)
         begin = bisect_left(self._at, self.cash.paid - self.time)
-        held, waited = self.cash.of(rows), self.cash.paid - grown(self._last, len(self.cash.known))
+        held, waited = self.cash.of(rows), self.cash.paid - grow_rows(self._last, len(self.cash.known))
         gained = np.bincount(np.array(self._rows[begin:], np.int64), self._amounts[begin:], len(waited))
         recent = held * (self.time / np.maximum(waited[rows], self.time))
         return np.asarray((gained[rows] + recent) / (self.time + 1.0))

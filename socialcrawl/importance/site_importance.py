@@ -15,7 +15,7 @@ Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def by_site(sites: Rows, importance: Floats, count: int) -> Floats:
+def sum_by_site(sites: Rows, importance: Floats, count: int) -> Floats:
     """Return the sum of `importance` over the nodes of each of `count` sites, float64.
 
     `sites` has the site of each node.

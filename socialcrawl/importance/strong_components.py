@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 
-def largest_component(indptr: Ints, indices: Ints) -> Ints:
+def find_largest_component(indptr: Ints, indices: Ints) -> Ints:
     """Return the rows of the largest strongly connected component, ascending.
 
     Of equally large ones, that of the least row.
@@ -15,17 +15,17 @@ def largest_component(indptr: Ints, indices: Ints) -> Ints:
         indptr: int64[n + 1]; the links of node u are places `indptr[u]` to `indptr[u + 1]`.
         indices: int64[m], the targets.
     """
-    label = components(indptr, indices)
+    label = find_components(indptr, indices)
     sizes = np.bincount(label)
     first = label[np.argmax(sizes[label] == sizes.max())]  # of the least row whose component is as large as any
     return np.flatnonzero(label == first)
 
 
-def components(indptr: Ints, indices: Ints, connection: str = "strong") -> Ints:
+def find_components(indptr: Ints, indices: Ints, connection: str = "strong") -> Ints:
     """Return a number for each node, int64[n]: the same exactly for nodes that can reach each other.
 
     Args:
-        indptr: as of `largest_component`.
+        indptr: as of `find_largest_component`.
         indices: the same.
         connection: "strong" along the links, "weak" whichever way these lead.
     """

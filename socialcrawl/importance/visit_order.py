@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from socialcrawl.engine.draws import uniform
+from socialcrawl.engine.draws import draw_uniform
 from socialcrawl.importance.opic import Cash, Rows
 
 BLOCK = 4096  # draws made at once
@@ -32,7 +32,7 @@ class RandomOrder:
 
     def __init__(self, cash: Cash, seed: int = 0) -> None:
         self.members = _Members(cash)
-        self.draws = _drawn(seed)
+        self.draws = _draw_numbers(seed)
 
     def next(self) -> int:
         """Return a row drawn uniformly from those known now."""
@@ -92,7 +92,7 @@ class GreedyOrder:
 
     def _look(self) -> None:
         """Put the RICHEST in order, with all who have as much as the poorest of them."""
-        rows = _known(self.accounts)
+        rows = _list_known(self.accounts)
         held = self.accounts.cash[rows]
         most = min(RICHEST, len(rows))
         self.least = float(np.partition(held, len(held) - most)[len(held) - most])
@@ -109,7 +109,7 @@ SELECTIONS: dict[str, Callable[[Cash, int], VisitOrder]] = {
 }
 
 
-def selection(name: str, cash: Cash, seed: int = 0) -> VisitOrder:
+def make_visit_order(name: str, cash: Cash, seed: int = 0) -> VisitOrder:
     """Return the selection called `name` over `cash`; `seed` keys its draws.
 
     Raises:
@@ -131,19 +131,19 @@ class _Members:
     def rows(self) -> Rows:
         """Return the known rows, int64, ascending."""
         if self.turnover != self.cash.turnover:
-            self.found, self.turnover = _known(self.cash), self.cash.turnover
+            self.found, self.turnover = _list_known(self.cash), self.cash.turnover
         return self.found
 
 
-def _known(cash: Cash) -> Rows:
+def _list_known(cash: Cash) -> Rows:
     if not cash.size:
         raise ValueError("no row is known yet: start the accounts first")
     return np.flatnonzero(cash.known)
 
 
-def _drawn(seed: int) -> Iterator[float]:
+def _draw_numbers(seed: int) -> Iterator[float]:
     """Yield numbers in [0, 1), the n-th a function of (seed, n)."""
     block = 0
     while True:
-        yield from uniform(seed, "opic", block, BLOCK).tolist()
+        yield from draw_uniform(seed, "opic", block, BLOCK).tolist()
         block += 1

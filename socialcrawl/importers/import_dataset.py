@@ -8,7 +8,7 @@ from pathlib import Path
 from socialcrawl.campaign.plan import plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.registry import kind_of
-from socialcrawl.engine.model import Who, iso
+from socialcrawl.engine.model import Who, format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.line_errors import Trouble
 from socialcrawl.importers.account_cells import Naming, site_of
@@ -71,7 +71,7 @@ def as_dataset(
 
         arrivals: list[Callable[[], Arrived]] = []
         if tables.paths:
-            arrivals.append(lambda: numbered(connection, platform, data, iso(now)))
+            arrivals.append(lambda: numbered(connection, platform, data, format_time(now)))
         if earlier_one is not None:
             arrivals.append(lambda: earlier(connection, earlier_one, platform, site))
         return enter(connection, number, arrivals, now), trouble

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from socialcrawl.campaign.plan import about, plan
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.formats.line_errors import Trouble
 from socialcrawl.graph.relevance import Hits, Topic
 from socialcrawl.importers.post_files import count_nothing, read
@@ -89,7 +89,7 @@ def as_posts(files: Files, connection: Opened, settings: Settings | None, now: f
     number = None if settings is None else _campaign(connection, settings, now)
     count = count_nothing if settings is None else about(settings).hits
     platform = DEFAULT.name if settings is None else settings.source.platform
-    intake = Intake(connection, platform, iso(now), number)
+    intake = Intake(connection, platform, format_time(now), number)
     trouble = _taken(files, intake, count, keep=settings is not None and settings.source.keep_original)
     return Brought(intake.stored, trouble)
 
@@ -105,7 +105,7 @@ def as_history(files: Files, connection: Opened, settings: Settings, now: float)
     lease = Lease(connection, settings.name)
     try:
         number = _campaign(connection, settings, now)
-        intake = Intake(connection, platform, iso(now), number, history=True)
+        intake = Intake(connection, platform, format_time(now), number, history=True)
         count = about(settings).hits
         trouble = _taken(files, intake, count, keep=settings.source.keep_original, drop=False)
         authors, asked = remember(connection, number, platform, now)

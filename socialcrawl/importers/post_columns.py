@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.engine.model import LARGEST, Mention, Page, PostRow, Who, iso
+from socialcrawl.engine.model import LARGEST, Mention, Page, PostRow, Who, format_time
 from socialcrawl.formats.csv_cells import NEEDED
 from socialcrawl.formats.line_errors import Trouble
 from socialcrawl.graph.relevance import Hits
@@ -102,7 +102,7 @@ def _author(row: Row) -> Who:
 
 def _post(row: Row) -> PostRow:
     text = _text(row, "text") or ""
-    at = iso(_instant(row, "created_at"))
+    at = format_time(_instant(row, "created_at"))
     created_at = f"{at[:-4]}Z"  # milliseconds, as the platform writes them
     key = _text(row, "id") or _made(_author(row), at, text)
     columns: dict[str, Any] = {name: _text(row, name) for name in TEXTS}
@@ -148,7 +148,7 @@ def _names(given: Any) -> list[str]:
 
 def _seen(row: Row) -> tuple[str, str] | None:
     """Return when the counts were read and when the post was fetched, where the row tells it."""
-    told = [iso(_instant(row, name)) for name in TIMES if not _is_nothing(row.get(name))]
+    told = [format_time(_instant(row, name)) for name in TIMES if not _is_nothing(row.get(name))]
     return (told[0], told[-1]) if told else None
 
 

@@ -7,11 +7,11 @@ the rule of the campaign decides. Without `checked_at` the test was made when it
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from socialcrawl.engine.model import Reason, Who, iso
+from socialcrawl.engine.model import Reason, Who, format_time
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.column_tables import Cell, grid
 from socialcrawl.formats.line_errors import Trouble
-from socialcrawl.graph.liveness import Activity, latest
+from socialcrawl.graph.liveness import Activity, parse_latest
 from socialcrawl.importers.account_cells import Naming
 from socialcrawl.importers.dataset_files import IDS, NAMES
 from socialcrawl.storage.imports.probes import Tested
@@ -97,7 +97,7 @@ def _tested(row: Row, who: Who | str, rule: Activity, now: float) -> Tested:
     tells = last is not None or (bool(word) and (rule.within is None or (rule.untold and word not in SILENT)))
     if told is None and missing is None and not tells:
         raise BadResultError("it says neither active, nor when it last acted, nor why it is not there")
-    acted = "" if last is None else iso(last)
+    acted = "" if last is None else format_time(last)
     alive = rule.alive(acted, at, missing) if told is None else told
     return Tested(who, at, alive, None if alive else missing, acted)
 
@@ -121,6 +121,6 @@ def _instant(cell: Cell, name: str) -> float | None:
     if not cell:
         return None
     try:
-        return float(cell) if cell.replace(".", "", 1).isdigit() else latest(cell)
+        return float(cell) if cell.replace(".", "", 1).isdigit() else parse_latest(cell)
     except ValueError as error:
         raise BadResultError(f"{name} is {cell!r:.60}: give ISO 8601 or Unix seconds") from error

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from socialcrawl.engine.model import AccountRow, Page, Who, iso
+from socialcrawl.engine.model import AccountRow, Page, Who, format_time
 from socialcrawl.formats.line_errors import Trouble
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.x.parse import FieldsMissingError, posts_page, users_page
@@ -134,7 +134,7 @@ def _words(posts: Sequence[Json]) -> Vocabulary:
 
 def _fetched(given: Json) -> str | None:
     at = (given.get("__twarc") or {}).get("retrieved_at")
-    return None if at is None else iso(_moment(datetime.fromisoformat(at)))
+    return None if at is None else format_time(_moment(datetime.fromisoformat(at)))
 
 
 def _moment(moment: datetime) -> float:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.engine.draws import generator
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.graphs import read
@@ -61,7 +61,7 @@ def seed_sets(graph: KnownGraph, sets: int, size: int, seed: int, least: float =
         raise SettingsError(
             f"{len(nodes):,} nodes have a value above {least:g}, fewer than the {size:,} seeds of a set; ask for fewer."
         )
-    return [generator(seed, "seed set", i).choice(nodes, size, replace=False).tolist() for i in range(sets)]
+    return [make_generator(seed, "seed set", i).choice(nodes, size, replace=False).tolist() for i in range(sets)]
 
 
 def replay_all(

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, itself
+from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, make_own_terms
 from socialcrawl.graph.graph import Graph, Rows
 
 
@@ -19,4 +19,4 @@ class Oracle(Estimator):
 
     def terms(self, n: int) -> ScoreTerms:
         """Return the truth, which never moves."""
-        return itself(self, lambda graph, rows: self.score(graph, rows, n))
+        return make_own_terms(self, lambda graph, rows: self.score(graph, rows, n))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import Estimator, make_estimator
-from socialcrawl.crawls.collect.estimators.registry import begins, check
-from socialcrawl.crawls.collect.strategies import strategy
+from socialcrawl.crawls.collect.estimators.registry import check, check_start
+from socialcrawl.crawls.collect.strategies import make_strategy
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
@@ -46,7 +46,7 @@ class Setup:
     def __post_init__(self) -> None:
         try:
             check(self.estimator, ("oracle",))
-            begins(self.start or "bfs")
+            check_start(self.start or "bfs")
         except ValueError as error:
             raise SettingsError(f"{error}.") from error
         if self.objective not in OBJECTIVES:
@@ -84,7 +84,7 @@ def simulate(graph: KnownGraph, seeds: Sequence[int], setup: Setup) -> Replay:
     began = time.perf_counter()
     line = Seeds()
     line.ready = [Node(node) for node in seeds]
-    choice = strategy(setup.strategy, seed=setup.seed, q=setup.q, zeta=setup.zeta)
+    choice = make_strategy(setup.strategy, seed=setup.seed, q=setup.q, zeta=setup.zeta)
     crawl = Collect(line, estimator(graph, setup), setup.budget, strategy=choice)
     crawl.graph.reserve(graph.size)
     tape = Tape()

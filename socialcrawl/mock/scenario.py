@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from socialcrawl.engine.draws import uniform
+from socialcrawl.engine.draws import draw_uniform
 from socialcrawl.errors import MockError
 from socialcrawl.formats.documents import read_toml
 from socialcrawl.mock import faults
@@ -96,7 +96,7 @@ class Trouble:
         if not table.get("after", 0.0) <= since < table.get("before", float("inf")):
             return False
         chance = table.get("probability", 1.0)
-        if chance < 1 and uniform(seed, f"fault {self.number}", self.seen, 1)[0] >= chance:
+        if chance < 1 and draw_uniform(seed, f"fault {self.number}", self.seen, 1)[0] >= chance:
             return False
         self._burst = self.seen + table.get("burst", 1) - 1
         return True

@@ -4,7 +4,7 @@ import numpy as np
 
 from socialcrawl.engine.model import PUT_OFF, Outcome, Pick, Reason, Reply, ReplyKind, Unavailable
 from socialcrawl.graph.recount import Recount
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.platforms.marks import newest
 
 
@@ -62,9 +62,9 @@ class Reading(Recount):
             self.pick.n,
             self.pick.node,
             self.at,
-            worth(self.hits),
+            compute_worth(self.hits),
             np.array(list(self.targets), np.int64),
-            np.array([worth(hits) for hits in self.targets.values()], np.float64),
+            np.array([compute_worth(hits) for hits in self.targets.values()], np.float64),
             posts=self.posts,
             occurrences=self.hits,
             mark=self.mark,

@@ -19,7 +19,7 @@ from socialcrawl.engine.model import (
     Stop,
     StopKind,
     Wait,
-    iso,
+    format_time,
 )
 from socialcrawl.engine.protocols import Ledger, Summed
 from socialcrawl.ratelimit.billing_cycle import Cycle, cycle
@@ -204,7 +204,7 @@ class WindowPlanner:
         if reply.kind in (ReplyKind.MONEY, ReplyKind.MONTH):
             until = cycle(reply.at if reply.date is None else reply.date, self.cycle.day)[1]
             return Stop(
-                StopKind.BUDGET, f"{reply.why}; the next billing cycle begins on {iso(until)[:10]} (UTC)", until
+                StopKind.BUDGET, f"{reply.why}; the next billing cycle begins on {format_time(until)[:10]} (UTC)", until
             )
         if reply.status == 400 and "id" in grant.request.params and self.odd + 1 < FEW:
             self.odd += 1  # one account, or a cursor that has expired: no reason to stop for all
@@ -299,7 +299,7 @@ class WindowPlanner:
             return None
         until = cycle(now, self.cycle.day)[1]
         why = f"the cap of {self.cycle.cap:,} posts in a billing cycle is reached; the next one begins on"
-        return Stop(StopKind.BUDGET, f"{why} {iso(until)[:10]} (UTC)", until)
+        return Stop(StopKind.BUDGET, f"{why} {format_time(until)[:10]} (UTC)", until)
 
     def _nobody(self, endpoint: str) -> Stop:
         place = self.lanes.place(endpoint)

@@ -23,7 +23,7 @@ from math import ceil, inf, log2
 
 from tenacity import RetryCallState, Retrying, stop_after_attempt, wait_exponential
 
-from socialcrawl.engine.draws import uniform
+from socialcrawl.engine.draws import draw_uniform
 from socialcrawl.engine.model import Grant, Reply, ReplyKind
 from socialcrawl.ratelimit.other_servers import SHORT, Others
 from socialcrawl.ratelimit.outage import Outage, Silence
@@ -206,7 +206,7 @@ class Backoff:
 
     def _pause(self, policy: "_Pauses", row: int) -> float:
         self.draws += 1
-        return policy.pause(row, 1.0 + JITTER * float(uniform(self.seed, "pause", self.draws, 1)[0]))
+        return policy.pause(row, 1.0 + JITTER * float(draw_uniform(self.seed, "pause", self.draws, 1)[0]))
 
 
 class _Pauses:

@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import Connection, exists, func, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.engine.model import Act, Node, iso
+from socialcrawl.engine.model import Act, Node, format_time
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.storage import epochs, versions
 from socialcrawl.storage.counting_rule import COUNTING, RULE, Counting
@@ -94,11 +94,11 @@ def campaign(
             rule = {} if counting is None else {COUNTING: RULE}
             held = connection.execute(select(table).where(table.c.name == settings["name"])).one_or_none()
             if held is None:
-                return _begun(connection, settings, given | rule, iso(now), queries)
+                return _begun(connection, settings, given | rule, format_time(now), queries)
             moved = _Moved(
                 connection, int(held.id), orjson.loads(held.identity), given | rule, barred=gone, fixed=fixed
             )
-            moved.take_up(settings, iso(now), change, queries, counting)
+            moved.take_up(settings, format_time(now), change, queries, counting)
             return moved.campaign
     except DBAPIError as error:
         raise told(error, of(connection)) from error

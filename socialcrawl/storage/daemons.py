@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
-from socialcrawl.engine.model import iso, unix
+from socialcrawl.engine.model import format_time, parse_time
 from socialcrawl.storage.database.connection import unlocked
 from socialcrawl.storage.database.trouble import in_words
 from socialcrawl.storage.schema.tables import campaign, daemon, lease
@@ -99,29 +99,29 @@ def enrolled(connection: Connection, name: str, host: str, pid: int, now: float)
     """A row for a daemon that begins, once."""
     with in_words(connection), connection.begin():
         if connection.execute(select(daemon.c.id).where(daemon.c.id == name)).first() is None:
-            values = {"id": name, "host": host, "pid": pid, "began_at": iso(now), "beat_at": iso(now)}
+            values = {"id": name, "host": host, "pid": pid, "began_at": format_time(now), "beat_at": format_time(now)}
             connection.execute(insert(daemon).values(values))
 
 
 def beaten(connection: Connection, name: str, standings: Iterable[Told], now: float) -> None:
     """The sign of life of a daemon, and how its campaigns stand; one transaction. Campaigns not begun have no row."""
     with in_words(connection), connection.begin():
-        connection.execute(update(daemon).where(daemon.c.id == name).values(beat_at=iso(now)))
+        connection.execute(update(daemon).where(daemon.c.id == name).values(beat_at=format_time(now)))
         numbers = {row.name: row.id for row in connection.execute(select(campaign.c.id, campaign.c.name))}
         rows = {row.campaign: row for row in connection.execute(select(lease))}
         others = {one.id for one in _living(connection, now)} - {name}
         for one in standings:
             row = rows.get(numbers.get(one.campaign, -1))
             if one.campaign in numbers and (row is None or one.held or _is_ours(row, one, name, others)):
-                _write(connection, numbers[one.campaign], row, one, (name, iso(now)))
+                _write(connection, numbers[one.campaign], row, one, (name, format_time(now)))
 
 
 def left(connection: Connection, name: str, now: float) -> None:
     """The end of a daemon: it has let go of everything."""
     with in_words(connection), connection.begin():
-        connection.execute(update(daemon).where(daemon.c.id == name).values(ended_at=iso(now)))
+        connection.execute(update(daemon).where(daemon.c.id == name).values(ended_at=format_time(now)))
         mine = (lease.c.daemon == name) & lease.c.released_at.is_(None)
-        connection.execute(update(lease).where(mine).values(released_at=iso(now)))
+        connection.execute(update(lease).where(mine).values(released_at=format_time(now)))
 
 
 def asked(connection: Connection, name: str) -> bool:
@@ -142,7 +142,7 @@ def pause(connection: Connection, names: Sequence[str], now: float, by: Pauser |
     """
     free = campaign.c.paused_at.is_(None)
     which = free if by is not None else free | campaign.c.paused_by.is_not(None)
-    return _set_paused(connection, names, which, iso(now), None if by is None else str(by))
+    return _set_paused(connection, names, which, format_time(now), None if by is None else str(by))
 
 
 def resume(connection: Connection, names: Sequence[str], by: Pauser | None = None) -> list[str]:
@@ -156,7 +156,7 @@ def ask_to_stop(connection: Connection, now: float) -> list[Living]:
     with in_words(connection), connection.begin():
         found = _living(connection, now)
         mine = daemon.c.id.in_([one.id for one in found])
-        connection.execute(update(daemon).where(mine, daemon.c.stop_at.is_(None)).values(stop_at=iso(now)))
+        connection.execute(update(daemon).where(mine, daemon.c.stop_at.is_(None)).values(stop_at=format_time(now)))
     return found
 
 
@@ -177,7 +177,7 @@ def held(connection: Connection) -> list[Held]:
     found = []
     for row in rows:
         paused, until, moved, beat, released, since = (
-            None if text is None else unix(text)
+            None if text is None else parse_time(text)
             for text in (row.paused_at, row.until, row.moved_at, row.beat_at, row.released_at, row.since)
         )
         who = row.daemon, row.host, row.pid, row.state or "", row.why or ""
@@ -187,9 +187,9 @@ def held(connection: Connection) -> list[Held]:
 
 
 def _living(connection: Connection, now: float) -> list[Living]:
-    recent = daemon.c.ended_at.is_(None) & (daemon.c.beat_at >= iso(now - EXPIRY))
+    recent = daemon.c.ended_at.is_(None) & (daemon.c.beat_at >= format_time(now - EXPIRY))
     rows = connection.execute(select(daemon).where(recent).order_by(daemon.c.began_at, daemon.c.id)).all()
-    return [Living(row.id, row.host, row.pid, unix(row.beat_at), row.stop_at is not None) for row in rows]
+    return [Living(row.id, row.host, row.pid, parse_time(row.beat_at), row.stop_at is not None) for row in rows]
 
 
 def _is_ours(row: Any, one: Told, name: str, others: Collection[str]) -> bool:
@@ -197,7 +197,7 @@ def _is_ours(row: Any, one: Told, name: str, others: Collection[str]) -> bool:
 
     Of another daemon that has let go, it is also its own where the campaign has moved since.
     """
-    moved = "" if one.moved is None else iso(one.moved)
+    moved = "" if one.moved is None else format_time(one.moved)
     later = row.released_at is not None and moved > (row.moved_at or "")
     return later or row.daemon not in others
 
@@ -214,9 +214,9 @@ def _write(connection: Connection, number: int, row: Any, one: Told, mine: tuple
         "released_at": None if one.held else now if held_on or not still else row.released_at,
         "state": one.state,
         "why": one.why,
-        "until": None if one.until is None else iso(one.until),
-        "moved_at": None if one.moved is None else iso(one.moved),
-        "since": None if one.since is None else iso(one.since),
+        "until": None if one.until is None else format_time(one.until),
+        "moved_at": None if one.moved is None else format_time(one.moved),
+        "since": None if one.since is None else format_time(one.since),
         "file": one.file,
     }
     if row is None:

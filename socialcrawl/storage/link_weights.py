@@ -7,7 +7,7 @@ import orjson
 from sqlalchemy import Connection, select
 
 from socialcrawl.graph.recount import Link, Recount, find_repeats
-from socialcrawl.graph.relevance import Hits, Links, within
+from socialcrawl.graph.relevance import Hits, Links, count_within
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.answers import StoredPage
 from socialcrawl.storage.database.bulk import Lookup, among
@@ -66,4 +66,4 @@ class Linking:
         if text is None or self.hits is None:
             return 0
         hits, lang, at = self.hits, text.lang, text.created_at
-        return within(text.text, orjson.loads(row.spans), lambda part: hits(part, lang, at))
+        return count_within(text.text, orjson.loads(row.spans), lambda part: hits(part, lang, at))

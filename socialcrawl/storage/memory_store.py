@@ -17,7 +17,7 @@ from socialcrawl.engine.model import (
     Request,
     SameAs,
     Who,
-    iso,
+    format_time,
 )
 from socialcrawl.engine.protocols import Batch, History, Ledger
 from socialcrawl.graph.recount import find_repeats
@@ -75,7 +75,7 @@ class MemoryStore:
             billed = bill(grant, reply, reply.rows, self.tariff, self._charges)
             n, part = grant.request.key
             repeats = find_repeats(self._first.setdefault(n, {}), [row.id for row in reply.rows.posts], part)
-            reply = replace(reply, rows=self._keep(reply.rows, iso(reply.at), repeats), cost=billed.cost)
+            reply = replace(reply, rows=self._keep(reply.rows, format_time(reply.at), repeats), cost=billed.cost)
         place = next(i for i in reversed(range(len(self._ledger))) if self._ledger[i][0] is grant)
         self._ledger[place] = (grant, reply)
         if reply.kind in USEFUL:

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, select, update
 
-from socialcrawl.engine.model import USEFUL, ReplyKind, unix
+from socialcrawl.engine.model import USEFUL, ReplyKind, parse_time
 from socialcrawl.storage.database.trouble import in_words
 from socialcrawl.storage.schema.tables import campaign, request
 
@@ -29,4 +29,4 @@ def latencies(connection: Connection, number: int) -> list[float]:
     )
     with in_words(connection), connection.begin():
         rows = connection.execute(sent.order_by(request.c.id.desc()).limit(LATEST)).all()
-    return [max(0.0, unix(arrived) - unix(left)) for left, arrived in reversed(rows)]
+    return [max(0.0, parse_time(arrived) - parse_time(left)) for left, arrived in reversed(rows)]

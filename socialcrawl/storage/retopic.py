@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, select
 
 from socialcrawl.engine.model import Act
 from socialcrawl.graph.recount import Recount
-from socialcrawl.graph.relevance import Hits, worth
+from socialcrawl.graph.relevance import Hits, compute_worth
 from socialcrawl.storage import answers
 from socialcrawl.storage.database.bulk import inserting, setting
 from socialcrawl.storage.link_weights import Linking
@@ -63,7 +63,7 @@ class _Anew:
         by_author = [row for row in valued if row.n in unknown or (row.posts and row.n not in sums)]
         sums |= self.reread.by_author(by_author, self._of)
         found = [(row.n, sums.get(row.n, Recount())) for row in valued]
-        self._value.run([(worth(read.hits), read.hits, self.campaign, n) for n, read in found])
+        self._value.run([(compute_worth(read.hits), read.hits, self.campaign, n) for n, read in found])
         self._relink(dict(found))
         first: dict[int, dict[str, int]] = {}
         told = [
@@ -80,7 +80,7 @@ class _Anew:
             (alpha, self.campaign, n, row.position)
             for n, read in sums.items()
             for row, many in zip(links.get(n, ()), read.find_hits([row.node for row in links.get(n, ())]), strict=True)
-            if (alpha := worth(many)) != row.alpha
+            if (alpha := compute_worth(many)) != row.alpha
         ])  # fmt: skip
 
     def _of(self, ids: Iterable[str]) -> dict[str, int]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.engine.model import Act, Grant, Node, Outcome, Page, Reply, ReplyKind, Request, Who, iso
+from socialcrawl.engine.model import Act, Grant, Node, Outcome, Page, Reply, ReplyKind, Request, Who, format_time
 from socialcrawl.engine.protocols import Batch, History, Ledger
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.graph.relevance import Links
@@ -95,7 +95,7 @@ class SqlStore:
         with self._transaction():
             gone = self._barring.names([name.lower() for name in usernames])
             seats = seated(self.connection, self.campaign, usernames, gone)
-            named = self._nodes.enlisted([seat for seat in seats if isinstance(seat, str)], iso(now))
+            named = self._nodes.enlisted([seat for seat in seats if isinstance(seat, str)], format_time(now))
         return [named[seat] if isinstance(seat, str) else Node(seat) for seat in seats]
 
     def open(self, batch: Batch) -> None:
@@ -201,7 +201,7 @@ class SqlStore:
         reply = replace(reply, items=grant.request.items)
         with self._transaction():
             number = self._sent[grant.request.key]
-            gone = self._barring.of(reply.rows, iso(reply.at)) if isinstance(reply.rows, Page) else None
+            gone = self._barring.of(reply.rows, format_time(reply.at)) if isinstance(reply.rows, Page) else None
             if reply.received is not None and not gone:
                 self._write.response(number, reply.received)
             if not isinstance(reply.rows, Page):
@@ -215,7 +215,7 @@ class SqlStore:
 
     def _keep(self, number: int, grant: Grant, reply: Reply, whole: Page, gone: Barred) -> Reply:
         """Store a page but for what of it was `gone`; the bill is that of the whole page."""
-        now, page = iso(reply.at), without(whole, gone)
+        now, page = format_time(reply.at), without(whole, gone)
         same = self._nodes.profiles(page.accounts, now) if page.accounts else {}
         numbers = self._nodes.number(answers.everyone(page), now)
         self._barring.empty(gone.asked, now, number)

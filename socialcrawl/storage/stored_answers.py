@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Select, literal_column, select
 
-from socialcrawl.engine.model import ANSWERED, Answer, Reason, Reply, ReplyKind, Request, Unavailable, Who, iso
+from socialcrawl.engine.model import ANSWERED, Answer, Reason, Reply, ReplyKind, Request, Unavailable, Who, format_time
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits, Links
 from socialcrawl.storage import answers
@@ -75,7 +75,7 @@ class Held:
 
     def strangers(self, nodes: Sequence[int], now: float) -> list[Who]:
         """Return those of some accounts whose profiles the database lacks, or has of too long ago."""
-        since = iso(max(0.0, now - self.reuse.hours * HOUR))
+        since = format_time(max(0.0, now - self.reuse.hours * HOUR))
         whos = {node: Who(key, username) for node, key, username in self._who.rows(nodes)}
         known = {row.node for row in self._by_id.rows([who.id for who in whos.values()]) if row.profile_at >= since}
         known |= {node for node in whos if self._silent.get(node, "") >= since}
@@ -83,13 +83,13 @@ class Held:
 
     def note(self, missing: Mapping[int, Unavailable], now: float) -> None:
         """Remember who of a look-up opted out."""
-        self._silent |= {node: iso(now) for node, why in missing.items() if why == Reason.OPTED_OUT}
+        self._silent |= {node: format_time(now) for node, why in missing.items() if why == Reason.OPTED_OUT}
 
     def reply(self, asked: Request, now: float) -> Reply | None:
         """See `protocols.Store.held`."""
         if asked.key[0] in self.returning and not asked.endpoint.endswith((*self._facts.profiles, *FOR_A_DAY)):
             return None  # somebody who was visited before is asked for what is new: no old answer has that
-        since = iso(max(0.0, now - self.hours(asked) * HOUR))
+        since = format_time(max(0.0, now - self.hours(asked) * HOUR))
         known = self._asked.rows([self._write.digest(asked)])
         mine = [row for row in known if (row.campaign, row.n) == (self._write.campaign, asked.key[0])]
         if any(row.part != asked.key[1] for row in mine):
@@ -110,7 +110,7 @@ class Held:
             return None
         (row,) = self._came.rows([newest.id])
         page = answers.parse_page(row)  # None: the account is gone, or no page came
-        kept = None if page is None else self._count(page, iso(now), key)
+        kept = None if page is None else self._count(page, format_time(now), key)
         return None if kept is None else Reply(ReplyKind.HELD, now, kept, row.cursor, limits=[])
 
     def _count(self, page: answers.StoredPage, now: str, asker: tuple[int, int]) -> Answer | None:

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, bindparam, delete, select, update
 
-from socialcrawl.engine.model import USEFUL, Grant, Outcome, Page, PostRow, Received, Reply, Request, Who, iso
+from socialcrawl.engine.model import USEFUL, Grant, Outcome, Page, PostRow, Received, Reply, Request, Who, format_time
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.platforms.facts import find_platform_facts
@@ -142,7 +142,7 @@ class Writes:
         rows: list[tuple[Any, ...]] = []
         links: list[tuple[Any, ...]] = []
         for o in outcomes:
-            rows.append((self.campaign, o.n, o.node, iso(o.at), o.value, o.occurrences, o.posts, *describe(o)))
+            rows.append((self.campaign, o.n, o.node, format_time(o.at), o.value, o.occurrences, o.posts, *describe(o)))
             pairs = enumerate(zip(o.targets.tolist(), o.alpha.tolist(), strict=True))
             links += [(self.campaign, o.n, position, node, alpha) for position, (node, alpha) in pairs]
         self._outcome.run(rows)
@@ -165,7 +165,7 @@ class Writes:
             grant.credential,
             asked.items,
             asked.most,
-            iso(grant.at),
+            format_time(grant.at),
             self.digest(asked),
         )
 
@@ -179,4 +179,4 @@ def _settlement(reply: Reply) -> tuple[Any, ...]:
     kept = reply.answer
     answer = answers.packed(kept) if reply.kind in USEFUL else None
     headers = answers.headers(reply)
-    return iso(reply.at), str(reply.kind), reply.status, kept.posts, reply.cost, reply.cursor, headers, answer
+    return format_time(reply.at), str(reply.kind), reply.status, kept.posts, reply.cost, reply.cursor, headers, answer

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from socialcrawl.campaign.plan import about
-from socialcrawl.engine.model import MILLS_PER_DOLLAR, ReplyKind, unix
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, ReplyKind, parse_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.storage.counting_rule import Counting
@@ -48,7 +48,7 @@ class Budgets:
         """Count a request; those of a ledger come in the order in which they were sent."""
         if row.kind == ReplyKind.HELD:
             return
-        sent = unix(row.sent_at)
+        sent = parse_time(row.sent_at)
         self._began = sent if self._began is None else min(self._began, sent)
         endpoint = None if self._prices is None else self._prices.known(row.endpoint)
         of_posts = endpoint is not None and endpoint.returns == "post"

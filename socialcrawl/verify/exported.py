@@ -12,7 +12,7 @@ import orjson
 from socialcrawl import __version__
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.crawls.registry import find_kind
-from socialcrawl.engine.model import MILLS_PER_DOLLAR, unix
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, parse_time
 from socialcrawl.errors import PostsFileError, SocialcrawlError, StoreError
 from socialcrawl.exporters import data_dictionary
 from socialcrawl.exporters.datasheet import FORMAT, page
@@ -293,4 +293,4 @@ def _check_posts(connection: Opened, told: Mapping[str, Any], origins: Check) ->
 
 def _measure(value: Any) -> Any:
     """Return a value of the datasheet; an instant in Unix seconds, as forms write it with other digits."""
-    return unix(value) if isinstance(value, str) else value
+    return parse_time(value) if isinstance(value, str) else value

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from socialcrawl.engine.model import unix
+from socialcrawl.engine.model import parse_time
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.queries.integrity import (  # fmt: skip
     ORDER,
@@ -39,7 +39,7 @@ def check_order(connection: Opened, campaign: int) -> Check:
 
 def _is_before(one: str, other: str) -> bool:
     try:
-        return unix(one) <= unix(other) + CLOCKS
+        return parse_time(one) <= parse_time(other) + CLOCKS
     except ValueError:
         return False
 

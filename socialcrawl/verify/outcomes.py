@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from socialcrawl.campaign.plan import about
-from socialcrawl.engine.model import ON_TOPIC, WIDER, Act, Node, Reason, ReplyKind, Who, iso, unix
+from socialcrawl.engine.model import ON_TOPIC, WIDER, Act, Node, Reason, ReplyKind, Who, format_time, parse_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.recount import Recount
-from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.focusing import NOBODY
 from socialcrawl.storage.counting_rule import COUNTING, Counting
@@ -223,7 +223,7 @@ class Outcomes:
     def _value(self, row: Any, hits: int, named: Mapping[int, Who]) -> tuple[float, str | None]:
         """Return the value of who was read, and why it may have been another."""
         if row.act != Act.WALK or self._judges is None:
-            return worth(hits), None
+            return compute_worth(hits), None
         whose, broad = self._judges
         who = named.get(row.node, NOBODY)
         by_name = any(one.patterns or one.expressions or one.labels for one in self._judges if one is not None)
@@ -234,7 +234,7 @@ class Outcomes:
         """Hold when a pick was answered, and whether it is missing, against its requests."""
         asked, came = self._asked.get(row.n, ()), self._came.get(row.batch, ())
         together = row.act in TOGETHER or (row.act == Act.INWARD and row.missing is not None and not asked)
-        if not came or row.at == iso(0.0):  # what a file brought, and who is not asked
+        if not came or row.at == format_time(0.0):  # what a file brought, and who is not asked
             return
         last = next((one for one in reversed(asked) if one.arrived_at == row.at), None)
         if last is None and not (together and row.at in came):
@@ -252,7 +252,7 @@ class Outcomes:
     def _probed(self, row: Any) -> None:
         """Check the judgement of a test of life by the rule of the campaign."""
         rule = self._settings.refresh.activity(self.story.begun.platform)
-        told = float(rule.alive(row.mark, unix(row.at), None))
+        told = float(rule.alive(row.mark, parse_time(row.at), None))
         if row.value != told and row.value == 1.0 and rule.protected and not row.mark:
             told = 1.0  # it is there, and shows what it does to its friends only
         self._hold(row, {"value": told}, self._lacking.tests if row.batch in self._came else BROUGHT)
@@ -270,7 +270,7 @@ class Outcomes:
     def _linked(self, row: Any, links: Sequence[Any], read: Recount, why: str | None) -> None:
         """Check the links of a pick, in order; after an erasure some are left out, which may change the order."""
         named = self._named(links, read)
-        pairs = [(one, None if node is None else worth(read.targets[node]))
+        pairs = [(one, None if node is None else compute_worth(read.targets[node]))
                  for one, node in zip(links, named, strict=True)]  # fmt: skip
         wrong = [(one, alpha) for one, alpha in pairs if alpha is None or not is_equal(one.alpha, alpha)]
         there = {*named}
@@ -287,7 +287,7 @@ class Outcomes:
             column = "link" if alpha is None else "weight of the link"
             self.links.differ(place, f"{column} to account {one.node}", one.alpha, alpha)
         for node in lost:
-            self.links.differ(place, f"link to account {node}", None, worth(read.targets[node]))
+            self.links.differ(place, f"link to account {node}", None, compute_worth(read.targets[node]))
         if moved and not (wrong or lost):
             self.links.differ(place, "order of links", [one.node for one in links], [*read.targets])
 

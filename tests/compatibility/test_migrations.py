@@ -12,7 +12,7 @@ from stores import AT, beside, opened, save, timeline
 from tiny_town import Clock, Wire, close, page_of, parts_of, person, posts_of, stored
 
 from socialcrawl.engine.loop import run
-from socialcrawl.engine.model import Limit, Page, Received, Request, iso
+from socialcrawl.engine.model import Limit, Page, Received, Request, format_time
 from socialcrawl.errors import StoreError
 from socialcrawl.ratelimit.policy import Tariff
 from socialcrawl.storage.database.connection import alembic_config, connect, engine
@@ -65,16 +65,18 @@ def watched(connection):
     """A campaign that a daemon has, that was paused, and on which an estimator looked."""
     for table, row in (
         (shadow, {"campaign": 1, "n": 8, "estimator": "bfs", "score": 0.5}),
-        (daemon, {"id": "here 1", "host": "here", "pid": 1, "began_at": iso(AT), "beat_at": iso(AT + 1)}),
-        (lease, {"campaign": 1, "daemon": "here 1", "taken_at": iso(AT), "beat_at": iso(AT + 1), "state": "paused",
-                 "why": "somebody said so", "until": iso(AT + 9), "since": iso(AT), "file": "/campaigns/one.toml"}),
-        (standing, {"campaign": 1, "node": 3, "visits": 2, "visited_at": iso(AT), "relevance": 1.5, "occurrences": 2,
-                    "indegree": 3.0, "outlinks": 4.0, "yield": 0.5, "link_score": 7.0, "importance": 0.125,
-                    "history": 0.25}),
+        (daemon, {"id": "here 1", "host": "here", "pid": 1, "began_at": format_time(AT),
+                  "beat_at": format_time(AT + 1)}),
+        (lease, {"campaign": 1, "daemon": "here 1", "taken_at": format_time(AT), "beat_at": format_time(AT + 1),
+                 "state": "paused", "why": "somebody said so", "until": format_time(AT + 9), "since": format_time(AT),
+                 "file": "/campaigns/one.toml"}),
+        (standing, {"campaign": 1, "node": 3, "visits": 2, "visited_at": format_time(AT), "relevance": 1.5,
+                    "occurrences": 2, "indegree": 3.0, "outlinks": 4.0, "yield": 0.5, "link_score": 7.0,
+                    "importance": 0.125, "history": 0.25}),
         (sampled, {"campaign": 1, "node": 3, "visits": 2, "weight": 0.25, "degree": 7}),
     ):  # fmt: skip
         connection.execute(insert(table).values(row))
-    paused = {"paused_at": iso(AT), "paused_by": "backup"}
+    paused = {"paused_at": format_time(AT), "paused_by": "backup"}
     connection.execute(update(campaign).where(campaign.c.id == 1).values(refresh_rate=3, **paused))
     connection.execute(update(pick).where(pick.c.campaign == 1, pick.c.n > 5).values(since="a mark"))
     connection.execute(update(outcome).where(outcome.c.campaign == 1, outcome.c.n > 3).values(mark="another"))
@@ -95,11 +97,11 @@ def filled(place):
         second, replace(page_of(posts_of(3)), mark="77"), 900, asked=timeline(900, 1), received=received, limits=limits
     )
     with store.connection.begin():
-        forget(store.connection, ordered(["1007"], [], None, None), iso(AT))
+        forget(store.connection, ordered(["1007"], [], None, None), format_time(AT))
         watched(store.connection)
         store.connection.execute(update(mention).values(spans="[[0,4]]"))
     save(second, replace(page_of(posts_of(3)), mark="77"), 901, asked=timeline(901, 1))
-    save(second, Page(active=[(person(1), iso(AT))]), 902, asked=Request((902, 0), "/2/users", {"ids": "1001"}))
+    save(second, Page(active=[(person(1), format_time(AT))]), 902, asked=Request((902, 0), "/2/users", {"ids": "1001"}))
     close(store)
     return place
 

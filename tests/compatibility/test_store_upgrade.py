@@ -10,7 +10,7 @@ from alembic import command
 from stores import AT, beside, mentioning, one, opened, rows, save, timeline
 from tiny_town import BEGIN, SETTINGS
 
-from socialcrawl.engine.model import Answer, Node, Outcome, Pick, Reply, Who, iso
+from socialcrawl.engine.model import Answer, Node, Outcome, Pick, Reply, Who, format_time
 from socialcrawl.ratelimit.policy import Tariff
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.database.connection import alembic_config, engine
@@ -21,23 +21,23 @@ from socialcrawl.storage.stored_answers import Reuse
 KEPT = [1, 2, [1], [2], [], []]  # an answer as the first version packed it: posts, hits, targets, their hits
 PARAMS = '{"id":"900"}'
 FIRST = {
-    "campaign": [(1, "old", "x", 1, orjson.dumps(SETTINGS).decode(), "{}", iso(BEGIN))],
+    "campaign": [(1, "old", "x", 1, orjson.dumps(SETTINGS).decode(), "{}", format_time(BEGIN))],
     "account (node, platform, platform_id, username, handle, first_seen_at)": [
-        (0, "x", "900", None, None, iso(AT)),
-        (1, "x", "5", "Ann", "ann", iso(AT)),
+        (0, "x", "900", None, None, format_time(AT)),
+        (1, "x", "5", "Ann", "ann", format_time(AT)),
     ],
-    "post (id, author, text, metrics_at, fetched_at)": [("1", 0, "sun sun", iso(AT), iso(AT))],
+    "post (id, author, text, metrics_at, fetched_at)": [("1", 0, "sun sun", format_time(AT), format_time(AT))],
     "mention": [("1", 1, "reply")],
     "hit": [(1, "1", 2)],
     "pick": [(1, 0, 0, 0, "seed", 0.0, None), (1, 1, 1, 1, "seed", 0.0, None)],
-    "outcome": [(1, 0, 0, iso(AT), 1.5, 2, 1, None)],
+    "outcome": [(1, 0, 0, format_time(AT), 1.5, 2, 1, None)],
     "link": [(1, 0, 0, 1, 1.5)],
     "request": [
-        (1, 1, 0, 1, "/2/users/:id/tweets", PARAMS, "main", 100, 50000, iso(AT), iso(AT + 1), "ok", 200, 1, 500, "c",
-         "[null,[]]", None),
-        (2, 1, 1, 1, "/2/users/:id/tweets", PARAMS, "main", 100, 50000, iso(AT), iso(AT + 2), "ok", 200, 1, 500, None,
-         "[null,[]]", orjson.dumps(KEPT).decode()),
-        (3, 1, 1, 2, "/2/users/:id/tweets", PARAMS, "main", 100, 50000, iso(AT + 3), *[None] * 8),
+        (1, 1, 0, 1, "/2/users/:id/tweets", PARAMS, "main", 100, 50000, format_time(AT), format_time(AT + 1), "ok", 200,
+         1, 500, "c", "[null,[]]", None),
+        (2, 1, 1, 1, "/2/users/:id/tweets", PARAMS, "main", 100, 50000, format_time(AT), format_time(AT + 2), "ok", 200,
+         1, 500, None, "[null,[]]", orjson.dumps(KEPT).decode()),
+        (3, 1, 1, 2, "/2/users/:id/tweets", PARAMS, "main", 100, 50000, format_time(AT + 3), *[None] * 8),
     ],
 }  # fmt: skip
 

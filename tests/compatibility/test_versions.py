@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stores import a_database
 from tiny_town import BEGIN
 
-from socialcrawl.engine.model import Node, iso
+from socialcrawl.engine.model import Node, format_time
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.storage.campaigns import campaign, line
 from socialcrawl.storage.erasure.execution import erase
@@ -29,7 +29,7 @@ def test_a_campaign_begins_with_version_0_and_gets_one_with_each_change(database
         file = File(steps=5)
         store = begun(connection, file)
         begun(connection, file, BEGIN + 1)
-        assert told(store) == [(0, iso(BEGIN), 0, file.settings, [])]
+        assert told(store) == [(0, format_time(BEGIN), 0, file.settings, [])]
         crawled(store, Sky(), file)
         following = rows(store, "select max(n) + 1 from pick")[0][0]
         more = replace(file, steps=7)
@@ -38,8 +38,8 @@ def test_a_campaign_begins_with_version_0_and_gets_one_with_each_change(database
         other = replace(more, word="moon", most=3, estimator="bfs")
         begun(connection, other, BEGIN + 4, change=True)
         assert told(store)[1:] == [
-            (1, iso(BEGIN + 2), following, more.settings, ["budget.steps"]),
-            (2, iso(BEGIN + 4), following, other.settings, ["crawl.estimator", "seeds.most", "topic.keywords"]),
+            (1, format_time(BEGIN + 2), following, more.settings, ["budget.steps"]),
+            (2, format_time(BEGIN + 4), following, other.settings, ["crawl.estimator", "seeds.most", "topic.keywords"]),
         ]
         assert epochs(store) == [(0, "begun"), (following, "topic,seeds,crawl")]
         identity = orjson.loads(rows(store, "select identity from campaign")[0][0])
@@ -54,7 +54,7 @@ def test_a_campaign_without_versions_gets_the_one_it_was_begun_with(database):
             connection.exec_driver_sql("delete from version")
         begun(connection, File(steps=8), BEGIN + 5)
         assert [one[:3] + one[4:] for one in told(store)] == [
-            (0, iso(BEGIN), 0, []), (1, iso(BEGIN + 5), 0, ["budget.steps"])
+            (0, format_time(BEGIN), 0, []), (1, format_time(BEGIN + 5), 0, ["budget.steps"])
         ]  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def test_the_forgotten_are_named_in_no_version(kind):
         later = replace(file, usernames=("person11", "Person16"), steps=11)
         begun(connection, later, change=True)
         order = ordered(["@person0", "@person13", "1007"], [], None, None)
-        erase(connection, partial(forget, order=order, now=iso(BEGIN + 9)))
+        erase(connection, partial(forget, order=order, now=format_time(BEGIN + 9)))
         held = rows(store, "select settings, changed from version order by number")
         held += rows(store, "select settings, identity from campaign")
         for name in ("person0", "person13", "person7"):

@@ -10,7 +10,7 @@ from socialcrawl.crawls.collect.estimators import NAMES, Hybrid, Linear, make_es
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import COLUMNS, Graph
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 
 AGGREGATES = {"sum": np.sum, "avg": np.mean, "max": np.max}
 
@@ -22,9 +22,9 @@ def random_graph(seed=1, nodes=60, fetched=25):
     graph.seed(Node(0))
     for step in range(fetched):
         node = 0 if step == 0 else int(graph.node(int(rng.choice(graph.frontier()))))
-        value = worth(int(rng.integers(0, 9)))
+        value = compute_worth(int(rng.integers(0, 9)))
         targets = rng.choice(nodes, 6, replace=False)
-        alpha = np.array([worth(int(hits)) for hits in rng.integers(0, 4, 6)])
+        alpha = np.array([compute_worth(int(hits)) for hits in rng.integers(0, 4, 6)])
         if step:
             x.append(graph.features(graph.row(Node(node))))
             y.append(value)

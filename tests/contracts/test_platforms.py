@@ -20,7 +20,7 @@ from x_crawls import TOKEN_ENV, crawl
 
 from socialcrawl.campaign.settings import checked
 from socialcrawl.engine.model import RequestPart
-from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.lab.graphs import from_pages
 from socialcrawl.lab.graphs.from_posts import from_posts
 from socialcrawl.lab.post_table import read_posts
@@ -94,7 +94,7 @@ def referee(gone=frozenset()):
                 links.setdefault(author, Counter())[name] += many
     everybody = [name.lower() for name in PEOPLE]
     return {
-        name: (worth(hits[name]), {to: worth(many) for to, many in links.get(name, Counter()).items()})
+        name: (compute_worth(hits[name]), {to: compute_worth(many) for to, many in links.get(name, Counter()).items()})
         for name in everybody
     }
 
@@ -527,5 +527,5 @@ def weighed(links):
             weights = [(links.get(kind, links.get("mentions", 0)), many) for kind, many in rows]
             if any(weight for weight, _ in weights) or links.get("follows"):
                 counts[other] = sum(weight * many for weight, many in weights) + links.get("follows", 0)
-        found[name] = (value, {other: worth(many) for other, many in counts.items()})
+        found[name] = (value, {other: compute_worth(many) for other, many in counts.items()})
     return found

@@ -12,7 +12,7 @@ from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Answer, Credential, Grant, Node, Page, Pick
-from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.lab.post_table import Posts
 from socialcrawl.mock.server import running
 from socialcrawl.platforms.x.source import XSource
@@ -107,17 +107,17 @@ def test_one_batch_through_the_nine_stages(world):
 
     (seed,), (found,) = walk(2.0)
     assert (seed.act, seed.node) == ("seed", ada)
-    assert found.value == worth(2)
+    assert found.value == compute_worth(2)
     bob, eve = (Node(int(node)) for node in found.targets[::-1])  # the newest post comes first: eve, then bob
-    assert found.alpha.tolist() == [0.0, worth(2)]
+    assert found.alpha.tolist() == [0.0, compute_worth(2)]
     assert look(path, "select count(*) from post")[0][0] == 3
     assert look(path, "select username from account join mention using (node) order by post") == [("bob",), ("eve",)]
     assert look(path, "select occurrences from hit") == [(2,)]
 
     (expanded,), (outcome,) = walk(3.0)
     assert (expanded.act, expanded.node) == ("expand", bob)  # not eve, although she was discovered first
-    assert expanded.score == worth(2) * worth(2)
-    assert outcome.value == crawl.relevance == worth(1)
+    assert expanded.score == compute_worth(2) * compute_worth(2)
+    assert outcome.value == crawl.relevance == compute_worth(1)
     assert crawl.graph.frontier().tolist() == [crawl.graph.row(eve)]
     assert crawl.choose(1, 4.0).kind == "done"
 

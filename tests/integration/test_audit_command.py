@@ -16,11 +16,11 @@ from x_crawls import campaign_of, crawl, posts, rows
 from socialcrawl.cli.commands.audit import accounts, as_object
 from socialcrawl.cli.definitions.audit import audit
 from socialcrawl.cli.render.sample_report import percent
-from socialcrawl.crawls.sample.audit_report import BEYOND, OUTSIDE, audited
-from socialcrawl.crawls.sample.communities import communities
+from socialcrawl.crawls.sample.audit_report import BEYOND, OUTSIDE, audit_datasets
+from socialcrawl.crawls.sample.communities import find_communities
 from socialcrawl.crawls.sample.holdings import TOGETHER, AccountList
 from socialcrawl.crawls.sample.neighbour_lists import NeighbourLists
-from socialcrawl.crawls.sample.report import drawn
+from socialcrawl.crawls.sample.report import fold_sample
 from socialcrawl.engine.model import Who
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.exporters.export import Wanted, export
@@ -34,7 +34,7 @@ app.command()(audit)
 @pytest.fixture(scope="module")
 def found():
     with looking(crawled()) as traces:
-        return audited(traces, sample_of(None, crawled()))
+        return audit_datasets(traces, sample_of(None, crawled()))
 
 
 def file_of(folder, database, name="sample", **sections):
@@ -120,7 +120,7 @@ def test_accounts_that_no_walk_on_topic_may_reach_are_counted_in_a_note(tmp_path
             (key_of(lonely), lonely),
         )
     with looking(place) as traces:
-        (one,) = audited(traces, sample_of(None, place), of=["small"]).datasets
+        (one,) = audit_datasets(traces, sample_of(None, place), of=["small"]).datasets
     (note,) = one.notes
     assert note.startswith("1 on-topic account of it has no known link")
     assert one.found.on_topic == len(read_by(place, "small") & speakers)
@@ -155,7 +155,7 @@ def test_a_campaign_of_another_database_is_audited_as_one_of_the_same(found, tmp
             connection.exec_driver_sql(f"update {table} set {column} = {column} + 100000 where {column} >= 0")
         connection.exec_driver_sql("update post set author = author + 100000")
     with looking(alone) as traces, looking(apart) as others:
-        two = audited(traces, sample_of(None, alone), others, ["small", "other"])
+        two = audit_datasets(traces, sample_of(None, alone), others, ["small", "other"])
     for one, same in zip(two.datasets, found.datasets, strict=True):
         assert (one.name, one.read, one.found.on_topic) == (same.name, same.read, same.found.on_topic)
         assert one.found.share == same.found.share
@@ -168,9 +168,9 @@ def test_a_list_of_accounts_is_audited_and_strangers_in_it_are_taken_to_be_on_to
     list_ = tmp_path / "list.txt"
     list_.write_text("\n".join([*map(key_of, [*some, *off]), "999"]), "utf-8")
     with looking(crawled()) as traces:
-        (one,) = audited(traces, sample_of(None, crawled()), held={"mine": accounts(list_, "x")}).datasets
+        (one,) = audit_datasets(traces, sample_of(None, crawled()), held={"mine": accounts(list_, "x")}).datasets
         names = {"mine": AccountList([Who(None, name) for name in some])}
-        named = audited(traces, sample_of(None, crawled()), held=names).datasets
+        named = audit_datasets(traces, sample_of(None, crawled()), held=names).datasets
     assert (one.read, one.outlook) == (len(some) + len(off) + 1, None)
     unread = len(set(some) - read_by(crawled(), "sample") - read_by(crawled(), "small") - read_by(crawled(), "other"))
     assert one.found.on_topic == len(some) + 1
@@ -311,7 +311,7 @@ def test_gaps_are_told_by_language_and_add_up_to_what_is_not_held(tmp_path):
     with opened(place) as connection, connection.begin():
         connection.exec_driver_sql("update post set lang = 'de' where author % 3 = 0")
     with looking(place) as traces:
-        found = audited(traces, sample_of(None, place), of=["small"])
+        found = audit_datasets(traces, sample_of(None, place), of=["small"])
     (one,) = found.datasets
     assert sorted(gap.group for gap in one.languages) == ["de", "en"]
     assert sum(gap.lacking.value for gap in one.languages) == pytest.approx(1.0 - one.found.share.value)
@@ -329,7 +329,7 @@ def test_gaps_are_told_by_host_where_there_are_several(tmp_path):
     with opened(place) as connection, connection.begin():
         connection.exec_driver_sql("update outcome set mark = 'h' || (node % 2) where campaign = 3")
     with looking(place) as traces:
-        found = audited(traces, sample_of(None, place), of=["small"])
+        found = audit_datasets(traces, sample_of(None, place), of=["small"])
     gaps = {gap.group: gap for gap in found.datasets[0].found.gaps}
     assert found.by == "host"
     assert set(gaps) == {"h0", "h1"}
@@ -347,7 +347,7 @@ def test_labels_by_hand_decide_over_accounts_that_the_sample_has_not_read(found,
     settings = sample_of(None, crawled())
     judged = settings.model_copy(update={"sample": settings.sample.model_copy(update={"labels": labels})})
     with looking(crawled()) as traces:
-        (one,) = audited(traces, judged, of=["other"]).datasets
+        (one,) = audit_datasets(traces, judged, of=["other"]).datasets
     assert strangers
     assert one.found.on_topic == found.datasets[1].found.on_topic + len(strangers)
 
@@ -359,7 +359,7 @@ def test_accounts_whose_posts_are_gone_are_counted_in_a_note(tmp_path):
         for table, column in (("hit", "post"), ("mention", "post"), ("post", "id")):
             connection.exec_driver_sql(f"delete from {table} where {column} in (select id from post)")
     with looking(place) as traces:
-        other, small = audited(traces, sample_of(None, place), of=["other", "small"]).datasets[:2]
+        other, small = audit_datasets(traces, sample_of(None, place), of=["other", "small"]).datasets[:2]
     strangers = read_by(place, "other") - read_by(place, "sample")
     silent = {name for name in strangers if not world().texts.get(name)}
     assert other.notes[1].startswith(
@@ -370,8 +370,8 @@ def test_accounts_whose_posts_are_gone_are_counted_in_a_note(tmp_path):
 
 def test_gaps_by_community_are_called_by_the_account_in_it_that_has_most_neighbours(found):
     with looking(crawled()) as traces:
-        sample = drawn(traces, "sample")
-        label = communities(sample.crawl.walks.lists, sample.seen.places)
+        sample = fold_sample(traces, "sample")
+        label = find_communities(sample.crawl.walks.lists, sample.seen.places)
         called = traces.names(sample.held.node.tolist())
     groups = {}
     for place, one in zip(sample.seen.places.tolist(), label.tolist(), strict=True):
@@ -394,26 +394,26 @@ def test_communities_are_the_parts_that_hang_together_more_than_with_others():
     begins = np.cumsum([0, *map(len, neighbours.values())]).astype(np.int64)
     nobody = np.zeros(14, np.int64), np.empty(0, np.int64)
     lists.hold(np.arange(13), np.ones(13, bool), [""] * 13, (begins, flat), nobody)
-    label = communities(lists, np.arange(13)).tolist()
+    label = find_communities(lists, np.arange(13)).tolist()
     assert len(set(label[:6])) == len(set(label[6:12])) == 1
     assert len(set(label)) == 3
-    assert communities(lists, np.arange(6)).tolist() == label[:6]
+    assert find_communities(lists, np.arange(6)).tolist() == label[:6]
 
 
 def test_nothing_to_audit_and_nothing_to_audit_with_is_said_in_words(tmp_path):
     with looking(crawled()) as traces:
         settings = sample_of(None, crawled())
         with pytest.raises(SettingsError, match="is of kind collect: an audit rests on one of kind"):
-            audited(traces, campaign_of(None, crawled(), name="small"))
+            audit_datasets(traces, campaign_of(None, crawled(), name="small"))
         with pytest.raises(StoreError, match=r"'new' was not begun in .*: run it first"):
-            audited(traces, settings.model_copy(update={"name": "new"}))
+            audit_datasets(traces, settings.model_copy(update={"name": "new"}))
         with pytest.raises(StoreError, match=r"no campaign 'nobody' to audit .*there (is|are) ") as refused:
-            audited(traces, settings, of=["nobody"])
+            audit_datasets(traces, settings, of=["nobody"])
         assert "sample" not in str(refused.value)
         with pytest.raises(SettingsError, match=r"is the sample itself: name another one with --of; there .*small"):
-            audited(traces, settings, of=["sample"])
+            audit_datasets(traces, settings, of=["sample"])
         with pytest.raises(SettingsError, match="of this database samples nothing"):
-            audited(traces, settings.model_copy(update={"name": "small"}))
+            audit_datasets(traces, settings.model_copy(update={"name": "small"}))
     place = tmp_path / "b.db"
     shutil.copy(crawled(), place)
     with opened(place) as connection, connection.begin():
@@ -421,7 +421,7 @@ def test_nothing_to_audit_and_nothing_to_audit_with_is_said_in_words(tmp_path):
         connection.exec_driver_sql("delete from outcome where campaign = 3 and n > 60")
         connection.exec_driver_sql("delete from pick where campaign = 3 and n > 60")
     with looking(place) as traces, pytest.raises(SettingsError, match=r"has no sample yet: it has read .* accounts"):
-        audited(traces, settings)
+        audit_datasets(traces, settings)
 
 
 def test_a_database_without_collections_is_not_audited(tmp_path):
@@ -431,9 +431,9 @@ def test_a_database_without_collections_is_not_audited(tmp_path):
         connection.exec_driver_sql("update campaign set platform = 'bluesky' where name <> 'sample'")
     with looking(place) as traces:
         with pytest.raises(StoreError, match=r"no campaign of x to audit .* --held"):
-            audited(traces, sample_of(None, place))
+            audit_datasets(traces, sample_of(None, place))
         with pytest.raises(SettingsError, match="'small' is of bluesky, the sample of x"):
-            audited(traces, sample_of(None, place), of=["small"])
+            audit_datasets(traces, sample_of(None, place), of=["small"])
 
 
 def test_a_list_that_names_nobody_is_refused(tmp_path):
@@ -472,7 +472,7 @@ def test_where_the_topic_was_read_whole_what_is_held_is_counted_and_whom_no_walk
     list_ = tmp_path / "list.txt"
     list_.write_text("\n".join([*map(key_of, sorted(topic)[::3]), "999"]), "utf-8")
     with looking(place) as traces:
-        found = audited(traces, sample_of(None, place), of=["small"], held={"mine": accounts(list_, "x")})
+        found = audit_datasets(traces, sample_of(None, place), of=["small"], held={"mine": accounts(list_, "x")})
     assert found.verdict.whole
     small, mine = found.datasets
     read = read_by(place, "small")
@@ -494,7 +494,7 @@ def test_where_walks_have_not_mixed_no_number_is_shown_and_the_steps_that_it_tak
         crawl(sample_of(mock.url, place, name="short", crawl={"steps": 140}))
     settings = sample_of(None, place, name="short")
     with looking(place) as traces:
-        found = audited(traces, settings, of=["small"])
+        found = audit_datasets(traces, settings, of=["small"])
     (one,) = found.datasets
     assert (found.verdict.enough, found.more, one.found.gaps, one.languages, one.outlook) == (False, None, (), (), None)
     assert np.isnan([one.found.share.value, one.found.share.low, one.found.size.high, one.found.reach.value]).all()

@@ -15,7 +15,7 @@ from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Credential, Node, RequestPart, Stop
-from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.mock.bluesky.profiles import LIST_KEY
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED, SUSPENDED
 from socialcrawl.mock.world_changes import Lifetime
@@ -132,8 +132,8 @@ def agrees(found, begin=0.0):
     for name, (outcome, ties) in found.items():
         own, expected = occurrences(name, begin)
         assert outcome.missing is None, name
-        assert outcome.value == pytest.approx(worth(own), rel=1e-12)
-        assert ties == pytest.approx({target: worth(hits) for target, hits in expected.items()}, rel=1e-12)
+        assert outcome.value == pytest.approx(compute_worth(own), rel=1e-12)
+        assert ties == pytest.approx({target: compute_worth(hits) for target, hits in expected.items()}, rel=1e-12)
 
 
 @pytest.mark.parametrize("size", [1, 4])
@@ -159,7 +159,7 @@ def test_a_feed_is_left_where_the_time_that_counts_begins(sky):
     topic = Topic(["glacier"], begin=float(begin))
     store, _ = crawled(sky, steps=0, topic=topic, begin=float(begin))
     (outcome, _) = outcomes(store, sky)["person0"]
-    assert outcome.value == pytest.approx(worth(occurrences("person0", begin)[0]))
+    assert outcome.value == pytest.approx(compute_worth(occurrences("person0", begin)[0]))
     assert [grant.request.key[1] for grant, _ in store.ledger() if grant.request.endpoint == FEED] == [
         1,
         RequestPart.REPEATED_PAGE + 1,
@@ -201,8 +201,8 @@ def test_whom_an_account_follows_makes_links_where_the_campaign_says_so(sky):
     followed = {target for row in ROWS if row.author == "person0" for target in row.names}
     own, named_ = occurrences("person0")
     expected = {target: named_.get(target, 0) + (2 if target in followed else 0) for target in {*named_, *followed}}
-    assert ties == pytest.approx({target: worth(hits) for target, hits in expected.items()})
-    assert outcome.value == pytest.approx(worth(own))
+    assert ties == pytest.approx({target: compute_worth(hits) for target, hits in expected.items()})
+    assert outcome.value == pytest.approx(compute_worth(own))
 
 
 def test_the_members_of_a_list_are_seeds(sky):

@@ -9,7 +9,7 @@ from x_crawls import TOPIC, campaign_of, crawl, posts, rows, sequence
 
 from socialcrawl.cli.commands.report import show
 from socialcrawl.cli.commands.run import as_object, told, work
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.mock import faults
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED, SUSPENDED
 from socialcrawl.mock.server import running
@@ -31,7 +31,7 @@ def beta(name, most=None):
     row = WORLD.accounts.by_username[name]
     word = re.compile(rf"(?<!\w){re.escape(TOPIC)}(?!\w)")
     texts = [WORLD.texts[post] for post in WORLD.timelines.of(row)[::-1][:most]]
-    return worth(sum(len(word.findall(text.lower())) for text in texts))
+    return compute_worth(sum(len(word.findall(text.lower())) for text in texts))
 
 
 def test_a_campaign_from_a_search_finds_what_there_is_and_the_store_says_the_same(mock, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from x_crawls import campaign_of, crawl, posts, rows, sequence
 
 from socialcrawl.cli.render.live_screen import View
-from socialcrawl.engine.model import unix
+from socialcrawl.engine.model import parse_time
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import running
 
@@ -124,7 +124,7 @@ def test_a_budget_of_time_is_counted_from_the_first_request(tmp_path):
         reason, _ = crawl(settings)
         assert (reason.kind, "max_time" in reason.why) == ("budget", True)
         ((first, last),) = rows(tmp_path / "a.db", "select min(sent_at), max(sent_at) from request")
-        assert 0.0 <= unix(last) - unix(first) < 0.7
+        assert 0.0 <= parse_time(last) - parse_time(first) < 0.7
         before = sequence(tmp_path / "a.db")
         crawl(settings)
         assert sequence(tmp_path / "a.db") == before

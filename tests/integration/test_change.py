@@ -32,10 +32,10 @@ from socialcrawl.campaign.settings import checked
 from socialcrawl.crawls.collect.estimators.leastsquares import Moments
 from socialcrawl.crawls.collect.estimators.regressor import FEATURES
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Who, iso
+from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Who, format_time
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.graph.graph import COLUMNS, Graph
-from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.importers.import_posts import as_history
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.x.source import SEARCH
@@ -371,7 +371,7 @@ def test_who_was_forgotten_stays_so_and_the_new_topic_counts_what_is_left(databa
 
     def forgetting(connection):
         order = ordered(["1000", "1007"], ["3-1"], None, None)
-        erase(connection, partial(forget, order=order, now=iso(LATER)))
+        erase(connection, partial(forget, order=order, now=format_time(LATER)))
 
     with a_database(database) as connection, a_database("sqlite") as other:
         oracle, store = begun(other, MOON), begun(connection, STAR)
@@ -408,7 +408,7 @@ def test_an_account_that_a_held_answer_calls_by_another_number_keeps_its_weight(
         store.finish((Pick(0, Node(3), "expand"),), [outcome])
         with connection.begin():
             retopic(connection, store.campaign, counted("moon"))
-        assert [alpha for *_, alpha in derived(store)["link"]] == [worth(2), worth(2)]
+        assert [alpha for *_, alpha in derived(store)["link"]] == [compute_worth(2), compute_worth(2)]
 
 
 def test_fewer_authors_than_were_taken_before_take_no_names_out_of_line():

@@ -14,7 +14,7 @@ from x_crawls import posts_file
 
 from socialcrawl.daemon.campaign_state import DONE, DOWN, RESTING, STOPPED
 from socialcrawl.daemon.health_page import health
-from socialcrawl.engine.model import iso, unix
+from socialcrawl.engine.model import format_time, parse_time
 from socialcrawl.mock.faults import cut, error
 from socialcrawl.mock.server import running
 from socialcrawl.ratelimit.retry import PROBE
@@ -43,7 +43,9 @@ class Falling(World):
     def sent(self, since, until):
         """When requests left, in seconds from the beginning."""
         query = "select sent_at from request where kind <> 'held' and sent_at between ? and ? order by sent_at"
-        return [unix(at) - BEGIN for (at,) in self.sql(query, iso(BEGIN + since), iso(BEGIN + until))]
+        return [
+            parse_time(at) - BEGIN for (at,) in self.sql(query, format_time(BEGIN + since), format_time(BEGIN + until))
+        ]
 
 
 @pytest.fixture

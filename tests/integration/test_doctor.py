@@ -21,7 +21,7 @@ from socialcrawl.campaign.credentials import access
 from socialcrawl.cli.commands import doctor as app
 from socialcrawl.cli.commands.doctor import doctor
 from socialcrawl.engine.clock import SystemClock
-from socialcrawl.engine.model import Credential, Reply, iso
+from socialcrawl.engine.model import Credential, Reply, format_time
 from socialcrawl.mock import faults
 from socialcrawl.mock.names import chosen
 from socialcrawl.mock.server import running
@@ -359,7 +359,7 @@ def test_little_room_and_no_folder_are_told(mock, tmp_path, monkeypatch):
 def test_an_old_price_table_is_told_with_its_age(mock, tmp_path):
     now = SystemClock().now()
     for days, state in ((90, "ok"), (91, "warn")):
-        day = iso(now - days * 86_400.0)[:10]
+        day = format_time(now - days * 86_400.0)[:10]
         text = (folder("config") / "x.toml").read_text().replace("as_of = 2026-11-01", f"as_of = {day}")
         (tmp_path / "policy.toml").write_text(text)
         checks = seen(file_of(tmp_path, mock.url, more='policy = "policy.toml"'), 200, offline=True)[1]
@@ -369,11 +369,11 @@ def test_an_old_price_table_is_told_with_its_age(mock, tmp_path):
 
 def test_the_billing_cycle_is_that_of_the_settings(mock, tmp_path):
     now = SystemClock().now()
-    today = int(iso(now)[8:10])
+    today = int(format_time(now)[8:10])
     checks = seen(file_of(tmp_path, mock.url, more=f"[limits]\ncycle_day = {min(today, 28)}"), 200, offline=True)[1]
     begins, ends = (instant(word) for word in checks["cycle"][1].split() if word.startswith("20"))
     assert begins <= now < ends
-    assert iso(begins)[8:10] == f"{min(today, 28):02}"
+    assert format_time(begins)[8:10] == f"{min(today, 28):02}"
     assert 28 <= (ends - begins) / 86_400 <= 31
 
 

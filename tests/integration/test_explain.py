@@ -16,12 +16,12 @@ from socialcrawl.campaign.sections.topic import TopicSection
 from socialcrawl.campaign.settings import checked
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
-from socialcrawl.crawls.collect.explain import crawl_of, unread
-from socialcrawl.crawls.collect.strategies import strategy
+from socialcrawl.crawls.collect.explain import list_unread_seeds, make_crawl
+from socialcrawl.crawls.collect.strategies import make_strategy
 from socialcrawl.crawls.reporting import explain as explain_by
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import Parts, run
-from socialcrawl.engine.model import Credential, Node, Outcome, Pick, SameAs, iso
+from socialcrawl.engine.model import Credential, Node, Outcome, Pick, SameAs, format_time
 from socialcrawl.errors import StoreError
 from socialcrawl.platforms.x.source import XSource
 from socialcrawl.platforms.x.vocabulary import vocabulary
@@ -67,7 +67,7 @@ def crawled(place, settings=None, *, size=1, faults=None, change=None):
     estimator = make_estimator(how.estimator, seed=3, switch_after=how.switch_after)
     topics = line(connection, number, ["telescope"]).topics
     seeds = Seeds([Node(-1)], names, 4, look_up=not words.search, topics=topics)
-    crawl = Collect(seeds, estimator, how.steps, source.width, strategy(how.strategy, seed=3))
+    crawl = Collect(seeds, estimator, how.steps, source.width, make_strategy(how.strategy, seed=3))
     planner = WindowPlanner(POLICY, [Credential("main")], Caps())
     run(Parts(crawl, source, store, wire, planner, wire.clock, AtOnce(), Watcher()), size=size)
     try:
@@ -276,7 +276,7 @@ def test_the_forgotten_are_told_as_forgotten(file):
 
     with crawled(file) as store:
         with store.connection.begin():
-            put(store.connection, [(digest("x", "name", "gone"), "name", "forget", iso(AT))])
+            put(store.connection, [(digest("x", "name", "gone"), "name", "forget", format_time(AT))])
         told = explain(store.connection, "@Gone")
         assert (told.state, told.why) == ("forgotten", "forget")
         assert explain(store.connection, "gone2").state == "unknown"
@@ -359,7 +359,7 @@ def test_a_seed_that_was_forgotten_does_not_stand_in_the_way(file):
 
     with crawled(file) as store:
         order = ordered(["@person0"], [], None, None)
-        erase(store.connection, partial(forget, order=order, now=iso(AT)))
+        erase(store.connection, partial(forget, order=order, now=format_time(AT)))
         assert explain(store.connection, "person0").state == "forgotten"
         last = asked(store)[-1]
         assert explain(store.connection, last["id"]).state == "asked"
@@ -369,7 +369,7 @@ def test_a_seed_that_was_forgotten_does_not_stand_in_the_way(file):
 def test_the_crawl_is_made_anew_as_it_was(words, file):
     settings = settings_of(words=words, estimator="opic-ne")
     with crawled(file, settings) as store:
-        made = crawl_of(settings, store.enlist(USERNAMES, AT))
+        made = make_crawl(settings, store.enlist(USERNAMES, AT))
         made.fold(store.history())
         assert made.choose(1, 0.0).kind == "done"
         assert made.taken == 9
@@ -441,10 +441,14 @@ def write(store, *statements):
 def test_the_seeds_that_could_not_be_read_are_named_with_why(place):
     with crawled(place, settings_of(steps=20)) as store:
         traces = Traces(store.connection)
-        assert unread(traces) == unread(traces, "tiny") == [("person11", "protected"), ("nobody", "suspended")]
-        assert unread(traces, most=1) == [("person11", "protected")]
+        assert (
+            list_unread_seeds(traces)
+            == list_unread_seeds(traces, "tiny")
+            == [("person11", "protected"), ("nobody", "suspended")]
+        )
+        assert list_unread_seeds(traces, most=1) == [("person11", "protected")]
         write(store, "update outcome set missing = null where missing = 'protected'")
-        assert unread(traces) == [("nobody", "suspended")]
+        assert list_unread_seeds(traces) == [("nobody", "suspended")]
 
 
 def test_a_page_is_explained_by_any_spelling_of_its_address_and_has_no_at(file, capsys):

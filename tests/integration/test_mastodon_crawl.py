@@ -17,7 +17,7 @@ from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Credential, Node, SameAs, Stop
-from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.mock.mastodon.service import MastodonService
 from socialcrawl.mock.routes import Routes
 from socialcrawl.mock.service import Asked
@@ -73,7 +73,9 @@ def occurrences(rows, name, begin=0.0):
 def expected(rows, name, begin=0.0):
     """(value, {target: alpha}) of an account, straight from the rows."""
     own = sum(TOPIC.count(text) for author, at, text, *_ in rows if whole(author) == name and at >= begin)
-    return worth(own), {target: worth(hits) for target, hits in occurrences(rows, name, begin)[0].items()}
+    return compute_worth(own), {
+        target: compute_worth(hits) for target, hits in occurrences(rows, name, begin)[0].items()
+    }
 
 
 @contextmanager
@@ -258,7 +260,7 @@ def test_whom_an_account_follows_are_links_where_the_campaign_asks_for_them(fedi
     outcome, targets = outcomes(store)["u1@near.example"]
     value, _ = expected(rows, "u1@near.example")
     hits, followed = occurrences(rows, "u1@near.example")
-    agrees(outcome, targets, (value, {who: worth(n + (who in followed)) for who, n in hits.items()}))
+    agrees(outcome, targets, (value, {who: compute_worth(n + (who in followed)) for who, n in hits.items()}))
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from exported_towns import NOW, a_town
 from socialcrawl.cli.commands import backup as keeping
 from socialcrawl.cli.render import progress
 from socialcrawl.cli.render.progress import BYTES, MANY, show_progress
-from socialcrawl.crawls.sample.cross_validation import examples, judged
+from socialcrawl.crawls.sample.cross_validation import cross_validate, make_examples
 from socialcrawl.exporters.export import Wanted, export
 
 ERASED = "\x1b[2K"  # a line is
@@ -242,7 +242,7 @@ def test_an_export_tells_what_it_writes_and_how_many_rows(tmp_path):
 def test_training_tells_each_part_that_is_judged():
     given = [(f"{'storm rain' if i % 2 else 'cake tea'} number{i}", bool(i % 2)) for i in range(40)]
     told = []
-    judged(examples(given), folds=4, watch=told.append)
+    cross_validate(make_examples(given), folds=4, watch=told.append)
     assert told == [0, 1, 2, 3]
 
 

@@ -29,13 +29,13 @@ from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.crawls.track.expansion import EXPANSIONS
 from socialcrawl.crawls.track.recrawl import RECRAWLS
-from socialcrawl.crawls.track.report import crawl_of
+from socialcrawl.crawls.track.report import make_crawl
 from socialcrawl.crawls.track.target import TARGETS, Target
 from socialcrawl.crawls.track.tracked_graph import COLUMNS
 from socialcrawl.engine.loop import Parts, run
-from socialcrawl.engine.model import Credential, Node, Stop, Wait, unix
+from socialcrawl.engine.model import Credential, Node, Stop, Wait, parse_time
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.mock.names import HERE
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
@@ -152,7 +152,7 @@ def test_what_is_told_of_accounts_is_what_their_visits_add_up_to(visited):
     assert {row[0] for row in found} >= set(count) | set(into)
     for node, many, at, occurrences, relevance, indegree, outlinks in found:
         assert (many, at, occurrences) == (count[node], last.get(node), total[node])
-        assert relevance == worth(total[node])
+        assert relevance == compute_worth(total[node])
         assert (indegree, outlinks) == (into[node], out[node])
     importance, history = rows(database, "select sum(importance), sum(history) from standing")[0]
     assert 0 < importance < 1  # the virtual page has the rest
@@ -201,11 +201,11 @@ def test_places_of_then_and_now_are_those_of_the_folded_history(visited):
     try:
         traces = Traces(connection)
         found = report(traces, "campaign", ReportRequest(10))
-        times = [unix(at) for (at,) in rows(database, "select at from outcome")]
+        times = [parse_time(at) for (at,) in rows(database, "select at from outcome")]
         assert found.now == max(times)
         assert found.then == pytest.approx((min(times) + max(times)) / 2)  # it is younger than its window
         whole = traces.begun("campaign")
-        crawl, history = crawl_of(ending_settings(database), traces, whole), list(traces.history(whole, COLUMNS))
+        crawl, history = make_crawl(ending_settings(database), traces, whole), list(traces.history(whole, COLUMNS))
         for batch, outcomes in history:
             if outcomes[-1].at <= found.then:
                 crawl.absorb(batch, outcomes)

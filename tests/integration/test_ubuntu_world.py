@@ -7,8 +7,8 @@ from known_worlds import World, collect, crawl, sequence
 from shared_data import needed
 from sklearn.linear_model import LinearRegression
 
-from socialcrawl.engine.draws import generator
-from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.engine.draws import make_generator
+from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.lab.generators.generate import generate, topics
 
 SEEDS, SWITCH, STEPS = 50, 50, 300
@@ -34,7 +34,7 @@ def world_of(table, keyword) -> World:
 def seeds_of(world: World) -> list[int]:
     """50 authors with positive value, drawn once."""
     matching = np.array([u for u, hits in world.hits.items() if hits > 0])
-    return generator(3, "seeds of the test", 0).choice(matching, SEEDS, replace=False).tolist()
+    return make_generator(3, "seeds of the test", 0).choice(matching, SEEDS, replace=False).tolist()
 
 
 class Referee:
@@ -42,8 +42,8 @@ class Referee:
 
     def __init__(self, world: World, seeds: list[int]) -> None:
         self.size = len(world.hits)
-        beta = np.array([worth(world.hits[u]) for u in range(self.size)])
-        links = [(u, v, worth(x)) for u, to in world.links.items() for v, x in to.items() if u != v]
+        beta = np.array([compute_worth(world.hits[u]) for u in range(self.size)])
+        links = [(u, v, compute_worth(x)) for u, to in world.links.items() for v, x in to.items() if u != v]
         self.beta, self.seeds = beta, seeds
         self.start, self.end, self.alpha = (np.array(column) for column in zip(*links, strict=True))
         order, first = np.argsort(self.start, kind="stable"), np.arange(1, self.size)

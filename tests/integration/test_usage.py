@@ -14,7 +14,7 @@ from socialcrawl.campaign.plan import plan
 from socialcrawl.cli.commands import usage
 from socialcrawl.cli.commands.report import show
 from socialcrawl.engine.clock import SystemClock
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SourceError, StoreError
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import running
@@ -82,7 +82,7 @@ def test_what_a_campaign_spent_is_told_by_what_it_was_for(ran):
 
 
 def test_the_bill_is_told_by_day(ran):
-    today = iso(SystemClock().now())[:10]
+    today = format_time(SystemClock().now())[:10]
     billed, cost = rows(ran.database, "select sum(new_posts), sum(cost) from request")[0]
     assert line_of(reported(ran), today).split() == [today, f"{billed:,}", f"${cost / 100_000:,.2f}"]
     assert "billed by day" not in reported(ran, billed=False)
@@ -125,7 +125,7 @@ def compared(settings, width=80):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_our_ledger_stands_beside_the_count_of_x(ran, width):
-    text, today = compared(ran, width), iso(SystemClock().now())[:10]
+    text, today = compared(ran, width), format_time(SystemClock().now())[:10]
     billed = rows(ran.database, "select sum(new_posts) from request")[0][0]
     assert line_of(text, today).split() == [today, f"{billed:,}", f"{billed:,}", "0"]
     assert line_of(text, "in all").split() == ["in", "all", f"{billed:,}", f"{billed:,}", "0"]
@@ -157,7 +157,7 @@ def test_the_days_are_those_of_the_campaign_and_ninety_at_most(ran, monkeypatch)
     monkeypatch.setattr(usage, "_ask", ask)
     now = SystemClock().now()
     for back in (0, 1, 6, 89, 200):
-        began = iso(now - back * DAY)[:10]
+        began = format_time(now - back * DAY)[:10]
 
         def older(*given, before=((began, 5, 0.1),) * (back > 0)):
             found = summary(*given)

@@ -19,7 +19,7 @@ from x_crawls import rows, scratch
 
 from socialcrawl.cli.commands.forget import Manner, forget
 from socialcrawl.cli.commands.verify import prove
-from socialcrawl.engine.model import unix
+from socialcrawl.engine.model import parse_time
 from socialcrawl.errors import StoreError
 from socialcrawl.exporters.export import Wanted, export
 from socialcrawl.exporters.restore import DECISIONS, TABLES
@@ -85,7 +85,7 @@ def test_every_form_of_a_table_has_the_same_cells(kind):
 
         def plain(row, columns=columns):
             pairs = zip(columns, row, strict=True)
-            return [unix(cell) if column.kind == "time" and cell is not None else cell for column, cell in pairs]
+            return [parse_time(cell) if column.kind == "time" and cell is not None else cell for column, cell in pairs]
 
         one, two, three = (list(map(plain, read_table(folder, table, form, names))) for form in FORMATS)
         assert one == two == three

@@ -9,8 +9,8 @@ from stores import opened
 from tiny_town import BEGIN, PEOPLE, PROTECTED, SETTINGS, SUSPENDED, Clock, Wire, parts_of, person, posts_of
 
 from socialcrawl.engine.loop import run
-from socialcrawl.engine.model import Node, iso
-from socialcrawl.graph.relevance import worth
+from socialcrawl.engine.model import Node, format_time
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.database.address import of
 from socialcrawl.storage.database.connection import connect
@@ -131,12 +131,12 @@ def carried_out(connection, work):
 
 
 def forgotten(store, *users, posts=(), dry=False):
-    work = partial(forget, order=order(*users, posts=posts), now=iso(LATER))
+    work = partial(forget, order=order(*users, posts=posts), now=format_time(LATER))
     return erase(store.connection, work, dry=True) if dry else carried_out(store.connection, work)
 
 
 def aged(store, before, *, dry=False):
-    work = partial(retain, before=iso(before), now=iso(LATER))
+    work = partial(retain, before=format_time(before), now=format_time(LATER))
     return erase(store.connection, work, dry=True) if dry else carried_out(store.connection, work)
 
 
@@ -186,7 +186,7 @@ def derived(store, campaign=1):
 def expected(number, people, gone, count=None):
     """The row of `derived` that the town without the forgotten gives for a person; `count` is each post's worth."""
     hits, posts, targets = read_of(number, people, gone, count)
-    return worth(hits), hits, posts, None, [(to, worth(count)) for to, count in targets.items()]
+    return compute_worth(hits), hits, posts, None, [(to, compute_worth(count)) for to, count in targets.items()]
 
 
 def agrees(store, people, gone, campaign=1, count=None):

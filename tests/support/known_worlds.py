@@ -12,10 +12,10 @@ import numpy as np
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.engine.draws import uniform
+from socialcrawl.engine.draws import draw_uniform
 from socialcrawl.engine.loop import Parts
 from socialcrawl.engine.model import Answer, Grant, Outcome, Reply, Request, Stop
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.lab.instant import AtOnce, Unwatched
 from socialcrawl.storage.memory_store import MemoryStore
 
@@ -56,9 +56,9 @@ def outcome(pick, answer: Answer, at: float = 0.0) -> Outcome:
     """What an answer means: beta and alpha of section 2.3."""
     if pick.node in answer.missing:
         return Outcome(pick.n, pick.node, at, missing=answer.missing[pick.node])
-    alpha = np.array([worth(hits) for hits in answer.target_hits], np.float64)
+    alpha = np.array([compute_worth(hits) for hits in answer.target_hits], np.float64)
     targets = np.array(list(answer.targets), np.int64)
-    return Outcome(pick.n, pick.node, at, worth(answer.hits), targets, alpha, None, answer.posts, answer.hits)
+    return Outcome(pick.n, pick.node, at, compute_worth(answer.hits), targets, alpha, None, answer.posts, answer.hits)
 
 
 def collect(name: str, seeds, steps=None, *, seed=7, switch_after=3, start=None) -> Collect:
@@ -165,7 +165,11 @@ def referee(world: World, seeds, name: str, steps: int, *, seed=7, switch_after=
         if n < len(seeds):
             done.append(seeds[n])
             continue
-        known = [(u, v, worth(world.hits[u]), worth(x)) for u in done for v, x in world.links.get(u, {}).items()]
+        known = [
+            (u, v, compute_worth(world.hits[u]), compute_worth(x))
+            for u in done
+            for v, x in world.links.get(u, {}).items()
+        ]
         known = [link for link in known if link[0] != link[1]]
         seen = dict.fromkeys(node for u in done for node in (u, *world.links.get(u, {})))
         frontier = [v for v in seen if v not in done]
@@ -184,7 +188,7 @@ def referee(world: World, seeds, name: str, steps: int, *, seed=7, switch_after=
         if turn == "lnh-wide":
             x = {v: all_features([(w, a) for _, to, w, a in known if to == v]) for v in frontier}
         if family == "random":
-            scores = uniform(seed, "random estimator", n - len(seeds), len(frontier)).tolist()
+            scores = draw_uniform(seed, "random estimator", n - len(seeds), len(frontier)).tolist()
         elif family == "bfs":
             scores = [1 / (far[v] + 1) for v in frontier]
         elif family in ("opic", "nr"):
@@ -197,7 +201,7 @@ def referee(world: World, seeds, name: str, steps: int, *, seed=7, switch_after=
             scores = linear(rows, values, [x[v] for v in frontier])
         best = frontier[scores.index(max(scores))]
         rows.append(x[best])
-        values.append(worth(world.hits[best]))
+        values.append(compute_worth(world.hits[best]))
         done.append(best)
     return done
 
@@ -217,10 +221,10 @@ def opic(world: World, seeds, done, by: str) -> dict[int, float]:
     """The cash of every node after `done` have paid out theirs, in that order; 1 in all, on the seeds at first."""
     cash, into = dict.fromkeys(seeds, 1.0 / len(seeds)), {}
     for place, u in enumerate(done):
-        to = {v: worth(hits) for v, hits in world.links.get(u, {}).items() if v != u}
+        to = {v: compute_worth(hits) for v, hits in world.links.get(u, {}).items() if v != u}
         for v in to:
-            into.setdefault(v, []).append(worth(world.hits[u]))
-        value = {v: worth(world.hits[v]) if v in done[:place] else added(into[v]) / len(into[v]) for v in to}
+            into.setdefault(v, []).append(compute_worth(world.hits[u]))
+        value = {v: compute_worth(world.hits[v]) if v in done[:place] else added(into[v]) / len(into[v]) for v in to}
         shares = {"": dict.fromkeys(to, 1.0), "e": to, "n": value, "ne": {v: to[v] * value[v] for v in to}}[by]
         if not sum(shares.values()):
             shares = dict.fromkeys(to, 1.0)
@@ -238,7 +242,7 @@ def nr(world: World, done, seen, links, d: float = 0.5) -> dict[int, float]:
     for u, v in links:
         a[place[u], place[v]] = 1.0
     out, into = np.maximum(a.sum(axis=1), 1), np.maximum(a.sum(axis=0), 1)
-    w = np.array([worth(world.hits[v]) if v in done else 0.0 for v in seen])
+    w = np.array([compute_worth(world.hits[v]) if v in done else 0.0 for v in seen])
     own = np.eye(len(seen))
     up = np.linalg.solve(own - (1 - d) * a / out[:, None] / into[None], d * w)
     down = np.linalg.solve(own - (1 - d) * a.T / into[:, None] / out[None], d * up)

@@ -4,7 +4,7 @@ import numpy as np
 from known_worlds import World
 
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 
 
 def random_world(size: int, links: int, seed: int) -> World:
@@ -24,8 +24,8 @@ def known(world: World) -> KnownGraph:
     return KnownGraph(
         np.cumsum([0, *map(len, rows)], dtype=np.int64),
         np.array([v for row in rows for v in row], np.int64),
-        np.array([worth(x) for row in rows for x in row.values()], np.float64),
-        np.array([worth(world.hits[u]) for u in range(len(rows))], np.float64),
+        np.array([compute_worth(x) for row in rows for x in row.values()], np.float64),
+        np.array([compute_worth(world.hits[u]) for u in range(len(rows))], np.float64),
     )
 
 

@@ -15,7 +15,7 @@ from socialcrawl.campaign.sections.values import (
     Span,
     Together,
 )
-from socialcrawl.crawls.collect.estimators.registry import NAMES, begins, check
+from socialcrawl.crawls.collect.estimators.registry import NAMES, check, check_start
 from socialcrawl.crawls.collect.estimators.regressor import FEATURES
 from socialcrawl.crawls.collect.strategies import STRATEGIES
 from socialcrawl.engine.model import LARGEST
@@ -122,7 +122,7 @@ class CrawlSection(Section):
     @field_validator("start")
     @classmethod
     def _starting(cls, name: str | None) -> str | None:
-        return begins(name) if name is not None else None
+        return check_start(name) if name is not None else None
 
     @field_validator("shadows")
     @classmethod

@@ -19,7 +19,7 @@ from socialcrawl.cli.render.sample_report import about_count, apart, count, fini
 from socialcrawl.crawls.facts import BUILT_IN
 from socialcrawl.crawls.registry import find_kind, kind_of
 from socialcrawl.crawls.sample.audit import GroupGap
-from socialcrawl.crawls.sample.audit_report import GROUPS, AuditedDataset, AuditReport, audited
+from socialcrawl.crawls.sample.audit_report import GROUPS, AuditedDataset, AuditReport, audit_datasets
 from socialcrawl.crawls.sample.estimates import Estimate
 from socialcrawl.crawls.sample.holdings import AccountList
 from socialcrawl.errors import PostsFileError, SettingsError
@@ -89,7 +89,7 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
         place = None if wanted.database is None else where(wanted.database)
         others = None if place in (None, settings.database) else place
         there = None if others is None else Traces(ends.enter_context(readable(others)))
-        found = audited(traces, settings, there, wanted.of, held)
+        found = audit_datasets(traces, settings, there, wanted.of, held)
     if as_json:
         write_json(json.dumps(as_object(found), ensure_ascii=False, allow_nan=False))
         return

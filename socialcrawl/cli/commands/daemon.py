@@ -34,7 +34,7 @@ from socialcrawl.daemon.logs import configure
 from socialcrawl.daemon.notices import COMMAND_PATIENCE, EVENT_OF, Notices
 from socialcrawl.daemon.state_changes import Events
 from socialcrawl.engine.clock import SteadyClock
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.storage.database.filetypes import describe_wrong_campaign
 from socialcrawl.system.secret import secret, secret_addresses
@@ -101,7 +101,7 @@ class _Bell:
         log = structlog.get_logger().bind(campaign=now.campaign)
         if before is not None and (line := _describe_return(now, before)) is not None:
             log.info(line, was=before.state, after=span(max(0.0, self.daemon.house.time.now() - before.since)))
-        told = {"why": now.why, "until": now.until and iso(now.until)} | _figures(now)
+        told = {"why": now.why, "until": now.until and format_time(now.until)} | _figures(now)
         short = now.state == WAITING and (now.until is None or now.until - self.daemon.house.time.now() < SHORT)
         loud = "debug" if short else LOUD.get(now.state, "info")
         getattr(log, loud)(now.state, **{key: value for key, value in told.items() if value})

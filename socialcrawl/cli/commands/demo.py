@@ -16,7 +16,7 @@ from socialcrawl.campaign.keywords import AS_OPTION, check_keywords
 from socialcrawl.campaign.plan import usernames_in
 from socialcrawl.campaign.settings import CrawlSection, Settings, checked
 from socialcrawl.cli.commands.run import FAILED, Ending, as_object, told, work
-from socialcrawl.engine.draws import generator
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.ratelimit.budget import dollars
@@ -226,5 +226,5 @@ def _seeds(wanted: Demo, posts: Path, keyword: str) -> list[str]:
         raise SettingsError(f"No post of {posts} uses the word {keyword!r}: choose another --keyword.")
     authors = list(matching)
     size = min(wanted.seed_count or 0, len(authors))
-    drawn = generator(wanted.seed, "seeds of the demo", 0).choice(len(authors), size, replace=False)
+    drawn = make_generator(wanted.seed, "seeds of the demo", 0).choice(len(authors), size, replace=False)
     return [usernames[authors[i]] for i in drawn.tolist()]

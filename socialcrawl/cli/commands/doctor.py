@@ -25,7 +25,7 @@ from socialcrawl.campaign.token_locks import state_folder
 from socialcrawl.cli.render.console import Text
 from socialcrawl.cli.single_requests import admitted, door
 from socialcrawl.engine.clock import SystemClock
-from socialcrawl.engine.model import Credential, Grant, Page, Reply, ReplyKind, Request, iso
+from socialcrawl.engine.model import Credential, Grant, Page, Reply, ReplyKind, Request, format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError, StoreError
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.ratelimit.billing_cycle import cycle
@@ -127,7 +127,7 @@ def _budget(meant: Plan) -> Iterator[Check]:
 
 
 def _prices(table: Policy, now: float) -> Check:
-    age = (date.fromisoformat(iso(now)[:10]) - date.fromisoformat(table.as_of)).days
+    age = (date.fromisoformat(format_time(now)[:10]) - date.fromisoformat(table.as_of)).days
     text = f"the table of {'prices and ' if table.billed else ''}limits is of {table.as_of}"
     if age > OLD:
         source = f" ({table.source})" if table.source else ""
@@ -137,7 +137,7 @@ def _prices(table: Policy, now: float) -> Check:
 
 def _cycle(meant: Plan, now: float) -> Check:
     day = meant.settings.limits.cycle_day
-    begins, ends = (iso(at)[:10] for at in cycle(now, day))
+    begins, ends = (format_time(at)[:10] for at in cycle(now, day))
     cap = "" if meant.policy.cap is None else f", with {pluralize(meant.policy.cap, 'post')} at most"
     text = f"the billing cycle runs from {begins} to {ends} (cycle_day = {day} under [limits]){cap}"
     return Check(OK, "cycle", text)

@@ -13,8 +13,8 @@ from socialcrawl.cli.render.progress import show_progress
 from socialcrawl.cli.render.sample_report import judged
 from socialcrawl.cli.render.steering import describe_gain
 from socialcrawl.cli.running_campaigns import give_way
-from socialcrawl.crawls.collect.steering import steering
-from socialcrawl.crawls.sample.report import drawn
+from socialcrawl.crawls.collect.steering import measure_steering
+from socialcrawl.crawls.sample.report import fold_sample
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import Wanted, export
 from socialcrawl.exporters.export_folder import check
@@ -58,10 +58,10 @@ def _notes(traces: Traces, campaign: str | None) -> tuple[str, ...]:
         traces: the database.
         campaign: the name of one; None: the newest.
     """
-    gained = steering(traces, campaign)
+    gained = measure_steering(traces, campaign)
     if gained is not None and gained.control:
         return tuple(line.strip() for line in describe_gain(gained))
-    sample = drawn(traces, campaign)
+    sample = fold_sample(traces, campaign)
     said = [] if sample is None else list(judged(sample.seen.verdict))
     return tuple(f"does the sample tell of the whole topic? {one}" for one in said[:1]) + tuple(said[1:])
 

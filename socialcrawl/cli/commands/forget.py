@@ -15,7 +15,7 @@ from socialcrawl.cli.render.progress import show_progress
 from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.crawls.reporting import renew_snapshots
 from socialcrawl.engine.clock import SystemClock
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
@@ -143,7 +143,7 @@ def forget(where: Where, manner: Manner, order: Order, platform: str | None) -> 
         StoreError: a campaign runs, or the database cannot be used.
         SettingsError: nobody is there to agree.
     """
-    now = iso(SystemClock().now())
+    now = format_time(SystemClock().now())
     lines = pluralize(order.passed, "line of the file asks", "lines of the file ask")
     passed = f", {lines} for nothing" if order.passed else ""
     with opened(where, create=False) as connection:
@@ -194,8 +194,8 @@ def retain(where: Where, manner: Manner, kept: float) -> Report:
         SettingsError: nobody is there to agree.
     """
     now = SystemClock().now()
-    before = iso(max(0.0, now - kept))
-    work = partial(forgetting.retain, before=before, now=iso(now))
+    before = format_time(max(0.0, now - kept))
+    work = partial(forgetting.retain, before=before, now=format_time(now))
     return _work(where, _Erasure("retain", work, f", of before {before[:19]}"), manner)
 
 

@@ -12,7 +12,7 @@ from socialcrawl.cli.commands.sql import database
 from socialcrawl.cli.render.progress import Watch, show_progress
 from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.engine.clock import SystemClock
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.line_errors import Trouble
 from socialcrawl.importers.exported_datasets import files_in
@@ -174,7 +174,7 @@ def _sparing(wanted: Wanted, settings: Settings | None) -> Iterator[Callable[[Fo
     from socialcrawl.storage.imports.skip_forgotten_posts import shown, spared  # noqa: PLC0415
 
     with opened(place) as connection:
-        barring, now = Barring(connection, X.name), iso(SystemClock().now())
+        barring, now = Barring(connection, X.name), format_time(SystemClock().now())
 
         def spare(found: Found) -> Found:
             with connection.begin():

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.engine.clock import SystemClock
-from socialcrawl.engine.model import MILLS_PER_DOLLAR, iso
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.expected import COUNTED, Typical
 from socialcrawl.forecast.quote import Quote, at_most, quote, total
@@ -85,7 +85,7 @@ def quoted(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:
 def _stored(meant: Plan, connection: Any, now: float) -> Stored:
     source = meant.settings.source
     hours = 0.0 if meant.shape.tests else source.reuse_hours  # a test reuses no answers
-    return stored(connection, meant.settings.name, source.platform, now - hours * HOUR, iso(now)[:10])
+    return stored(connection, meant.settings.name, source.platform, now - hours * HOUR, format_time(now)[:10])
 
 
 def still(meant: Plan, spent: Done) -> float:

@@ -20,11 +20,11 @@ from socialcrawl.cli.commands.quote import already, still
 from socialcrawl.cli.commands.report import Spending, knowledge, show
 from socialcrawl.cli.render.live_screen import Lines, Picture, View
 from socialcrawl.cli.render.sample_report import finite
-from socialcrawl.crawls.collect.explain import unread
-from socialcrawl.crawls.collect.steering import Steering, steering
+from socialcrawl.crawls.collect.explain import list_unread_seeds
+from socialcrawl.crawls.collect.steering import Steering, measure_steering
 from socialcrawl.crawls.reporting import report
 from socialcrawl.engine.loop import GRACE, run
-from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, Wait, iso
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, Wait, format_time
 from socialcrawl.forecast.shape import allowed
 from socialcrawl.ratelimit.budget import dollars
 from socialcrawl.storage.queries.judgement import Judgement
@@ -85,9 +85,9 @@ def work(settings: Settings, console: Console, *, quiet: bool = False, change: b
         found = summary(campaign.store.connection, settings.name)
         spent = spending(campaign.store.connection, settings.name)
         guessed = judgement(campaign.store.connection, settings.name)
-        lost = unread(Traces(campaign.store.connection), settings.name) if found.missing else []
+        lost = list_unread_seeds(Traces(campaign.store.connection), settings.name) if found.missing else []
         other = report(Traces(campaign.store.connection), settings.name)
-        gained = steering(Traces(campaign.store.connection), settings.name)
+        gained = measure_steering(Traces(campaign.store.connection), settings.name)
     finally:
         campaign.close()
     code = CODES[reason.kind] if isinstance(reason, Stop) else STOPPED
@@ -132,7 +132,7 @@ def as_object(ending: Ending) -> dict[str, Any]:
     return {
         "reason": ending.reason.why,
         "ended": ending.reason.kind if isinstance(ending.reason, Stop) else "waiting",
-        "until": None if ending.reason.until is None else iso(ending.reason.until),
+        "until": None if ending.reason.until is None else format_time(ending.reason.until),
         "steps": len(found.steps),
         "relevance": found.relevance,
         "seed_relevance": found.seed_relevance,

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from socialcrawl.cli.render.comparison import comparison
 from socialcrawl.cli.render.console import plain
 from socialcrawl.crawls.collect.estimators import make_estimator
-from socialcrawl.crawls.collect.strategies import strategy
+from socialcrawl.crawls.collect.strategies import make_strategy
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.graphs import read, read_seeds
@@ -148,7 +148,7 @@ def run(grid: Grid, out: Path, console: Console, *, jobs: int, address: str | No
 def _check(setup: Setup) -> None:
     if setup.estimator != "oracle":
         make_estimator(setup.estimator, seed=setup.seed, start=setup.start, nr_d=setup.nr_d)
-    strategy(setup.strategy, seed=setup.seed, q=setup.q, zeta=setup.zeta)
+    make_strategy(setup.strategy, seed=setup.seed, q=setup.q, zeta=setup.zeta)
 
 
 def _once(values: Sequence[Any]) -> list[Any]:

@@ -18,7 +18,7 @@ from socialcrawl.cli.render.console import Text
 from socialcrawl.daemon.campaign_state import BROKEN, PAUSED, RUNNING, describe_pause
 from socialcrawl.daemon.duplicate_campaigns import choose_file, describe_left_out
 from socialcrawl.engine.clock import SystemClock
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import Held, Living
@@ -235,7 +235,7 @@ def _table(rows: Sequence[_Row]) -> Table:
         table.add_column(name, overflow="fold", no_wrap=name == "until (UTC)")
     for row in rows:
         one = row.held
-        until = "" if one.until is None else iso(one.until)[:19].replace("T", " ")
+        until = "" if one.until is None else format_time(one.until)[:19].replace("T", " ")
         file = (row.file.name if row.file else "",) if named else ()
         table.add_row(*(Text(text) for text in (one.campaign, *file, one.state, until, one.why)))
     return table
@@ -257,7 +257,7 @@ def _daemons(rows: Sequence[Held], living: Sequence[Living], now: float) -> list
 def _plain(row: _Row, now: float) -> dict[str, Any]:
     file = row.held.file if row.file is None else str(row.file)
     whole = asdict(row.held) | {"alive": row.held.alive(now), "file": file, "database": str(row.where)}
-    return {key: iso(value) if key in INSTANTS and value is not None else value for key, value in whole.items()}
+    return {key: format_time(value) if key in INSTANTS and value is not None else value for key, value in whole.items()}
 
 
 def _now() -> float:

@@ -11,10 +11,10 @@ from rich.table import Table
 
 from socialcrawl.cli.render.console import Text
 from socialcrawl.cli.render.progress import show_progress
-from socialcrawl.crawls.sample.cross_validation import ConfusionMatrix, Examples, examples, judged
+from socialcrawl.crawls.sample.cross_validation import ConfusionMatrix, Examples, cross_validate, make_examples
 from socialcrawl.crawls.sample.decision_tree import DecisionTree, TreeParameters, grow
-from socialcrawl.crawls.sample.labels import texts
-from socialcrawl.crawls.sample.tfidf import words
+from socialcrawl.crawls.sample.labels import read_text_labels
+from socialcrawl.crawls.sample.tfidf import count_words
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.formats.documents import read_text, why_unreadable
 from socialcrawl.text.terminal import write_json
@@ -58,10 +58,10 @@ def train(wanted: Wanted, console: Console, *, as_json: bool = False) -> Decisio
     _agree(wanted)
     with show_progress("reading posts", unit="folds") as watch:
         given, where = _given(wanted)
-        how = replace(wanted.how, without=frozenset(word for one in wanted.how.without for word in words(one)))
-        learned = examples(given)
+        how = replace(wanted.how, without=frozenset(word for one in wanted.how.without for word in count_words(one)))
+        learned = make_examples(given)
         _enough(learned, wanted.folds)
-        measured = judged(learned, how, wanted.folds, lambda done: watch("testing", done, wanted.folds))
+        measured = cross_validate(learned, how, wanted.folds, lambda done: watch("testing", done, wanted.folds))
         watch("learning the tree")
         tree = grow(learned.texts, learned.on_topic, how)
     about = _about(where, learned, measured, how)
@@ -87,7 +87,7 @@ def _agree(wanted: Wanted) -> None:
 def _given(wanted: Wanted) -> tuple[list[tuple[str, bool]], dict[str, str]]:
     """Return the posts to learn from, with whether each is on topic; and where both kinds come from."""
     if wanted.labels is not None:
-        return texts(wanted.labels), {"on_from": str(wanted.labels), "off_from": str(wanted.labels)}
+        return read_text_labels(wanted.labels), {"on_from": str(wanted.labels), "off_from": str(wanted.labels)}
     on, off, name = _of_campaign(wanted) if wanted.on is None or wanted.off is None else ([], [], "")
     where = {"on_from": f"search of {name}", "off_from": f"read by {name}"}
     if wanted.on is not None:

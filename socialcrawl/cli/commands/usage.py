@@ -9,7 +9,7 @@ from socialcrawl.campaign.plan import Plan
 from socialcrawl.cli.render.console import Text
 from socialcrawl.cli.single_requests import admitted, meters
 from socialcrawl.engine.clock import SystemClock
-from socialcrawl.engine.model import Grant, ReplyKind, iso
+from socialcrawl.engine.model import Grant, ReplyKind, format_time
 from socialcrawl.errors import SourceError
 from socialcrawl.platforms.x.meters import USAGE, Usage, usage, usage_request
 from socialcrawl.storage.database.health import readable
@@ -31,7 +31,7 @@ def compare(meant: Plan, console: Console) -> None:
     with readable(settings.database) as connection:
         found = summary(connection, settings.name, 1)
     ours = {day: posts for day, posts, _ in found.billed_posts}
-    today = date.fromisoformat(iso(clock.now())[:10])
+    today = date.fromisoformat(format_time(clock.now())[:10])
     first = min([today, *map(date.fromisoformat, ours)])
     days = min(LONGEST, (today - first).days + 1)
     told = _ask(meant, days, clock)

@@ -54,8 +54,8 @@ def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Seq
     from socialcrawl.cli.commands.sql import choose_campaign  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
     from socialcrawl.crawls.base import ReportRequest  # noqa: PLC0415
-    from socialcrawl.crawls.collect.explain import unread  # noqa: PLC0415
-    from socialcrawl.crawls.collect.steering import steering  # noqa: PLC0415
+    from socialcrawl.crawls.collect.explain import list_unread_seeds  # noqa: PLC0415
+    from socialcrawl.crawls.collect.steering import measure_steering  # noqa: PLC0415
     from socialcrawl.crawls.reporting import report as told_of  # noqa: PLC0415
     from socialcrawl.engine.clock import SystemClock  # noqa: PLC0415
     from socialcrawl.storage.database.health import readable  # noqa: PLC0415
@@ -70,8 +70,8 @@ def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Seq
         found = summary(connection, name, top)
         spent, guessed = spending(connection, found.name), judgement(connection, found.name)
         traces, now = Traces(connection), SystemClock().now()
-        missing, told = unread(traces, found.name), told_of(traces, found.name, ReportRequest(top, now, sub))
-        gained = steering(traces, found.name)
+        missing, told = list_unread_seeds(traces, found.name), told_of(traces, found.name, ReportRequest(top, now, sub))
+        gained = measure_steering(traces, found.name)
     show(
         plain(),
         found,

@@ -13,7 +13,7 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.cli.commands.quote import quoted
 from socialcrawl.cli.post_counts import begun, counts, searches_left
 from socialcrawl.cli.render.console import Text
-from socialcrawl.engine.model import MILLS_PER_DOLLAR, iso
+from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.expected import ASSUMED, CAP, COUNTED, SAID, STORED, TOKENS, Reached
 from socialcrawl.forecast.quote import Line, Quote
@@ -112,7 +112,7 @@ def as_object(meant: Plan, found: Quote) -> dict[str, Any]:
         ],
         "spent": {"requests": done.requests, "posts": done.posts, "dollars": done.money / MILLS_PER_DOLLAR},
         "done": {"searches": done.queries, "seeds": done.seeds, "steps": done.steps},
-        "began": None if done.began is None else iso(done.began),
+        "began": None if done.began is None else format_time(done.began),
         "allowed": found.allowed,
         **({"first_visits_before_rest": _whole(found.alone)} if meant.shape.back else {}),
         "first_reached": {"at_most": _reached(found.soonest), "probably": _reached(found.reached)},

@@ -11,9 +11,9 @@ from rich.table import Table
 from socialcrawl.campaign.settings import read
 from socialcrawl.cli.render import score_curve
 from socialcrawl.cli.render.console import Text
-from socialcrawl.crawls.refresh.report import ProbePlan, RefreshReport, order
+from socialcrawl.crawls.refresh.report import ProbePlan, RefreshReport, plan_probes
 from socialcrawl.crawls.refresh.rules import BOUND
-from socialcrawl.crawls.refresh.stop_rule import percent
+from socialcrawl.crawls.refresh.stop_rule import format_percent
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.importers.probe_results import HEAD
@@ -64,7 +64,7 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
     if there := [file for file in files if file.exists()]:
         raise SettingsError(f"{there[0]} exists already and is left as it is: name another folder.")
     with readable(settings.database) as connection:
-        found = order(Traces(connection), settings, workers, most)
+        found = plan_probes(Traces(connection), settings, workers, most)
     if not found.nodes:
         write_error(f"nobody is left to be tested: {found.why}")
         return
@@ -165,8 +165,8 @@ def _estimate(found: RefreshReport) -> Iterator[str]:
         f"{known.found:,} found and {pluralize(known.sampled, 'account')} drawn at random{among}"
     )
     if known.share is not None:
-        span = f"{percent(known.share_low)} to {percent(known.share_high)}, 95% interval"
-        yield f"found so far: about {percent(known.share)} of them ({span})"
+        span = f"{format_percent(known.share_low)} to {format_percent(known.share_high)}, 95% interval"
+        yield f"found so far: about {format_percent(known.share)} of them ({span})"
 
 
 def _wanted(found: RefreshReport) -> Iterator[str]:

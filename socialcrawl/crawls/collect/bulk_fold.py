@@ -54,9 +54,9 @@ class BulkFold:
             for batch, outcomes in history:
                 self.absorb(batch, outcomes)
             return
-        for columns in in_columns(history, features=self.company.learns):
+        for columns in read_columns(history, features=self.company.learns):
             ends = columns.ends()
-            for begin, end, regular in stretches(columns):
+            for begin, end, regular in find_stretches(columns):
                 (self._take_all if regular else self._take_each)(columns, ends, begin, end)
 
     def _features_now(self, node: Node) -> tuple[float, ...]:
@@ -75,7 +75,7 @@ class BulkFold:
     def _take_all(self, columns: Columns, ends: Rows, begin: int, end: int) -> None:
         """Absorb a regular stretch at once; where the graph will not have it so, halves of it."""
         many = end - begin > FEW
-        rows = self.graph.extend(additions(columns, begin, end)) if many else None
+        rows = self.graph.extend(make_additions(columns, begin, end)) if many else None
         if rows is not None:
             self._count(columns, slice(begin, end))
             self._rest(columns, ends, begin, rows)
@@ -131,7 +131,7 @@ class BulkFold:
         return {self.graph.row(node): node for node in due if not self.seeds.retry(node)}
 
 
-def in_columns(history: History, *, features: bool) -> Iterator[Columns]:
+def read_columns(history: History, *, features: bool) -> Iterator[Columns]:
     """Yield all of a history as columns, with or without the features as picked."""
     if isinstance(history, Columnar):
         yield from history.columns(features=features, rest=False)
@@ -139,14 +139,14 @@ def in_columns(history: History, *, features: bool) -> Iterator[Columns]:
     held: list[tuple[Batch, Sequence[Outcome]]] = []
     for batch, outcomes in history:
         if held and batch[-1].n - held[0][0][0].n >= CHUNK:
-            yield _columns(held, features=features)
+            yield _make_columns(held, features=features)
             held = []
         held.append((batch, outcomes))
     if held:
-        yield _columns(held, features=features)
+        yield _make_columns(held, features=features)
 
 
-def stretches(columns: Columns) -> Iterator[tuple[int, int, bool]]:
+def find_stretches(columns: Columns) -> Iterator[tuple[int, int, bool]]:
     """Pieces from `begin` to `end`, and whether all their picks only add a node to the graph, or find it missing.
 
     A pick to learn from whose features are not known any more is looked at by itself: the graph just before it is.
@@ -163,7 +163,7 @@ def stretches(columns: Columns) -> Iterator[tuple[int, int, bool]]:
             yield begin, end, bool(regular[begin])
 
 
-def additions(columns: Columns, begin: int, end: int) -> Additions:
+def make_additions(columns: Columns, begin: int, end: int) -> Additions:
     """Return what the picks of a regular stretch bring to the graph."""
     offsets, some = columns.offsets[begin : end + 1], slice(begin, end)
     links = slice(offsets[0], offsets[-1])
@@ -179,7 +179,7 @@ def additions(columns: Columns, begin: int, end: int) -> Additions:
     )
 
 
-def _columns(held: list[tuple[Batch, Sequence[Outcome]]], *, features: bool) -> Columns:
+def _make_columns(held: list[tuple[Batch, Sequence[Outcome]]], *, features: bool) -> Columns:
     picks, outcomes = [pick for batch, _ in held for pick in batch], [outcome for _, some in held for outcome in some]
     counts = [0, *(len(outcome.targets) for outcome in outcomes)]
     return Columns(
@@ -192,11 +192,11 @@ def _columns(held: list[tuple[Batch, Sequence[Outcome]]], *, features: bool) -> 
         np.cumsum(counts),
         np.concatenate([outcome.targets for outcome in outcomes]).astype(np.int64),
         np.concatenate([outcome.alpha for outcome in outcomes]).astype(np.float64),
-        _features(picks) if features else None,
+        _stack_features(picks) if features else None,
     )
 
 
-def _features(picks: list[Pick]) -> NDArray[np.float64]:
+def _stack_features(picks: list[Pick]) -> NDArray[np.float64]:
     """Return the features as picked, a row a pick; NaN where a pick has none."""
     x = np.full((len(picks), len(COLUMNS)), np.nan)
     for line, pick in zip(x, picks, strict=True):

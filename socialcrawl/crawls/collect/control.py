@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.strategies import Ranked, Scored, Strategy
-from socialcrawl.engine.arms import NEAREST, STEERED, arms
-from socialcrawl.engine.splitmix import chance
+from socialcrawl.engine.arms import NEAREST, STEERED, assign_arms
+from socialcrawl.engine.splitmix import draw_chance
 
 
 class ControlledStrategy:
@@ -29,7 +29,7 @@ class ControlledStrategy:
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
         """Return the rows of the next `size` picks, in order, and their scores; each from what the others left."""
         steered = self.strategy.pick(frontier, size, n)
-        who = arms(self.seed, self.share, n, size)
+        who = assign_arms(self.seed, self.share, n, size)
         if not who.any():
             return steered
         rows, scores = frontier.all(n)
@@ -53,4 +53,4 @@ class ControlledStrategy:
         if nearest:
             depth = frontier.depth(rows[places])
             places = places[depth == depth.min()]
-        return int(places[int(chance(self.seed, "control account", n) * len(places))])
+        return int(places[int(draw_chance(self.seed, "control account", n) * len(places))])

@@ -34,7 +34,7 @@ class EqualRows:
     def found(self, rows: Rows, values: Floats) -> NDArray[np.bool_]:
         """Return which of `rows` are many enough of a kind to be crowds: they are, from now on; others are left."""
         crowded = np.zeros(len(rows), bool)
-        for some in _alike(values):
+        for some in _find_alike(values):
             vector = values[:, some[0]]
             crowd = self._of.get(vector.tobytes())
             if crowd is not None:
@@ -134,7 +134,7 @@ class EqualRows:
         return np.asarray(self._rows[crowd][head : min(head + many, self._end[crowd])])
 
 
-def _alike(values: Floats) -> Iterator[NDArray[np.int64]]:
+def _find_alike(values: Floats) -> Iterator[NDArray[np.int64]]:
     """Yield places with equal values, CROWD or more at a time; the largest mass is likely to come first."""
     left = np.arange(values.shape[1])
     while len(left) > FEW:

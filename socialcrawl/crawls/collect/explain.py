@@ -17,7 +17,7 @@ from socialcrawl.crawls.collect.estimators import BreadthFirst, Estimator, Hybri
 from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.crawls.collect.make import choose_policy
 from socialcrawl.crawls.seeds import TRIES
-from socialcrawl.engine.arms import STEERED, arms
+from socialcrawl.engine.arms import STEERED, assign_arms
 from socialcrawl.engine.model import Act, Node, Pick, Reason, SameAs
 from socialcrawl.engine.protocols import NEVER, cut_history
 from socialcrawl.graph.graph import COLUMNS
@@ -131,7 +131,7 @@ def explain(traces: Traces, whole: Begun, user: str) -> Explanation:
     return _Case(traces, whole, user, held.node).explanation()
 
 
-def unread(traces: Traces, campaign: str | None = None, most: int = 10) -> list[tuple[str, str]]:
+def list_unread_seeds(traces: Traces, campaign: str | None = None, most: int = 10) -> list[tuple[str, str]]:
     """The seeds that a campaign (the newest, if none is named) names and never could read, with why: the first `most`.
 
     Raises:
@@ -139,7 +139,7 @@ def unread(traces: Traces, campaign: str | None = None, most: int = 10) -> list[
     """
     whole = traces.begun(campaign)
     found: list[tuple[str, str]] = []
-    for name in filter(None, map(_named, whole.identity["seeds"]["usernames"])):
+    for name in filter(None, map(_find_seed_name, whole.identity["seeds"]["usernames"])):
         held = traces.known(whole, name) if len(found) < most else None
         asks = traces.asks(whole.id, held.node) if held is not None else []
         read = any(ask.at is not None and ask.missing is None and ask.act != Act.RESOLVE for ask in asks)
@@ -149,12 +149,12 @@ def unread(traces: Traces, campaign: str | None = None, most: int = 10) -> list[
     return found
 
 
-def _named(seat: Any) -> str | None:
+def _find_seed_name(seat: Any) -> str | None:
     """Return the name of a seed, as it is looked up; None where it was forgotten."""
     return seat.strip().removeprefix("@") if isinstance(seat, str) else None
 
 
-def crawl_of(settings: Settings, names: Sequence[Node], topics: Sequence[int] = ()) -> Collect:
+def make_crawl(settings: Settings, names: Sequence[Node], topics: Sequence[int] = ()) -> Collect:
     """Return the crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it.
 
     Args:
@@ -178,7 +178,7 @@ class _Case:
         self.version = in_force(self.versions, self.before)
         self.settings = self._settings(self.version.settings)
         names = traces.enlisted(begun.platform, begun.identity["seeds"]["usernames"])
-        self.crawl = crawl_of(self.settings, names, traces.topics(begun.id))
+        self.crawl = make_crawl(self.settings, names, traces.topics(begun.id))
         self.searched = False
 
     def _settings(self, told: dict[str, Any]) -> Settings:
@@ -266,7 +266,7 @@ class _Case:
         ahead = int((scores > score).sum()) + int((scores[:place] == score).sum())
         best = int(np.argmax(scores))
         features = dict(zip(COLUMNS, graph.features(row), strict=True))
-        speaks = _turn(estimator, taken)
+        speaks = _find_turn(estimator, taken)
         terms = speaks.terms(taken)
         agrees = None if n is None else self._agrees(n, score, features)
         return Decision(
@@ -276,16 +276,16 @@ class _Case:
             len(rows),
             (float(scores[best]), graph.node(int(rows[best]))),
             features,
-            _called(speaks, estimator),
+            _find_name(speaks, estimator),
             terms.intercept if terms else 0.0,
-            _parts(terms, self.crawl, row) if terms else [],
+            _split_score(terms, self.crawl, row) if terms else [],
             STEERED if n is None else self._drawn(taken + n - self.before),
             agrees,
             self._changed() if agrees is False else None,
         )
 
     def _drawn(self, step: int) -> int:
-        return int(arms(self.settings.seed, self.settings.crawl.control, step, 1)[0])
+        return int(assign_arms(self.settings.seed, self.settings.crawl.control, step, 1)[0])
 
     def _agrees(self, n: int, score: float, features: dict[str, float]) -> bool:
         stored = self.traces.picked(self.begun.id, n)
@@ -304,13 +304,13 @@ class _Case:
         return [link for link in known if link.act != Act.SEARCH]
 
 
-def _turn(estimator: Estimator, taken: int) -> Estimator:
+def _find_turn(estimator: Estimator, taken: int) -> Estimator:
     if isinstance(estimator, Hybrid):
         return estimator.start if taken < estimator.switch_after else estimator.then
     return estimator
 
 
-def _called(speaks: Estimator, whole: Estimator) -> str:
+def _find_name(speaks: Estimator, whole: Estimator) -> str:
     name = type(speaks).__name__
     if isinstance(speaks, Neighbourhood):
         name = f"nh-{speaks.feature.replace('_', '-')}"
@@ -321,7 +321,7 @@ def _called(speaks: Estimator, whole: Estimator) -> str:
     return f"{name} (the {'first' if speaks is whole.start else 'second'} half of the hybrid)"
 
 
-def _parts(terms: ScoreTerms, crawl: Collect, row: int) -> list[ScorePart]:
+def _split_score(terms: ScoreTerms, crawl: Collect, row: int) -> list[ScorePart]:
     values = terms.values(crawl.graph, np.array([row], np.int64))[:, 0].tolist()
     names: Sequence[str] = [type(terms.of).__name__.lower()]
     if isinstance(terms.of, Linear):

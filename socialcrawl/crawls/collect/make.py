@@ -6,13 +6,13 @@ from typing import Any
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.collect.control import ControlledStrategy
 from socialcrawl.crawls.collect.estimators import Estimator, make_estimator
-from socialcrawl.crawls.collect.strategies import Strategy, strategy
+from socialcrawl.crawls.collect.strategies import Strategy, make_strategy
 
 
 def choose_policy(settings: Settings) -> tuple[Estimator, Strategy]:
     """Return the estimator and the strategy of a campaign, which have learned nothing yet."""
     crawl = settings.crawl
-    choice = strategy(crawl.strategy, seed=settings.seed, q=crawl.q, zeta=crawl.zeta)
+    choice = make_strategy(crawl.strategy, seed=settings.seed, q=crawl.q, zeta=crawl.zeta)
     if crawl.control:
         choice = ControlledStrategy(choice, crawl.control, settings.seed)
     return _make_estimator(settings, crawl.estimator, crawl.regressor), choice

@@ -19,7 +19,7 @@ from socialcrawl.crawls.collect.equal_rows import FIRST, EqualRows
 from socialcrawl.crawls.collect.estimators import Estimator
 from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.crawls.collect.score_bounds import FarRows
-from socialcrawl.crawls.collect.strategies import greedy
+from socialcrawl.crawls.collect.strategies import choose_greedily
 from socialcrawl.graph.graph import Graph, Rows
 
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ class Ranking:
         terms = self.estimator.terms(n)
         if terms is None:
             rows, scores = self.all(n)
-            chosen = greedy(scores, size)
+            chosen = choose_greedily(scores, size)
             return rows[chosen], scores[chosen]
         if not any(terms.weights):  # as of a regression that has seen one value only
             rows = self.graph.earliest(size)
@@ -70,7 +70,7 @@ class Ranking:
         self._follow(terms, size)
         while True:
             rows, scores = self._rows[: self.count], terms.combined(self._values[:, : self.count])
-            chosen = _first(rows, scores, size)
+            chosen = _find_first(rows, scores, size)
             rows, scores = rows[chosen], scores[chosen]
             if self._in_order(terms, rows, scores, size):
                 return rows, scores
@@ -123,7 +123,7 @@ class Ranking:
             at = places[rising]
             rising = rising[((at == FAR) | (at == CLOSE)) & self.graph.is_open(changed[rising])]
         if len(rising):
-            rows, first = _once(changed[rising])
+            rows, first = _sort_once(changed[rising])
             self._come_near(terms, rows, values[:, rising[first]])
 
     def _renew(self, rows: Rows, places: NDArray[np.int32], values: Floats) -> None:
@@ -219,7 +219,7 @@ class Ranking:
         self.count = last
 
 
-def _once(rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
+def _sort_once(rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
     """`rows` in ascending order, each once, and where it stood."""
     first = rows.argsort()
     ordered = rows[first]
@@ -230,7 +230,7 @@ def _once(rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
     return ordered, first
 
 
-def _first(rows: Rows, scores: Floats, size: int) -> NDArray[np.int64]:
+def _find_first(rows: Rows, scores: Floats, size: int) -> NDArray[np.int64]:
     """Return places of the `size` best by (score, row); `rows` are in any order."""
     if not len(rows):
         return np.empty(0, np.int64)

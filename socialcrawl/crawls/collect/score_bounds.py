@@ -17,7 +17,7 @@ class FarRows:
 
     def __init__(self) -> None:
         self.score, self.row = -np.inf, 0  # nobody is here yet
-        self.then = ScoreTerms(None, (), 0.0, _nothing)  # the weights with which they were let go
+        self.then = ScoreTerms(None, (), 0.0, _score_nothing)  # the weights with which they were let go
         self.low = self.high = np.empty(0)
 
     def let_go(self, terms: ScoreTerms, rows: Rows, values: Floats, kept: int) -> tuple[Rows, Floats]:
@@ -82,7 +82,7 @@ class FarRows:
         box = list(zip(terms.weights, self.then.weights, self.low.tolist(), self.high.tolist(), strict=True))
         corners = [0.0] + [new / old for new, old, _, _ in box if old and new / old > 0]
         lowest = min(
-            corner * room + sum(_highest(new - corner * old, low, high) for new, old, low, high in box)
+            corner * room + sum(_find_highest(new - corner * old, low, high) for new, old, low, high in box)
             for corner in corners
         )
         size = abs(self.score) + abs(self.then.intercept) + abs(terms.intercept)
@@ -94,9 +94,9 @@ class FarRows:
         return terms.weights == self.then.weights and terms.intercept == self.then.intercept
 
 
-def _nothing(graph: object, rows: Rows) -> Floats:
+def _score_nothing(graph: object, rows: Rows) -> Floats:
     return np.empty((0, len(rows)))
 
 
-def _highest(weight: float, low: float, high: float) -> float:
+def _find_highest(weight: float, low: float, high: float) -> float:
     return max(weight * low, weight * high)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.facts import COLLECT
-from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, arms
+from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, assign_arms
 from socialcrawl.forecast.intervals import Interval, difference_of
 from socialcrawl.storage.queries.traces import Steps, Traces
 
@@ -62,7 +62,7 @@ class Steering:
     breadth: ControlComparison | None = None
 
 
-def steering(traces: Traces, campaign: str | None = None) -> Steering | None:
+def measure_steering(traces: Traces, campaign: str | None = None) -> Steering | None:
     """Return what the estimator of a campaign gained; None for one that does not collect, or has no steps yet.
 
     Raises:
@@ -73,10 +73,10 @@ def steering(traces: Traces, campaign: str | None = None) -> Steering | None:
     crawl = told.get("crawl", {})
     if told.get("kind", COLLECT.name) != COLLECT.name or "estimator" not in crawl:
         return None
-    return compared(crawl["estimator"], traces.steps(whole.id), told.get("seed", 0), crawl.get("control", 0.0))
+    return compare_arms(crawl["estimator"], traces.steps(whole.id), told.get("seed", 0), crawl.get("control", 0.0))
 
 
-def compared(estimator: str, steps: Steps, seed: int, control: float) -> Steering | None:
+def compare_arms(estimator: str, steps: Steps, seed: int, control: float) -> Steering | None:
     """Return what an estimator gained in these steps; None where it chose none of them.
 
     Args:
@@ -85,7 +85,7 @@ def compared(estimator: str, steps: Steps, seed: int, control: float) -> Steerin
         seed: the campaign's.
         control: the share of the steps that is drawn.
     """
-    who = arms(seed, control, 0, len(steps.n))
+    who = assign_arms(seed, control, 0, len(steps.n))
     # An account that is tried again was chosen before, and a forgotten one has no value any more.
     counts = np.zeros(len(steps.n), np.bool_)
     counts[np.unique(steps.node, return_index=True)[1]] = True
@@ -94,11 +94,13 @@ def compared(estimator: str, steps: Steps, seed: int, control: float) -> Steerin
     steered, drawn, near = groups
     if not len(steered):
         return None
-    against = (_against(steered, drawn, control), _against(steered, near, control)) if control else (None, None)
+    against = (
+        (_compare_with(steered, drawn, control), _compare_with(steered, near, control)) if control else (None, None)
+    )
     return Steering(estimator, len(steered), float(steered.mean()), control, *against)
 
 
-def _against(steered: Floats, drawn: Floats, control: float) -> ControlComparison:
+def _compare_with(steered: Floats, drawn: Floats, control: float) -> ControlComparison:
     mean = float(drawn.mean()) if len(drawn) else float("nan")
     if len(drawn) < LEAST:
         return ControlComparison(len(drawn), mean, None, ceil((LEAST - len(drawn)) * 2 / control))

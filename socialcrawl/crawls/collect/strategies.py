@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.engine.draws import uniform
+from socialcrawl.engine.draws import draw_uniform
 from socialcrawl.errors import SettingsError
 
 Scored = tuple[NDArray[np.int64], NDArray[np.float64]]
@@ -62,7 +62,7 @@ class AlteredGreedy:
 
     def pick(self, frontier: Ranked, size: int, n: int) -> Scored:
         """Return the rows of the next `size` picks, in order, and their scores."""
-        draws = [uniform(self.seed, "altered greedy", n + i, 2) for i in range(size)]
+        draws = [draw_uniform(self.seed, "altered greedy", n + i, 2) for i in range(size)]
         if all(coin < self.q for coin, _ in draws):
             return frontier.best(size, n)
         rows, scores = frontier.all(n)
@@ -98,8 +98,8 @@ class Proportional:
         picked: list[int] = []
         left = np.arange(len(rows))
         for i in range(min(size, len(rows))):
-            draw = float(uniform(self.seed, "proportional", n + i, 1)[0])
-            chosen = _share(np.maximum(scores[left], 0.0), draw)
+            draw = float(draw_uniform(self.seed, "proportional", n + i, 1)[0])
+            chosen = _find_share(np.maximum(scores[left], 0.0), draw)
             picked.append(int(left[chosen]))
             left = np.delete(left, chosen)
         return rows[picked], scores[picked]
@@ -109,7 +109,7 @@ STRATEGIES = ("greedy", "altered-greedy", "proportional")
 """All strategies by name."""
 
 
-def strategy(name: str, *, seed: int, q: float = 0.9, zeta: float = 0.5) -> Strategy:
+def make_strategy(name: str, *, seed: int, q: float = 0.9, zeta: float = 0.5) -> Strategy:
     """Return the strategy called `name`; `q` and `zeta` are those of altered greedy.
 
     Raises:
@@ -124,7 +124,7 @@ def strategy(name: str, *, seed: int, q: float = 0.9, zeta: float = 0.5) -> Stra
     raise SettingsError(f"there is no strategy {name!r}. Known are: {', '.join(STRATEGIES)}.")
 
 
-def greedy(scores: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+def choose_greedily(scores: NDArray[np.float64], size: int) -> NDArray[np.int64]:
     """Positions of the `size` highest scores, best first (Definition 7); ties go to the smaller position.
 
     Positions are in order of discovery, so that of equal nodes the one discovered first is picked.
@@ -139,7 +139,7 @@ def greedy(scores: NDArray[np.float64], size: int) -> NDArray[np.int64]:
     return candidates[np.argsort(-scores[candidates], kind="stable")][:size]
 
 
-def _share(weights: NDArray[np.float64], draw: float) -> int:
+def _find_share(weights: NDArray[np.float64], draw: float) -> int:
     """Return the place in which the point `draw` (of [0, 1)) of the total weight lies."""
     most = weights.max()
     if most <= 0:

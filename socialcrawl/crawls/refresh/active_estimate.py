@@ -77,13 +77,13 @@ def estimate(nodes: int, *, tested: int, found: int, left: int, strata: Sequence
     """
     nothing = (0, nodes), Stratum(nodes, found, 0, 0, whole=True)
     known = [
-        ((least(one.hits, one.sampled, one.size), most(one.hits, one.sampled, one.size)), one)
+        ((bound_below(one.hits, one.sampled, one.size), bound_above(one.hits, one.sampled, one.size)), one)
         for one in strata
         if one.sampled
     ]
     bounds, best = min(known, key=lambda told: told[0][1] - told[0][0], default=nothing)
-    low, high = (found + _rest(bound, best, left) for bound in bounds)
-    value = found + _rest(best.size * best.hits / best.sampled, best, left) if best.sampled else None
+    low, high = (found + _count_rest(bound, best, left) for bound in bounds)
+    value = found + _count_rest(best.size * best.hits / best.sampled, best, left) if best.sampled else None
     return ActiveEstimate(
         nodes,
         tested,
@@ -100,7 +100,7 @@ def estimate(nodes: int, *, tested: int, found: int, left: int, strata: Sequence
     )
 
 
-def most(hits: int, sampled: int, size: int) -> int:
+def bound_above(hits: int, sampled: int, size: int) -> int:
     """Return the largest number of active nodes among `size` for which `hits` or fewer in a sample are not too rare.
 
     Not too rare: in OUTSIDE / 2 of the samples of `sampled` nodes (drawn without replacement), or more.
@@ -108,19 +108,19 @@ def most(hits: int, sampled: int, size: int) -> int:
     low, high = hits, size - (sampled - hits)
     while low < high:
         middle = (low + high + 1) // 2
-        if at_most(hits, sampled, middle, size) >= OUTSIDE / 2:
+        if compute_tail(hits, sampled, middle, size) >= OUTSIDE / 2:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def least(hits: int, sampled: int, size: int) -> int:
-    """Return the smallest number of active nodes among `size` for which `hits` or more are not too rare: see `most`."""
-    return size - most(sampled - hits, sampled, size)
+def bound_below(hits: int, sampled: int, size: int) -> int:
+    """Return the smallest number of active nodes among `size` for which `hits` or more are likely (`bound_above`)."""
+    return size - bound_above(sampled - hits, sampled, size)
 
 
-def at_most(hits: int, sampled: int, active: int, size: int) -> float:
+def compute_tail(hits: int, sampled: int, active: int, size: int) -> float:
     """Return the chance of `hits` or fewer in a sample of nodes of which `active` are (hypergeometric)."""
     first = max(0, sampled - (size - active))
     if hits < first:
@@ -128,15 +128,15 @@ def at_most(hits: int, sampled: int, active: int, size: int) -> float:
     i = np.arange(first, hits, dtype=np.float64)
     ratios = (active - i) * (sampled - i) / ((i + 1) * (size - active - sampled + i + 1))
     logs = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
-    begin = _ways(active, first) + _ways(size - active, sampled - first) - _ways(size, sampled)
+    begin = _count_ways(active, first) + _count_ways(size - active, sampled - first) - _count_ways(size, sampled)
     return float(np.exp(begin + logs).sum())
 
 
-def _rest(active: float, stratum: Stratum, left: int) -> float:
+def _count_rest(active: float, stratum: Stratum, left: int) -> float:
     """Return how many of the `left` nodes of a stratum are active if `active` of the whole stratum are."""
     return min(max(active - stratum.active, 0.0), float(left))
 
 
-def _ways(whole: int, some: int) -> float:
+def _count_ways(whole: int, some: int) -> float:
     """Return the logarithm of the number of ways to choose some of a whole."""
     return lgamma(whole + 1) - lgamma(some + 1) - lgamma(whole - some + 1)

@@ -12,7 +12,7 @@ Flags = NDArray[np.bool_]
 ALPHAS: Floats = np.round(np.linspace(0.01, 1.0, 100), 2)
 
 
-def cost(order: Rows, active: Flags, alphas: Floats = ALPHAS) -> Floats:
+def compute_cost(order: Rows, active: Flags, alphas: Floats = ALPHAS) -> Floats:
     """The fetches of an order for each active node, by the fraction of them that is wanted, float64[len(alphas)].
 
     cost(a) = i / (a n_a) with the least i for which the first i hold a n_a active nodes. The training set is fetched
@@ -26,10 +26,10 @@ def cost(order: Rows, active: Flags, alphas: Floats = ALPHAS) -> Floats:
     Raises:
         ValueError: a fraction is out of range.
     """
-    return cost_found(active[order], int(np.count_nonzero(active)), alphas)
+    return compute_found_cost(active[order], int(np.count_nonzero(active)), alphas)
 
 
-def cost_found(found: Flags, n_active: int, alphas: Floats = ALPHAS) -> Floats:
+def compute_found_cost(found: Flags, n_active: int, alphas: Floats = ALPHAS) -> Floats:
     """The same of tests as they came: `found[i]` says whether test i met an active node, of `n_active` that there are.
 
     Raises:
@@ -47,33 +47,33 @@ def cost_found(found: Flags, n_active: int, alphas: Floats = ALPHAS) -> Floats:
     return np.asarray(fetches / (alphas * n_active))
 
 
-def running_cost(found: Flags) -> Floats:
+def compute_running_cost(found: Flags) -> Floats:
     """Fetches for each active node found so far, after each test, float64; inf before the first. Asks for no truth."""
     hits, fetches = np.cumsum(found), np.arange(1.0, len(found) + 1)
     return np.asarray(np.divide(fetches, hits, out=np.full(len(found), np.inf), where=hits > 0))
 
 
-def estimated(found: Flags, size: int) -> float:
+def estimate_active(found: Flags, size: int) -> float:
     """n_a by a random sample: its share of active nodes times `size`, all nodes there are; NaN without a sample."""
     return float(np.mean(found)) * size if len(found) else float("nan")
 
 
-def share_found(found: Flags, n_active: float) -> Floats:
+def compute_found_share(found: Flags, n_active: float) -> Floats:
     """Return the share of `n_active` (an estimate, or the truth) that is found after each test, float64."""
     return np.asarray(np.cumsum(found) / n_active if n_active > 0 else np.full(len(found), np.nan))
 
 
-def ideal(alphas: Floats = ALPHAS) -> Floats:
+def compute_ideal_cost(alphas: Floats = ALPHAS) -> Floats:
     """Return the cost of who knows: every fetch meets an active node. 1 for all fractions."""
     return np.asarray(np.ones(len(alphas)))
 
 
-def by_chance(n: int, n_active: int, alphas: Floats = ALPHAS) -> Floats:
+def compute_random_cost(n: int, n_active: int, alphas: Floats = ALPHAS) -> Floats:
     """Return the cost of a random order, n / n_a for all fractions; every order ends there at 1."""
     return np.asarray(np.full(len(alphas), n / n_active if n_active else np.nan))
 
 
-def shared_out(order: Rows, workers: int) -> NDArray[np.int64]:
+def assign_workers(order: Rows, workers: int) -> NDArray[np.int64]:
     """Return which of `workers` tests each node l_1, l_2, ... of an order, int64: that of l_i is i modulo their number.
 
     Raises:

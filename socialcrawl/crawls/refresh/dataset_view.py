@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.refresh.active_estimate import Stratum
-from socialcrawl.crawls.refresh.cost import shared_out
+from socialcrawl.crawls.refresh.cost import assign_workers
 from socialcrawl.crawls.refresh.dynamic_liverank import (
     ActiveIndegreeOrder,
     BreadthFirstOrder,
@@ -14,7 +14,7 @@ from socialcrawl.crawls.refresh.dynamic_liverank import (
     RezappedOrder,
 )
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC, Floats, LiveRanks
-from socialcrawl.crawls.refresh.old_dataset import OldDataset, first_of
+from socialcrawl.crawls.refresh.old_dataset import OldDataset, find_first
 from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.crawls.refresh.test_order import (
     ACTIVE,
@@ -30,9 +30,9 @@ from socialcrawl.crawls.refresh.test_order import (
     RowQueue,
     States,
 )
-from socialcrawl.crawls.refresh.test_progress import Frontier, counted
+from socialcrawl.crawls.refresh.test_progress import Frontier, count_states
 from socialcrawl.engine.model import Node
-from socialcrawl.graph.links import distinct
+from socialcrawl.graph.links import find_distinct
 
 CHECK = "liverank check"  # the purpose of a draw
 
@@ -104,7 +104,7 @@ class DatasetView:
     @cached_property
     def learning(self) -> Ints:
         """The rows that are tested before the order begins, one round: those of `check`, then the others of Z."""
-        return first_of(np.concatenate([self.check, self.training]))
+        return find_first(np.concatenate([self.check, self.training]))
 
     def rows(self, nodes: Ints) -> Ints:
         """Return the rows of nodes, int64; -1 for those that are not in the dataset."""
@@ -126,7 +126,7 @@ class DatasetView:
         """Let untested nodes rest, or wake them."""
         rows = self.rows(nodes)
         rows = rows[rows >= 0]
-        rows = distinct(rows[self.state[rows] < CLOSED])
+        rows = find_distinct(rows[self.state[rows] < CLOSED])
         self._mark(rows, np.int8(RESTING if resting else OPEN), rows)
 
     def next(self, count: int, *, drawn: bool = False) -> tuple[Ints, Floats]:
@@ -170,7 +170,7 @@ class DatasetView:
         """
         if not self.rules.samples:
             return []
-        found = counted(self.state[self.check if self.rules.check else self.training])
+        found = count_states(self.state[self.check if self.rules.check else self.training])
         known, sampled = (int(tally[ACTIVE] + tally[DEAD]) for tally in (self._tally, found))
         everything = Stratum(known + self.left, self.active, sampled, int(found[ACTIVE]), whole=True)
         if self.awaits or self.rules.rank in DYNAMIC:
@@ -183,7 +183,7 @@ class DatasetView:
         rows = self.rows(nodes)
         inside = rows >= 0
         rows, states = rows[inside], states[inside]
-        once = distinct(rows)
+        once = find_distinct(rows)
         if len(once) < len(rows) or (self.state[once] >= CLOSED).any():
             self._forget_orders()  # tested once more: what followed from it follows no longer
         self._mark(rows, states, once)
@@ -194,9 +194,9 @@ class DatasetView:
 
     def _mark(self, rows: Ints, states: States | np.int8, once: Ints) -> None:
         """Set the states of rows, of one that comes twice the last, and count; `once`: each of them once."""
-        self._tally -= counted(self.state[once])
+        self._tally -= count_states(self.state[once])
         self.state[rows] = states
-        self._tally += counted(self.state[once])
+        self._tally += count_states(self.state[once])
 
     def _merge(self, node: Node, other: Node) -> None:
         rows = self.rows(np.array([node, other], np.int64))
@@ -239,7 +239,7 @@ class DatasetView:
         if self.rules.worker is None:
             return order
         j, p = self.rules.worker
-        return np.asarray(order[shared_out(order, p) == j])
+        return np.asarray(order[assign_workers(order, p) == j])
 
     def _trained(self) -> tuple[Ints, NDArray[np.bool_]]:
         """Return the rows of the training set that were found active or not, and which are active."""
@@ -283,7 +283,7 @@ class DatasetView:
                 self._dynamic = ActiveIndegreeOrder(self.ranks, self._meant)
             else:
                 self._dynamic = RezappedOrder(self.ranks, rounds=rules.rounds, top=rules.top, every=rules.every)
-            rows = first_of(self._tested.whole)
+            rows = find_first(self._tested.whole)
             rows = rows[np.isin(self.state[rows], (ACTIVE, DEAD))]
             self._dynamic.learn(rows, self.state[rows] == ACTIVE)
         return self._dynamic

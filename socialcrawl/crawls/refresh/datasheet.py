@@ -22,13 +22,13 @@ RANKS = {
 def tell_choice(refresh: Mapping[str, Any], platform: str) -> Iterator[str]:
     """Yield sentences on the settings under [refresh]; nothing of those that are not there."""
     if active := refresh.get("active"):
-        rule = _active(active, platform)
+        rule = _describe_active(active, platform)
         more = "; whoever is closed to strangers counts as active" if refresh.get("protected") else ""
         yield f"active is {rule}{more}"
     if check := refresh.get("check"):
         yield f"asked first: {pluralize(check, 'account')} by lot, to estimate how many are active"
     if {"rank", "training", "z"} <= refresh.keys():
-        rank, training = steered(refresh, platform)
+        rank, training = find_steering(refresh, platform)
         first = pluralize(refresh["z"], "account")
         yield f"asked then, to learn from: {first} in the order {training}, {RANKS[training]}"
         yield f"asked after those: all others in the order {rank}, {RANKS[rank]}"
@@ -40,7 +40,7 @@ def tell_choice(refresh: Mapping[str, Any], platform: str) -> Iterator[str]:
             yield f"it ends when {fraction:.0%} of the active ones, as estimated, are found"
 
 
-def steered(refresh: Mapping[str, Any], platform: str) -> tuple[str, str]:
+def find_steering(refresh: Mapping[str, Any], platform: str) -> tuple[str, str]:
     """Return the rank and the training set of a refresh, where they are left to us; see `RefreshSection.steering`."""
     facts = find_platform_facts(platform)
     counted = refresh.get("fraction") is not None and not refresh.get("check")
@@ -49,7 +49,7 @@ def steered(refresh: Mapping[str, Any], platform: str) -> tuple[str, str]:
     return tuple(own if told == "auto" else told for told, own in zip(given, usual, strict=True))  # type: ignore[return-value]
 
 
-def _active(active: str, platform: str) -> str:
+def _describe_active(active: str, platform: str) -> str:
     """Whoever is active by a rule; see `RefreshSection.rule` for what is left to us."""
     facts = find_platform_facts(platform)
     span = facts.active if active == "auto" else active

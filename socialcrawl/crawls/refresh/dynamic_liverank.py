@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.refresh.liveranks import Floats, LiveRanks, descending
-from socialcrawl.crawls.refresh.old_dataset import first_of
+from socialcrawl.crawls.refresh.liveranks import Floats, LiveRanks, sort_descending
+from socialcrawl.crawls.refresh.old_dataset import find_first
 from socialcrawl.crawls.refresh.test_order import CLOSED, OPEN, GrowingArray, Ints, RowQueue, States
-from socialcrawl.importance.pagerank_batch import links_of
+from socialcrawl.importance.pagerank_batch import list_links
 
 
 class RowResolver(Protocol):
@@ -50,8 +50,8 @@ class BreadthFirstOrder:
     def learn(self, rows: Ints, active: NDArray[np.bool_]) -> None:
         """Queue whom the active ones link to, in ascending order for each."""
         old = self._ranks.old
-        ends = self._meant(links_of(old.indptr, old.indices, rows[active])[1])
-        new = first_of(ends[~self._queued[ends]])
+        ends = self._meant(list_links(old.indptr, old.indices, rows[active])[1])
+        new = find_first(ends[~self._queued[ends]])
         self._queued[new] = True
         self._queue.append(new)
 
@@ -82,7 +82,7 @@ class ActiveIndegreeOrder:
 
     def learn(self, rows: Ints, active: NDArray[np.bool_]) -> None:
         """Count the links of the active ones."""
-        _, ends = links_of(self._old.indptr, self._old.indices, rows[active])
+        _, ends = list_links(self._old.indptr, self._old.indices, rows[active])
         ends = self._meant(ends)
         if not len(ends):
             return
@@ -152,7 +152,7 @@ class RezappedOrder:
         if used != self._used:
             self._used = used
             self._scores = self._spread(tests[:used][tests[:used] >= 0])
-            self._line = RowQueue(descending(self._scores, self._ranks.by_pagerank))
+            self._line = RowQueue(sort_descending(self._scores, self._ranks.by_pagerank))
         return self._line.take(state, count)
 
     def score(self, rows: Ints) -> Floats:
@@ -162,6 +162,6 @@ class RezappedOrder:
     def _spread(self, active: NDArray[Any]) -> Floats:
         scores, size = self._ranks.adaptive(active), int(np.ceil(self._top * len(active)))
         for _ in range(self._rounds if size else 0):
-            best = descending(scores, self._ranks.by_pagerank)[:size]
+            best = sort_descending(scores, self._ranks.by_pagerank)[:size]
             scores = self._ranks.adaptive(best[scores[best] > 0])
         return scores

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.refresh.old_dataset import NOWHERE, OldDataset
 from socialcrawl.engine.model import LARGEST
-from socialcrawl.engine.splitmix import keys, shuffled
+from socialcrawl.engine.splitmix import draw_keys, shuffle
 from socialcrawl.importance.pagerank_batch import DAMPING, TOLERANCE, BatchPageRank
 
 Ints = NDArray[np.int64]
@@ -67,12 +67,14 @@ class LiveRanks:
             ValueError: there is no such static rank.
         """
         if rank == "random":
-            return shuffled(self.seed, purpose, self.old.nodes)
+            return shuffle(self.seed, purpose, self.old.nodes)
         if rank not in STATIC:
             raise ValueError(f"{rank!r} is no static rank; there are: {', '.join(STATIC)}")
         if rank == "pagerank" and purpose == ORDER:
             return self.by_pagerank
-        return descending(self.old.indegree if rank == "indegree" else self.pagerank, self.static("random", purpose))
+        return sort_descending(
+            self.old.indegree if rank == "indegree" else self.pagerank, self.static("random", purpose)
+        )
 
     def training(self, rank: str, z: int, *, neighbours: bool = True, purpose: str = TRAINING) -> Ints:
         """Return the first z rows of a static rank, int64; all if there are no more.
@@ -132,9 +134,9 @@ class LiveRanks:
         if rank == "asf":
             order = self._by_site(scores)
         elif rank in ("random", "indegree"):
-            order = descending(scores, self.static("random"))
+            order = sort_descending(scores, self.static("random"))
         else:
-            order = self.by_pagerank if rank == "pagerank" else descending(scores, self.by_pagerank)
+            order = self.by_pagerank if rank == "pagerank" else sort_descending(scores, self.by_pagerank)
         others = np.ones(self.old.size, np.bool_)
         others[tested] = False
         return order[others[order]]
@@ -149,12 +151,16 @@ class LiveRanks:
         -inf where the first is 0. Without inactive ones it is that of the first: nothing speaks against anybody.
         """
         for_it, against = self._zapped(tested[active], tested[~active])
-        return ratio(for_it, against, tolerance=self.tolerance)
+        return compute_log_ratio(for_it, against, tolerance=self.tolerance)
 
     def adaptives(self, tested: Rows, active: Flags) -> dict[str, Floats]:
         """Return the scores of pagerank, pa and pa+- together, which costs little more than one of them."""
         for_it, against = self._zapped(tested[active], tested[~active])
-        return {"pagerank": self.pagerank, "pa": for_it, "pa+-": ratio(for_it, against, tolerance=self.tolerance)}
+        return {
+            "pagerank": self.pagerank,
+            "pa": for_it,
+            "pa+-": compute_log_ratio(for_it, against, tolerance=self.tolerance),
+        }
 
     def site_rates(self, tested: Rows, active: Flags) -> Floats:
         """Return the share of tested rows that are active in the site of every row, float64[n].
@@ -194,7 +200,7 @@ class LiveRanks:
     @cached_property
     def by_pagerank(self) -> Ints:
         """All rows by PageRank, ties by chance, int64[n]."""
-        return descending(self.pagerank, self.static("random"))
+        return sort_descending(self.pagerank, self.static("random"))
 
     def _by_site(self, rates: Floats) -> Ints:
         """Return all rows by the rate of their site, site by site."""
@@ -202,8 +208,8 @@ class LiveRanks:
         assert sites is not None
         first = np.full(int(sites.max()) + 2, LARGEST, np.int64)  # the least node of each site: numbers say nothing
         np.minimum.at(first, sites + 1, self.old.nodes)
-        draw = keys(self.seed, "liverank sites", np.where(rates >= 0, first[sites + 1], NOWHERE))
-        own = keys(self.seed, ORDER, self.old.nodes)
+        draw = draw_keys(self.seed, "liverank sites", np.where(rates >= 0, first[sites + 1], NOWHERE))
+        own = draw_keys(self.seed, ORDER, self.old.nodes)
         return np.lexsort((own, draw, -rates))
 
     def _apart(self, order: Ints, z: int) -> Ints:
@@ -224,12 +230,12 @@ class LiveRanks:
         return np.array([*taken, *left_out[: max(0, z - len(taken))]], np.int64)
 
 
-def descending(scores: NDArray[Any], ties: Ints) -> Ints:
+def sort_descending(scores: NDArray[Any], ties: Ints) -> Ints:
     """Return all rows by their scores, the largest first; of equals the one that is earlier in `ties`, int64[n]."""
     return ties[np.argsort(-scores[ties], kind="stable")]
 
 
-def ratio(for_it: Floats, against: Floats, tolerance: float = TOLERANCE) -> Floats:
+def compute_log_ratio(for_it: Floats, against: Floats, tolerance: float = TOLERANCE) -> Floats:
     """log(for_it / against), zeros of `against` taken for its smallest other entry; -inf where `for_it` is 0.
 
     What all comes through one row has the same ratio there and behind it: that it is not told apart by errors, but goes

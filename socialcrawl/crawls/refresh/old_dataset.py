@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.graph.links import distinct
-from socialcrawl.importance.pagerank_batch import turned
+from socialcrawl.graph.links import find_distinct
+from socialcrawl.importance.pagerank_batch import reverse_links
 
 Ints = NDArray[np.int64]
 Rows = NDArray[Any]  # int32 where that is enough
@@ -40,7 +40,7 @@ class OldDataset:
 
         Doubled ones and those to itself are dropped.
         """
-        return cls(*compressed(sources, targets, size), nodes, sites)
+        return cls(*compress_links(sources, targets, size), nodes, sites)
 
     @property
     def links(self) -> int:
@@ -56,7 +56,7 @@ class OldDataset:
         """Return the rows of nodes, int64; -1 for those that are not there."""
         if self._plain:
             return np.where((nodes >= 0) & (nodes < self.size), nodes, -1)
-        return found(self._by_name[0], self._by_name[1], nodes)
+        return find_places(self._by_name[0], self._by_name[1], nodes)
 
     def out(self, row: int) -> Rows:
         """Return the rows that a row links to, ascending."""
@@ -65,7 +65,7 @@ class OldDataset:
     @cached_property
     def inward(self) -> tuple[Rows, Rows]:
         """The links turned round, as `indptr` and `indices`."""
-        return turned(self.indptr, self.indices)
+        return reverse_links(self.indptr, self.indices)
 
     @cached_property
     def indegree(self) -> Ints:
@@ -110,23 +110,23 @@ class DatasetBuilder:
 
     def old(self, *, linked: bool = False) -> OldDataset:
         """The whole: nodes in the order in which they came, and, where `linked`, then those that are only linked to."""
-        gone = distinct(_joined(self._gone))
-        named, targets = _joined(self._nodes), _joined(self._targets)
-        nodes = first_of(named)
+        gone = find_distinct(_join(self._gone))
+        named, targets = _join(self._nodes), _join(self._targets)
+        nodes = find_first(named)
         if linked:
-            nodes = first_of(np.concatenate([nodes, targets]))
-        nodes = nodes[~_within(gone, nodes)]
+            nodes = find_first(np.concatenate([nodes, targets]))
+        nodes = nodes[~_is_known(gone, nodes)]
         order = np.argsort(nodes, kind="stable")
-        sources = found(nodes[order], order, named)
-        ends = found(nodes[order], order, targets)
-        begins = np.repeat(sources, _joined(self._counts))
+        sources = find_places(nodes[order], order, named)
+        ends = find_places(nodes[order], order, targets)
+        begins = np.repeat(sources, _join(self._counts))
         inside = (begins >= 0) & (ends >= 0)
         return OldDataset.of(begins[inside], ends[inside], len(nodes), nodes, self._sites_of(sources, len(nodes)))
 
     def _sites_of(self, rows: Ints, size: int) -> Rows | None:
         if not self._numbers:
             return None
-        sites, told = np.full(size, NOWHERE, np.int64), _joined(self._sites)
+        sites, told = np.full(size, NOWHERE, np.int64), _join(self._sites)
         known = (rows >= 0) & (told != NOWHERE)
         sites[rows[known]] = told[known]  # of several the last
         return sites
@@ -141,22 +141,22 @@ class DatasetBuilder:
         return numbers[inverse.reshape(-1)]
 
 
-def compressed(sources: Ints, targets: Ints, size: int) -> tuple[Rows, Rows]:
+def compress_links(sources: Ints, targets: Ints, size: int) -> tuple[Rows, Rows]:
     """Links in any order as `indptr` (int64) and `indices` (int32 if possible), without doubles and those to itself."""
     kept = sources != targets
-    pairs = distinct(sources[kept] * np.int64(size) + targets[kept])
+    pairs = find_distinct(sources[kept] * np.int64(size) + targets[kept])
     indptr = np.zeros(size + 1, np.int64)
     np.cumsum(np.bincount(pairs // max(size, 1), minlength=size), out=indptr[1:])
     return indptr, (pairs % max(size, 1)).astype(np.int32 if size < 2**31 and len(pairs) < 2**31 else np.int64)
 
 
-def first_of(numbers: Ints) -> Ints:
+def find_first(numbers: Ints) -> Ints:
     """Return the distinct numbers, in the order in which they come first."""
     _, first = np.unique(numbers, return_index=True)
     return numbers[np.sort(first)]
 
 
-def found(known: Ints, places: Ints, wanted: Ints) -> Ints:
+def find_places(known: Ints, places: Ints, wanted: Ints) -> Ints:
     """`places[i]` where `known[i]` (ascending) is what is wanted, int64; -1 where nothing is."""
     if not len(known):
         return np.full(len(wanted), -1, np.int64)
@@ -164,9 +164,9 @@ def found(known: Ints, places: Ints, wanted: Ints) -> Ints:
     return np.where(known[at] == wanted, places[at], -1)
 
 
-def _within(known: Ints, nodes: Ints) -> NDArray[np.bool_]:
-    return found(known, np.arange(len(known)), nodes) >= 0
+def _is_known(known: Ints, nodes: Ints) -> NDArray[np.bool_]:
+    return find_places(known, np.arange(len(known)), nodes) >= 0
 
 
-def _joined(parts: Iterable[Ints]) -> Ints:
+def _join(parts: Iterable[Ints]) -> Ints:
     return np.concatenate([NOBODY, *parts])

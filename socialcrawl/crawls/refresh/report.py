@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from socialcrawl.campaign.settings import Settings, stored
 from socialcrawl.crawls.facts import REFRESH
 from socialcrawl.crawls.refresh.active_estimate import ActiveEstimate
-from socialcrawl.crawls.refresh.cost import shared_out
+from socialcrawl.crawls.refresh.cost import assign_workers
 from socialcrawl.crawls.refresh.crawl import PROBE, Refresh
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC
 from socialcrawl.crawls.refresh.make import make_refresh
@@ -113,7 +113,7 @@ def report_refresh(traces: Traces, whole: Begun) -> RefreshReport:
         SettingsError: its settings are not understood.
     """
     settings = stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
-    crawl = _folded(settings, traces, whole)
+    crawl = _fold(settings, traces, whole)
     rank, training = settings.refresh.steering(whole.platform)
     tests = found(traces.connection, whole.id)
     requests, mills = spending(traces.connection, whole.name).get(PROBE, (0, 0))
@@ -124,10 +124,10 @@ def report_refresh(traces: Traces, whole: Begun) -> RefreshReport:
         len(learning),
         crawl.estimate(),
         crawl.view.left,
-        _due(crawl, learning),
+        _count_due(crawl, learning),
         statuses(traces.connection, whole.id),
         tests,
-        sliced(tests),
+        slice_tests(tests),
         requests,
         mills,
         settings.refresh.fraction,
@@ -136,13 +136,13 @@ def report_refresh(traces: Traces, whole: Begun) -> RefreshReport:
     )
 
 
-def sliced(tests: NDArray[np.bool_], parts: int = SLICES) -> list[TestSlice]:
+def slice_tests(tests: NDArray[np.bool_], parts: int = SLICES) -> list[TestSlice]:
     """Tests in equal parts, in order; each has one at least."""
     edges = np.unique(np.linspace(0, len(tests), min(parts, len(tests)) + 1).astype(int)).tolist()
     return [TestSlice(first + 1, last, int(np.count_nonzero(tests[first:last]))) for first, last in pairwise(edges)]
 
 
-def order(traces: Traces, settings: Settings, workers: int, most: int | None = None) -> ProbePlan:
+def plan_probes(traces: Traces, settings: Settings, workers: int, most: int | None = None) -> ProbePlan:
     """Return who is to be tested next by a campaign, shared out among `workers`; at most `most` of them.
 
     The wanted fraction bounds nothing here: `Order.enough` says whether it is found.
@@ -158,7 +158,7 @@ def order(traces: Traces, settings: Settings, workers: int, most: int | None = N
     whole = traces.begun(settings.name)
     alone = settings.refresh.model_copy(update={"workers": 1, "worker": 0})
     endless = settings.crawl.model_copy(update={"steps": None})
-    crawl = _folded(settings.model_copy(update={"refresh": alone, "crawl": endless}), traces, whole)
+    crawl = _fold(settings.model_copy(update={"refresh": alone, "crawl": endless}), traces, whole)
     verdict = crawl.verdict() if crawl.view.old.size else None
     crawl.rules = replace(crawl.rules, fraction=None)
     chosen = crawl.choose(most or EVERYBODY, 0.0)
@@ -172,7 +172,7 @@ def order(traces: Traces, settings: Settings, workers: int, most: int | None = N
         whole.platform,
         nodes,
         whos(traces.connection, nodes),
-        shared_out(np.array(nodes, np.int64), workers),
+        assign_workers(np.array(nodes, np.int64), workers),
         training=awaits,
         checked=int(np.isin(nodes, crawl.view.nodes[crawl.view.check]).sum()) if awaits else 0,
         changing=rank if rank in DYNAMIC and not awaits else "",
@@ -180,11 +180,11 @@ def order(traces: Traces, settings: Settings, workers: int, most: int | None = N
     )
 
 
-def _due(crawl: Refresh, learning: NDArray[np.int64]) -> int:
+def _count_due(crawl: Refresh, learning: NDArray[np.int64]) -> int:
     return int(np.count_nonzero(crawl.view.state[learning] < CLOSED))
 
 
-def _folded(settings: Settings, traces: Traces, whole: Begun) -> Refresh:
+def _fold(settings: Settings, traces: Traces, whole: Begun) -> Refresh:
     crawl = make_refresh(settings)
     crawl.fold(traces.history(whole))
     return crawl

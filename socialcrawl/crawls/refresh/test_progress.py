@@ -34,10 +34,10 @@ class Frontier:
             everything: the stratum of all rows.
         """
         head = self._line.passed(state)
-        self._passed += counted(state[self._order[self._head : head]])
+        self._passed += count_states(state[self._order[self._head : head]])
         self._head = head
-        before = self._passed + counted(state[self._first])
-        found = counted(state[sample[self._place[sample] >= head]])
+        before = self._passed + count_states(state[self._first])
+        found = count_states(state[sample[self._place[sample] >= head]])
         return Stratum(
             everything.size - int(before[ACTIVE] + before[DEAD]),
             everything.active - int(before[ACTIVE]),
@@ -46,6 +46,6 @@ class Frontier:
         )
 
 
-def counted(states: States) -> Ints:
+def count_states(states: States) -> Ints:
     """Return how many rows are in each state, int64[LEFT + 1]."""
     return np.bincount(states, minlength=LEFT + 1)

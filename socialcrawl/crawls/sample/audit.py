@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.sample.estimates import CONFIDENCE, NOTHING, Estimate, Series, distribution
+from socialcrawl.crawls.sample.estimates import CONFIDENCE, NOTHING, Estimate, Series, estimate_distribution
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -144,22 +144,22 @@ def audit(
     """
     series = Series.of(sample.weights, sample.walk, sample.group, confidence)
     held, linked = np.asarray(sample.held, bool), np.asarray(sample.linked, bool) | np.asarray(sample.held, bool)
-    share = _bounded(series.share(held), on_topic, least)
+    share = _bound_share(series.share(held), on_topic, least)
     reach = series.share(linked & ~held)
     within = Series.of(np.where(linked, sample.weights, 0.0), sample.walk, sample.group, confidence)
     return DatasetAudit(
         share,
-        size(share, on_topic, least),
+        estimate_size(share, on_topic, least),
         on_topic,
         reach,
-        _near(within.share(~held), on_topic),
-        _rest(series.share(~linked), share, reach),
-        () if sample.group is None else gaps(sample, groups, confidence),
-        None if sample.searched is None else _search(sample, series, confidence),
+        _estimate_near(within.share(~held), on_topic),
+        _estimate_rest(series.share(~linked), share, reach),
+        () if sample.group is None else find_gaps(sample, groups, confidence),
+        None if sample.searched is None else _audit_search(sample, series, confidence),
     )
 
 
-def size(share: Estimate, on_topic: int, least: int = 0) -> Estimate:
+def estimate_size(share: Estimate, on_topic: int, least: int = 0) -> Estimate:
     """Return how many accounts a topic has of which a dataset holds `on_topic`, and by a sample `share`.
 
     Never fewer than are held, or than the `least` that are known; infinite where none of the sample is held.
@@ -172,7 +172,7 @@ def size(share: Estimate, on_topic: int, least: int = 0) -> Estimate:
     return Estimate(value, low, high, share.effective, share.visits, share.note)
 
 
-def _near(part: Estimate, on_topic: int) -> Estimate:
+def _estimate_near(part: Estimate, on_topic: int) -> Estimate:
     """Return how many accounts are linked to and not held, by their `part` of those that are held or linked to."""
     if not on_topic:  # of none or of many
         return replace(part, value=nan, low=0.0, high=inf)
@@ -180,7 +180,7 @@ def _near(part: Estimate, on_topic: int) -> Estimate:
     return replace(part, low=low, value=value, high=high)
 
 
-def _rest(rest: Estimate, share: Estimate, reach: Estimate) -> Estimate:
+def _estimate_rest(rest: Estimate, share: Estimate, reach: Estimate) -> Estimate:
     """Return the share that is neither held nor linked to, with the interval that the two others leave.
 
     Accounts without links to them are rarely visited and weigh much: the interval of their visits misses too often.
@@ -189,12 +189,12 @@ def _rest(rest: Estimate, share: Estimate, reach: Estimate) -> Estimate:
     return replace(rest, low=min(low, rest.value), high=max(high, rest.value))
 
 
-def withheld(on_topic: int) -> DatasetAudit:
+def withhold_audit(on_topic: int) -> DatasetAudit:
     """Return the audit of a dataset that holds `on_topic` on-topic accounts, by a sample that tells nothing yet."""
     return DatasetAudit(NOTHING, NOTHING, on_topic, NOTHING, NOTHING, NOTHING)
 
 
-def _bounded(share: Estimate, on_topic: int, least: int) -> Estimate:
+def _bound_share(share: Estimate, on_topic: int, least: int) -> Estimate:
     """Return a share held of no more than those held are of the `least` accounts that the topic has for sure."""
     if not 0 < on_topic < least:
         return share
@@ -202,17 +202,17 @@ def _bounded(share: Estimate, on_topic: int, least: int) -> Estimate:
     return replace(share, low=low, value=value, high=high)
 
 
-def between(found: DatasetAudit, least: int, most: int) -> DatasetAudit:
+def bound_audit(found: DatasetAudit, least: int, most: int) -> DatasetAudit:
     """Return an audit of a dataset of whose accounts nobody can say more than that `least` to `most` are on topic.
 
     The interval of the topic's size holds for both; the size itself is told only if the audit counted them all.
     """
-    low, high = size(found.share, least).low, size(found.share, most).high
+    low, high = estimate_size(found.share, least).low, estimate_size(found.share, most).high
     value = found.size.value if found.on_topic == most else nan
     return replace(found, size=replace(found.size, value=value, low=low, high=high))
 
 
-def gaps(sample: TopicSample, most: int | None = 20, confidence: float = CONFIDENCE) -> tuple[GroupGap, ...]:
+def find_gaps(sample: TopicSample, most: int | None = 20, confidence: float = CONFIDENCE) -> tuple[GroupGap, ...]:
     """Return what the dataset lacks by group, the widest gap first, ties by name.
 
     The widest of many gaps looks wider than it is. The intervals of each quantity are therefore for all groups that are
@@ -235,7 +235,7 @@ def gaps(sample: TopicSample, most: int | None = 20, confidence: float = CONFIDE
     if confidence:
         confidence = 1.0 - (1.0 - confidence) / max(1, seen if most is None else min(most, seen))
     series = Series.of(weights, sample.walk, sample.group, confidence)
-    shares = distribution(names, weights, sample.walk, confidence=confidence)
+    shares = estimate_distribution(names, weights, sample.walk, confidence=confidence)
     lack: dict[Any, float] = dict.fromkeys(shares, 0.0)
     for name, weight in zip(names, np.where(held, 0.0, weights).tolist(), strict=True):
         if weight:
@@ -250,7 +250,7 @@ def gaps(sample: TopicSample, most: int | None = 20, confidence: float = CONFIDE
     return tuple(found)
 
 
-def _search(sample: TopicSample, series: Series, confidence: float) -> SearchCoverage:
+def _audit_search(sample: TopicSample, series: Series, confidence: float) -> SearchCoverage:
     held, searched = np.asarray(sample.held, bool), np.asarray(sample.searched, bool)
     of = Series.of(np.where(held, sample.weights, 0.0), sample.walk, sample.group, confidence)
     return SearchCoverage(
@@ -258,7 +258,7 @@ def _search(sample: TopicSample, series: Series, confidence: float) -> SearchCov
     )
 
 
-def outlook(found: DatasetAudit, steps: Any = ()) -> CollectionOutlook:
+def judge_outlook(found: DatasetAudit, steps: Any = ()) -> CollectionOutlook:
     """Return what speaks for and against more steps of the collection.
 
     Args:
@@ -267,26 +267,31 @@ def outlook(found: DatasetAudit, steps: Any = ()) -> CollectionOutlook:
     """
     made = np.asarray(steps, np.float64)
     last = made[-max(LEAST, round(RECENT * len(made))) :]
-    return CollectionOutlook(found.near, len(last), float(last.mean()) if len(last) else nan, *_pays(found))
+    return CollectionOutlook(found.near, len(last), float(last.mean()) if len(last) else nan, *_judge_gain(found))
 
 
-def _pays(found: DatasetAudit) -> tuple[bool | None, str]:
+def _judge_gain(found: DatasetAudit) -> tuple[bool | None, str]:
     reach, beyond = found.reach, found.beyond
     if reach.low >= WORTH:
-        return True, f"yes: {_between(reach)} of the topic is not held, and linked to from what is held"
+        return True, f"yes: {_format_interval(reach)} of the topic is not held, and linked to from what is held"
     if reach.high < WORTH:
-        rest = f"; {_between(beyond)} of it is out of reach, and needs other seeds" if beyond.low >= WORTH else ""
-        return False, f"no: {_between(reach)} of the topic is linked to and not held{rest}"
-    return None, f"not clear: {_between(reach)} of the topic is linked to and not held; a longer sample would tell"
+        rest = (
+            f"; {_format_interval(beyond)} of it is out of reach, and needs other seeds" if beyond.low >= WORTH else ""
+        )
+        return False, f"no: {_format_interval(reach)} of the topic is linked to and not held{rest}"
+    return (
+        None,
+        f"not clear: {_format_interval(reach)} of the topic is linked to and not held; a longer sample would tell",
+    )
 
 
-def _between(share: Estimate) -> str:
+def _format_interval(share: Estimate) -> str:
     """Return the ends of the interval of a share, in words; one number where it was counted."""
     low, high = f"{share.low:.0%}", f"{share.high:.0%}"
     return low if low == high else f"{low} to {high}"
 
 
-def enough(estimate: Estimate, half: float) -> float:
+def count_needed_visits(estimate: Estimate, half: float) -> float:
     """Return how many visits a sample needs for an interval of +- `half`, by how much this one's told.
 
     At least those it has.

@@ -10,22 +10,29 @@ from numpy.typing import NDArray
 from socialcrawl.campaign.plan import about
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.registry import kind_of
-from socialcrawl.crawls.reporting import kind_of_stored
+from socialcrawl.crawls.reporting import find_stored_kind
 from socialcrawl.crawls.sample import audit as audits
 from socialcrawl.crawls.sample.audit import CollectionOutlook, DatasetAudit, GroupGap
-from socialcrawl.crawls.sample.communities import communities
+from socialcrawl.crawls.sample.communities import find_communities
 from socialcrawl.crawls.sample.holdings import (
     AccountList,
     HeldAccounts,
     Ints,
     TopicJudge,
-    collected,
-    found_by_search,
-    listed,
-    together,
+    list_search_results,
+    read_campaign,
+    read_list,
+    unite_datasets,
 )
 from socialcrawl.crawls.sample.mixing import MixingVerdict
-from socialcrawl.crawls.sample.report import HALF, UNTOLD, FoldedSample, drawn, lacking, spoken
+from socialcrawl.crawls.sample.report import (
+    HALF,
+    UNTOLD,
+    FoldedSample,
+    count_missing_draws,
+    find_languages,
+    fold_sample,
+)
 from socialcrawl.crawls.sample.walk_components import WalkComponent
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError, StoreError
@@ -89,7 +96,7 @@ class AuditReport:
     parts: tuple[WalkComponent, ...] = ()
 
 
-def audited(
+def audit_datasets(
     traces: Traces,
     settings: Settings,
     others: Traces | None = None,
@@ -109,22 +116,24 @@ def audited(
         StoreError: there is no such campaign, or none to audit.
         SettingsError: the campaign samples nothing, has drawn nothing yet, or is of another platform.
     """
-    judge = TopicJudge(traces, _sample(traces, settings), settings)
+    judge = TopicJudge(traces, _fold_sample(traces, settings), settings)
     datasets: list[HeldAccounts] = []
     if of or others or not held:
         there, same = others or traces, others is None
-        datasets = [collected(judge, there, one, same=same) for one in _campaigns(judge, there, of, same=same)]
-        datasets += [together(datasets)] if len(datasets) > 1 else []
-    datasets += [listed(judge, name, given) for name, given in (held or {}).items()]
+        datasets = [
+            read_campaign(judge, there, one, same=same) for one in _select_campaigns(judge, there, of, same=same)
+        ]
+        datasets += [unite_datasets(datasets)] if len(datasets) > 1 else []
+    datasets += [read_list(judge, name, given) for name, given in (held or {}).items()]
     series, seen = judge.sample.series, judge.sample.seen
     view = _View(judge)
     return AuditReport(
         settings.name,
-        _words(settings),
+        _describe_sample(settings),
         series.visits,
         len(seen.places),
         series.floor[0],
-        lacking(series) if seen.verdict.enough else None,
+        count_missing_draws(series) if seen.verdict.enough else None,
         view.by,
         tuple(view.audit(dataset) for dataset in datasets),
         seen.verdict,
@@ -132,14 +141,14 @@ def audited(
     )
 
 
-def _sample(traces: Traces, settings: Settings) -> FoldedSample:
+def _fold_sample(traces: Traces, settings: Settings) -> FoldedSample:
     if not kind_of(settings).sample:
         raise SettingsError(
             f'The campaign {settings.name!r} is of kind {settings.kind}: an audit rests on one of kind = "sample".'
         )
     if settings.name not in traces.campaigns():
         raise StoreError(f"The campaign {settings.name!r} was not begun in {settings.database}: run it first.")
-    found = drawn(traces, settings.name)
+    found = fold_sample(traces, settings.name)
     if found is None:
         raise SettingsError(f"The campaign {settings.name!r} of this database samples nothing: give another name.")
     if not np.any(found.seen.weight > 0.0):
@@ -152,7 +161,7 @@ def _sample(traces: Traces, settings: Settings) -> FoldedSample:
     return found
 
 
-def _campaigns(judge: TopicJudge, traces: Traces, of: Sequence[str], *, same: bool) -> list[Begun]:
+def _select_campaigns(judge: TopicJudge, traces: Traces, of: Sequence[str], *, same: bool) -> list[Begun]:
     """Return the campaigns to audit, the oldest first, or as they are named."""
     platform, mine = judge.sample.whole.platform, judge.sample.whole.name
     if of:
@@ -168,7 +177,7 @@ def _campaigns(judge: TopicJudge, traces: Traces, of: Sequence[str], *, same: bo
                 raise SettingsError(f"The campaign {one.name!r} is of {one.platform}, the sample of {platform}.")
         return wanted
     every = [traces.begun(name) for name in traces.campaigns()]
-    wanted = [one for one in every if one.platform == platform and kind_of_stored(one).collection]
+    wanted = [one for one in every if one.platform == platform and find_stored_kind(one).collection]
     if not wanted:
         raise StoreError(
             f"There is no campaign of {platform} to audit in this database: run one that collects the topic, name "
@@ -184,10 +193,10 @@ class _View:
         sample, traces = judge.sample, judge.traces
         self.seen, self.outside = sample.seen, judge.outside
         self.rows, self.weight = self.seen.rows, self.seen.weight
-        self.searched = found_by_search(traces, sample.whole, judge.aliases)
-        self.by, self.group = _groups(traces, sample)
+        self.searched = list_search_results(traces, sample.whole, judge.aliases)
+        self.by, self.group = _find_groups(traces, sample)
         nodes = sample.held.node[sample.seen.places].tolist()
-        speech = spoken(traces, nodes, sample.whole.id)
+        speech = find_languages(traces, nodes, sample.whole.id)
         several = len({speech.get(node, UNTOLD) for node in nodes}) > 1
         self.speech = [speech.get(node, UNTOLD) for node in self.rows.node.tolist()] if several else None
 
@@ -204,21 +213,23 @@ class _View:
             inside &= ~beyond
         count = int(np.count_nonzero(inside))
         if not seen.verdict.enough:
-            return AuditedDataset(dataset.name, len(dataset.read), audits.withheld(count), (), None, inf, tuple(notes))
+            return AuditedDataset(
+                dataset.name, len(dataset.read), audits.withhold_audit(count), (), None, inf, tuple(notes)
+            )
         drawn_ = self._drawn(dataset)
         least = count_known(dataset, inside, seen.found)
         found = audits.audit(drawn_, count, least=least, groups=GROUPS, confidence=seen.confidence)
         if dataset.unjudged and not seen.verdict.whole:
             most = found.on_topic + (0 if dataset.taken else dataset.unjudged)
-            found = audits.between(found, most - dataset.unjudged, most)
+            found = audits.bound_audit(found, most - dataset.unjudged, most)
         spoken_ = replace(drawn_, group=self.speech)
         return AuditedDataset(
             dataset.name,
             len(dataset.read),
             found,
-            () if self.speech is None else audits.gaps(spoken_, GROUPS, seen.confidence),
-            None if dataset.linked is None else audits.outlook(found, inside),
-            audits.enough(found.share, HALF) - found.share.visits,
+            () if self.speech is None else audits.find_gaps(spoken_, GROUPS, seen.confidence),
+            None if dataset.linked is None else audits.judge_outlook(found, inside),
+            audits.count_needed_visits(found.share, HALF) - found.share.visits,
             tuple(notes),
         )
 
@@ -249,19 +260,19 @@ def count_known(dataset: HeldAccounts, inside: NDArray[np.bool_], sampled: Ints)
     return len(np.union1d(dataset.read[inside], sampled))
 
 
-def _groups(traces: Traces, sample: FoldedSample) -> tuple[str, list[str] | None]:
+def _find_groups(traces: Traces, sample: FoldedSample) -> tuple[str, list[str] | None]:
     """What accounts are parted by, and the label of each row: hosts where there are several, else communities."""
     if sample.crawl.rules.trap != "community" and len(set(sample.group)) > 1:
         return "host", [one or NOWHERE for one in sample.group]
-    label = communities(sample.crawl.walks.lists, sample.seen.places)
-    called = _called(traces, sample, label)
+    label = find_communities(sample.crawl.walks.lists, sample.seen.places)
+    called = _name_communities(traces, sample, label)
     if len(set(label.tolist())) < 2:
         return "", None
     where = {place: called[one] for place, one in zip(sample.seen.places.tolist(), label.tolist(), strict=True)}
     return "community", [where.get(place, NOWHERE) for place in sample.seen.rows.place.tolist()]
 
 
-def _called(traces: Traces, sample: FoldedSample, label: Ints) -> dict[int, str]:
+def _name_communities(traces: Traces, sample: FoldedSample, label: Ints) -> dict[int, str]:
     """Return what communities are called: by the account of the sample in them that has most neighbours."""
     first: dict[int, tuple[int, int]] = {}
     for place, one in zip(sample.seen.places.tolist(), label.tolist(), strict=True):
@@ -272,7 +283,7 @@ def _called(traces: Traces, sample: FoldedSample, label: Ints) -> dict[int, str]
     return {one: f"around {names[node]}" for one, node in nodes.items()}
 
 
-def _words(settings: Settings) -> str:
+def _describe_sample(settings: Settings) -> str:
     """Return what a sample is of, for people."""
     sample, topic = settings.sample, about(settings)
     told = [] if sample.tree is None else [f"what the tree {sample.tree.name} says is on topic"]

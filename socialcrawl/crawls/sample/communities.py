@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 SWEEPS = 20  # at most: labels mostly stay after five
 
 
-def communities(lists: NeighbourLists, places: Ints) -> Ints:
+def find_communities(lists: NeighbourLists, places: Ints) -> Ints:
     """Return the community of each of some accounts, int64: the place of one of its members.
 
     Args:
@@ -24,7 +24,7 @@ def communities(lists: NeighbourLists, places: Ints) -> Ints:
     """
     label = np.full(len(lists), -1, np.int64)
     label[places] = places
-    near = {place: _within(lists, place, label) for place in places.tolist()}
+    near = {place: _list_labelled(lists, place, label) for place in places.tolist()}
     sets = {place: frozenset(others.tolist()) for place, others in near.items()}
     ties = {
         place: np.array([1.0 + len(sets[place] & sets[other]) for other in others.tolist()])
@@ -33,14 +33,14 @@ def communities(lists: NeighbourLists, places: Ints) -> Ints:
     for _ in range(SWEEPS):
         moved = False
         for place, others in near.items():
-            if len(others) and (new := _commonest(label[others], ties[place], int(label[place]))) != label[place]:
+            if len(others) and (new := _find_commonest(label[others], ties[place], int(label[place]))) != label[place]:
                 label[place], moved = new, True
         if not moved:
             break
     return label[places]
 
 
-def _within(lists: NeighbourLists, place: int, label: Ints) -> Ints:
+def _list_labelled(lists: NeighbourLists, place: int, label: Ints) -> Ints:
     """Return the neighbours of an account that have a label."""
     codes = np.array(lists.codes[lists.begins[place] : lists.begins[place + 1]], np.int64)
     there = lists.places(codes >> 1)
@@ -49,7 +49,7 @@ def _within(lists: NeighbourLists, place: int, label: Ints) -> Ints:
     return found
 
 
-def _commonest(labels: Ints, ties: NDArray[np.float64], own: int) -> int:
+def _find_commonest(labels: Ints, ties: NDArray[np.float64], own: int) -> int:
     values, which = np.unique(labels, return_inverse=True)
     sums = np.bincount(which, ties)
     best = values[sums == sums.max()]

@@ -14,10 +14,10 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.sample.end_reasons import complaint, ending
+from socialcrawl.crawls.sample.end_reasons import explain_end, explain_missing_start
 from socialcrawl.crawls.sample.neighbour_lists import UNREAD
 from socialcrawl.crawls.sample.rules import WalkRules
-from socialcrawl.crawls.sample.visits import ReadNodes, Visits, held, visits
+from socialcrawl.crawls.sample.visits import ReadNodes, Visits, list_read_nodes, list_visits
 from socialcrawl.crawls.sample.walks import Walks
 from socialcrawl.crawls.seeds import TRIES, Seeds
 from socialcrawl.engine.model import (
@@ -96,11 +96,11 @@ class Sample:
         if act in LINES:
             return tuple(Pick(self.picks + i, node, act) for i, node in enumerate(nodes))
         if not self.begun and not self.seeds.ready:
-            return Stop(StopKind.FAILED, complaint(self.seeds, self.missing))
+            return Stop(StopKind.FAILED, explain_missing_start(self.seeds, self.missing))
         if self.steps is not None and self.taken >= self.steps:
             return Stop(StopKind.DONE, f"all {self.steps} steps are done")
         if self.begun and not self.needs:
-            return Stop(StopKind.DONE, ending(self.walks))
+            return Stop(StopKind.DONE, explain_end(self.walks))
         most = size * self.width(Act.WALK)
         return self._asking(most if self.steps is None else min(most, self.steps - self.taken))
 
@@ -123,11 +123,11 @@ class Sample:
 
     def visits(self) -> Visits:
         """Return what the walks saw so far, as columns."""
-        return visits(self.walks)
+        return list_visits(self.walks)
 
     def held(self) -> ReadNodes:
         """Return the nodes that were read, as columns."""
-        return held(self.walks)
+        return list_read_nodes(self.walks)
 
     # -- Choosing
 
@@ -243,8 +243,8 @@ class Sample:
             np.array([*self._new], np.int64),
             values >= ON_TOPIC,
             [there.mark for there in theres],
-            _ragged([there.targets for there in theres]),
-            _ragged(inwards) if self.rules.inward else None,
+            _flatten([there.targets for there in theres]),
+            _flatten(inwards) if self.rules.inward else None,
             wide=values > 0.0,
         )
         self._new = {}
@@ -285,7 +285,7 @@ class Sample:
             self._waiting.setdefault(node, {})[number] = None
 
 
-def _ragged(rows: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _flatten(rows: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return rows of numbers as offsets and one column."""
     offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
     return offsets, np.concatenate(rows)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.crawls.sample.decision_tree import PLAIN, TreeParameters, grow
-from socialcrawl.crawls.sample.tfidf import words
+from socialcrawl.crawls.sample.tfidf import count_words
 from socialcrawl.errors import SettingsError
 
 FOLDS = 5
@@ -34,22 +34,22 @@ class ConfusionMatrix:
     @property
     def precision(self) -> float:
         """The share on topic of what is said to be; NaN where nothing is."""
-        return _part(self.right, self.right + self.wrong)
+        return _divide(self.right, self.right + self.wrong)
 
     @property
     def recall(self) -> float:
         """The share said to be on topic of what is; NaN where nothing is."""
-        return _part(self.right, self.right + self.lost)
+        return _divide(self.right, self.right + self.lost)
 
     @property
     def f1(self) -> float:
         """The harmonic mean of precision and recall; NaN where there is nothing to find or say."""
-        return _part(2 * self.right, 2 * self.right + self.wrong + self.lost)
+        return _divide(2 * self.right, 2 * self.right + self.wrong + self.lost)
 
     @property
     def accuracy(self) -> float:
         """The share of texts judged right."""
-        return _part(self.right + self.kept_out, self.right + self.wrong + self.lost + self.kept_out)
+        return _divide(self.right + self.kept_out, self.right + self.wrong + self.lost + self.kept_out)
 
     @property
     def doubt(self) -> str:
@@ -58,7 +58,7 @@ class ConfusionMatrix:
         on = self.right + self.lost
         larger, kind = max((whole - on, "off topic"), (on, "on topic"))
         if self.right + self.kept_out <= larger:
-            return f"it is no better than to call everything {kind}, which is right for {_part(larger, whole):.0%}"
+            return f"it is no better than to call everything {kind}, which is right for {_divide(larger, whole):.0%}"
         return f"its F1 is below {WEAK:g}" if self.f1 < WEAK else ""
 
 
@@ -79,7 +79,7 @@ class Examples:
     torn: int = 0
 
 
-def examples(given: Sequence[tuple[str, bool]]) -> Examples:
+def make_examples(given: Sequence[tuple[str, bool]]) -> Examples:
     """Return the texts to learn from, of those given with whether they are on topic, in their order.
 
     A text that a fold learns from and another is judged by would flatter the tree: of texts of the same words, one is
@@ -89,7 +89,7 @@ def examples(given: Sequence[tuple[str, bool]]) -> Examples:
     first: dict[frozenset[tuple[str, int]], Counter[str]] = {}
     read = 0
     for text, on in given:
-        counted = words(text)
+        counted = count_words(text)
         if counted:
             key = frozenset(counted.items())
             kinds.setdefault(key, set()).add(bool(on))
@@ -100,7 +100,7 @@ def examples(given: Sequence[tuple[str, bool]]) -> Examples:
     return Examples(tuple(first[key] for key in kept), on_topic, read - len(kinds), len(kinds) - len(kept))
 
 
-def judged(
+def cross_validate(
     given: Examples, how: TreeParameters = PLAIN, folds: int = FOLDS, watch: Callable[[int], None] = lambda done: None
 ) -> ConfusionMatrix:
     """Return how well trees judge texts that they were not grown from.
@@ -136,5 +136,5 @@ def judged(
     return ConfusionMatrix(right, wrong, lost, len(kinds) - right - wrong - lost, folds)
 
 
-def _part(some: int, whole: int) -> float:
+def _divide(some: int, whole: int) -> float:
     return some / whole if whole else float("nan")

@@ -17,7 +17,8 @@ FOCUSES = {
 def tell_choice(sample: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences on the settings under [sample]; nothing of those that are not there."""
     if "focus" in sample:
-        yield f"asked: whoever a walk draws next, by lot among the neighbours of where it is; it goes {_goes(sample)}"
+        goes = _describe_walk(sample)
+        yield f"asked: whoever a walk draws next, by lot among the neighbours of where it is; it goes {goes}"
     if sample.get("inward"):
         yield "neighbours are also who mentions an account, as far as the platform's search tells: the first 100"
     if "walkers" in sample:
@@ -33,5 +34,5 @@ def tell_choice(sample: Mapping[str, Any]) -> Iterator[str]:
         yield f"on topic is an account with {least} of the topic in what was read of it"
 
 
-def _goes(sample: Mapping[str, Any]) -> str:
+def _describe_walk(sample: Mapping[str, Any]) -> str:
     return FOCUSES[sample["focus"]].format(k=sample.get("k") or (3 if sample["focus"] == "trial" else 1))

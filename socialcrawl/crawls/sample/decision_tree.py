@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from socialcrawl.crawls.sample.tfidf import TfidfVocabulary, words
+from socialcrawl.crawls.sample.tfidf import TfidfVocabulary, count_words
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import read_bytes
 from socialcrawl.system.bounds import MAX_VALUES, is_crowded
@@ -86,7 +86,7 @@ class DecisionTree:
 
     def hits(self, text: str) -> int:
         """Return whether a text is on topic, 1 or 0."""
-        return int(self.says(words(text)))
+        return int(self.says(count_words(text)))
 
     def says(self, text: Counter[str]) -> bool:
         """Whether a text of these words is on topic: of the training texts in the same leaf, more than half were."""
@@ -99,7 +99,11 @@ class DecisionTree:
         for node in self.nodes:
             if node.left != LEAF:
                 left, right = self.nodes[node.left], self.nodes[node.right]
-                gain = node.texts * _entropy(node) - left.texts * _entropy(left) - right.texts * _entropy(right)
+                gain = (
+                    node.texts * _compute_entropy(node)
+                    - left.texts * _compute_entropy(left)
+                    - right.texts * _compute_entropy(right)
+                )
                 gains[node.word] += gain
                 sides[node.word] += gain if right.share > left.share else -gain
         whole = sum(gains.values()) or 1.0
@@ -130,7 +134,7 @@ class DecisionTree:
             SettingsError: the file is missing, or is no tree.
         """
         try:
-            return _tree(_parsed(read_bytes(path)))
+            return _make_tree(_parse(read_bytes(path)))
         except OSError as error:
             raise SettingsError(
                 f"The tree {path} cannot be read ({error.strerror}): make one with `socialcrawl train`."
@@ -173,11 +177,11 @@ def grow(texts: Sequence[Counter[str]], on_topic: Sequence[bool], how: TreeParam
         class_weight="balanced" if how.balanced else None,
         random_state=how.seed,
     )
-    learner.fit(matrix(texts, vocabulary), np.asarray(on_topic, bool))
-    return DecisionTree(vocabulary, tuple(_nodes(learner.tree_, list(vocabulary.idf))), {})
+    learner.fit(make_matrix(texts, vocabulary), np.asarray(on_topic, bool))
+    return DecisionTree(vocabulary, tuple(_read_nodes(learner.tree_, list(vocabulary.idf))), {})
 
 
-def matrix(texts: Sequence[Counter[str]], vocabulary: TfidfVocabulary) -> Any:
+def make_matrix(texts: Sequence[Counter[str]], vocabulary: TfidfVocabulary) -> Any:
     """Return the vectors of some texts, scipy CSR float32 [texts, words]."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415  # costs 0.2 s, and only learning pays it
 
@@ -190,7 +194,7 @@ def matrix(texts: Sequence[Counter[str]], vocabulary: TfidfVocabulary) -> Any:
     return made
 
 
-def _nodes(grown: Any, names: Sequence[str]) -> Iterator[TreeNode]:
+def _read_nodes(grown: Any, names: Sequence[str]) -> Iterator[TreeNode]:
     """Yield the nodes of scikit-learn's tree; its values are the shares of off-topic and on-topic texts, as weighed."""
     for i in range(grown.node_count):
         leaf = grown.children_left[i] == LEAF
@@ -205,13 +209,13 @@ def _nodes(grown: Any, names: Sequence[str]) -> Iterator[TreeNode]:
         )
 
 
-def _parsed(text: bytes) -> Any:
+def _parse(text: bytes) -> Any:
     if is_crowded(text):
         raise ValueError(f"it holds more than {MAX_VALUES:,} values")
     return orjson.loads(text)
 
 
-def _tree(made: Any) -> DecisionTree:
+def _make_tree(made: Any) -> DecisionTree:
     if made["kind"] != KIND:
         raise ValueError(f"its kind is {made['kind']!r}, not {KIND!r}")
     idf = {str(word): float(worth) for word, worth in dict(made["idf"]).items()}
@@ -226,7 +230,7 @@ def _tree(made: Any) -> DecisionTree:
     return DecisionTree(TfidfVocabulary.of(idf), nodes, dict(made["about"]))
 
 
-def _entropy(node: TreeNode) -> float:
+def _compute_entropy(node: TreeNode) -> float:
     parts = np.array([node.share, 1.0 - node.share])
     parts = parts[parts > 0.0]
     return float(-(parts * np.log2(parts)).sum())

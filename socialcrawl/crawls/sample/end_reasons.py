@@ -9,7 +9,7 @@ from socialcrawl.engine.model import Node
 from socialcrawl.text.wording import pluralize
 
 
-def ending(walks: Walks) -> str:
+def explain_end(walks: Walks) -> str:
     """Return what ended the walks, a sentence, and what to do if it is too soon."""
     rules, whys = walks.rules, Counter(walker.why for walker in walks.walkers)
     words = {
@@ -24,7 +24,7 @@ def ending(walks: Walks) -> str:
     return "; ".join(words[why] for why in (QUOTA, LENGTH, IDLE, ALONE) if why in whys)
 
 
-def complaint(seeds: Seeds, missing: Mapping[Node, str]) -> str:
+def explain_missing_start(seeds: Seeds, missing: Mapping[Node, str]) -> str:
     """Return why no walk can start, and what to do."""
     if not missing:
         return seeds.complaint()

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.sample.variance import between, cut, dot, spread
+from socialcrawl.crawls.sample.variance import compute_dot, cut_pieces, estimate_variance, estimate_variance_between
 from socialcrawl.forecast.intervals import quantile
 
 Floats = NDArray[np.float64]
@@ -131,9 +131,9 @@ class Series:
         order = np.argsort(of, kind="stable").astype(np.int64)
         begins = np.flatnonzero(np.append(True, of[order][1:] != of[order][:-1])[: len(of)]).astype(np.int64)
         made = cls(given[order], order, np.append(begins, len(of)), confidence)
-        even = _by_weights(made)
-        made = replace(made, floor=even, even=even, pieces=cut(made.weights, made.begins, PIECES))
-        return made if like is None or not made.visits else _marked(made, *_codes(like))
+        even = _compute_size_by_weights(made)
+        made = replace(made, floor=even, even=even, pieces=cut_pieces(made.weights, made.begins, PIECES))
+        return made if like is None or not made.visits else _mark(made, *_encode(like))
 
     @property
     def visits(self) -> int:
@@ -145,14 +145,16 @@ class Series:
 
         A value may be a part, from 0 to 1.
         """
-        return _share(self, np.asarray(values, np.float64)[self.order])
+        return _estimate_share(self, np.asarray(values, np.float64)[self.order])
 
     def mean(self, values: Any) -> Estimate:
         """Return the mean of some values over nodes; its interval is Student's, and may be infinite."""
-        return _mean(self, np.asarray(values, np.float64)[self.order])
+        return _estimate_mean(self, np.asarray(values, np.float64)[self.order])
 
 
-def share(values: Any, weights: Any, walk: Any = None, *, like: Any = None, confidence: float = CONFIDENCE) -> Estimate:
+def estimate_share(
+    values: Any, weights: Any, walk: Any = None, *, like: Any = None, confidence: float = CONFIDENCE
+) -> Estimate:
     """Return the share of nodes whose value is true, by a walk's visits.
 
     Args:
@@ -165,12 +167,14 @@ def share(values: Any, weights: Any, walk: Any = None, *, like: Any = None, conf
     return Series.of(weights, walk, like, confidence).share(values)
 
 
-def mean(values: Any, weights: Any, walk: Any = None, *, like: Any = None, confidence: float = CONFIDENCE) -> Estimate:
-    """Return the mean of some values over nodes, by a walk's visits; arguments as of `share`, values float64[n]."""
+def estimate_mean(
+    values: Any, weights: Any, walk: Any = None, *, like: Any = None, confidence: float = CONFIDENCE
+) -> Estimate:
+    """Return the mean of some values, float64[n], over nodes; other arguments as of `estimate_share`."""
     return Series.of(weights, walk, like, confidence).mean(values)
 
 
-def distribution(
+def estimate_distribution(
     categories: Sequence[Hashable] | NDArray[Any],
     weights: Any,
     walk: Any = None,
@@ -182,19 +186,19 @@ def distribution(
 
     Args:
         categories: [n] labels: domains, instances, languages. They also tell how alike visits are.
-        weights: as of `share`.
-        walk: as of `share`.
+        weights: as of `estimate_share`.
+        walk: as of `estimate_share`.
         confidence: that the intervals have.
         most: how many of the largest are told; None: all that any visit of weight has.
     """
-    names, codes = _codes(categories)
+    names, codes = _encode(categories)
     series = Series.of(weights, walk, codes, confidence)
     sums = np.bincount(codes, np.asarray(weights, np.float64), len(names))
     shown = [i for i in sorted(range(len(names)), key=lambda i: (-sums[i], str(names[i]))) if sums[i] > 0.0]
     return {names[i]: series.share(codes == i) for i in shown[:most]}
 
 
-def histogram(
+def make_histogram(
     values: Any, edges: Sequence[float], weights: Any, walk: Any = None, *, confidence: float = CONFIDENCE
 ) -> tuple[Bar, ...]:
     """Return the shares of values between neighbouring `edges`.
@@ -204,8 +208,8 @@ def histogram(
     Args:
         values: float64[n].
         edges: rising; a bar takes in its lower edge and not its upper one.
-        weights: as of `share`.
-        walk: as of `share`.
+        weights: as of `estimate_share`.
+        walk: as of `estimate_share`.
         confidence: that the intervals have.
     """
     given = np.asarray(values, np.float64)
@@ -216,7 +220,7 @@ def histogram(
     return tuple(Bar(begin, end, series.share(bars == i)) for i, (begin, end) in pairs)
 
 
-def doubling(largest: float) -> list[float]:
+def list_doubling_edges(largest: float) -> list[float]:
     """Return the edges 0, 1, 2, 4, 8, ... up to above `largest`: bars for out-degrees, whose laws have long tails."""
     edges = [0.0, 1.0]
     while edges[-1] <= largest:
@@ -224,12 +228,14 @@ def doubling(largest: float) -> list[float]:
     return edges
 
 
-def tenths() -> list[float]:
+def list_tenths() -> list[float]:
     """The edges of eleven bars around 0, 10, ... 100 %: for the share of on-topic links, as in the paper's Figure 4."""
     return [(i - 0.5) / 10.0 for i in range(12)]
 
 
-def wilson(value: float, effective: float, freedom: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def compute_wilson(
+    value: float, effective: float, freedom: float, confidence: float = CONFIDENCE
+) -> tuple[float, float]:
     """Wilson's interval of a share, with Student's quantile.
 
     Args:
@@ -244,76 +250,76 @@ def wilson(value: float, effective: float, freedom: float, confidence: float = C
     return min(value, max(0.0, middle - half)), max(value, min(1.0, middle + half))
 
 
-def _share(series: Series, y: Floats) -> Estimate:
+def _estimate_share(series: Series, y: Floats) -> Estimate:
     w, n = series.weights, series.visits
     if n < 2:
         return Estimate(float(y[w > 0.0][0]) if n else float("nan"), 0.0, 1.0, float(n), n, ALONE if n else EMPTY)
-    value = dot(w, y) / float(w.sum())
+    value = compute_dot(w, y) / float(w.sum())
     seen, unseen = np.any(y[w > 0.0] > 0.0), np.any(y[w > 0.0] < 1.0)
     value = value if seen and unseen else float(seen)  # a sum of weights may be rounded
-    effective, freedom = _size(series, y, value) if seen and unseen else series.floor
+    effective, freedom = _compute_size(series, y, value) if seen and unseen else series.floor
     if effective * min(value, 1.0 - value) < STRETCHES:
         effective, freedom = min(effective, series.floor[0]), min(freedom, series.floor[1])
     effective = max(1.0, effective)
     found = [(effective, freedom), series.even]
-    variance, others = between(_scaled(series, y, value), series.pieces, w > 0.0)
+    variance, others = estimate_variance_between(_scale(series, y, value), series.pieces, w > 0.0)
     if variance > 0.0:
         found.append((value * (1.0 - value) * len(y) / variance, others))
-    low, high = _widest(wilson(value, max(1.0, size), free, series.confidence) for size, free in found)
+    low, high = _find_widest(compute_wilson(value, max(1.0, size), free, series.confidence) for size, free in found)
     return Estimate(value, low, high, effective, n, SMALL if effective < FEW else "")
 
 
-def _widest(intervals: Iterable[tuple[float, float]]) -> tuple[float, float]:
+def _find_widest(intervals: Iterable[tuple[float, float]]) -> tuple[float, float]:
     """Return the first end and the last of some intervals of one value."""
     lows, highs = zip(*intervals, strict=True)
     return min(lows), max(highs)
 
 
-def _scaled(series: Series, y: Floats, value: float) -> Floats:
+def _scale(series: Series, y: Floats, value: float) -> Floats:
     """Return a series of mean 0, where `value` is the ratio of `y`; its long-run variance is that of the ratio."""
     scaled: Floats = series.weights / series.weights.mean() * (y - value)
     return scaled
 
 
-def _size(series: Series, y: Floats, value: float) -> tuple[float, float]:
+def _compute_size(series: Series, y: Floats, value: float) -> tuple[float, float]:
     """(effective size of a share, degrees of freedom) by its own visits; never more than there are visits."""
-    variance, freedom = _variance(series, y, value)
+    variance, freedom = _compute_variance(series, y, value)
     own = value * (1.0 - value) * len(y)
     return min(float(series.visits), own / variance) if variance > 0.0 else float(series.visits), freedom
 
 
-def _variance(series: Series, y: Floats, value: float) -> tuple[float, float]:
+def _compute_variance(series: Series, y: Floats, value: float) -> tuple[float, float]:
     """(long-run variance of a ratio, degrees of freedom), the larger of two.
 
     Where marks are known, y is also parted into its mean by mark and the rest: a walk that changes slowly between marks
     shows that in the first part, while in y as a whole it may drown in the noise of the second.
     """
     part = series.weights / series.weights.mean()
-    whole = spread(_scaled(series, y, value), series.begins)
+    whole = estimate_variance(_scale(series, y, value), series.begins)
     if series.marks is None:
         return whole
     sums = np.bincount(series.marks, series.weights)
     means = np.bincount(series.marks, series.weights * y) / np.where(sums > 0.0, sums, 1.0)
-    marked, own = spread(part * (means[series.marks] - value), series.begins)
-    rest, others = spread(part * (y - means[series.marks]), series.begins)
+    marked, own = estimate_variance(part * (means[series.marks] - value), series.begins)
+    rest, others = estimate_variance(part * (y - means[series.marks]), series.begins)
     if marked + rest <= whole[0]:
         return whole
     return marked + rest, (marked + rest) ** 2 / (marked**2 / own + rest**2 / others)  # Satterthwaite
 
 
-def _by_weights(series: Series) -> tuple[float, float]:
+def _compute_size_by_weights(series: Series) -> tuple[float, float]:
     """(effective size, degrees of freedom) by the weights: how uneven they are, and how alike from visit to visit."""
     w, n = series.weights, series.visits
     if n < 2:
         return float(n), 1.0
-    even = float(w.sum()) ** 2 / dot(w, w)
-    variance, freedom = spread(w - w.mean(), series.begins)
+    even = float(w.sum()) ** 2 / compute_dot(w, w)
+    variance, freedom = estimate_variance(w - w.mean(), series.begins)
     longer = max(1.0, variance / float(np.var(w))) if np.ptp(w) > 0.0 else 1.0
     effective = max(1.0, min(even / longer, float(n)))  # a quotient may be an ulp too large
     return effective, min(freedom, max(1.0, effective - 1.0)) if longer > 1.0 else max(1.0, effective - 1.0)
 
 
-def _marked(series: Series, names: Sequence[Any], codes: Ints) -> Series:
+def _mark(series: Series, names: Sequence[Any], codes: Ints) -> Series:
     """The series with its marks, and the floor at the least that they say, of those seen and not seen often enough."""
     codes = codes[series.order]
     sums = np.bincount(codes, series.weights, len(names))
@@ -324,21 +330,21 @@ def _marked(series: Series, names: Sequence[Any], codes: Ints) -> Series:
     for i in largest.tolist():
         value = float(sums[i] / sums.sum())
         if 0.0 < value < 1.0:
-            effective, freedom = _size(series, (codes == i).astype(np.float64), value)
+            effective, freedom = _compute_size(series, (codes == i).astype(np.float64), value)
             if effective * min(value, 1.0 - value) >= STRETCHES or value >= COMMON:
                 found.append((effective, freedom))
     return replace(series, floor=min(found), marks=places[codes])
 
 
-def _mean(series: Series, y: Floats) -> Estimate:
+def _estimate_mean(series: Series, y: Floats) -> Estimate:
     w, n = series.weights, series.visits
     if n < 2:
         return Estimate(float(y[w > 0.0][0]) if n else np.nan, -np.inf, np.inf, float(n), n, ALONE if n else EMPTY)
     y = np.where(w > 0.0, y, 0.0)  # what has no weight may have no value either
-    value = dot(w, y) / float(w.sum())
-    own = dot(w, (y - value) ** 2) / float(w.sum())
-    variance, freedom = _variance(series, y, value)
-    apart, others = between(_scaled(series, y, value), series.pieces, w > 0.0)
+    value = compute_dot(w, y) / float(w.sum())
+    own = compute_dot(w, (y - value) ** 2) / float(w.sum())
+    variance, freedom = _compute_variance(series, y, value)
+    apart, others = estimate_variance_between(_scale(series, y, value), series.pieces, w > 0.0)
     even, free = own * len(y) / series.even[0], series.even[1]
     found = ((variance, freedom), (apart, others), (even, free))
     half = max(quantile(df, series.confidence) * float(np.sqrt(one / len(y))) for one, df in found)
@@ -346,7 +352,7 @@ def _mean(series: Series, y: Floats) -> Estimate:
     return Estimate(value, value - half, value + half, effective, n, SMALL if effective < FEW else "")
 
 
-def _codes(categories: Sequence[Hashable] | NDArray[Any]) -> tuple[list[Any], Ints]:
+def _encode(categories: Sequence[Hashable] | NDArray[Any]) -> tuple[list[Any], Ints]:
     """Return the distinct labels and, of each visit, the place of its own."""
     labels = categories.tolist() if isinstance(categories, np.ndarray) else list(categories)
     places: Mapping[Any, int] = {name: i for i, name in enumerate(dict.fromkeys(labels))}

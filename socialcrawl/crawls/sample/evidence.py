@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.sample.estimates import CONFIDENCE, EXACT, Series
 from socialcrawl.crawls.sample.mixing import MixingVerdict, judge
-from socialcrawl.crawls.sample.visits import Visits, census, visits
-from socialcrawl.crawls.sample.walk_components import WalkComponents, parts
+from socialcrawl.crawls.sample.visits import Visits, list_visits, make_census
+from socialcrawl.crawls.sample.walk_components import WalkComponents, find_walk_components
 from socialcrawl.crawls.sample.walks import Walks
 
 Floats = NDArray[np.float64]
@@ -49,17 +49,17 @@ class Evidence:
         return Series.of(self.weight, self.rows.walker, like, self.confidence)
 
 
-def evidence(walks: Walks, rows: Visits | None = None) -> Evidence:
+def gather_evidence(walks: Walks, rows: Visits | None = None) -> Evidence:
     """Return what the walks so far tell with.
 
     Args:
         walks: begun or not.
         rows: what they saw, if it is at hand.
     """
-    rows = visits(walks) if rows is None else rows
-    apart = parts(walks, rows)
+    rows = list_visits(walks) if rows is None else rows
+    apart = find_walk_components(walks, rows)
     verdict = judge(walks, rows, apart)
     here = np.flatnonzero(apart.counts & np.frombuffer(bytes(walks.lists.on), np.bool_))
-    rows = census(walks, here) if verdict.whole else rows
+    rows = make_census(walks, here) if verdict.whole else rows
     weight = np.where(rows.kept & rows.on_topic & apart.counts[rows.place], rows.weight, 0.0)
     return Evidence(rows, weight, apart, verdict, np.array(walks.lists.nodes, np.int64)[here])

@@ -137,10 +137,10 @@ class TopicJudge:
         Negative ones of their own for those that it has not.
         """
         found = known(self.traces.connection, self.sample.whole.platform, whos_)
-        return [-1 - i if node is None else settled(self.aliases, node) for i, node in enumerate(found)]
+        return [-1 - i if node is None else resolve_alias(self.aliases, node) for i, node in enumerate(found)]
 
 
-def collected(judge: TopicJudge, traces: Traces, whole: Begun, *, same: bool) -> HeldAccounts:
+def read_campaign(judge: TopicJudge, traces: Traces, whole: Begun, *, same: bool) -> HeldAccounts:
     """Return what a campaign has read, searched and linked to.
 
     Args:
@@ -151,17 +151,17 @@ def collected(judge: TopicJudge, traces: Traces, whole: Begun, *, same: bool) ->
     """
     connection = traces.connection
     other = (judge.aliases if same else {}) | aliases(connection, whole.id)
-    every = [one._replace(node=settled(other, one.node)) for one in readings(connection, whole.id)]
-    ends = _ends(links(connection, whole.id), other)
-    linked, searched = np.unique(ends[1]), found_by_search(traces, whole, other)
+    every = [one._replace(node=resolve_alias(other, one.node)) for one in readings(connection, whole.id)]
+    ends = _map_ends(links(connection, whole.id), other)
+    linked, searched = np.unique(ends[1]), list_search_results(traces, whole, other)
     found = linked if searched is None else np.concatenate([linked, searched])
     there = list(dict.fromkeys([*(one.node for one in every), *found.tolist()]))
     number = dict(zip(there, there, strict=True))
     if not same:
         calls = whos(connection, there)
         number = dict(zip(there, judge.nodes([calls.get(node, NOBODY) for node in there]), strict=True))
-    says, notes = _judged(judge, traces, whole, every, number)
-    notes += _apart(judge, [node for node, on in says.items() if on], _numbers(ends, number))
+    says, notes = _judge_read(judge, traces, whole, every, number)
+    notes += _note_apart(judge, [node for node, on in says.items() if on], _map_links(ends, number))
     first = {number[one.node]: one.at for one in reversed(every)}
     read = list(dict.fromkeys(number[one.node] for one in every))
     return HeldAccounts(
@@ -169,13 +169,13 @@ def collected(judge: TopicJudge, traces: Traces, whole: Begun, *, same: bool) ->
         np.array(read, np.int64),
         np.array([bool(says[node]) for node in read], np.bool_),
         [first[node] for node in read],
-        _numbered(linked, number),
-        None if searched is None else _numbered(searched, number),
+        _number_nodes(linked, number),
+        None if searched is None else _number_nodes(searched, number),
         tuple(notes),
     )
 
 
-def together(datasets: Sequence[HeldAccounts]) -> HeldAccounts:
+def unite_datasets(datasets: Sequence[HeldAccounts]) -> HeldAccounts:
     """Return what some campaigns have read together, each account once, in the order in which they read them."""
     rows = sorted(
         (at, place, i, node, on)
@@ -191,40 +191,40 @@ def together(datasets: Sequence[HeldAccounts]) -> HeldAccounts:
         np.array([*on_topic], np.int64),
         np.array([*on_topic.values()], np.bool_),
         [first[node] for node in on_topic],
-        _united([one.linked for one in datasets]),
-        _united([one.searched for one in datasets]),
+        _unite([one.linked for one in datasets]),
+        _unite([one.searched for one in datasets]),
     )
 
 
-def listed(judge: TopicJudge, name: str, given: AccountList) -> HeldAccounts:
+def read_list(judge: TopicJudge, name: str, given: AccountList) -> HeldAccounts:
     """A list of accounts: on topic is whom the sample says to be, else the posts of it in the database or in the list.
 
     Of others nobody can say it. Where they are the fewer they are taken to be on topic; where they are most, not.
     """
     nodes = judge.nodes(given.whos)
     numbered = dict(zip(nodes, given.whos, strict=True))
-    says = _said_of(judge, numbered, _told(nodes, given))
+    says = _judge_accounts(judge, numbered, _count_given(nodes, given))
     unjudged = sum(one is None for one in says)
     taken = given.on_topic or unjudged * 2 <= len(says)
     on_topic = np.array([taken if one is None else one for one in says], np.bool_)
     told = unjudged and not judge.sample.seen.verdict.whole  # else nobody comes to them, and they are not counted
-    notes = [_unjudged(unjudged, len(says), taken=taken, said=given.on_topic)] if told else []
+    notes = [_note_unjudged(unjudged, len(says), taken=taken, said=given.on_topic)] if told else []
     if given.on_topic and (off := says.count(False)):
         notes.append(f"{off:,} of its accounts are off topic by what was read of them, and count as that")
-    notes += _nameless(judge, given.whos)
+    notes += _note_nameless(judge, given.whos)
     notes += [f"the audit counts {given.members}"] if given.members else []
     read, left = np.array([*numbered], np.int64), 0 if given.on_topic else unjudged
     return HeldAccounts(name, read, on_topic, notes=tuple(notes), unjudged=left, taken=taken)
 
 
-def found_by_search(traces: Traces, whole: Begun, other: Mapping[int, int]) -> Ints | None:
+def list_search_results(traces: Traces, whole: Begun, other: Mapping[int, int]) -> Ints | None:
     """Return whom the searches of a campaign found; None: it made none. `other`: other names of accounts."""
     if not searches(traces.connection, whole.id):
         return None
-    return np.unique(_ends(links(traces.connection, whole.id, ("search",)), other)[1])
+    return np.unique(_map_ends(links(traces.connection, whole.id, ("search",)), other)[1])
 
 
-def settled(other: Mapping[int, int], node: int) -> int:
+def resolve_alias(other: Mapping[int, int], node: int) -> int:
     """Return the account itself, where a number is another name of it."""
     seen = set()
     while node in other and node not in seen:
@@ -233,7 +233,7 @@ def settled(other: Mapping[int, int], node: int) -> int:
     return node
 
 
-def _told(nodes: Sequence[int], given: AccountList) -> Counter[int]:
+def _count_given(nodes: Sequence[int], given: AccountList) -> Counter[int]:
     """Return the occurrences in the posts of a list, by the numbers of its accounts."""
     found: Counter[int] = Counter()
     for node, who in zip(nodes, given.whos, strict=True):
@@ -242,7 +242,7 @@ def _told(nodes: Sequence[int], given: AccountList) -> Counter[int]:
     return found
 
 
-def _said_of(judge: TopicJudge, numbered: Mapping[int, Who], told: Mapping[int, int]) -> list[bool | None]:
+def _judge_accounts(judge: TopicJudge, numbered: Mapping[int, Who], told: Mapping[int, int]) -> list[bool | None]:
     """Return whether each account is on topic.
 
     Of one that was never read, stray posts may say that it is, never that not.
@@ -257,7 +257,7 @@ def _said_of(judge: TopicJudge, numbered: Mapping[int, Who], told: Mapping[int, 
     ]
 
 
-def _unjudged(some: int, whole: int, *, taken: bool, said: bool) -> str:
+def _note_unjudged(some: int, whole: int, *, taken: bool, said: bool) -> str:
     """Return what is to be said of accounts of whom nobody can tell whether they are on topic."""
     if said:
         return f"{some:,} of its accounts were never read here: they are taken to be on topic, as is said of the file"
@@ -272,7 +272,7 @@ def _unjudged(some: int, whole: int, *, taken: bool, said: bool) -> str:
     )
 
 
-def _judged(
+def _judge_read(
     judge: TopicJudge, traces: Traces, whole: Begun, every: Sequence[Reading], number: Mapping[int, int]
 ) -> tuple[dict[int, bool | None], list[str]]:
     """Return who of those read is on topic, by the numbers of the sample's database.
@@ -292,19 +292,19 @@ def _judged(
         number[one.node]: judge.says(number[one.node], calls.get(one.node, NOBODY), counted.get(one.node))
         for one in every
     }
-    notes = [] if alike or not judge.predicate.least else [_how(judge, whole)]
+    notes = [] if alike or not judge.predicate.least else [_describe_rule(judge, whole)]
     if lost := sum(one is None for one in says.values()):
         notes.append(f"{lost:,} of its accounts have no posts in the database any more: they count as off topic")
     return says, notes
 
 
-def _how(judge: TopicJudge, whole: Begun) -> str:
+def _describe_rule(judge: TopicJudge, whole: Begun) -> str:
     if judge.sample.whole.identity.get("topic") == whole.identity.get("topic"):
         return "who of it is on topic is what the sample's tree says of the posts that are stored"
     return "its topic is another: who of it is on the sample's is told by the posts that are stored"
 
 
-def _nameless(judge: TopicJudge, some: Sequence[Who]) -> list[str]:
+def _note_nameless(judge: TopicJudge, some: Sequence[Who]) -> list[str]:
     """Return what is to be said of accounts of the sample that a list of names cannot name."""
     nodes = judge.sample.held.node[judge.sample.seen.places].tolist()
     there = whos(judge.traces.connection, nodes)
@@ -315,12 +315,12 @@ def _nameless(judge: TopicJudge, some: Sequence[Who]) -> list[str]:
     return [f"{told}: a list of names cannot hold them, so give ids instead"]
 
 
-def _apart(judge: TopicJudge, on_topic: Sequence[int], ends: tuple[Ints, Ints]) -> list[str]:
+def _note_apart(judge: TopicJudge, on_topic: Sequence[int], ends: tuple[Ints, Ints]) -> list[str]:
     """What is to be said of on-topic accounts that walks on topic may never come to, by all links that are known."""
     sample = judge.sample
     if sample.crawl.rules.focus != "hard" or sample.seen.verdict.whole:  # then it is known whom they come to
         return []
-    own = _ends(links(judge.traces.connection, sample.whole.id), judge.aliases)
+    own = _map_ends(links(judge.traces.connection, sample.whole.id), judge.aliases)
     whose, whom = (np.concatenate(pair) for pair in zip(ends, own, strict=True))
     on_topic = [node for node in on_topic if node not in judge.outside]
     topical = np.union1d(np.array(on_topic, np.int64), sample.held.node[sample.held.on_topic])
@@ -334,27 +334,27 @@ def _apart(judge: TopicJudge, on_topic: Sequence[int], ends: tuple[Ints, Ints]) 
     return [told + (less if sample.seen.verdict.enough else "")]
 
 
-def _ends(ends: tuple[Ints, Ints], other: Mapping[int, int]) -> tuple[Ints, Ints]:
+def _map_ends(ends: tuple[Ints, Ints], other: Mapping[int, int]) -> tuple[Ints, Ints]:
     """Return the links between two accounts, by the numbers that these turned out to have."""
-    whose, whom = (_each(column, lambda node: settled(other, node)) for column in ends) if other else ends
+    whose, whom = (_name_each(column, lambda node: resolve_alias(other, node)) for column in ends) if other else ends
     return whose[whose != whom], whom[whose != whom]
 
 
-def _numbers(ends: tuple[Ints, Ints], number: Mapping[int, int]) -> tuple[Ints, Ints]:
+def _map_links(ends: tuple[Ints, Ints], number: Mapping[int, int]) -> tuple[Ints, Ints]:
     """Return the same links between those accounts that have numbers."""
     there = np.isin(ends[0], np.array([*number], np.int64))
-    return _each(ends[0][there], number.__getitem__), _each(ends[1][there], number.__getitem__)
+    return _name_each(ends[0][there], number.__getitem__), _name_each(ends[1][there], number.__getitem__)
 
 
-def _numbered(nodes: Ints, number: Mapping[int, int]) -> Ints:
-    return np.unique(_each(nodes, number.__getitem__))
+def _number_nodes(nodes: Ints, number: Mapping[int, int]) -> Ints:
+    return np.unique(_name_each(nodes, number.__getitem__))
 
 
-def _each(nodes: Ints, called: Callable[[int], int]) -> Ints:
+def _name_each(nodes: Ints, called: Callable[[int], int]) -> Ints:
     values, which = np.unique(nodes, return_inverse=True)
     return np.fromiter(map(called, values.tolist()), np.int64, len(values))[which]
 
 
-def _united(parts: Sequence[Ints | None]) -> Ints | None:
+def _unite(parts: Sequence[Ints | None]) -> Ints | None:
     there = [one for one in parts if one is not None]
     return np.unique(np.concatenate(there)) if there else None

@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from socialcrawl.engine.splitmix import draws, stream
+from socialcrawl.engine.splitmix import draw_numbers, start_stream
 
 
 class HostTrap:
@@ -26,7 +26,7 @@ class HostTrap:
     def __init__(self, window: int, hosts: int, seed: int, walker: int) -> None:
         self.window, self.hosts = window, hosts
         self.jumps = 0
-        self._start = stream(seed, f"jump {walker}")
+        self._start = start_stream(seed, f"jump {walker}")
         self._last: deque[int] = deque()  # the groups of the last L visits
         self._times: dict[int, int] = {}
         self._pages: dict[int, int] = {}  # group -> the place last visited there, the latest group last
@@ -55,7 +55,7 @@ class HostTrap:
 
     def jump(self) -> int:
         """Return the place to go on from."""
-        luck = float(draws(self._start, self.jumps, 1)[0])
+        luck = float(draw_numbers(self._start, self.jumps, 1)[0])
         self.jumps += 1
         pages = [*self._pages.values()]
         return pages[int(luck * len(pages))]

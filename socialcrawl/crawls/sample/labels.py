@@ -22,7 +22,7 @@ FEW = 3  # bad lines that a message shows
 LONGEST = 10_000_000  # characters of a cell
 
 
-def accounts(path: Path) -> dict[str, bool]:
+def read_account_labels(path: Path) -> dict[str, bool]:
     """Return whether accounts are on topic, by name, id or address as the file first writes them, each once.
 
     Args:
@@ -32,14 +32,14 @@ def accounts(path: Path) -> dict[str, bool]:
         SettingsError: the file cannot be read, lacks a column, or has a line that is no label or contradicts another.
     """
     found: dict[str, tuple[str, bool]] = {}
-    for line, name, on in _rows(path, ACCOUNT):
+    for line, name, on in _read_rows(path, ACCOUNT):
         key = name if "://" in name else name.removeprefix("@").casefold()
         if found.setdefault(key, (name, on))[1] != on:
             raise SettingsError(f"{path}, line {line}: {name} is both on topic and off it: leave one of the lines.")
     return dict(found.values())
 
 
-def texts(path: Path) -> list[tuple[str, bool]]:
+def read_text_labels(path: Path) -> list[tuple[str, bool]]:
     """Texts, and whether each is on topic, in the order of the file.
 
     Args:
@@ -48,14 +48,14 @@ def texts(path: Path) -> list[tuple[str, bool]]:
     Raises:
         SettingsError: the file cannot be read, lacks a column, or has a line that is no label.
     """
-    return [(text, on) for _, text, on in _rows(path, TEXT)]
+    return [(text, on) for _, text, on in _read_rows(path, TEXT)]
 
 
-def _rows(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, str, bool]]:
+def _read_rows(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, str, bool]]:
     """(line, what is labelled, label) of the rows that have a label."""
     lines = _read(path)
     bad = []
-    named, label = _columns(path, lines[0][1] if lines else [], wanted)
+    named, label = _find_columns(path, lines[0][1] if lines else [], wanted)
     for number, cells in lines[1:]:
         if len(cells) <= max(named, label) or not cells[label].strip() or not cells[named].strip():
             continue
@@ -88,7 +88,7 @@ def _read(path: Path) -> list[tuple[int, list[str]]]:
         raise SettingsError(f"The labels {path} are no CSV ({error}): save the file as CSV.") from error
 
 
-def _columns(path: Path, header: list[str], wanted: tuple[str, ...]) -> tuple[int, int]:
+def _find_columns(path: Path, header: list[str], wanted: tuple[str, ...]) -> tuple[int, int]:
     names = [name.strip().lower() for name in header]
     places = [next((names.index(name) for name in some if name in names), -1) for some in (wanted, LABEL)]
     if min(places) < 0:

@@ -41,7 +41,7 @@ class ChiSquareTest:
         return self.p < level
 
 
-def chi_square(found: Mapping[Any, Estimate], truth: Mapping[Any, float], least: float = LEAST) -> ChiSquareTest:
+def compare_with_law(found: Mapping[Any, Estimate], truth: Mapping[Any, float], least: float = LEAST) -> ChiSquareTest:
     """Return the chi-square test of a sample's distribution against the true one.
 
     Args:
@@ -61,16 +61,18 @@ def chi_square(found: Mapping[Any, Estimate], truth: Mapping[Any, float], least:
     visits = max((one.visits for one in found.values()), default=0)
     if not visits:
         return ChiSquareTest(0.0, 0, 1.0, 0.0, 0, 0.0, 1.0)
-    effective = visits / max(1.0, _design(found, least))
-    tested, together = _pooled(shares, effective, least)
+    effective = visits / max(1.0, _estimate_design(found, least))
+    tested, together = _pool(shares, effective, least)
     freedom = len(tested) - 1
-    statistic, plain = (n * sum(_off(one, part) for one, part in tested) for n in (effective, float(visits)))
+    statistic, plain = (
+        n * sum(_measure_deviation(one, part) for one, part in tested) for n in (effective, float(visits))
+    )
     return ChiSquareTest(
-        statistic, freedom, _tail(freedom, statistic), effective, together, plain, _tail(freedom, plain)
+        statistic, freedom, _compute_tail(freedom, statistic), effective, together, plain, _compute_tail(freedom, plain)
     )
 
 
-def same(one: Mapping[Any, Estimate], other: Mapping[Any, Estimate], least: float = LEAST) -> ChiSquareTest:
+def compare_samples(one: Mapping[Any, Estimate], other: Mapping[Any, Estimate], least: float = LEAST) -> ChiSquareTest:
     """Return the chi-square test of two samples' distributions against each other.
 
     Args:
@@ -81,8 +83,8 @@ def same(one: Mapping[Any, Estimate], other: Mapping[Any, Estimate], least: floa
     many = [max((e.visits for e in found.values()), default=0) for found in (one, other)]
     if not all(many):
         return ChiSquareTest(0.0, 0, 1.0, 0.0, 0, 0.0, 1.0)
-    sizes = [n / max(1.0, _design(found, least)) for n, found in zip(many, (one, other), strict=True)]
-    a, b = (_values(found) for found in (one, other))
+    sizes = [n / max(1.0, _estimate_design(found, least)) for n, found in zip(many, (one, other), strict=True)]
+    a, b = (_list_values(found) for found in (one, other))
     mixed = {n: (sizes[0] * a.get(n, 0.0) + sizes[1] * b.get(n, 0.0)) / sum(sizes) for n in dict.fromkeys([*a, *b])}
     names = sorted(mixed, key=lambda name: (-mixed[name], str(name)))
     rows = [(a.get(n, 0.0), b.get(n, 0.0), mixed[n]) for n in names if mixed[n] > 0.0]
@@ -94,11 +96,11 @@ def same(one: Mapping[Any, Estimate], other: Mapping[Any, Estimate], least: floa
     harmonic, plainly = (1.0 / (1.0 / n + 1.0 / m) for n, m in (sizes, many))
     statistic, plain = harmonic * off, plainly * off
     return ChiSquareTest(
-        statistic, freedom, _tail(freedom, statistic), harmonic, len(rare), plain, _tail(freedom, plain)
+        statistic, freedom, _compute_tail(freedom, statistic), harmonic, len(rare), plain, _compute_tail(freedom, plain)
     )
 
 
-def deviation(found: Mapping[Any, Estimate], truth: Mapping[Hashable, float]) -> tuple[Any, float]:
+def find_deviation(found: Mapping[Any, Estimate], truth: Mapping[Hashable, float]) -> tuple[Any, float]:
     """(the largest category by the truth, by which part of it the sample is off): the paper's "within 16 %"."""
     whole = float(sum(truth.values()))
     name = min(truth, key=lambda one: (-truth[one], str(one)))
@@ -106,18 +108,18 @@ def deviation(found: Mapping[Any, Estimate], truth: Mapping[Hashable, float]) ->
     return name, abs(share * whole / truth[name] - 1.0)
 
 
-def distance(found: Mapping[Any, Estimate], truth: Mapping[Any, float]) -> float:
+def measure_distance(found: Mapping[Any, Estimate], truth: Mapping[Any, float]) -> float:
     """The total variation between a sample's distribution and the true one: 0 for the same, 1 for disjoint ones."""
     whole = float(sum(truth.values()))
-    values = _values(found)
+    values = _list_values(found)
     return sum(abs(values.get(name, 0.0) - truth.get(name, 0.0) / whole) for name in {**truth, **values}) / 2.0
 
 
-def _values(found: Mapping[Any, Estimate]) -> dict[Any, float]:
+def _list_values(found: Mapping[Any, Estimate]) -> dict[Any, float]:
     return {name: one.value for name, one in found.items()}
 
 
-def _design(found: Mapping[Any, Estimate], least: float) -> float:
+def _estimate_design(found: Mapping[Any, Estimate], least: float) -> float:
     """Rao and Scott's mean design effect: by how much the variances of the shares exceed those of independent visits.
 
     It is read off the effective sizes of the categories that were seen often enough to tell them, weighed by 1 - share.
@@ -129,7 +131,7 @@ def _design(found: Mapping[Any, Estimate], least: float) -> float:
     return sum(w * one.visits / one.effective for w, one in zip(weights, told, strict=True)) / sum(weights)
 
 
-def _pooled(shares: list[tuple[float, float]], effective: float, least: float) -> tuple[list[tuple[float, float]], int]:
+def _pool(shares: list[tuple[float, float]], effective: float, least: float) -> tuple[list[tuple[float, float]], int]:
     """Return the shares (found, true) to be tested, the rare ones as one at the end; and how many those were."""
     kept = [row for row in shares if row[1] * effective >= least]
     rare = [row for row in shares if row[1] * effective < least]
@@ -138,13 +140,13 @@ def _pooled(shares: list[tuple[float, float]], effective: float, least: float) -
     return [*kept, (sum(row[0] for row in rare), sum(row[1] for row in rare))], len(rare)
 
 
-def _off(found: float, true: float) -> float:
+def _measure_deviation(found: float, true: float) -> float:
     if true > 0.0:
         return (found - true) ** 2 / true
     return float("inf") if found > 0.0 else 0.0
 
 
-def _tail(freedom: int, statistic: float) -> float:
+def _compute_tail(freedom: int, statistic: float) -> float:
     """Return how often chi-square is above `statistic`."""
     if freedom < 1:
         return 1.0

@@ -5,7 +5,7 @@ from dataclasses import fields
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import Width, one_each
 from socialcrawl.crawls.sample.crawl import Sample
-from socialcrawl.crawls.sample.labels import accounts
+from socialcrawl.crawls.sample.labels import read_account_labels
 from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.platforms.focusing import Predicate
@@ -36,7 +36,7 @@ def make_predicate(settings: Settings) -> Predicate:
         SettingsError: nothing tells it, or the labels cannot be read.
     """
     sample = settings.sample
-    labels = {} if sample.labels is None else accounts(sample.labels)
+    labels = {} if sample.labels is None else read_account_labels(sample.labels)
     return Predicate(sample.occurrences, sample.patterns, sample.expressions, labels)
 
 
@@ -49,5 +49,5 @@ def make_wider_predicate(settings: Settings) -> Predicate | None:
     sample = settings.sample
     if sample.focus != "ancestor":
         return None
-    labels = {} if sample.wider_labels is None else accounts(sample.wider_labels)
+    labels = {} if sample.wider_labels is None else read_account_labels(sample.wider_labels)
     return Predicate(sample.wider_least, sample.wider_patterns, sample.wider_expressions, labels)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.sample.estimates import PIECES
 from socialcrawl.crawls.sample.neighbour_lists import GONE, UNREAD
-from socialcrawl.crawls.sample.spectral_gap import relaxation
+from socialcrawl.crawls.sample.spectral_gap import compute_relaxation
 from socialcrawl.crawls.sample.visits import Visits
 from socialcrawl.crawls.sample.walk_components import WalkComponents
 from socialcrawl.crawls.sample.walks import Walks
@@ -72,20 +72,20 @@ def judge(walks: Walks, rows: Visits, apart: WalkComponents) -> MixingVerdict:
     seen = _Seen(walks, rows, apart)
     read = len(walks.lists)
     if not seen.kept.any():
-        return _later(walks, float(max(read, 1)), "no draw counts yet")
+        return _ask_for_steps(walks, float(max(read, 1)), "no draw counts yet")
     found = [one for check in CHECKS if (one := check(seen))]
     if not found:
         return MixingVerdict(enough=True)
-    return _later(walks, max(steps for steps, _ in found), *(why for _, why in found))
+    return _ask_for_steps(walks, max(steps for steps, _ in found), *(why for _, why in found))
 
 
-def _later(walks: Walks, steps: float, *why: str) -> MixingVerdict:
+def _ask_for_steps(walks: Walks, steps: float, *why: str) -> MixingVerdict:
     """Return the verdict that so many more steps are needed, if the walks can make any."""
     ended = walks.walkers[0].at >= 0 and all(walker.why for walker in walks.walkers)
-    return MixingVerdict(enough=False, steps=None if ended else _rounded(steps), why=why)
+    return MixingVerdict(enough=False, steps=None if ended else _round_up(steps), why=why)
 
 
-def _rounded(steps: float) -> int:
+def _round_up(steps: float) -> int:
     """Return a number of steps as one would plan it: two digits, rounded up."""
     unit: int = 10 ** max(1, int(log10(max(steps, 1.0))) - 1)
     return ceil(steps / unit) * unit
@@ -132,9 +132,9 @@ class _Seen:
         links = links.maximum(links.T)
         rules = self.walks.rules
         if rules.exact or (rules.focus == "neighbourhood" and rules.crude):  # neighbours are drawn until one will do
-            return relaxation(links)
+            return compute_relaxation(links)
         every = np.bincount(number[self.owner[mine]], minlength=size)
-        return relaxation(links + diags_array(np.maximum(every - links.sum(axis=1), 0.0)))
+        return compute_relaxation(links + diags_array(np.maximum(every - links.sum(axis=1), 0.0)))
 
     @property
     def rest(self) -> tuple[int, float]:
@@ -153,13 +153,13 @@ class _Seen:
         return unread, (hits * alike + 1.0) / (alike + 1.0) * read / max(read + gone, 1)
 
 
-def _parted(seen: _Seen) -> tuple[float, str] | None:
+def _judge_parts(seen: _Seen) -> tuple[float, str] | None:
     if seen.groups < 2:
         return None
     return float(len(seen.inside)), f"{seen.groups} groups of walks have not met yet"
 
 
-def _remembers(seen: _Seen) -> tuple[float, str] | None:
+def _judge_memory(seen: _Seen) -> tuple[float, str] | None:
     if seen.groups > 1:
         return None
     draws = int(np.count_nonzero(seen.kept))
@@ -169,13 +169,13 @@ def _remembers(seen: _Seen) -> tuple[float, str] | None:
     late = max(1, int(np.count_nonzero(seen.late)))
     steps = (wanted - draws) * (len(seen.inside) - seen.middle) / late if isfinite(wanted) else inf
     why = (
-        f"the walks have hardly left where they began: {draws:,} draws count, and about {_rounded(wanted):,} are "
+        f"the walks have hardly left where they began: {draws:,} draws count, and about {_round_up(wanted):,} are "
         "needed to go round what was seen so far"
     )
     return min(max(steps, 1.0), 10.0 * len(seen.inside)), why
 
 
-def _unread(seen: _Seen) -> tuple[float, str] | None:
+def _judge_unread(seen: _Seen) -> tuple[float, str] | None:
     here = seen.inside & seen.on
     known = int(np.count_nonzero(here))
     counted = seen.kept & seen.late & here[seen.rows.place]
@@ -195,4 +195,4 @@ def _unread(seen: _Seen) -> tuple[float, str] | None:
     return float(max(unread, 1)), why
 
 
-CHECKS: tuple[Callable[[_Seen], tuple[float, str] | None], ...] = (_parted, _remembers, _unread)
+CHECKS: tuple[Callable[[_Seen], tuple[float, str] | None], ...] = (_judge_parts, _judge_memory, _judge_unread)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.sample.pending_links import Chains
 from socialcrawl.engine.model import LARGEST
-from socialcrawl.graph.links import grown
+from socialcrawl.graph.links import grow_array
 
 Ints = NDArray[np.int64]
 
@@ -166,7 +166,7 @@ class NeighbourLists:
         self.on += on.astype(np.uint8).tobytes()
         self._look_back(rows[~late], codes[~late], there[~late] - 1, m)
         self._chains.extend(codes[late], base + rows[late])
-        mirrored, mirror = _ordered(*self._chains.mirror(nodes, base))
+        mirrored, mirror = _sort_rows(*self._chains.mirror(nodes, base))
         self.nodes.frombytes(nodes.astype(np.int64).tobytes())
         mirror = np.frombuffer(self.nodes, np.int64)[mirror >> 1] * 2 + (mirror & 1)
         if self.symmetric:
@@ -314,12 +314,12 @@ class NeighbourLists:
     def _room(self, node: int) -> None:
         """Make room for nodes up to `node`."""
         if node >= len(self._where):
-            self._where, self._seen = grown(self._where, node + 1), grown(self._seen, node + 1)
+            self._where, self._seen = grow_array(self._where, node + 1), grow_array(self._seen, node + 1)
             self._look, self._seen_look = self._where.data, self._seen.data
         self._chains.room(node)
 
 
-def _ordered(rows: Ints, codes: Ints) -> tuple[Ints, Ints]:
+def _sort_rows(rows: Ints, codes: Ints) -> tuple[Ints, Ints]:
     """The same, sorted by row, then by code: as one number where that is small enough, which is three times as fast."""
     span = int(codes.max(initial=0)) + 1
     if not len(rows) or (int(rows.max()) + 1) * span >= LARGEST:

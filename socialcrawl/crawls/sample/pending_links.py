@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.graph.links import grown
+from socialcrawl.graph.links import grow_array
 
 Ints = NDArray[np.int64]
 
@@ -27,7 +27,7 @@ class Chains:
     def room(self, node: int) -> None:
         """Make room for nodes up to `node`."""
         if node >= len(self._head):
-            self._head = grown(self._head, node + 1)
+            self._head = grow_array(self._head, node + 1)
             self._look = self._head.data
 
     def extend(self, codes: Ints, places: Ints) -> None:

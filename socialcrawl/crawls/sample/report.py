@@ -13,22 +13,22 @@ import numpy as np
 from socialcrawl.campaign.settings import Settings, stored
 from socialcrawl.crawls.base import remember_seeds
 from socialcrawl.crawls.facts import SAMPLE
-from socialcrawl.crawls.sample.audit import enough
+from socialcrawl.crawls.sample.audit import count_needed_visits
 from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.crawls.sample.estimates import (
     NOTHING,
     Bar,
     Estimate,
     Series,
-    distribution,
-    doubling,
-    histogram,
-    wilson,
+    compute_wilson,
+    estimate_distribution,
+    list_doubling_edges,
+    make_histogram,
 )
-from socialcrawl.crawls.sample.evidence import Evidence, evidence
+from socialcrawl.crawls.sample.evidence import Evidence, gather_evidence
 from socialcrawl.crawls.sample.make import make_sample
 from socialcrawl.crawls.sample.mixing import MixingVerdict
-from socialcrawl.crawls.sample.topic_stability import TopicStability, staying
+from socialcrawl.crawls.sample.topic_stability import TopicStability, measure_stability
 from socialcrawl.crawls.sample.visits import ReadNodes, Visits
 from socialcrawl.crawls.sample.walk_components import WalkComponent
 from socialcrawl.graph.relevance import Topic
@@ -127,7 +127,7 @@ WITHHELD: dict[str, Any] = {
 """What `SampleReport` has instead of estimates where there is not enough data."""
 
 
-def drawn(traces: Traces, campaign: str | None = None) -> FoldedSample | None:
+def fold_sample(traces: Traces, campaign: str | None = None) -> FoldedSample | None:
     """Return what a campaign (the newest, if none is named) has drawn; None: it samples nothing.
 
     Raises:
@@ -144,7 +144,7 @@ def _fold(traces: Traces, whole: Begun) -> FoldedSample:
     crawl = make_sample(settings, remember_seeds(settings, names, traces.topics(whole.id)))
     crawl.fold(traces.history(whole))
     rows = crawl.visits()
-    return FoldedSample(whole, settings, crawl, rows, crawl.held(), evidence(crawl.walks, rows))
+    return FoldedSample(whole, settings, crawl, rows, crawl.held(), gather_evidence(crawl.walks, rows))
 
 
 def report_sample(traces: Traces, whole: Begun, sub: Sequence[str] = ()) -> SampleReport:
@@ -158,15 +158,15 @@ def report_sample(traces: Traces, whole: Begun, sub: Sequence[str] = ()) -> Samp
     Raises:
         SettingsError: its settings, or one of `sub`, are not understood.
     """
-    return told(traces, _fold(traces, whole), sub)
+    return summarize_sample(traces, _fold(traces, whole), sub)
 
 
-def told(traces: Traces, found: FoldedSample, sub: Sequence[str] = ()) -> SampleReport:
+def summarize_sample(traces: Traces, found: FoldedSample, sub: Sequence[str] = ()) -> SampleReport:
     """Return the statistics of what was drawn; arguments as of `sampled`."""
     rows, held, how, seen = found.rows, found.held, found.crawl.rules, found.seen
     series, verdict = found.series, seen.verdict
     burnt = np.bincount(rows.walker[rows.kept & rows.on_topic], minlength=how.walkers) > 0
-    more = lacking(series) if verdict.enough else None
+    more = count_missing_draws(series) if verdict.enough else None
     arrived = int(np.count_nonzero((seen.weight > 0.0) & seen.rows.came))
     counts: dict[str, Any] = {
         "focus": how.focus,
@@ -185,29 +185,31 @@ def told(traces: Traces, found: FoldedSample, sub: Sequence[str] = ()) -> Sample
         "verdict": verdict,
         "parts": seen.parts.each,
     }
-    return SampleReport(**counts, **(_estimates(traces, found, sub) if verdict.enough else WITHHELD))
+    return SampleReport(**counts, **(_make_estimates(traces, found, sub) if verdict.enough else WITHHELD))
 
 
-def _estimates(traces: Traces, found: FoldedSample, sub: Sequence[str]) -> dict[str, Any]:
+def _make_estimates(traces: Traces, found: FoldedSample, sub: Sequence[str]) -> dict[str, Any]:
     """Return the estimates, by the names that `SampleReport` has for them."""
     held, seen, series = found.held, found.seen, found.series
     outs = held.outs[seen.rows.place].astype(np.float64)
     group = [] if found.crawl.rules.trap == "community" else found.group
-    speech = spoken(traces, held.node[seen.places].tolist(), found.whole.id)
+    speech = find_languages(traces, held.node[seen.places].tolist(), found.whole.id)
     most = float(outs[seen.weight > 0.0].max(initial=0.0))
     told: dict[str, Any] = {"weights": seen.weight, "walk": seen.rows.walker, "confidence": seen.confidence}
-    languages_ = distribution([speech.get(node, UNTOLD) for node in seen.rows.node.tolist()], most=MOST, **told)
+    languages_ = estimate_distribution(
+        [speech.get(node, UNTOLD) for node in seen.rows.node.tolist()], most=MOST, **told
+    )
     return {
         "outs": series.mean(outs),
-        "degrees": histogram(outs, doubling(most), **told),
-        "hosts": distribution(group, most=MOST, **told) if any(group) else {},
+        "degrees": make_histogram(outs, list_doubling_edges(most), **told),
+        "hosts": estimate_distribution(group, most=MOST, **told) if any(group) else {},
         "languages": {} if set(languages_) <= {UNTOLD} else languages_,  # none where no label says anything
-        "links": staying(found.crawl.walks, seen.rows, seen.weight, whole=seen.verdict.whole),
-        "subtopics": _subtopics(traces, found, series, sub),
+        "links": measure_stability(found.crawl.walks, seen.rows, seen.weight, whole=seen.verdict.whole),
+        "subtopics": _estimate_subtopics(traces, found, series, sub),
     }
 
 
-def lacking(series: Series) -> float | None:
+def count_missing_draws(series: Series) -> float | None:
     """Return how many more draws make the interval of any share +- 5 points at most, about.
 
     None: there are too few to say.
@@ -215,26 +217,26 @@ def lacking(series: Series) -> float | None:
     if series.visits < 2:
         return None
     effective, freedom = series.floor
-    half = Estimate(0.5, *wilson(0.5, effective, freedom, series.confidence), effective, series.visits)
-    return enough(half, HALF) - series.visits
+    half = Estimate(0.5, *compute_wilson(0.5, effective, freedom, series.confidence), effective, series.visits)
+    return count_needed_visits(half, HALF) - series.visits
 
 
-def spoken(traces: Traces, nodes: Sequence[int], by: int) -> dict[int, str]:
+def find_languages(traces: Traces, nodes: Sequence[int], by: int) -> dict[int, str]:
     """Return the language that most posts of an account are in, of those that campaign `by` read; ties by name."""
     found = languages(traces.connection, nodes, by)
     return {
         node: min((lang for lang in counts), key=lambda lang: (-counts[lang], lang))
         for node, each in found.items()
-        if (counts := {lang: count for lang, count in each.items() if _tells(lang)})
+        if (counts := {lang: count for lang, count in each.items() if _is_language(lang)})
     }
 
 
-def _tells(lang: str) -> bool:
+def _is_language(lang: str) -> bool:
     """Return whether it is a language: X says und, zxx, qme, qht, ... of posts that are names, tags or links only."""
     return bool(lang) and lang not in ("und", "zxx", "mis", "mul", "art") and not lang.startswith("q")
 
 
-def _subtopics(traces: Traces, found: FoldedSample, series: Series, sub: Sequence[str]) -> dict[str, Estimate]:
+def _estimate_subtopics(traces: Traces, found: FoldedSample, series: Series, sub: Sequence[str]) -> dict[str, Estimate]:
     if not sub:
         return {}
     topics = {word: Topic([word]) for word in sub}

@@ -18,30 +18,30 @@ ROUNDING = 1e-9  # an eigenvalue nearer to 1 is 1: there are two parts
 LARGEST = 4000  # nodes of a chain that is not symmetric, and needs all of them
 
 
-def simple(links: Any) -> Any:
+def make_simple_walk(links: Any) -> Any:
     """Return the transition matrix, scipy CSR, of the plain walk: a neighbour drawn by how often it is linked.
 
     Args:
         links: [n, n], symmetric, sparse or dense; links[u, v] is how many links join u and v. A node without any stays.
     """
-    matrix, degree = _symmetric(links)
+    matrix, degree = _make_symmetric(links)
     from scipy.sparse import diags_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
 
     alone = (degree == 0.0).astype(np.float64)
     return (diags_array(1.0 / np.where(degree > 0.0, degree, 1.0)) @ matrix + diags_array(alone)).tocsr()
 
 
-def regular(links: Any, most: float | None = None) -> Any:
+def make_regular_walk(links: Any, most: float | None = None) -> Any:
     """Return the transition matrix, scipy CSR, of WebWalker (section 3.3): loops fill all degrees up to `most`.
 
     Args:
-        links: as of `simple`.
+        links: as of `make_simple_walk`.
         most: D; None: the largest degree, the fastest walk whose law is uniform.
 
     Raises:
         ValueError: a node has a larger degree.
     """
-    matrix, degree = _symmetric(links)
+    matrix, degree = _make_symmetric(links)
     from scipy.sparse import diags_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
 
     whole = float(degree.max(initial=1.0)) if most is None else float(most)
@@ -50,11 +50,11 @@ def regular(links: Any, most: float | None = None) -> Any:
     return (matrix / whole + diags_array(1.0 - degree / whole)).tocsr()
 
 
-def within(links: Any, rows: Any) -> Any:
+def restrict_links(links: Any, rows: Any) -> Any:
     """Return the links among some nodes only: the graph of a hard focus, or of a topical neighbourhood.
 
     Args:
-        links: as of `simple`.
+        links: as of `make_simple_walk`.
         rows: int[m], or bool[n].
     """
     from scipy.sparse import csr_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
@@ -64,13 +64,13 @@ def within(links: Any, rows: Any) -> Any:
     return csr_array(links)[chosen][:, chosen]
 
 
-def gap(matrix: Any, law: Any = None) -> float:
+def compute_gap(matrix: Any, law: Any = None) -> float:
     """|lambda1| - |lambda2| of a transition matrix, 0 to 1: 0 where the walk never forgets (two parts, or in turn).
 
     Args:
         matrix: [n, n], rows sum to 1, sparse or dense.
-        law: float64[n], the stationary law of a reversible chain, as the degrees are of `simple`; None: uniform where
-            the matrix is symmetric, else the chain is taken as not reversible.
+        law: float64[n], the stationary law of a reversible chain, as the degrees are of `make_simple_walk`; None:
+            uniform where the matrix is symmetric, else the chain is taken as not reversible.
 
     Raises:
         ValueError: the matrix is not one of chances, or too large for a chain that is not reversible.
@@ -88,16 +88,18 @@ def gap(matrix: Any, law: Any = None) -> float:
             raise ValueError(
                 f"the gap of a chain that is not reversible takes all eigenvalues: {n:,} nodes are too many"
             )
-        return _below(np.linalg.eigvals(given.toarray()))
-    return _below(_eigenvalues(given if law is None else _turned(given, np.asarray(law, np.float64))))
+        return _subtract_second(np.linalg.eigvals(given.toarray()))
+    return _subtract_second(
+        _compute_eigenvalues(given if law is None else _symmetrize(given, np.asarray(law, np.float64)))
+    )
 
 
-def mixing(gap: float, nodes: int) -> float:
+def estimate_mixing_time(gap: float, nodes: int) -> float:
     """Steps, loops counted, after which a walk is near its limit: ln N / gap (section 3.2, its O(.) taken as 1)."""
     return log(nodes) / gap if gap > 0.0 and nodes > 1 else inf if nodes > 1 else 0.0
 
 
-def delay(gap: float, nodes: int, share: float, error: float, doubt: float) -> float:
+def compute_delay(gap: float, nodes: int, share: float, error: float, doubt: float) -> float:
     """Steps to walk before a single walk's last visits estimate a share well (section 3.2, after Gilman and Kahale).
 
     ln N / gap * 1 / share * 1 / error^2 * ln(1 / doubt): its O(.) taken as 1.
@@ -109,33 +111,33 @@ def delay(gap: float, nodes: int, share: float, error: float, doubt: float) -> f
         error: that it may be off.
         doubt: how often it may be off further.
     """
-    return mixing(gap, nodes) / share / error**2 * log(1.0 / doubt)
+    return estimate_mixing_time(gap, nodes) / share / error**2 * log(1.0 / doubt)
 
 
-def relaxation(links: Any) -> float:
+def compute_relaxation(links: Any) -> float:
     """Return the steps after which a plain walk has forgotten all but 1/e of where it was; inf if it never does.
 
     1 / (1 - lambda2), by the second largest eigenvalue. The smallest one, of a walk that goes to and fro, is no matter:
     averages over time do not suffer from it.
 
     Args:
-        links: as of `simple`, of one node or more; what joins a node to itself is a loop.
+        links: as of `make_simple_walk`, of one node or more; what joins a node to itself is a loop.
     """
-    degree = _symmetric(links)[1]
+    degree = _make_symmetric(links)[1]
     if len(degree) < 2:
         return 1.0
-    second = float(np.sort(_eigenvalues(_turned(simple(links), np.maximum(degree, 1.0))))[-2])
+    second = float(np.sort(_compute_eigenvalues(_symmetrize(make_simple_walk(links), np.maximum(degree, 1.0))))[-2])
     return 1.0 / (1.0 - second) if second < 1.0 - ROUNDING else inf
 
 
-def moving(matrix: Any) -> float:
+def compute_move_chance(matrix: Any) -> float:
     """Return the mean chance to leave a node, over all nodes alike: of a walk's steps, the part that is not a loop."""
     from scipy.sparse import csr_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
 
     return float(1.0 - csr_array(matrix).diagonal().mean())
 
 
-def _symmetric(links: Any) -> tuple[Any, Floats]:
+def _make_symmetric(links: Any) -> tuple[Any, Floats]:
     """Return the links as a matrix, and the degrees."""
     from scipy.sparse import csr_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
 
@@ -145,7 +147,7 @@ def _symmetric(links: Any) -> tuple[Any, Floats]:
     return matrix, np.asarray(matrix.sum(axis=1), np.float64)
 
 
-def _turned(matrix: Any, law: Floats) -> Any:
+def _symmetrize(matrix: Any, law: Floats) -> Any:
     """Return the symmetric matrix with the same eigenvalues, of a reversible chain."""
     from scipy.sparse import diags_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
 
@@ -158,7 +160,7 @@ def _turned(matrix: Any, law: Floats) -> Any:
     return turned
 
 
-def _eigenvalues(matrix: Any) -> Floats:
+def _compute_eigenvalues(matrix: Any) -> Floats:
     """Return the eigenvalues of a symmetric matrix: all of a small one, else those at both ends."""
     n = matrix.shape[0]
     if n <= DENSE:
@@ -169,7 +171,7 @@ def _eigenvalues(matrix: Any) -> Floats:
     return np.asarray(eigsh(matrix, k=4, which="BE", v0=start, return_eigenvectors=False), np.float64)
 
 
-def _below(eigenvalues: Any) -> float:
+def _subtract_second(eigenvalues: Any) -> float:
     """1 less the second largest absolute value."""
     sizes = np.sort(np.abs(eigenvalues))
     return float(np.clip(sizes[-1] - sizes[-2], 0.0, 1.0))

@@ -18,7 +18,7 @@ ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
 """Addresses are no words: the shortened ones of platforms are different in each post."""
 
 
-def words(text: str) -> Counter[str]:
+def count_words(text: str) -> Counter[str]:
     """Return the words of a text, with how often it has each: letters and digits, folded as keywords are.
 
     No addresses.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from socialcrawl.crawls.sample.neighbour_lists import GONE, UNREAD, NeighbourLists
 from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.engine.model import Node
-from socialcrawl.engine.splitmix import draws, stream
+from socialcrawl.engine.splitmix import draw_numbers, start_stream
 
 
 class NearTopic:
@@ -20,13 +20,13 @@ class NearTopic:
     def __init__(self, rules: WalkRules, lists: NeighbourLists) -> None:
         self.rules, self.lists = rules, lists
         self.hits: dict[int, int] = {}
-        self._start = stream(rules.seed, "near")
+        self._start = start_stream(rules.seed, "near")
 
     def inside(self, place: int) -> tuple[bool, list[Node]]:
         """Return whether an off-topic node is in T; the nodes that have to be read before that can be said."""
         if place not in self.hits:
             b, k = self.rules.b, self.rules.k
-            luck = draws(self._start, place * b * k, b * k).tolist()
+            luck = draw_numbers(self._start, place * b * k, b * k).tolist()
             found = [self._short(place, luck[walk * k : walk * k + k]) for walk in range(b)]
             needs = [found_node for found_node in found if not isinstance(found_node, bool)]
             if needs:

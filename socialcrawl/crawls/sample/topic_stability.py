@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.sample.estimates import CONFIDENCE, EXACT, Bar, Estimate, Series, histogram, tenths
+from socialcrawl.crawls.sample.estimates import CONFIDENCE, EXACT, Bar, Estimate, Series, list_tenths, make_histogram
 from socialcrawl.crawls.sample.neighbour_lists import UNREAD
 from socialcrawl.crawls.sample.visits import Visits
 from socialcrawl.crawls.sample.walks import Walks
@@ -42,7 +42,7 @@ class TopicStability:
     lost: Estimate
 
 
-def staying(walks: Walks, rows: Visits, weight: Floats, *, whole: bool = False) -> TopicStability:
+def measure_stability(walks: Walks, rows: Visits, weight: Floats, *, whole: bool = False) -> TopicStability:
     """Return the links of the nodes that a walk drew, or of all nodes.
 
     Args:
@@ -55,14 +55,14 @@ def staying(walks: Walks, rows: Visits, weight: Floats, *, whole: bool = False) 
     back, on, outs = (
         np.array(column, np.float64)[rows.place] for column in (walks.lists.back, walks.lists.back_on, walks.lists.outs)
     )
-    ahead, told, hits = _all(walks, rows) if judged else _drawn(walks, rows)
+    ahead, told, hits = _list_all(walks, rows) if judged else _list_drawn(walks, rows)
     many, every = back + told, np.maximum(outs, 1.0)
     part = np.divide(on + hits, many, out=np.zeros(len(many)), where=many > 0.0)
     gone = np.divide(ahead - told, back + ahead, out=np.zeros(len(many)), where=back + ahead > 0.0)
     own = weight * (many > 0.0 if judged else many / every)
     bars: tuple[Bar, ...] = ()
     if judged:
-        bars = histogram(np.where(own > 0.0, part, np.nan), tenths(), own, rows.walker, confidence=confidence)
+        bars = make_histogram(np.where(own > 0.0, part, np.nan), list_tenths(), own, rows.walker, confidence=confidence)
 
     def series(weights: Floats) -> Series:
         return Series.of(weights, rows.walker, None, confidence)
@@ -72,7 +72,7 @@ def staying(walks: Walks, rows: Visits, weight: Floats, *, whole: bool = False) 
     return TopicStability(alike.share(part), series(own).share(part), bars, tried.share(gone))
 
 
-def _drawn(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:
+def _list_drawn(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:
     """What a row says of the links ahead, right in the mean: their number, of them those read, of these on topic."""
     place = walks.lists.places(rows.proposal)
     ahead = rows.proposal_linked & ~((place >= 0) & (place < rows.place)) & (place != UNREAD)
@@ -80,7 +80,7 @@ def _drawn(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:
     return times, times * (rows.proposal_on_topic >= 0), times * (rows.proposal_on_topic > 0)
 
 
-def _all(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:
+def _list_all(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:
     """Return the same for each row, as it is: all neighbours of a node were read before the first draw."""
     lists = walks.lists
     owner, codes = lists.entries()

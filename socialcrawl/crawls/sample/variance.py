@@ -11,7 +11,7 @@ NEAR = 128  # lags that are summed one by one, before all are by a Fourier trans
 ROUNDING = 1e-12  # of a variance: what is below comes from the Fourier transform
 
 
-def spread(z: Floats, begins: Ints) -> tuple[float, float]:
+def estimate_variance(z: Floats, begins: Ints) -> tuple[float, float]:
     """(long-run variance, its degrees of freedom) of a series with mean 0, by Geyer's initial positive sequence.
 
     The sequence is made monotone too. The sum over lags up to m, of n visits, has n / (2 m + 1) degrees of freedom, and
@@ -22,10 +22,10 @@ def spread(z: Floats, begins: Ints) -> tuple[float, float]:
         begins: int64[walks + 1], where each begins, and n.
     """
     n = len(z)
-    covariance = _near(z, begins) / n
-    pairs, ended = _positive(covariance)
+    covariance = _list_near_covariances(z, begins) / n
+    pairs, ended = _sum_positive(covariance)
     if not ended and len(covariance) == NEAR:
-        pairs, _ = _positive(_autocovariances(z, begins) / n)
+        pairs, _ = _sum_positive(_compute_autocovariances(z, begins) / n)
     kept = np.minimum.accumulate(pairs)
     lags = max(0, 2 * len(kept) - 1)
     freedom = max(1.0, n / (2.0 * lags + 1.0))
@@ -34,7 +34,7 @@ def spread(z: Floats, begins: Ints) -> tuple[float, float]:
     return whole / max(0.25, 1.0 - 1.0 / freedom), freedom
 
 
-def between(z: Floats, pieces: Ints | None, there: Flags) -> tuple[float, float]:
+def estimate_variance_between(z: Floats, pieces: Ints | None, there: Flags) -> tuple[float, float]:
     """Return (long-run variance, degrees of freedom) of a series with mean 0, by how much its pieces differ.
 
     (0, inf) where there is one piece only. What a walk has not forgotten by the end of a piece shows in this variance,
@@ -49,10 +49,10 @@ def between(z: Floats, pieces: Ints | None, there: Flags) -> tuple[float, float]
     if pieces is None or many < 2:
         return 0.0, np.inf
     sums = np.bincount(pieces, z).astype(np.float64)
-    return dot(sums, sums) * many / (many - 1) / len(z), many - 1.0
+    return compute_dot(sums, sums) * many / (many - 1) / len(z), many - 1.0
 
 
-def cut(weights: Floats, begins: Ints, least: int) -> Ints:
+def cut_pieces(weights: Floats, begins: Ints, least: int) -> Ints:
     """Return the piece of each row, int64[n]: walks are the pieces, or equal parts of walks where these are few.
 
     Args:
@@ -72,27 +72,27 @@ def cut(weights: Floats, begins: Ints, least: int) -> Ints:
     return found
 
 
-def _positive(covariance: Floats) -> tuple[Floats, bool]:
+def _sum_positive(covariance: Floats) -> tuple[Floats, bool]:
     """Return the sums of two covariances each up to the first that is not positive, and whether there is such a one."""
     pairs = covariance[: len(covariance) // 2 * 2].reshape(-1, 2).sum(axis=1)
     ends = np.flatnonzero(pairs <= ROUNDING * covariance[0])
     return pairs[: ends[0] if len(ends) else len(pairs)], bool(len(ends))
 
 
-def _near(z: Floats, begins: Ints) -> Floats:
-    """The first of what `_autocovariances` has, up to the pair that is not positive: most series soon have one."""
+def _list_near_covariances(z: Floats, begins: Ints) -> Floats:
+    """Return the first autocovariances, up to the pair that is not positive: most series soon have one."""
     lengths = np.diff(begins)
     apart = np.zeros(len(z) + NEAR * len(lengths))  # as many zeros after each walk: no pair is of two
     apart[np.arange(len(z)) + NEAR * np.repeat(np.arange(len(lengths)), lengths)] = z
     found: list[float] = []
     for lag in range(min(NEAR, int(lengths.max()))):
-        found.append(dot(apart[: len(apart) - lag], apart[lag:]))
+        found.append(compute_dot(apart[: len(apart) - lag], apart[lag:]))
         if lag % 2 and found[-2] + found[-1] <= ROUNDING * found[0]:
             break
     return np.array(found)
 
 
-def _autocovariances(z: Floats, begins: Ints) -> Floats:
+def _compute_autocovariances(z: Floats, begins: Ints) -> Floats:
     """Sums of z[i] z[i + lag] over pairs within one walk, by lag, from 0."""
     longest = int(np.max(np.diff(begins)))
     size = 1 << (2 * longest - 1).bit_length()
@@ -102,6 +102,6 @@ def _autocovariances(z: Floats, begins: Ints) -> Floats:
     return np.asarray(np.fft.irfft(power, size)[:longest], np.float64)
 
 
-def dot(a: Floats, b: Floats) -> float:
+def compute_dot(a: Floats, b: Floats) -> float:
     """The inner product, by one thread: not by the library that adds up in as many parts as there are processors."""
     return float(np.einsum("i,i->", a, b))

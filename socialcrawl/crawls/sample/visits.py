@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.crawls.sample.walker import NOTHING, STAYED, Walker
 from socialcrawl.crawls.sample.walks import Walks
-from socialcrawl.engine.splitmix import draws, stream
+from socialcrawl.engine.splitmix import draw_numbers, start_stream
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -80,7 +80,7 @@ class ReadNodes:
     marks: Sequence[str]
 
 
-def held(walks: Walks) -> ReadNodes:
+def list_read_nodes(walks: Walks) -> ReadNodes:
     """Return the nodes that were read for the walks, on topic or not."""
     lists = walks.lists
     return ReadNodes(
@@ -93,7 +93,7 @@ def held(walks: Walks) -> ReadNodes:
     )
 
 
-def visits(walks: Walks) -> Visits:
+def list_visits(walks: Walks) -> Visits:
     """Return the rows of all walks so far."""
     rules, lists = walks.rules, walks.lists
     counts = np.array([walker.steps for walker in walks.walkers])
@@ -104,19 +104,19 @@ def visits(walks: Walks) -> Visits:
     came = np.concatenate([np.array(one.came, np.int8) for one in walks.walkers])
     on = np.frombuffer(bytes(lists.on), np.bool_)
     arrived = came != STAYED
-    degree = _degrees(walks)[place]
-    kept = _within(arrived & on[place], counts) > rules.burn_in
+    degree = _list_degrees(walks)[place]
+    kept = _count_within(arrived & on[place], counts) > rules.burn_in
     return Visits(
         walker,
         step,
         np.array(lists.nodes, np.int64)[place],
         place,
         on[place],
-        _within(arrived, counts) - 1,
+        _count_within(arrived, counts) - 1,
         arrived,
         came > 1,
         degree,
-        _weights(walks, walker, degree, arrived, kept),
+        _compute_weights(walks, walker, degree, arrived, kept),
         kept,
         code >> 1,
         lists.topical(code >> 1).astype(np.int8),
@@ -125,7 +125,7 @@ def visits(walks: Walks) -> Visits:
     )
 
 
-def census(walks: Walks, places: Ints) -> Visits:
+def make_census(walks: Walks, places: Ints) -> Visits:
     """One row of each account at `places`, all of weight 1: what there is where walks have nothing left to find."""
     lists, size = walks.lists, len(places)
     every, no = np.arange(size), np.zeros(size, np.bool_)
@@ -138,7 +138,7 @@ def census(walks: Walks, places: Ints) -> Visits:
         visit=every,
         came=~no,
         jumped=no,
-        degree=_degrees(walks)[places],
+        degree=_list_degrees(walks)[places],
         weight=np.ones(size),
         kept=~no,
         proposal=np.full(size, NOTHING, np.int64),
@@ -148,14 +148,14 @@ def census(walks: Walks, places: Ints) -> Visits:
     )
 
 
-def _within(flags: Bools, counts: Ints) -> Ints:
+def _count_within(flags: Bools, counts: Ints) -> Ints:
     """Return how many flags are set up to each row, counted in each walk by itself."""
     running = np.cumsum(flags)
     before = np.append(0, running)[np.cumsum(counts) - counts]
     return np.asarray(running - np.repeat(before, counts), np.int64)
 
 
-def _degrees(walks: Walks) -> Floats:
+def _list_degrees(walks: Walks) -> Floats:
     """Return the degree of every place in the graph that the walk is on, as far as the walk knows it."""
     lists, rules = walks.lists, walks.rules
     every = np.arange(len(lists))
@@ -170,11 +170,11 @@ def _degrees(walks: Walks) -> Floats:
     return lists.degree(every).astype(np.float64)
 
 
-def _weights(walks: Walks, walker: Ints, degree: Floats, arrived: Bools, kept: Bools) -> Floats:
+def _compute_weights(walks: Walks, walker: Ints, degree: Floats, arrived: Bools, kept: Bools) -> Floats:
     rules = walks.rules
     if rules.focus == "trial" and not rules.corrected:
         return arrived.astype(np.float64)
-    weights = _times(rules, walks.walkers, degree) if rules.weights == "holding" else 1.0 / degree
+    weights = _draw_times(rules, walks.walkers, degree) if rules.weights == "holding" else 1.0 / degree
     if rules.focus == "neighbourhood" and rules.crude:  # neighbours were drawn until one would do: one stay a visit
         weights = np.where(arrived, weights, 0.0)
     if rules.weights != "holding" and kept.any():
@@ -182,9 +182,11 @@ def _weights(walks: Walks, walker: Ints, degree: Floats, arrived: Bools, kept: B
     return weights
 
 
-def _times(rules: WalkRules, walkers: Sequence[Walker], degree: Floats) -> Floats:
+def _draw_times(rules: WalkRules, walkers: Sequence[Walker], degree: Floats) -> Floats:
     """Return how long the walk stays for each draw, itself drawn: geometric with mean D/d, at least 1."""
-    luck = np.concatenate([draws(stream(rules.seed, f"hold {one.number}"), 0, one.steps) for one in walkers])
+    luck = np.concatenate(
+        [draw_numbers(start_stream(rules.seed, f"hold {one.number}"), 0, one.steps) for one in walkers]
+    )
     leaving = np.minimum(degree / rules.degree, 1.0)
     with np.errstate(divide="ignore"):  # d = D: log of 0, a time of 1
         return np.asarray(1.0 + np.floor(np.log1p(-luck) / np.log1p(-leaving)))

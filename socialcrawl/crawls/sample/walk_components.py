@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.sample.neighbour_lists import UNREAD
-from socialcrawl.crawls.sample.visits import Visits, visits
+from socialcrawl.crawls.sample.visits import Visits, list_visits
 from socialcrawl.crawls.sample.walks import Walks
-from socialcrawl.importance.strong_components import components
+from socialcrawl.importance.strong_components import find_components
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -73,19 +73,19 @@ class WalkComponents:
         return found
 
 
-def parts(walks: Walks, rows: Visits | None = None) -> WalkComponents:
+def find_walk_components(walks: Walks, rows: Visits | None = None) -> WalkComponents:
     """Return the parts in which walks are, by all lists so far.
 
     Args:
         walks: begun or not; before, there are none.
         rows: what they saw, if it is at hand.
     """
-    rows = visits(walks) if rows is None else rows
+    rows = list_visits(walks) if rows is None else rows
     lists, size = walks.lists, len(walks.lists)
     at = np.array([walker.at for walker in walks.walkers if walker.at >= 0], np.int64)
     on = np.frombuffer(bytes(lists.on), np.bool_)
-    may = _may(walks, rows, at, on)
-    label, whole = _connected(walks, may)
+    may = _find_allowed(walks, rows, at, on)
+    label, whole = _find_connected(walks, may)
     found = np.unique(label[at])  # parts without a walk in them are of nodes that were read and not gone to
     accounts = np.bincount(label[may & on], minlength=size + 1)[found]
     draws = np.bincount(label[rows.place[rows.kept & rows.on_topic]], minlength=size + 1)[found]
@@ -94,7 +94,7 @@ def parts(walks: Walks, rows: Visits | None = None) -> WalkComponents:
     number[found[order]] = np.arange(len(found))
     of = np.where(may, number[label], NONE)
     which, closed = of[at], whole[found[order]]
-    counted = ~_apart(_Met(rows, of, len(found)), closed)
+    counted = ~_find_apart(_Met(rows, of, len(found)), closed)
     each = tuple(
         WalkComponent(
             int(accounts[old]), int(np.count_nonzero(which == new)), int(draws[old]), bool(closed[new]), bool(one)
@@ -104,7 +104,7 @@ def parts(walks: Walks, rows: Visits | None = None) -> WalkComponents:
     return WalkComponents(of, each, (of != NONE) & np.append(counted, False)[of])  # NONE is the last one
 
 
-def _may(walks: Walks, rows: Visits, at: Ints, on: Flags) -> Flags:
+def _find_allowed(walks: Walks, rows: Visits, at: Ints, on: Flags) -> Flags:
     """Return where walks may be, as far as is known: of nodes off topic that is known of those where they were."""
     focus = walks.rules.focus
     if focus == "none":
@@ -116,7 +116,7 @@ def _may(walks: Walks, rows: Visits, at: Ints, on: Flags) -> Flags:
     return may
 
 
-def _connected(walks: Walks, may: Flags) -> tuple[Ints, Flags]:
+def _find_connected(walks: Walks, may: Flags) -> tuple[Ints, Flags]:
     """(The number of the part of each place, whether all of part i was read), by the links between places in `may`."""
     lists, size = walks.lists, len(walks.lists)
     whose, codes = lists.entries()
@@ -124,7 +124,7 @@ def _connected(walks: Walks, may: Flags) -> tuple[Ints, Flags]:
     inside = may[whose] & (there >= 0)
     inside[inside] = may[there[inside]]
     begins = np.append(0, np.cumsum(np.bincount(whose[inside], minlength=size)))
-    label = components(begins, there[inside], "weak") if size else np.zeros(0, np.int64)
+    label = find_components(begins, there[inside], "weak") if size else np.zeros(0, np.int64)
     left = there == UNREAD
     if walks.rules.focus not in SURELY:  # a node off topic that was read may still be gone to
         left |= (there >= 0) & ~inside
@@ -145,7 +145,7 @@ class _Met:
             self.again[part] = np.isin(lately, rows.place[early & (where == part)]).mean() if len(lately) else 0.0
 
 
-def _apart(met: _Met, whole: Any) -> Flags:
+def _find_apart(met: _Met, whole: Any) -> Flags:
     """Return which parts are surely not one with the first: one of both was read whole, or they should have met."""
     count = len(whole)
     if not count:

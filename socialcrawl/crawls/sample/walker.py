@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from socialcrawl.crawls.sample.host_traps import HostTrap
 from socialcrawl.crawls.sample.rules import WalkRules
-from socialcrawl.engine.splitmix import draws, stream
+from socialcrawl.engine.splitmix import draw_numbers, start_stream
 
 BLOCK = 64  # draws made together
 STAYED, ARRIVED, JUMPED = 0, 1, 2
@@ -53,7 +53,7 @@ class Walker:
         self.places, self.codes, self.came = array("i"), array("q"), array("b")
         self.how_came = ARRIVED
         self.trap = HostTrap(rules.trap_window, rules.trap_hosts, rules.seed, number) if rules.trap != "off" else None
-        self._start = stream(rules.seed, f"walk {number}")
+        self._start = start_stream(rules.seed, f"walk {number}")
         self._luck: list[float] = []
 
     @property
@@ -66,7 +66,7 @@ class Walker:
         mine = self.codes
         step = len(mine) % BLOCK
         if not step:
-            self._luck = draws(self._start, len(mine), BLOCK).tolist()
+            self._luck = draw_numbers(self._start, len(mine), BLOCK).tolist()
         self.code = code = codes[begin + int(self._luck[step] * (end - begin))]
         mine.append(code)
         self.places.append(self.at)

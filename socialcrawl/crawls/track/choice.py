@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from socialcrawl.crawls.track.expansion import EXPANSIONS, Barred, NodePolicy, expansion
+from socialcrawl.crawls.track.expansion import EXPANSIONS, Barred, NodePolicy, make_expansion
 from socialcrawl.crawls.track.recrawl import POLICIES, RECRAWLS
 from socialcrawl.crawls.track.tracked_graph import TrackedGraph
 from socialcrawl.engine.model import Act, Node
-from socialcrawl.engine.splitmix import chance
+from socialcrawl.engine.splitmix import draw_chance
 from socialcrawl.errors import SettingsError
 
 NAMES = {"expansion": EXPANSIONS, "recrawl": RECRAWLS}
@@ -47,7 +47,7 @@ class PolicyMixture:
 
         An expansion that is a policy goes by what it goes by.
         """
-        named = expansion(self.expansion, column) if isinstance(self.expansion, str) else self.expansion
+        named = make_expansion(self.expansion, column) if isinstance(self.expansion, str) else self.expansion
         return AimedMixture(named if self.p < 1 else None, self.recrawl if self.p > 0 else None, self.p, self.seed)
 
 
@@ -75,4 +75,4 @@ class AimedMixture:
 
 
 def _draw(seed: int, n: int, purpose: str) -> float:
-    return chance(seed, purpose, n)
+    return draw_chance(seed, purpose, n)

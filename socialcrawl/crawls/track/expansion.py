@@ -34,7 +34,7 @@ class ProportionalExpansion:
 
     def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `Policy.pick`."""
-        return drawn(picture, FRONTIER, self.column, draw("expand"), barred)
+        return draw_row(picture, FRONTIER, self.column, draw("expand"), barred)
 
 
 class GreedyExpansion:
@@ -45,28 +45,28 @@ class GreedyExpansion:
 
     def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `Policy.pick`."""
-        row = picture.tops(FRONTIER, self.column).best(rows_of(picture, barred))
+        row = picture.tops(FRONTIER, self.column).best(find_rows(picture, barred))
         return None if row is None else picture.nodes[row]
 
 
-def drawn(picture: TrackedGraph, state: int, column: str, u: float, barred: Barred) -> Node | None:
+def draw_row(picture: TrackedGraph, state: int, column: str, u: float, barred: Barred) -> Node | None:
     """Return the node at `u` of all in a state that may be asked, by the weights of a column.
 
     Uniform where all weigh 0.
     """
-    out = rows_of(picture, barred)
+    out = find_rows(picture, barred)
     row = picture.urn(state, column).draw(u, out)
     if row is None and column:
         row = picture.urn(state).draw(u, out)
     return None if row is None else picture.nodes[row]
 
 
-def rows_of(picture: TrackedGraph, barred: Barred) -> frozenset[int]:
+def find_rows(picture: TrackedGraph, barred: Barred) -> frozenset[int]:
     """Return the rows of some nodes, as far as they are known."""
     return frozenset(row for row in map(picture.row, barred) if row >= 0) if barred else barred
 
 
-def expansion(name: str, column: str) -> NodePolicy:
+def make_expansion(name: str, column: str) -> NodePolicy:
     """Return the expansion of that name, going by `column`: ai, gai, or opic (most cash, whatever the target)."""
     if name == "ai":
         return ProportionalExpansion(column)

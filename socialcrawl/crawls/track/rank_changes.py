@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.engine.draws import generator
+from socialcrawl.engine.draws import make_generator
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -83,7 +83,7 @@ def compare(before: AccountRanks, now: AccountRanks, seed: int) -> RankMoves:
     totals = now.links[field]
     rates, worth = totals / max(1.0, totals.sum()), now.weights[field] / np.maximum(1.0, totals)
     then, since = float(links[field].sum()), float(np.maximum(0.0, totals - links[field]).sum())
-    draw = generator(seed, "places", 0)
+    draw = make_generator(seed, "places", 0)
     steps = np.empty((DRAWS, len(rows)))
     for n in range(DRAWS):
         first = draw.poisson(rates * then)

@@ -4,7 +4,7 @@ All of them draw, or take the best, among those that may be asked now. Where nob
 link scores need two visits) the draw is uniform.
 """
 
-from socialcrawl.crawls.track.expansion import Barred, Draw, NodePolicy, drawn, rows_of
+from socialcrawl.crawls.track.expansion import Barred, Draw, NodePolicy, draw_row, find_rows
 from socialcrawl.crawls.track.tracked_graph import CRAWLED, ONES, TrackedGraph
 from socialcrawl.engine.model import Node
 
@@ -19,7 +19,7 @@ class WeightedDraw:
 
     def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `expansion.Policy.pick`."""
-        return drawn(picture, CRAWLED, self.column, draw("recrawl"), barred)
+        return draw_row(picture, CRAWLED, self.column, draw("recrawl"), barred)
 
 
 class BestRecrawl:
@@ -30,10 +30,10 @@ class BestRecrawl:
 
     def pick(self, picture: TrackedGraph, draw: Draw, barred: Barred) -> Node | None:
         """See `expansion.Policy.pick`."""
-        row = picture.tops(CRAWLED, self.column).best(rows_of(picture, barred))
+        row = picture.tops(CRAWLED, self.column).best(find_rows(picture, barred))
         if row is not None and picture.at(row, self.column) > 0:
             return picture.nodes[row]
-        return drawn(picture, CRAWLED, ONES, draw("recrawl"), barred)
+        return draw_row(picture, CRAWLED, ONES, draw("recrawl"), barred)
 
 
 class MixedRecrawl:
@@ -46,7 +46,7 @@ class MixedRecrawl:
         """See `expansion.Policy.pick`."""
         if draw("coin") < HEADS:
             return self.policy.pick(picture, draw, barred)
-        return drawn(picture, CRAWLED, ONES, draw("recrawl"), barred)
+        return draw_row(picture, CRAWLED, ONES, draw("recrawl"), barred)
 
 
 POLICIES: dict[str, NodePolicy] = {

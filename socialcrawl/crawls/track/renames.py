@@ -2,7 +2,7 @@
 
 from socialcrawl.crawls.track.tracked_graph import CRAWLED, GONE, SUMS, TrackedGraph
 from socialcrawl.engine.model import Node
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 
 OF_VISITS = ("visits", "outlinks", "yield", "link_score")
 
@@ -53,12 +53,12 @@ def _add_up(picture: TrackedGraph, row: int) -> None:
         picture.lists[name][row] = 0.0
     for source, own in enumerate(picture.links):
         if row in own:
-            _sums(picture, row, worth(picture.total[source]), own[row])
+            _add_sums(picture, row, compute_worth(picture.total[source]), own[row])
 
 
-def _sums(picture: TrackedGraph, row: int, value: float, total: int, sign: float = 1.0) -> None:
+def _add_sums(picture: TrackedGraph, row: int, value: float, total: int, sign: float = 1.0) -> None:
     """Add the link of a node of some value to the sums of a row, or take it away; none goes below 0 by rounding."""
-    alpha = worth(total)
+    alpha = compute_worth(total)
     for name, more in zip(SUMS, (value, alpha, value * alpha), strict=True):
         picture.lists[name][row] = max(0.0, picture.lists[name][row] + sign * more)
 
@@ -66,20 +66,20 @@ def _sums(picture: TrackedGraph, row: int, value: float, total: int, sign: float
 def _move_out_links(picture: TrackedGraph, left: int, row: int) -> None:
     """Let links from `left` come from `row`; of a link that both had, and of the value, the larger total counts."""
     mine, other, totals = picture.links[row], picture.links[left], picture.total
-    value, former = worth(totals[row]), worth(totals[left])
+    value, former = compute_worth(totals[row]), compute_worth(totals[left])
     if not other and totals[left] <= totals[row]:
         return
     totals[row], totals[left] = max(totals[row], totals[left]), 0
     for target in {**mine, **other}:
         one, two = mine.get(target), other.get(target)
         if one is not None:
-            _sums(picture, target, value, one, -1.0)
+            _add_sums(picture, target, value, one, -1.0)
         if two is not None:
-            _sums(picture, target, former, two, -1.0)
+            _add_sums(picture, target, former, two, -1.0)
         if one is not None and two is not None:
             picture.lists["indegree"][target] -= min(one, two) if picture.target.parallel == "each" else 1.0
         mine[target] = max(one or 0, two or 0)
-        _sums(picture, target, worth(totals[row]), mine[target])
+        _add_sums(picture, target, compute_worth(totals[row]), mine[target])
     picture.links[left] = {}
     picture.touch(mine)
 

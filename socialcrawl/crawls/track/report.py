@@ -12,7 +12,7 @@ import numpy as np
 
 from socialcrawl.campaign.settings import Settings, stored
 from socialcrawl.crawls.base import remember_seeds
-from socialcrawl.crawls.trace import meant
+from socialcrawl.crawls.trace import find_account
 from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.crawls.track.make import make_track
 from socialcrawl.crawls.track.rank_changes import AccountRanks, compare, number_places
@@ -149,36 +149,36 @@ def explain_visits(traces: Traces, whole: Begun, user: str) -> VisitHistory:
     Raises:
         SettingsError: its settings are not understood, or it does not know the account.
     """
-    whom = meant(traces, whole, user)
-    settings = _settings(traces, whole)
-    crawl = crawl_of(settings, traces, whole)
+    whom = find_account(traces, whole, user)
+    settings = _load_settings(traces, whole)
+    crawl = make_crawl(settings, traces, whole)
     crawl.fold(traces.history(whole, COLUMNS))
     order = crawl.standing()
     place = next((i for i, (node, _) in enumerate(order, 1) if node == whom), None)
     name = traces.names([whom])[whom]
-    stands = None if place is None else _placed(crawl, whom, name, (order[place - 1][1], place, None))
+    stands = None if place is None else _place_account(crawl, whom, name, (order[place - 1][1], place, None))
     return VisitHistory(
         whole.name,
         name,
         settings.track.target,
         stands,
-        [_visit(traces, whole, ask) for ask in traces.asks(whole.id, whom)],
+        [_make_visit(traces, whole, ask) for ask in traces.asks(whole.id, whom)],
     )
 
 
-def _visit(traces: Traces, whole: Begun, ask: Ask) -> Visit:
+def _make_visit(traces: Traces, whole: Begun, ask: Ask) -> Visit:
     pick = traces.picked(whole.id, ask.n, COLUMNS)
     features = dict(zip(COLUMNS, pick.x, strict=False))
     return Visit(ask.n, ask.act, ask.score, features, pick.since, ask.at, ask.posts, ask.occurrences, ask.missing)
 
 
-def _placed(crawl: Track, node: Node, name: str, stands: tuple[float, int, int | None]) -> RankedAccount:
+def _place_account(crawl: Track, node: Node, name: str, stands: tuple[float, int, int | None]) -> RankedAccount:
     row = crawl.picture.row(node)
     at, visits = crawl.picture.last_at[row], int(crawl.picture.lists["visits"][row])
     return RankedAccount(name, *stands, None if isnan(at) else at, visits)
 
 
-def _settings(traces: Traces, whole: Begun) -> Settings:
+def _load_settings(traces: Traces, whole: Begun) -> Settings:
     return stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
 
 
@@ -194,14 +194,16 @@ def report_track(traces: Traces, whole: Begun, top: int = 15, seen: float | None
     Raises:
         SettingsError: its settings are not understood.
     """
-    settings = _settings(traces, whole)
+    settings = _load_settings(traces, whole)
     first, now = traces.span(whole)
     then = now - min(settings.track.width or WEEK, (now - first) / 2)  # a young campaign is compared with its half
-    course = _Course(crawl_of(settings, traces, whole), then)
+    course = _Course(make_crawl(settings, traces, whole), then)
     for batch, outcomes in traces.history(whole, COLUMNS):
         course.go_on(batch, outcomes)
     sent = {act: requests for act, (requests, _) in spending(traces.connection, whole.name).items()}
-    return _told(course, _yields(course.visits, sent), (then, now, seen or now), traces, top, seed=settings.seed)
+    return _summarize(
+        course, _compute_yields(course.visits, sent), (then, now, seen or now), traces, top, seed=settings.seed
+    )
 
 
 class _Course:
@@ -235,13 +237,13 @@ class _Course:
         return self.crawl.picture.at(self.crawl.picture.row(node), "outlinks")
 
 
-def crawl_of(settings: Settings, traces: Traces, whole: Begun) -> Track:
+def make_crawl(settings: Settings, traces: Traces, whole: Begun) -> Track:
     """Return the crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it."""
     names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
     return make_track(settings, remember_seeds(settings, names, traces.topics(whole.id)))
 
 
-def _told(
+def _summarize(
     course: _Course,
     yields: Sequence[VisitYield],
     span: tuple[float, float, float],
@@ -262,10 +264,10 @@ def _told(
         node = crawl.picture.nodes[row]
         was = int(before.places[row]) if row < len(before.places) else 0
         stands = float(now.weights[row]), int(now.places[row]), was or None
-        return replace(_placed(crawl, node, called[node], stands), chance=ranges.get(row))
+        return replace(_place_account(crawl, node, called[node], stands), chance=ranges.get(row))
 
     best, risen, fallen = ([placed(node) for node in some] for some in (first, rose, fell))
-    weighted, plain = _ages(crawl, span[2])
+    weighted, plain = _compute_ages(crawl, span[2])
     return TrackReport(
         target=crawl.target.name,
         seen=span[2],
@@ -281,11 +283,11 @@ def _told(
         posts=[posts for _, posts, _ in course.visits],
         compared=len(moves.rows),
         moved=len(moves.rose) + len(moves.fell),
-        young=_young(crawl),
+        young=_find_young(crawl),
     )
 
 
-def _young(crawl: Track) -> tuple[float, float] | None:
+def _find_young(crawl: Track) -> tuple[float, float] | None:
     """Return the memory and the clock of a crawl whose clock has not run so long; None: it has, or remembers all."""
     accounts, memory = crawl.picture.accounts, crawl.target.memory
     if accounts is None or memory is None or not accounts.remembers_all:
@@ -293,7 +295,7 @@ def _young(crawl: Track) -> tuple[float, float] | None:
     return memory, accounts.cash.paid
 
 
-def _ages(crawl: Track, now: float) -> tuple[float | None, float | None]:
+def _compute_ages(crawl: Track, now: float) -> tuple[float | None, float | None]:
     """Return the mean age of what is held of an account that was read, weighted by importance and not."""
     read = crawl.picture.rows(CRAWLED)
     if not len(read):
@@ -304,7 +306,7 @@ def _ages(crawl: Track, now: float) -> tuple[float | None, float | None]:
     return weighted, float(ages.mean())
 
 
-def _yields(visits: Sequence[tuple[str, int, int]], sent: Mapping[str, int]) -> list[VisitYield]:
+def _compute_yields(visits: Sequence[tuple[str, int, int]], sent: Mapping[str, int]) -> list[VisitYield]:
     """Return what visits brought: first ones, seeds included, and returns."""
     found = []
     for shown, acts in (("expand", ("seed", "expand")), ("recrawl", ("recrawl",))):

@@ -14,7 +14,7 @@ ALL = "all"
 NEVER = "never"
 
 
-def _memory(given: Any) -> float | str:
+def _parse_memory(given: Any) -> float | str:
     if given == ALL:
         return ALL
     if type(given) not in (int, float) or not (given > 0 and isfinite(given)):
@@ -24,7 +24,7 @@ def _memory(given: Any) -> float | str:
 
 Memory = Annotated[
     float | str,
-    PlainValidator(_memory),
+    PlainValidator(_parse_memory),
     WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": ALL}]}),
 ]
 
@@ -66,12 +66,12 @@ class TrackSection(Section):
     @field_validator("expansion")
     @classmethod
     def _grows(cls, name: str) -> str:
-        return _among(name, EXPANSIONS, "expansion")
+        return _check_among(name, EXPANSIONS, "expansion")
 
     @field_validator("recrawl")
     @classmethod
     def _returns(cls, name: str) -> str:
-        return _among(name, RECRAWLS, "recrawl policy")
+        return _check_among(name, RECRAWLS, "recrawl policy")
 
     @model_validator(mode="after")
     def _leaning(self) -> Self:
@@ -103,7 +103,7 @@ class TrackSection(Section):
         return None if self.again == NEVER else seconds(self.again)
 
 
-def _among(name: str, known: tuple[str, ...], what: str) -> str:
+def _check_among(name: str, known: tuple[str, ...], what: str) -> str:
     if name not in known:
         raise ValueError(f"there is no {what} {name!r}; known are: {', '.join(known)}")
     return name

@@ -69,6 +69,6 @@ class Target:
         return "cash" if self.name == "importance" else self.name
 
 
-def counted(worth: float) -> int:
+def invert_worth(worth: float) -> int:
     """Return the occurrences whose worth f is `worth`: the inverse of `relevance.worth`, 0 for no worth."""
     return round(math.exp(min(worth, MOST) - 1.0)) if worth > 0 else 0

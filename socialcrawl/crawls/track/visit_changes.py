@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from socialcrawl.crawls.track.target import counted
+from socialcrawl.crawls.track.target import invert_worth
 from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER, GONE, LISTS, TrackedGraph
 from socialcrawl.engine.model import Node, Outcome
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 
 
 def visit(picture: TrackedGraph, node: Node, outcome: Outcome, since: str = "") -> float:
@@ -26,11 +26,11 @@ def visit(picture: TrackedGraph, node: Node, outcome: Outcome, since: str = "") 
         since: the mark that was asked from; "": everything was asked for.
     """
     row = picture.known(node)
-    before, seen = picture.total[row], counted(outcome.value)
+    before, seen = picture.total[row], invert_worth(outcome.value)
     after = before + seen if since else max(before, seen)
     picture.total[row] = after
-    old, new = worth(before), worth(after)
-    brought = _brought(picture, row, outcome)
+    old, new = compute_worth(before), compute_worth(after)
+    brought = _count_brought(picture, row, outcome)
     if new != old:
         _spread(picture, row, new - old, brought)
     count, score = _link(picture, row, brought, (old, new), since=bool(since))
@@ -79,7 +79,7 @@ def pay(picture: TrackedGraph, row: int) -> None:
     own, topical, lost = picture.links[row], picture.target.topical, picture.lost
     if topical or not lost.isdisjoint(own):
         own = {target: seen for target, seen in own.items() if target not in lost and (seen > 0 or not topical)}
-    shares = np.array([worth(seen) for seen in own.values()]) if topical else None
+    shares = np.array([compute_worth(seen) for seen in own.values()]) if topical else None
     accounts.pay(row, np.fromiter(own, np.int64, len(own)), own.values(), shares)
     _spill(picture, own)
 
@@ -91,14 +91,14 @@ def _spill(picture: TrackedGraph, rows: Iterable[int]) -> None:
         picture.touch_cash(picture.accounts.lend(picture.rows(FRONTIER), picture.rows(CRAWLED)).tolist())
 
 
-def _brought(picture: TrackedGraph, row: int, outcome: Outcome) -> dict[int, int]:
+def _count_brought(picture: TrackedGraph, row: int, outcome: Outcome) -> dict[int, int]:
     """Occurrences by row of the target, of the links in an answer; links to itself are none."""
     each, known = picture.target.parallel == "each", picture.known
     brought: dict[int, int] = {}
     for node, alpha in zip(outcome.targets.tolist(), outcome.alpha.tolist(), strict=True):
         target = known(node)
         if target != row:
-            brought[target] = brought.get(target, 0) + (round(alpha) if each else counted(alpha))
+            brought[target] = brought.get(target, 0) + (round(alpha) if each else invert_worth(alpha))
     return brought
 
 
@@ -118,10 +118,10 @@ def _link(
             gain, was = seen, 0.0
             n_sum[target] += new
         else:
-            gain, was = seen if since else max(0, seen - prior), worth(prior)
+            gain, was = seen if since else max(0, seen - prior), compute_worth(prior)
             n_sum[target] += new - old
         own[target] = total = (prior or 0) + gain
-        now = worth(total) if gain else was
+        now = compute_worth(total) if gain else was
         e_sum[target] += now - was
         relevance[target] += new * now - old * was
         again = parallel == "visits" and (since or gain > 0)
@@ -138,7 +138,7 @@ def _spread(picture: TrackedGraph, row: int, growth: float, brought: dict[int, i
     moved = [target for target in picture.links[row] if target not in brought]
     for target in moved:
         n_sum[target] += growth
-        relevance[target] += growth * worth(picture.links[row][target])
+        relevance[target] += growth * compute_worth(picture.links[row][target])
     picture.touch(moved)
 
 

@@ -19,7 +19,7 @@ from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.formats.header_lines import ENDS, WEIGHTS, is_head, is_number, unknown
 from socialcrawl.formats.lines import GZIP, UNREADABLE, lines, opened, too_long
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.lab.graphs.column_files import csv_table, lacking, parquet_table, strings
 from socialcrawl.lab.graphs.csr_links import Scoring, gathered, scored
 from socialcrawl.system.bounds import MAX_ROW
@@ -43,7 +43,7 @@ class _Edges:
 def from_edges(
     path: Path | str,
     values: Path | str | Mapping[str, float] | None = None,
-    scoring: Scoring = worth,
+    scoring: Scoring = compute_worth,
     say: Callable[[str], None] = lambda line: None,
 ) -> KnownGraph:
     """Return the graph of a list of edges, which lead from the first name to the second.

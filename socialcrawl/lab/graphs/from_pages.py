@@ -14,7 +14,7 @@ import numpy as np
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.link_context import find_context, normalize_line, parse_title
-from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.lab.graphs.column_files import lacking, parquet_table, strings
 from socialcrawl.lab.graphs.csr_links import Scoring, gathered, scored
 
@@ -22,7 +22,7 @@ COLUMNS = ("key", "text", "links")
 
 
 def from_pages(
-    pages: Path | str | Mapping[str, Sequence[Any]], topic: Topic, scoring: Scoring = worth, window: int = 100
+    pages: Path | str | Mapping[str, Sequence[Any]], topic: Topic, scoring: Scoring = compute_worth, window: int = 100
 ) -> KnownGraph:
     """Return the graph of all pages and all pages they link to.
 

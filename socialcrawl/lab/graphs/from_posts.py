@@ -3,12 +3,12 @@
 import numpy as np
 
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.lab.graphs.csr_links import Scoring, gathered, scored
 from socialcrawl.lab.post_table import Posts, fold
 
 
-def from_posts(posts: Posts, topic: Topic, scoring: Scoring = worth) -> KnownGraph:
+def from_posts(posts: Posts, topic: Topic, scoring: Scoring = compute_worth) -> KnownGraph:
     """Return the graph of all authors and all names they mention.
 
     beta(u) = f(occurrences in u's posts); alpha(u, v) = f(occurrences in u's posts that mention v), a post counted once

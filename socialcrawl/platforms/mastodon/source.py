@@ -3,7 +3,19 @@
 import re
 from collections.abc import Generator, Mapping, Sequence
 
-from socialcrawl.engine.model import Act, Node, Pick, Reason, Reply, ReplyKind, Request, RequestPart, SameAs, Who, iso
+from socialcrawl.engine.model import (
+    Act,
+    Node,
+    Pick,
+    Reason,
+    Reply,
+    ReplyKind,
+    Request,
+    RequestPart,
+    SameAs,
+    Who,
+    format_time,
+)
 from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import fold
@@ -90,7 +102,7 @@ class MastodonSource:
         self._elsewhere = account_names.pattern(instances)
         self._care = {} if opt_outs else {"opt_outs": "no"}
         bounds = {"begin": begin, "end": end}
-        self._span = {name: iso(at) for name, at in bounds.items() if at is not None}
+        self._span = {name: format_time(at) for name, at in bounds.items() if at is not None}
 
     def width(self, act: Act) -> int:
         """Return one node in everything; 0: who mentions an account is not to be asked."""

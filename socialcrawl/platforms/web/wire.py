@@ -18,10 +18,10 @@ from socialcrawl.engine.model import (
     ReplyKind,
     Request,
     Who,
-    iso,
+    format_time,
 )
 from socialcrawl.graph.link_context import Span, find_window, unite_spans
-from socialcrawl.graph.relevance import Hits, within
+from socialcrawl.graph.relevance import Hits, count_within
 from socialcrawl.platforms.headers import date as read_date
 from socialcrawl.platforms.headers import instant
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bounded
@@ -199,7 +199,9 @@ class WebWire:
         if SOFT in request.params and _is_soft(came, url):
             return told.reply(self.door, _missing(url, Reason.SOFT_404), kind=ReplyKind.MISSING)
         page, changed = Who(url, url), instant(came.headers.get("last-modified", ""))
-        return told.reply(self.door, Page(answered=[page], active=[] if changed is None else [(page, iso(changed))]))
+        return told.reply(
+            self.door, Page(answered=[page], active=[] if changed is None else [(page, format_time(changed))])
+        )
 
     def _head(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
         if came.status in classify.NO_HEAD:
@@ -283,7 +285,7 @@ def page_of(seen: PageContent, url: str, hits: Hits, html: str | None = None, *,
     mentions = []
     for target, spans in around.items():
         parts = unite_spans(spans)
-        count = within(seen.text, parts, lambda part: hits(part, lang, None))
+        count = count_within(seen.text, parts, lambda part: hits(part, lang, None))
         mentions.append(Mention(0, Who(target, target), "mention", parts, count))
     account = AccountRow(url, url, seen.title or None, seen.description, *NO_FACTS)
     return Page([post], [hits(seen.text, lang, None)], mentions, [account], [Who(url, url)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who, iso
+from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who, format_time
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.json_reader import ACCOUNT_TYPES, POST_TYPES, TEXT_OR_NONE, checked
 from socialcrawl.platforms.marks import is_number, order
@@ -184,7 +184,7 @@ def _last(number: Any) -> str:
     if type(number) is not str or not is_number(number):
         raise TypeError("the id of a post is no number")
     at = SNOWFLAKES.time(number)
-    return iso(SNOWFLAKES.epoch / 1000 if at is None else at)
+    return format_time(SNOWFLAKES.epoch / 1000 if at is None else at)
 
 
 def _references(given: Sequence[Json] | None) -> References:

@@ -6,7 +6,19 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil, floor
 
-from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, Reply, ReplyKind, Request, RequestPart, Who, unix
+from socialcrawl.engine.model import (
+    Act,
+    Node,
+    Outcome,
+    Pick,
+    Reason,
+    Reply,
+    ReplyKind,
+    Request,
+    RequestPart,
+    Who,
+    parse_time,
+)
 from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.platforms.look_ups import known_as, looked_up, mentioners, why
@@ -145,7 +157,7 @@ class XSource:
     def _bounds(self, since: str) -> Mapping[str, str]:
         """What bounds a timeline: of `since_id` and `start_time` the later one, as X heeds only the former of both."""
         begin = self.span.get("start_time")
-        if not since or (begin is not None and (SNOWFLAKES.time(since) or 0.0) < unix(begin)):
+        if not since or (begin is not None and (SNOWFLAKES.time(since) or 0.0) < parse_time(begin)):
             return self.span
         return {name: at for name, at in self.span.items() if name != "start_time"} | {"since_id": since}
 

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
 from socialcrawl.engine.model import Act, Reason
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.answers import StoredPage
 from socialcrawl.storage.database.bulk import Statement
@@ -148,7 +148,7 @@ class Derived:
                 continue
             valued = row.missing is None and row.act not in FOUND
             count = read.left.hits if valued else 0
-            value = row.value if row.act in JUDGED else worth(count)
+            value = row.value if row.act in JUDGED else compute_worth(count)
             outcomes.append((value, count, read.left.posts, campaign, row.n))
             if valued:
                 of_links[row.n] = read
@@ -166,7 +166,7 @@ class Derived:
         for row in keyed(self.connection, columns, link.c.n, list(reads)):
             read = reads[row.n]
             if row.node in read.left.targets:
-                if (alpha := worth(read.left.targets[row.node])) != row.alpha:
+                if (alpha := compute_worth(read.left.targets[row.node])) != row.alpha:
                     renewed.append((alpha, campaign, row.n, row.position))
             elif row.node in read.lost.targets:  # not a name that was settled on another account later
                 cut.append((campaign, row.n, row.position))

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.engine.model import Act, Node, Outcome
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.storage.database.address import of
 from socialcrawl.storage.database.bulk import inserting
 from socialcrawl.storage.database.trouble import told
@@ -84,7 +84,7 @@ def _outcomes(connection: Connection, following: int, at: float) -> Iterator[lis
         )
         targets: dict[int, list[tuple[int, float]]] = {}
         for row in connection.execute(links):
-            targets.setdefault(row.rank, []).append((row.node, worth(int(row.hits))))
+            targets.setdefault(row.rank, []).append((row.node, compute_worth(int(row.hits))))
         yield [_outcome(row, targets.get(row.rank, []), following, at) for row in people]
         begin += SOME
 
@@ -94,5 +94,12 @@ def _outcome(row: Any, links: list[tuple[int, float]], following: int, at: float
     nodes = np.array([node for node, _ in links], np.int64)
     alpha = np.array([weight for _, weight in links], np.float64)
     return Outcome(
-        following + row.rank, Node(row.node), at, worth(hits), nodes, alpha, posts=int(row.posts), occurrences=hits
+        following + row.rank,
+        Node(row.node),
+        at,
+        compute_worth(hits),
+        nodes,
+        alpha,
+        posts=int(row.posts),
+        occurrences=hits,
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.engine.model import Page, Reason, Who, iso
+from socialcrawl.engine.model import Page, Reason, Who, format_time
 from socialcrawl.storage.database.address import of
 from socialcrawl.storage.database.bulk import inserting
 from socialcrawl.storage.database.trouble import told
@@ -93,7 +93,7 @@ def enter(connection: Connection, campaign: int, arrivals: Sequence[Callable[[],
     """
     try:
         with connection.begin():
-            entry = _Entry(connection, campaign, iso(at))
+            entry = _Entry(connection, campaign, format_time(at))
             done = [Entered(0, 0, 0, 0), *(entry.of(arrives()) for arrives in arrivals)]
             return Entered(*(sum(counts) for counts in zip(*map(astuple, done), strict=True)))
     except DBAPIError as error:

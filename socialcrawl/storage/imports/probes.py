@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, literal_column, select
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.engine.model import Node, Outcome, Reason, Who, iso
+from socialcrawl.engine.model import Node, Outcome, Reason, Who, format_time
 from socialcrawl.storage.database.address import of
 from socialcrawl.storage.database.bulk import Lookup, among, inserting
 from socialcrawl.storage.database.trouble import told
@@ -101,7 +101,7 @@ def _write(connection: Connection, campaign: int, fresh: Sequence[tuple[Node, Te
         some = list(enumerate(fresh[begin : begin + SOME], first))
         picks.run([(campaign, n, first, node, PROBE, 0.0, None, None) for n, (node, _) in some])
         found = (_outcome(n, node, one) for n, (node, one) in some)
-        outcomes.run([(campaign, o.n, o.node, iso(o.at), o.value, 0, 0, *describe(o)) for o in found])
+        outcomes.run([(campaign, o.n, o.node, format_time(o.at), o.value, 0, 0, *describe(o)) for o in found])
 
 
 def _outcome(n: int, node: Node, one: Tested) -> Outcome:

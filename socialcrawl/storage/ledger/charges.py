@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import NamedTuple, Protocol
 
-from socialcrawl.engine.model import Grant, Page, Reply, iso
+from socialcrawl.engine.model import Grant, Page, Reply, format_time
 from socialcrawl.ratelimit.policy import Tariff
 
 DAY = 86_400  # seconds
@@ -94,7 +94,7 @@ def day(grant_at: float, reply: Reply) -> str | None:
         first, last = grant_at - SKEW, reply.at + SKEW
     else:
         first, last = reply.date - took - 1, reply.date + 1
-    return iso(last)[:10] if first // DAY == last // DAY else None
+    return format_time(last)[:10] if first // DAY == last // DAY else None
 
 
 def day_before(text: str) -> str:

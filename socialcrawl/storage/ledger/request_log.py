@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, case, func, select
 
-from socialcrawl.engine.model import Grant, Reply, ReplyKind, Request, iso, unix
+from socialcrawl.engine.model import Grant, Reply, ReplyKind, Request, format_time, parse_time
 from socialcrawl.engine.protocols import Sums
 from socialcrawl.storage.database.connection import unlocked
 from socialcrawl.storage.database.trouble import in_words
@@ -45,26 +45,26 @@ class Requests:
         """See `protocols.Summed.last`."""
         with self.transaction():
             last = self.connection.execute(select(func.max(request.c.sent_at)).where(self._sent)).scalar()
-        return None if last is None else unix(last)
+        return None if last is None else parse_time(last)
 
     def daily(self) -> float | None:
         """See `protocols.Summed.daily`."""
         told = select(func.max(request.c.sent_at)).where(self._sent, DAILY)
         with self.transaction():
             last = self.connection.execute(told).scalar()
-        return None if last is None else unix(last)
+        return None if last is None else parse_time(last)
 
     def before(self, at: float) -> Iterator[Sums]:
         """See `protocols.Summed.before`."""
-        yield from self._sums(request.c.sent_at < iso(at))
+        yield from self._sums(request.c.sent_at < format_time(at))
 
     def after(self, at: float) -> Iterator[Sums]:
         """Return the requests that left at `at` or later, summed, in order of the day."""
-        yield from self._sums(request.c.sent_at >= iso(at))
+        yield from self._sums(request.c.sent_at >= format_time(at))
 
     def since(self, at: float) -> Iterator[tuple[Grant, Reply | None]]:
         """See `protocols.Summed.since`."""
-        yield from self._rows(self._sent & (request.c.sent_at >= iso(at)))
+        yield from self._rows(self._sent & (request.c.sent_at >= format_time(at)))
 
     def _sums(self, which: ColumnElement[Any]) -> Iterator[Sums]:
         sums = select(
@@ -82,14 +82,17 @@ class Requests:
             ).all()
         for endpoint, day, count, first, posts, items, money in rows:
             midnight = datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp()
-            yield Sums(endpoint, midnight, count, unix(first), int(posts), int(items), int(money))
+            yield Sums(endpoint, midnight, count, parse_time(first), int(posts), int(items), int(money))
 
     def _rows(self, which: ColumnElement[Any]) -> Iterator[tuple[Grant, Reply | None]]:
         rows = select(*(request.c[name] for name in LEDGER)).where(which).order_by(request.c.id)
         with self.transaction():
             for row in self.connection.execute(rows):
                 asked = Request((row.n, row.part), row.endpoint, {}, row.items, row.most)
-                yield Grant(asked, row.credential, unix(row.sent_at)), row_values.reply(row) if row.arrived_at else None
+                yield (
+                    Grant(asked, row.credential, parse_time(row.sent_at)),
+                    row_values.reply(row) if row.arrived_at else None,
+                )
 
 
 class Sibling(NamedTuple):
@@ -119,7 +122,7 @@ def find_siblings(connection: Connection, campaign: int, since: float) -> list[S
         with in_words(connection), unlocked(connection):
             yield
 
-    lately = (request.c.campaign == table.c.id) & (request.c.sent_at >= iso(since))
+    lately = (request.c.campaign == table.c.id) & (request.c.sent_at >= format_time(since))
     platform = select(table.c.platform).where(table.c.id == campaign).scalar_subquery()
     others = select(table).where(
         table.c.id != campaign, table.c.platform == platform, select(request.c.id).where(lately).exists()

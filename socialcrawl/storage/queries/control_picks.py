@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from socialcrawl.engine.arms import NAMES, STEERED, arms
+from socialcrawl.engine.arms import NAMES, STEERED, assign_arms
 from socialcrawl.storage.queries.traces import Traces
 
 
@@ -22,7 +22,7 @@ def find_drawn(traces: Traces, campaign: str) -> dict[int, str]:
     found: dict[int, str] = {}
     ends = [*(one.first for one in versions[1:]), np.inf]
     for one, share, end in zip(versions, shares, ends, strict=True):
-        who = arms(one.settings.get("seed", 0), share, 0, len(steps.n))
+        who = assign_arms(one.settings.get("seed", 0), share, 0, len(steps.n))
         ours = once & (steps.n >= one.first) & (steps.n < end) & (who != STEERED)
         found |= {n: NAMES[arm] for n, arm in zip(steps.n[ours].tolist(), who[ours].tolist(), strict=True)}
     return found

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from socialcrawl.engine.model import SAME_AS, Act, Node, Outcome, Reason, unix
+from socialcrawl.engine.model import SAME_AS, Act, Node, Outcome, Reason, parse_time
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.storage.queries import row_values
 from socialcrawl.storage.queries.history import Finished, find_gap
@@ -65,7 +65,7 @@ def _told(
     sent = select(request.c.n, func.min(request.c.sent_at)).where(
         request.c.campaign == campaign, request.c.n.between(first, last)
     )
-    at = {n: unix(told) for n, told in connection.execute(sent.group_by(request.c.n))}
+    at = {n: parse_time(told) for n, told in connection.execute(sent.group_by(request.c.n))}
     thought = select(shadow.c.n, shadow.c.estimator, shadow.c.score).where(
         shadow.c.campaign == campaign, shadow.c.n.between(first, last)
     )

@@ -15,7 +15,7 @@ import orjson
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from socialcrawl.engine.model import Outcome, unix
+from socialcrawl.engine.model import Outcome, parse_time
 from socialcrawl.engine.protocols import Batch, Columns
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.storage.epochs import topics
@@ -123,7 +123,7 @@ def _columns(rows: list[tuple[Any, ...]], links: Links, names: Sequence[str], *,
         alpha,
         _features([t if at >= since else None for at, t in zip(n, more[0], strict=True)], names) if names else None,
         np.array(score, np.float64) if score else None,
-        np.array([unix(instant) for instant in at]) if at else None,
+        np.array([parse_time(instant) for instant in at]) if at else None,
         np.array(posts, np.int64) if posts else None,
         np.array(occurrences, np.int64) if occurrences else None,
         np.array([text or "" for text in begin]) if begin else None,

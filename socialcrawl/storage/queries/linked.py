@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import BigInteger, Connection, Select, case, func, literal, literal_column, select
 
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.storage.database.address import of
 from socialcrawl.storage.schema.tables import link, outcome
 
@@ -28,7 +28,7 @@ LONG = 200_000  # picks from which on a second process is worth its start
 # among the weights of few occurrences, nearly all there are; a link whose number says OTHER is read once more.
 BITS = 6
 OTHER = 2**BITS - 1
-WEIGHTS = np.array([worth(count) for count in range(OTHER)])
+WEIGHTS = np.array([compute_worth(count) for count in range(OTHER)])
 NODES = 2**40  # more than any database has; with the picks of a piece and the weights it fills 61 bits
 WEIGHT = case(
     {literal_column(repr(float(weight))): literal_column(str(place)) for place, weight in enumerate(WEIGHTS)},

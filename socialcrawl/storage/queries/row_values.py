@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Row
 
-from socialcrawl.engine.model import Act, Answer, Node, Pick, Reply, ReplyKind, unix
+from socialcrawl.engine.model import Act, Answer, Node, Pick, Reply, ReplyKind, parse_time
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.storage import answers
 
@@ -29,7 +29,7 @@ def reply(row: Row[Any]) -> Reply:
     date, limits = answers.from_headers(row.headers)
     return Reply(
         ReplyKind(row.kind),
-        unix(row.arrived_at),
+        parse_time(row.arrived_at),
         rows=Answer(posts=row.posts),
         cursor=row.cursor,
         cost=row.cost,

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Connection, CursorResult, Text, bindparam, inspect, text
 
-from socialcrawl.engine.model import STEPS, VISITS, RequestPart, iso, unix
+from socialcrawl.engine.model import STEPS, VISITS, RequestPart, format_time, parse_time
 from socialcrawl.forecast.expected import STORED, Typical
 from socialcrawl.forecast.shape import Done, Roles, Stored
 from socialcrawl.forecast.spread import ENOUGH, FEW, Spread, Sums, measure_spread
@@ -177,7 +177,7 @@ def done(
         requests=requests,
         posts=int(posts),
         money=int(money),
-        began=None if began is None else unix(began),
+        began=None if began is None else parse_time(began),
         queries=acts.get("search", nothing)[1],
         found=found,
         looked_up=looked_up[1],
@@ -204,7 +204,7 @@ def stored(connection: Connection, name: str, platform: str, since: float, day: 
     with connection.begin():
         if not inspect(connection).has_table("charge"):
             return Stored()
-        fresh = _one(connection, FRESH, name=name, platform=platform, since=iso(since))
+        fresh = _one(connection, FRESH, name=name, platform=platform, since=format_time(since))
         billed = _one(connection, CHARGED, day=day)
     return Stored(*map(int, (*fresh, *billed)))
 

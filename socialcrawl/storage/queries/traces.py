@@ -13,7 +13,7 @@ import orjson
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select, text
 
-from socialcrawl.engine.model import Node, Pick, SameAs, Unavailable, parse_unavailable, unix
+from socialcrawl.engine.model import Node, Pick, SameAs, Unavailable, parse_time, parse_unavailable
 from socialcrawl.engine.protocols import History
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.storage.epochs import comparable, topics
@@ -251,7 +251,7 @@ class Traces:
     def span(self, campaign: Begun) -> tuple[float, float]:
         """Return when the first and the latest answer of a campaign came, Unix seconds; zeros where none did."""
         first, last = self._rows(SPAN, campaign=campaign.id)[0]
-        return (0.0, 0.0) if first is None else (unix(first), unix(last))
+        return (0.0, 0.0) if first is None else (parse_time(first), parse_time(last))
 
     def campaigns(self) -> list[str]:
         """Return the names of the campaigns, oldest first."""

@@ -12,7 +12,7 @@ from socialcrawl.campaign.policies import policy
 from socialcrawl.campaign.schedule import Schedule, cron
 from socialcrawl.campaign.settings import Settings, checked, stored
 from socialcrawl.crawls.collect.make import make_shadows
-from socialcrawl.engine.model import unix
+from socialcrawl.engine.model import parse_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.ratelimit.policy import Endpoint, Rule, Tariff
 
@@ -356,7 +356,7 @@ def test_an_instant_may_be_written_in_every_way_that_toml_has_and_is_the_same(wr
     found = checked(LEAST | {"topic": topic}, FILE)
     told = found.model_dump(mode="json")["topic"]
     assert (told["from"], told["until"]) == ("2026-11-01T00:00:00Z", until)
-    assert found.topic.span == (1_793_491_200.0, unix(until))
+    assert found.topic.span == (1_793_491_200.0, parse_time(until))
     again = checked(LEAST | {"topic": told}, "the database")  # as `explain` reads it
     assert again == found
 

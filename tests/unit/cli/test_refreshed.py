@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from socialcrawl.cli.commands.report import knowledge
 from socialcrawl.cli.definitions.imports import import_, order
 from socialcrawl.cli.render.refresh_report import draw, show
-from socialcrawl.crawls.refresh.report import order as next_of
-from socialcrawl.crawls.refresh.report import sliced
-from socialcrawl.crawls.refresh.stop_rule import percent
+from socialcrawl.crawls.refresh.report import plan_probes as next_of
+from socialcrawl.crawls.refresh.report import slice_tests
+from socialcrawl.crawls.refresh.stop_rule import format_percent
 from socialcrawl.crawls.reporting import report
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.storage.queries.traces import Traces
@@ -84,7 +84,10 @@ def test_a_report_counts_tests_and_estimates_how_many_are_alive(kind, tmp_path):
         assert "accounts tested by what was found (they are no random part of the dataset)" in " ".join(shown.split())
         assert f"active in all: about {found.known.value:,.0f} ({found.known.low:,.0f} to " in shown
         assert f"by the {hits} found and 20 accounts drawn at random\n" in shown
-        assert f"found so far: about 33.3% of them ({percent(found.known.share_low)} to 100%, 95% interval)" in shown
+        assert (
+            f"found so far: about 33.3% of them ({format_percent(found.known.share_low)} to 100%, 95% interval)"
+            in shown
+        )
         assert f"for each active account found so far: {20 / hits:,.2f} tests\n" in shown
 
 
@@ -133,7 +136,7 @@ def test_statuses_are_of_the_latest_test_and_tests_that_said_nothing_do_not_coun
 def test_the_parts_of_the_tests_hold_each_test_once():
     for size in (0, 1, 7, 10, 95):
         tests = np.arange(size) % 3 == 0
-        parts = sliced(tests)
+        parts = slice_tests(tests)
         assert [n for one in parts for n in range(one.first, one.last + 1)] == list(range(1, size + 1))
         assert len(parts) == min(10, size)
         assert [one.active for one in parts] == [int(tests[one.first - 1 : one.last].sum()) for one in parts]

@@ -9,7 +9,7 @@ from known_worlds import Ticking, World, collect, crawl, diamond, outcome, parts
 from socialcrawl.crawls.collect.estimators import NAMES
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Pick, SameAs, Stop
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.storage.memory_store import MemoryStore
 
 
@@ -105,10 +105,10 @@ def test_seeds_come_first_teach_nothing_and_do_not_count():
     history, _ = crawl(village(), by, at_most=2)
     assert [(pick.node, pick.act) for batch, _ in history for pick in batch] == [(10, "seed"), (0, "seed")]
     assert (by.taken, by.relevance, by.estimator.moments.rows) == (0, 0.0, 0)
-    assert by.seed_relevance == worth(1) + worth(3)
+    assert by.seed_relevance == compute_worth(1) + compute_worth(3)
     history, _ = crawl(village(), by)
     assert by.estimator.moments.rows == by.taken == 9
-    assert by.relevance == pytest.approx(sum(worth(x) for x in (2, 6, 0, 1, 8, 2, 0, 5, 4)))
+    assert by.relevance == pytest.approx(sum(compute_worth(x) for x in (2, 6, 0, 1, 8, 2, 0, 5, 4)))
 
 
 def test_the_budget_counts_the_steps_after_the_seeds_and_the_last_batch_is_what_is_left():

@@ -8,7 +8,7 @@ from socialcrawl.crawls.collect.crawl import REST, TRIES, Collect
 from socialcrawl.crawls.collect.estimators import NAMES, make_estimator
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Node, Outcome, SameAs, Stop
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -71,7 +71,7 @@ def test_a_seed_that_fails_for_a_while_is_asked_again_as_a_seed():
     history, _ = crawl(world, by)
     picks = [pick for batch, _ in history for pick in batch if pick.node == 50]
     assert [(pick.n, pick.act) for pick in picks] == [(0, "seed"), (REST, "seed")]
-    assert by.seed_relevance == worth(6)
+    assert by.seed_relevance == compute_worth(6)
     assert (by.taken, by.relevance) == (40, 0.0)
     alone = World({0: 1}, {}, {0: ["temporary", "temporary", None]})
     assert sequence(crawl(alone, collect("bfs", [0]))[0]) == [0, 0, 0]

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binomtest, chisquare
 
 from socialcrawl.crawls.collect.control import ControlledStrategy
-from socialcrawl.crawls.collect.strategies import AlteredGreedy, Greedy, greedy
-from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, arms
+from socialcrawl.crawls.collect.strategies import AlteredGreedy, Greedy, choose_greedily
+from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, assign_arms
 
 
 class Frontier:
@@ -19,7 +19,7 @@ class Frontier:
         self.rows = 100 + 3 * np.arange(len(scores))
 
     def best(self, size, n):
-        chosen = greedy(self.scores, size)
+        chosen = choose_greedily(self.scores, size)
         return self.rows[chosen], self.scores[chosen]
 
     def all(self, n):
@@ -42,17 +42,19 @@ def picks(chooser, size=1, n=0, scores=SCORES, depth=DEPTH):
 
 
 def test_a_share_of_the_steps_is_drawn_and_both_groups_are_equally_large():
-    who = arms(7, 0.2, 0, 20_000)
+    who = assign_arms(7, 0.2, 0, 20_000)
     for arm, share in ((CHANCE, 0.1), (NEAREST, 0.1), (STEERED, 0.8)):
         assert binomtest(int((who == arm).sum()), len(who), share).pvalue > 1e-3
-    assert not arms(7, 0.0, 0, 1000).any()
-    assert arms(7, 0.2, 500, 40).tolist() == who[500:540].tolist(), "a step has its draw, however many are asked for"
-    assert arms(8, 0.2, 0, 40).tolist() != who[:40].tolist()
+    assert not assign_arms(7, 0.0, 0, 1000).any()
+    assert assign_arms(7, 0.2, 500, 40).tolist() == who[500:540].tolist(), (
+        "a step has its draw, however many are asked for"
+    )
+    assert assign_arms(8, 0.2, 0, 40).tolist() != who[:40].tolist()
 
 
 def test_a_step_is_drawn_from_all_or_from_the_nearest_each_as_likely():
     chooser, seen = ControlledStrategy(Greedy(), 0.5, 3), {STEERED: Counter(), CHANCE: Counter(), NEAREST: Counter()}
-    for n, arm in enumerate(arms(3, 0.5, 0, 6000).tolist()):
+    for n, arm in enumerate(assign_arms(3, 0.5, 0, 6000).tolist()):
         seen[arm].update(picks(chooser, n=n))
     assert set(seen[STEERED]) == {BEST[0]}
     assert set(seen[NEAREST]) == NEAR
@@ -64,7 +66,7 @@ def test_a_step_is_drawn_from_all_or_from_the_nearest_each_as_likely():
 def test_in_a_batch_nobody_is_picked_twice_and_the_others_stay_in_their_order():
     chooser = ControlledStrategy(Greedy(), 0.4, 5)
     for n in range(300):
-        who, places = arms(5, 0.4, n, 4).tolist(), picks(chooser, 4, n)
+        who, places = assign_arms(5, 0.4, n, 4).tolist(), picks(chooser, 4, n)
         assert len(set(places)) == 4
         left = list(BEST)
         for arm, place in zip(who, places, strict=True):
@@ -82,6 +84,6 @@ def test_a_frontier_that_is_smaller_than_a_batch_is_picked_as_a_whole(size):
 def test_steps_that_are_not_drawn_are_those_of_the_strategy():
     by_lot = AlteredGreedy(0.5, 10.0, 5)
     chooser = ControlledStrategy(by_lot, 0.3, 5)
-    same = [n for n in range(200) if arms(5, 0.3, n, 1)[0] == STEERED]
+    same = [n for n in range(200) if assign_arms(5, 0.3, n, 1)[0] == STEERED]
     assert [picks(chooser, n=n) for n in same] == [picks(by_lot, n=n) for n in same]
     assert [picks(chooser, n=n) for n in range(200)] == [picks(chooser, n=n) for n in range(200)]

@@ -13,15 +13,15 @@ from socialcrawl.crawls.sample.estimates import (
     EMPTY,
     SMALL,
     Series,
-    distribution,
-    doubling,
-    histogram,
-    mean,
-    share,
-    tenths,
-    wilson,
+    compute_wilson,
+    estimate_distribution,
+    estimate_mean,
+    estimate_share,
+    list_doubling_edges,
+    list_tenths,
+    make_histogram,
 )
-from socialcrawl.crawls.sample.variance import spread
+from socialcrawl.crawls.sample.variance import estimate_variance
 
 
 def walked(graph, steps, walks, seed):
@@ -51,7 +51,7 @@ def town():
 )
 def test_a_share_is_the_weighted_average_and_lies_in_its_interval(rows):
     values, weights, walk = map(np.array, zip(*rows, strict=True))
-    found = share(values, weights, walk)
+    found = estimate_share(values, weights, walk)
     if not weights.sum():
         assert np.isnan(found.value)
         assert (found.low, found.high, found.effective, found.note) == (0.0, 1.0, 0.0, EMPTY)
@@ -65,12 +65,12 @@ def test_a_share_is_the_weighted_average_and_lies_in_its_interval(rows):
 def test_wilsons_interval_is_that_of_scipy():
     for k, n in ((0, 9), (3, 20), (40, 41), (50, 50)):
         theirs = binomtest(k, n).proportion_ci(0.9, method="wilson")
-        assert wilson(k / n, n, np.inf, 0.9) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+        assert compute_wilson(k / n, n, np.inf, 0.9) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
 def test_independent_visits_have_nearly_the_interval_of_a_coin():
     values = np.random.default_rng(5).random(4000) < 0.3
-    found = share(values, np.ones(4000))
+    found = estimate_share(values, np.ones(4000))
     coin = binomtest(int(values.sum()), 4000).proportion_ci(method="wilson")
     assert found.width == pytest.approx(coin.high - coin.low, rel=0.15)
     assert found.note == ""
@@ -81,7 +81,7 @@ def test_the_variance_of_a_series_with_memory_is_the_one_that_is_known():
     z = np.zeros(60_000)
     for i, noise in enumerate(rng.normal(size=len(z) - 1), 1):
         z[i] = phi * z[i - 1] + noise
-    variance, freedom = spread(z, np.array([0, 20_000, 60_000]))
+    variance, freedom = estimate_variance(z, np.array([0, 20_000, 60_000]))
     assert variance == pytest.approx(1.0 / (1.0 - phi) ** 2, rel=0.1)
     assert 500 < freedom < 6000
 
@@ -100,7 +100,7 @@ def test_pairs_of_visits_are_those_of_one_walk_only(walks):
     freedom = max(1.0, n / (2.0 * max(0, 2 * len(kept) - 1) + 1.0))
     whole = 2.0 * sum(kept) - pairs[0] if kept else pairs[0]
     begins = np.cumsum([0, *map(len, walks)])
-    assert spread(z, begins) == pytest.approx((whole / max(0.25, 1.0 - 1.0 / freedom), freedom), abs=1e-9)
+    assert estimate_variance(z, begins) == pytest.approx((whole / max(0.25, 1.0 - 1.0 / freedom), freedom), abs=1e-9)
 
 
 def test_a_memory_too_long_to_be_summed_lag_by_lag_has_the_same_variance(monkeypatch):
@@ -108,9 +108,9 @@ def test_a_memory_too_long_to_be_summed_lag_by_lag_has_the_same_variance(monkeyp
     z = np.convolve(rng.normal(size=4000), np.ones(400), "valid")
     z -= z.mean()
     begins = np.array([0, 900, 2300, len(z)])
-    found = spread(z, begins)
+    found = estimate_variance(z, begins)
     monkeypatch.setattr("socialcrawl.crawls.sample.variance.NEAR", 3000)
-    assert spread(z, begins) == pytest.approx(found)
+    assert estimate_variance(z, begins) == pytest.approx(found)
     assert found[1] < len(z) / 257  # it reaches beyond the lags that are summed one by one
 
 
@@ -118,7 +118,7 @@ def test_visits_of_several_walks_may_be_mixed():
     rng = np.random.default_rng(2)
     values, weights, walk = rng.random(300) < 0.4, rng.random(300), np.repeat([0, 1, 2], 100)
     mixed = np.argsort(np.tile(np.arange(100), 3), kind="stable")
-    assert share(values[mixed], weights[mixed], walk[mixed]) == share(values, weights, walk)
+    assert estimate_share(values[mixed], weights[mixed], walk[mixed]) == estimate_share(values, weights, walk)
 
 
 def test_walks_that_disagree_widen_the_interval():
@@ -126,33 +126,37 @@ def test_walks_that_disagree_widen_the_interval():
     calm = np.concatenate([rng.random(500) < 0.5 for _ in range(4)])
     apart = np.concatenate([rng.random(500) < p for p in (0.05, 0.95, 0.05, 0.95)])
     walk = np.repeat(np.arange(4), 500)
-    assert share(apart, np.ones(2000), walk).width > 10 * share(calm, np.ones(2000), walk).width
-    assert share(apart, np.ones(2000), walk).effective < 10
+    assert estimate_share(apart, np.ones(2000), walk).width > 10 * estimate_share(calm, np.ones(2000), walk).width
+    assert estimate_share(apart, np.ones(2000), walk).effective < 10
 
 
 def test_visits_without_weight_are_left_out_whatever_they_show():
     values, weights = np.array([1, 0, 1, 1, 0, 0, 1]), np.array([1.0, 0, 2, 1, 3, 0, 1])
     other = np.where(weights == 0, 1 - values, values)
-    assert share(values, weights) == share(other, weights)
-    assert share(values, weights).visits == 5
+    assert estimate_share(values, weights) == estimate_share(other, weights)
+    assert estimate_share(values, weights).visits == 5
     shown = np.where(weights == 0, np.nan, values)
-    assert mean(shown, weights).value == pytest.approx(np.average(values, weights=weights))
+    assert estimate_mean(shown, weights).value == pytest.approx(np.average(values, weights=weights))
 
 
 def test_a_sample_that_agrees_throughout_is_not_taken_for_certain():
     for value in (0, 1):
-        few, more = share(np.full(30, value), np.ones(30)), share(np.full(3000, value), np.ones(3000))
+        few, more = estimate_share(np.full(30, value), np.ones(30)), estimate_share(np.full(3000, value), np.ones(3000))
         assert (few.value, more.value) == (value, value)
         assert few.width > 0.1
         assert 0.0012 < more.width < 0.0013  # the rule of three says 3/3000, Wilson somewhat more
 
 
 def test_nothing_and_one_visit_tell_nothing():
-    assert share([], []).note == EMPTY
-    one = share([True], [0.2])
+    assert estimate_share([], []).note == EMPTY
+    one = estimate_share([True], [0.2])
     assert (one.value, one.low, one.high, one.note) == (1.0, 0.0, 1.0, ALONE)
-    assert (mean([7.0], [0.2]).value, mean([7.0], [0.2]).high, mean([], []).low) == (7.0, np.inf, -np.inf)
-    assert share([True, False, True], np.ones(3)).note == SMALL
+    assert (estimate_mean([7.0], [0.2]).value, estimate_mean([7.0], [0.2]).high, estimate_mean([], []).low) == (
+        7.0,
+        np.inf,
+        -np.inf,
+    )
+    assert estimate_share([True, False, True], np.ones(3)).note == SMALL
 
 
 def test_what_was_seldom_seen_is_as_alike_as_the_marks_of_the_visits():
@@ -160,10 +164,13 @@ def test_what_was_seldom_seen_is_as_alike_as_the_marks_of_the_visits():
     marks = np.repeat(rng.integers(0, 2, 20), 50)  # a walk that stays for fifty visits
     rare = np.zeros(1000, bool)
     rare[100:130] = True
-    free, bound = share(rare, np.ones(1000)), share(rare, np.ones(1000), like=marks)
+    free, bound = estimate_share(rare, np.ones(1000)), estimate_share(rare, np.ones(1000), like=marks)
     assert bound.effective < 60
     assert bound.width > 1.5 * free.width
-    assert share(np.zeros(1000), np.ones(1000), like=marks).high > 5 * share(np.zeros(1000), np.ones(1000)).high
+    assert (
+        estimate_share(np.zeros(1000), np.ones(1000), like=marks).high
+        > 5 * estimate_share(np.zeros(1000), np.ones(1000)).high
+    )
 
 
 def test_a_weight_or_a_walk_that_cannot_be_is_refused():
@@ -175,19 +182,19 @@ def test_a_weight_or_a_walk_that_cannot_be_is_refused():
 def test_a_distribution_tells_each_category_the_largest_first():
     names = ["org", "com", "com", "net", "org", "com", "edu"]
     weights = [1.0, 1.0, 1.0, 2.0, 2.0, 1.0, 0.0]
-    found = distribution(names, weights)
+    found = estimate_distribution(names, weights)
     assert list(found) == ["com", "org", "net"]  # ties by name; no weight, no category
     assert [round(one.value, 9) for one in found.values()] == [0.375, 0.375, 0.25]
-    assert list(distribution(np.array(names), weights, most=1)) == ["com"]
-    assert distribution([], []) == {}
+    assert list(estimate_distribution(np.array(names), weights, most=1)) == ["com"]
+    assert estimate_distribution([], []) == {}
 
 
 def test_a_histogram_has_the_shares_between_its_edges():
-    bars = histogram([0, 1, 3, 4, 7, np.nan], doubling(7), np.array([1.0, 1, 1, 1, 1, 9]))
+    bars = make_histogram([0, 1, 3, 4, 7, np.nan], list_doubling_edges(7), np.array([1.0, 1, 1, 1, 1, 9]))
     assert [(bar.begin, bar.end, round(bar.share.value, 9)) for bar in bars] == [
         (0.0, 1.0, 0.2), (1.0, 2.0, 0.2), (2.0, 4.0, 0.2), (4.0, 8.0, 0.4),
     ]  # fmt: skip
-    part = histogram([0.0, 0.04, 0.5, 0.96, 1.0], tenths(), np.ones(5))
+    part = make_histogram([0.0, 0.04, 0.5, 0.96, 1.0], list_tenths(), np.ones(5))
     assert [round(bar.share.value, 9) for bar in part] == [0.4, 0, 0, 0, 0, 0.2, 0, 0, 0, 0, 0.4]
 
 
@@ -200,12 +207,12 @@ def test_the_truth_lies_in_ninety_of_a_hundred_intervals(town, steps, walks):
     for at in nodes.reshape(100, walks * steps):
         walk = np.repeat(np.arange(walks), steps)
         weights = 1.0 / degree[at]
-        hits["community"] += share(at < 60, weights, walk).holds(0.5)
-        hits["spread"] += share(truth[at], weights, walk).holds(truth.mean())
-        hits["degree"] += share(low[at], weights, walk).holds(low.mean())
-        hits["mean"] += mean(degree[at], weights, walk).holds(degree.mean())
+        hits["community"] += estimate_share(at < 60, weights, walk).holds(0.5)
+        hits["spread"] += estimate_share(truth[at], weights, walk).holds(truth.mean())
+        hits["degree"] += estimate_share(low[at], weights, walk).holds(low.mean())
+        hits["mean"] += estimate_mean(degree[at], weights, walk).holds(degree.mean())
         # An unfocused walk that is filtered: the topic is every third, and half of it in the first community.
-        hits["among"] += share(at < 60, np.where(truth[at], weights, 0.0), walk).holds(0.5)
+        hits["among"] += estimate_share(at < 60, np.where(truth[at], weights, 0.0), walk).holds(0.5)
     assert min(hits.values()) >= 90, hits
 
 
@@ -213,15 +220,17 @@ def test_what_changes_slowly_beneath_the_noise_is_seen_by_its_marks_or_by_pieces
     village = nx.planted_partition_graph(2, 60, 0.15, 0.003, seed=3)  # a walk stays for long in one half
     nodes, degree = walked(village, 1500, 100, 1)
     few = nodes < 6  # a tenth of one half, none of the other
-    marked = sum(share(f, 1.0 / degree[at], like=at < 60).holds(0.05) for f, at in zip(few, nodes, strict=True))
-    bare = sum(share(f, 1.0 / degree[at]).holds(0.05) for f, at in zip(few, nodes, strict=True))
+    marked = sum(
+        estimate_share(f, 1.0 / degree[at], like=at < 60).holds(0.05) for f, at in zip(few, nodes, strict=True)
+    )
+    bare = sum(estimate_share(f, 1.0 / degree[at]).holds(0.05) for f, at in zip(few, nodes, strict=True))
     assert min(marked, bare) >= 90
 
 
 def test_holding_times_are_weights_as_good_as_degrees(town):
     nodes, degree = walked(town, 20_000, 1, 5)
     held = np.random.default_rng(6).geometric(degree[nodes[0]] / 1000.0)
-    by_time, by_degree = share(nodes[0] < 60, held), share(nodes[0] < 60, 1.0 / degree[nodes[0]])
+    by_time, by_degree = estimate_share(nodes[0] < 60, held), estimate_share(nodes[0] < 60, 1.0 / degree[nodes[0]])
     assert by_time.holds(0.5)
     assert abs(by_time.value - by_degree.value) < 0.05
     assert by_time.effective <= by_degree.effective * 1.1

@@ -19,7 +19,7 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Node, Outcome, Pick, SameAs, Stop
 from socialcrawl.graph.graph import COLUMNS, Graph
 from socialcrawl.graph.links import Additions
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.storage.queries import history as stored
 from socialcrawl.storage.queries import linked
 
@@ -52,13 +52,13 @@ def history_of(made, past=7):
     history, batch, outcomes = [], [], []
     for n, (act, node, why, other, hits, links, last) in enumerate(made):
         asked = Node(-1 - node % 2 if act == "search" else node)
-        x = tuple(float(worth(n * (place + 1) % 11)) / 3.0 for place in range(len(COLUMNS)))
+        x = tuple(float(compute_worth(n * (place + 1) % 11)) / 3.0 for place in range(len(COLUMNS)))
         batch.append(Pick(n, asked, act, 0.0, () if act != "expand" else (np.inf, *x[1:]) if n % past == 0 else x))
         missing = SameAs(other) if why == "same-as" else why
         found = not missing or act == "search"
         targets = np.array(list(links) if found else [], np.int64)
-        alpha = np.array([worth(x) for x in links.values()] if found else [], np.float64)
-        value = worth(hits) if missing is None else 0.0
+        alpha = np.array([compute_worth(x) for x in links.values()] if found else [], np.float64)
+        value = compute_worth(hits) if missing is None else 0.0
         outcomes.append(Outcome(n, asked, AT, value, targets, alpha, missing, 2, hits))
         if last or n == len(made) - 1:
             history.append((tuple(batch), outcomes))
@@ -109,7 +109,7 @@ def following(by, picks=20):
         chosen += [(pick.n, pick.node, pick.act, pick.score.hex(), pick.x, repr(pick.shadows)) for pick in batch]
         targets = [np.array([(pick.node * 5 + 3) % 40 + 40, (pick.node * 3 + 1) % 40], np.int64) for pick in batch]
         found = zip(batch, targets, strict=True)
-        by.absorb(batch, [Outcome(p.n, p.node, 0.0, worth(p.n % 4), t, np.array([1.0, 2.5])) for p, t in found])
+        by.absorb(batch, [Outcome(p.n, p.node, 0.0, compute_worth(p.n % 4), t, np.array([1.0, 2.5])) for p, t in found])
     return chosen, batch if isinstance(batch, Stop) else None
 
 
@@ -183,7 +183,7 @@ def test_features_that_are_not_known_any_more_are_those_of_the_graph_just_before
     for n in range(60):  # one at a time, so that the features as picked are those just before
         (pick,) = batch = lived.choose(1, 0.0)
         targets = np.array([(pick.node * 7 + 3) % 90 + 1, (pick.node * 5 + n) % 70 + 100], np.int64)
-        found = Outcome(n, pick.node, AT, worth(n % 5), targets, np.array([worth(n % 3), 1.5]))
+        found = Outcome(n, pick.node, AT, compute_worth(n % 5), targets, np.array([compute_worth(n % 3), 1.5]))
         outcomes = [Outcome(n, pick.node, AT, missing="deleted") if n % 11 == 5 else found]
         lived.absorb(batch, outcomes)
         history.append((batch, outcomes))
@@ -232,7 +232,7 @@ def test_a_link_to_itself_under_another_name_is_not_yet_there_when_it_is_learned
     folded.fold(bare)
     assert state(folded) == state(lived)
     first = [history[0][0][0].x[COLUMNS.index(of)] for of in ("n_sum", "e_sum", "ne_sum")]
-    then = [2 * worth(5), 2.0, 2 * worth(5)]  # both links of 1, which is worth 1 + ln 5
+    then = [2 * compute_worth(5), 2.0, 2 * compute_worth(5)]  # both links of 1, which is worth 1 + ln 5
     wanted = [a + b for a, b in zip(first, then, strict=True)]
     assert [part / SCALE for part in lived.estimator.moments.first[:3]] == pytest.approx(wanted)
 
@@ -529,7 +529,18 @@ def test_links_that_a_second_process_reads_are_the_same(made, piece, fails):
 
 def test_weights_that_are_not_of_few_occurrences_come_back_bit_for_bit(database):
     alpha = np.array(
-        [0.0, 1.0, worth(2), worth(62), worth(63), worth(10**9), 0.1, 1e300, np.nextafter(1.0, 2.0), 5e-324]
+        [
+            0.0,
+            1.0,
+            compute_worth(2),
+            compute_worth(62),
+            compute_worth(63),
+            compute_worth(10**9),
+            0.1,
+            1e300,
+            np.nextafter(1.0, 2.0),
+            5e-324,
+        ]
     )
     with a_store(database) as store:
         batch = (Pick(0, Node(0), "expand", 0.0, (1.0,) * len(COLUMNS)),)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from socialcrawl.crawls.collect.estimators.leastsquares import Moments
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 
 
 def fitted(x, y):
@@ -22,8 +22,8 @@ def fitted(x, y):
 
 def crawl_like(kind, n, rng):
     """Rows as crawls really have them: w is 1 + ln(count) or 0, alpha mostly one value, k in-links."""
-    w = np.array([worth(int(c)) for c in rng.integers(1, 60, n)])
-    mostly = np.where(rng.random(n) < 0.9, 1.0, worth(2))
+    w = np.array([compute_worth(int(c)) for c in rng.integers(1, 60, n)])
+    mostly = np.where(rng.random(n) < 0.9, 1.0, compute_worth(2))
     k = rng.integers(1, 80, n).astype(float)
     noughts = np.where(rng.random(n) < 0.4, 0.0, w)
     return {
@@ -32,8 +32,8 @@ def crawl_like(kind, n, rng):
         "with zeros": np.c_[noughts, mostly - 1.0, noughts * (mostly - 1.0)],
         "products to a million": np.c_[k * w, mostly * 10, k * w * 3_000],
         "tiny": np.c_[w / k, mostly / 512, w * mostly / k],
-        "one alpha": np.c_[w, np.full(n, worth(3)), w * worth(3)],
-        "counted links": np.c_[k * worth(2), k, k * worth(2)],
+        "one alpha": np.c_[w, np.full(n, compute_worth(3)), w * compute_worth(3)],
+        "counted links": np.c_[k * compute_worth(2), k, k * compute_worth(2)],
         "no links": np.c_[k, np.zeros(n), np.zeros(n)],
         "two alike": np.c_[w * 1_000, k, w * 1_000],
         "nearly alike": np.c_[k * w, k * w * mostly, k],
@@ -54,7 +54,7 @@ def test_predictions_are_those_of_scikit_learn_everywhere(kind):
         rng = np.random.default_rng([trial, KINDS.index(kind)])
         n = trial + 1 if trial < 50 else 400
         x = crawl_like(kind, n, rng)
-        y = np.where(rng.random(n) < 0.5, 0.0, np.array([worth(int(c)) for c in rng.integers(1, 60, n)]))
+        y = np.where(rng.random(n) < 0.5, 0.0, np.array([compute_worth(int(c)) for c in rng.integers(1, 60, n)]))
         weights, intercept = fitted(x, y)
         model = LinearRegression().fit(x, y)
         away = np.r_[x, x * rng.uniform(0.3, 3.0, (n, 1)), x * rng.uniform(0.3, 3.0, (n, 3)), np.zeros((1, 3))]
@@ -111,7 +111,7 @@ def test_one_row_predicts_its_value_and_two_rows_lie_on_the_line():
 
 def test_a_regular_system_is_solved_to_the_last_bit():
     # Columns that agree but for one row in a thousand parts: floats of X'X would lose half of the digits.
-    w = np.array([worth(c) for c in range(1, 41)])
+    w = np.array([compute_worth(c) for c in range(1, 41)])
     x = np.c_[w, w * np.where(np.arange(40) == 7, 1.001, 1.0)]
     y = 3.0 * x[:, 0] - 2.0 * x[:, 1] + np.arange(40) % 3
     exact = [[Fraction(v) for v in column] for column in (*x.T.tolist(), y.tolist())]
@@ -140,14 +140,14 @@ def test_a_direction_below_the_tolerance_is_left_out_and_one_above_it_is_not():
 def test_next_to_a_weak_second_direction_twins_share_their_weight_to_the_last_digits():
     rng = np.random.default_rng(5)  # where scikit-learn is off by 1e-6: the exact answer is half of the single column's
     k = rng.integers(1, 60, 38).astype(float)
-    large, y = k * np.array([worth(int(c)) for c in rng.integers(1, 30, 38)]) * 1e4, rng.exponential(1.0, 38)
+    large, y = k * np.array([compute_worth(int(c)) for c in rng.integers(1, 30, 38)]) * 1e4, rng.exponential(1.0, 38)
     (first, middle, last), _ = fitted(np.c_[large, k, large], y)
     (single, alone), _ = fitted(np.c_[large, k], y)
     assert [first, middle, last] == pytest.approx([single / 2, alone, single / 2], rel=1e-14)
 
 
 def test_a_column_that_varies_by_rounding_only_is_constant():
-    w = worth(2)
+    w = compute_worth(2)
     averages = np.array([sum([w] * k) / k for k in range(1, 30)])
     assert len(set(averages.tolist())) > 1
     weights, intercept = fitted(np.c_[averages, averages, averages], np.arange(29.0))
@@ -156,8 +156,8 @@ def test_a_column_that_varies_by_rounding_only_is_constant():
 
 def test_equal_values_need_no_weights():
     x = crawl_like("sums", 50, np.random.default_rng(1))
-    weights, intercept = fitted(x, np.full(50, worth(5)))
-    assert (weights.tolist(), intercept) == ([0.0] * 3, worth(5))
+    weights, intercept = fitted(x, np.full(50, compute_worth(5)))
+    assert (weights.tolist(), intercept) == ([0.0] * 3, compute_worth(5))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from socialcrawl.crawls.refresh.cost import (
     ALPHAS,
-    by_chance,
-    cost,
-    cost_found,
-    estimated,
-    ideal,
-    running_cost,
-    share_found,
-    shared_out,
+    assign_workers,
+    compute_cost,
+    compute_found_cost,
+    compute_found_share,
+    compute_ideal_cost,
+    compute_random_cost,
+    compute_running_cost,
+    estimate_active,
 )
 
 
@@ -29,7 +29,7 @@ def test_cost_is_the_least_number_of_fetches_over_the_active_nodes_wanted(n, see
     active = rng.random(n) < 0.4
     order = rng.permutation(n)[: n if whole else n // 2]
     n_active, alpha = int(active.sum()), Fraction(hundredths, 100)
-    found = cost(order, active, np.array([hundredths / 100]))[0]
+    found = compute_cost(order, active, np.array([hundredths / 100]))[0]
     enough = [i for i in range(len(order) + 1) if active[order[:i]].sum() >= alpha * n_active]
     if n_active == 0:
         assert math.isnan(found)
@@ -41,41 +41,50 @@ def test_cost_is_the_least_number_of_fetches_over_the_active_nodes_wanted(n, see
 
 def test_at_the_end_every_whole_order_costs_at_most_n_over_the_active_and_the_ideal_one_1():
     active = np.arange(100) < 20
-    assert cost(np.arange(100), active) == pytest.approx(np.ceil(np.round(ALPHAS * 20, 9)) / (ALPHAS * 20))
-    assert cost(np.arange(100), active, np.array([0.5, 1.0])).tolist() == ideal(np.array([0.5, 1.0])).tolist()
-    assert cost(np.arange(100)[::-1], active, np.array([1.0])).tolist() == [5.0] == by_chance(100, 20, [1]).tolist()
+    assert compute_cost(np.arange(100), active) == pytest.approx(np.ceil(np.round(ALPHAS * 20, 9)) / (ALPHAS * 20))
+    assert (
+        compute_cost(np.arange(100), active, np.array([0.5, 1.0])).tolist()
+        == compute_ideal_cost(np.array([0.5, 1.0])).tolist()
+    )
+    assert (
+        compute_cost(np.arange(100)[::-1], active, np.array([1.0])).tolist()
+        == [5.0]
+        == compute_random_cost(100, 20, [1]).tolist()
+    )
 
 
 def test_random_orders_cost_n_over_the_active_on_average():
     rng = np.random.default_rng(1)
     active = np.arange(400) < 100
-    costs = [cost(rng.permutation(400), active, np.array([0.25, 0.5, 0.9])) for _ in range(200)]
-    assert np.mean(costs, axis=0) == pytest.approx(by_chance(400, 100, [1, 1, 1]), rel=0.03)
+    costs = [compute_cost(rng.permutation(400), active, np.array([0.25, 0.5, 0.9])) for _ in range(200)]
+    assert np.mean(costs, axis=0) == pytest.approx(compute_random_cost(400, 100, [1, 1, 1]), rel=0.03)
 
 
 def test_the_training_set_counts_since_it_stands_first():
     active = np.array([False, False, True, True])
-    assert cost(np.array([0, 2, 3, 1]), active, np.array([0.5])).tolist() == [2.0]
-    assert cost(np.arange(100), np.ones(100, bool), np.array([0.07]))[0] * 7 == pytest.approx(7)  # 0.07 * 100 > 7
-    assert cost_found(np.array([False, True]), 2, np.array([0.5, 1.0])).tolist() == [2.0, math.inf]
+    assert compute_cost(np.array([0, 2, 3, 1]), active, np.array([0.5])).tolist() == [2.0]
+    assert compute_cost(np.arange(100), np.ones(100, bool), np.array([0.07]))[0] * 7 == pytest.approx(
+        7
+    )  # 0.07 * 100 > 7
+    assert compute_found_cost(np.array([False, True]), 2, np.array([0.5, 1.0])).tolist() == [2.0, math.inf]
 
 
 def test_without_the_truth_there_is_the_cost_so_far_and_an_estimate():
     found = np.array([False, True, True, False])
-    assert running_cost(found).tolist() == [math.inf, 2.0, 1.5, 2.0]
-    assert estimated(found, 50) == 25.0
-    assert math.isnan(estimated(found[:0], 50))
-    assert share_found(found, 4).tolist() == [0.0, 0.25, 0.5, 0.5]
-    assert np.isnan(share_found(found, 0)).all()
+    assert compute_running_cost(found).tolist() == [math.inf, 2.0, 1.5, 2.0]
+    assert estimate_active(found, 50) == 25.0
+    assert math.isnan(estimate_active(found[:0], 50))
+    assert compute_found_share(found, 4).tolist() == [0.0, 0.25, 0.5, 0.5]
+    assert np.isnan(compute_found_share(found, 0)).all()
 
 
 def test_node_i_of_an_order_is_tested_by_worker_i_modulo_their_number():
-    assert shared_out(np.arange(7), 3).tolist() == [1, 2, 0, 1, 2, 0, 1]
+    assert assign_workers(np.arange(7), 3).tolist() == [1, 2, 0, 1, 2, 0, 1]
     with pytest.raises(ValueError, match="it takes 1 at least"):
-        shared_out(np.arange(7), 0)
+        assign_workers(np.arange(7), 0)
 
 
 @pytest.mark.parametrize("alpha", [0.0, -0.1, 1.1, math.nan])
 def test_a_fraction_out_of_range_is_refused(alpha):
     with pytest.raises(ValueError, match="above 0, and are 1 at most"):
-        cost(np.arange(2), np.array([True, False]), np.array([alpha]))
+        compute_cost(np.arange(2), np.array([True, False]), np.array([alpha]))

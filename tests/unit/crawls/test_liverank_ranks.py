@@ -11,12 +11,12 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.crawls.refresh.liveranks import RANKS, SAMPLED, STATIC, LiveRanks, ratio
+from socialcrawl.crawls.refresh.liveranks import RANKS, SAMPLED, STATIC, LiveRanks, compute_log_ratio
 from socialcrawl.crawls.refresh.old_dataset import DatasetBuilder, OldDataset
-from socialcrawl.engine.splitmix import chance, keys, shuffled
+from socialcrawl.engine.splitmix import draw_chance, draw_keys, shuffle
 from socialcrawl.importance import pagerank_batch
-from socialcrawl.importance.link_matrix import out_links
-from socialcrawl.importance.pagerank import pagerank
+from socialcrawl.importance.link_matrix import make_out_links
+from socialcrawl.importance.pagerank import compute_pagerank
 from socialcrawl.importance.pagerank_batch import BatchPageRank
 
 
@@ -118,7 +118,9 @@ def test_ranks_are_those_of_the_weighted_pagerank_that_drops_what_dangles(seed):
     kept = sources != targets
     for zap in (None, rng.permutation(500)[:20]):
         x = np.ones(500) if zap is None else np.isin(np.arange(500), zap).astype(float)
-        wanted = pagerank(out_links(sources[kept], targets[kept], 500), zap=x, dangling="drop", tolerance=1e-13)
+        wanted = compute_pagerank(
+            make_out_links(sources[kept], targets[kept], 500), zap=x, dangling="drop", tolerance=1e-13
+        )
         assert np.abs(BatchPageRank(old.indptr, old.indices).ranks([zap], tolerance=1e-13)[0] - wanted).sum() < 1e-12
 
 
@@ -164,8 +166,8 @@ def test_logarithms_of_ratios_are_right_to_1e12_for_small_ranks_too(seed):
 
 def test_a_wider_tolerance_tells_apart_no_more_than_it_leaves():
     for_it, against = np.array([1.0, 1.0 + 3e-7]), np.ones(2)
-    assert ratio(for_it, against, 1e-6).tolist() == [0.0, 0.0]
-    assert ratio(for_it, against, 1e-8)[1] == pytest.approx(3e-7)
+    assert compute_log_ratio(for_it, against, 1e-6).tolist() == [0.0, 0.0]
+    assert compute_log_ratio(for_it, against, 1e-8)[1] == pytest.approx(3e-7)
 
 
 @settings(deadline=None, max_examples=many(40))
@@ -189,10 +191,10 @@ def test_every_order_holds_each_untested_row_once_and_goes_by_its_score(made):
 
 
 def test_the_ratio_takes_zeros_below_for_the_smallest_other_entry():
-    made = ratio(np.array([0.2, 0.2, 0.2, 0.0]), np.array([0.4, 0.1, 0.0, 0.1]))
+    made = compute_log_ratio(np.array([0.2, 0.2, 0.2, 0.0]), np.array([0.4, 0.1, 0.0, 0.1]))
     assert np.exp(made) == pytest.approx([0.5, 2.0, 2.0, 0.0])
-    assert np.exp(ratio(np.array([0.2, 0.0]), np.zeros(2))) == pytest.approx([0.2, 0.0])
-    assert ratio(np.array([0.1]), np.array([5e-324]))[0] > 700  # the quotient itself would be no number
+    assert np.exp(compute_log_ratio(np.array([0.2, 0.0]), np.zeros(2))) == pytest.approx([0.2, 0.0])
+    assert compute_log_ratio(np.array([0.1]), np.array([5e-324]))[0] > 700  # the quotient itself would be no number
 
 
 def test_active_sites_come_first_whole_site_after_site_and_sites_without_a_sample_last():
@@ -237,13 +239,18 @@ def test_a_training_set_without_neighbours_has_none_while_others_are_there(made,
 
 def test_who_is_drawn_depends_on_the_node_the_seed_and_the_purpose_and_on_nobody_else():
     nodes = np.arange(1000)
-    one = keys(5, "a", nodes)
-    assert [int(key >> np.uint64(11)) * 2.0**-53 for key in one[:50]] == [chance(5, "a", n) for n in range(50)]
-    assert (keys(5, "a", nodes[::-1]) == one[::-1]).all()
-    assert len({*keys(5, "a", nodes).tolist(), *keys(6, "a", nodes).tolist(), *keys(5, "b", nodes).tolist()}) == 3000
-    few, more = shuffled(5, "a", nodes[:500]), shuffled(5, "a", nodes)
+    one = draw_keys(5, "a", nodes)
+    assert [int(key >> np.uint64(11)) * 2.0**-53 for key in one[:50]] == [draw_chance(5, "a", n) for n in range(50)]
+    assert (draw_keys(5, "a", nodes[::-1]) == one[::-1]).all()
+    assert (
+        len(
+            {*draw_keys(5, "a", nodes).tolist(), *draw_keys(6, "a", nodes).tolist(), *draw_keys(5, "b", nodes).tolist()}
+        )
+        == 3000
+    )
+    few, more = shuffle(5, "a", nodes[:500]), shuffle(5, "a", nodes)
     assert more[more < 500].tolist() == few.tolist()
-    first = [int(shuffled(seed, "a", np.arange(10))[0]) for seed in range(500)]
+    first = [int(shuffle(seed, "a", np.arange(10))[0]) for seed in range(500)]
     assert all(25 <= first.count(row) <= 80 for row in range(10))  # 50 each, give or take four deviations
 
 

@@ -12,11 +12,11 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.coverage import walks as measured
 from benchmarks.coverage.worlds import near, twins
-from socialcrawl.crawls.sample.estimates import PIECES, Series, share
-from socialcrawl.crawls.sample.evidence import evidence
+from socialcrawl.crawls.sample.estimates import PIECES, Series, estimate_share
+from socialcrawl.crawls.sample.evidence import gather_evidence
 from socialcrawl.crawls.sample.mixing import MixingVerdict
-from socialcrawl.crawls.sample.spectral_gap import relaxation
-from socialcrawl.crawls.sample.variance import between, cut
+from socialcrawl.crawls.sample.spectral_gap import compute_relaxation
+from socialcrawl.crawls.sample.variance import cut_pieces, estimate_variance_between
 from socialcrawl.lab.experiments.sampling.truths import reached
 
 HOW = {"focus": "hard", "idle": 2_000, "burn_in": 3}
@@ -41,7 +41,7 @@ def camps(size=60, bridges=2):
 def seen(graph, steps, seeds=range(8), **more):
     """What a crawl of so many steps tells with."""
     crawl, _ = walk(graph, WalkRules(**{**HOW, "walkers": len(seeds), **more}), steps, seeds=list(seeds), size=8)
-    return evidence(crawl.walks), crawl
+    return gather_evidence(crawl.walks), crawl
 
 
 def test_the_relaxation_time_is_that_of_the_second_eigenvalue_of_the_walk():
@@ -49,20 +49,20 @@ def test_the_relaxation_time_is_that_of_the_second_eigenvalue_of_the_walk():
     chances = nx.to_numpy_array(graph) + 3.0 * np.eye(80)  # three loops each
     chances /= chances.sum(axis=1, keepdims=True)
     second = np.sort(np.linalg.eigvals(chances).real)[-2]
-    assert relaxation(nx.to_numpy_array(graph) + 3.0 * np.eye(80)) == pytest.approx(1.0 / (1.0 - second))
+    assert compute_relaxation(nx.to_numpy_array(graph) + 3.0 * np.eye(80)) == pytest.approx(1.0 / (1.0 - second))
 
 
 def test_a_walk_forgets_at_once_where_it_has_one_place_and_never_where_no_link_leads_to_the_other():
-    assert relaxation([[0.0]]) == 1.0
-    assert relaxation(np.kron(np.eye(2), np.ones((3, 3)))) == np.inf
-    assert relaxation(nx.to_numpy_array(nx.complete_bipartite_graph(4, 4))) < 2.0  # to and fro, but it forgets
+    assert compute_relaxation([[0.0]]) == 1.0
+    assert compute_relaxation(np.kron(np.eye(2), np.ones((3, 3)))) == np.inf
+    assert compute_relaxation(nx.to_numpy_array(nx.complete_bipartite_graph(4, 4))) < 2.0  # to and fro, but it forgets
 
 
 def test_walks_are_cut_into_pieces_of_as_many_visits_where_they_are_few():
     weights = np.array([0, 0, 1, 1, 1, 0, 1, 1, 2, 2, 0, 2, 2.0])
-    assert cut(weights, np.array([0, 8, 13]), 4).tolist() == [0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
-    assert cut(weights, np.array([0, 8, 13]), 2).tolist() == [0] * 8 + [1] * 5
-    assert len(set(cut(np.ones(100), np.array([0, 100]), PIECES).tolist())) == PIECES
+    assert cut_pieces(weights, np.array([0, 8, 13]), 4).tolist() == [0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
+    assert cut_pieces(weights, np.array([0, 8, 13]), 2).tolist() == [0] * 8 + [1] * 5
+    assert len(set(cut_pieces(np.ones(100), np.array([0, 100]), PIECES).tolist())) == PIECES
 
 
 def test_the_variance_between_walks_is_that_of_their_sums():
@@ -70,18 +70,18 @@ def test_the_variance_between_walks_is_that_of_their_sums():
     z, pieces, there = rng.normal(size=300), np.repeat(np.arange(6), 50), np.ones(300, bool)
     z -= z.mean()
     sums = [z[pieces == one].sum() for one in range(6)]
-    assert between(z, pieces, there) == pytest.approx((np.var(sums, ddof=1) * 6 / 300, 5.0))
+    assert estimate_variance_between(z, pieces, there) == pytest.approx((np.var(sums, ddof=1) * 6 / 300, 5.0))
     there[pieces == 5] = False
     z[pieces == 5] = 0.0
-    assert between(z, pieces, there)[1] == 4.0
-    assert between(z, np.zeros(300, int), there) == (0.0, np.inf)
+    assert estimate_variance_between(z, pieces, there)[1] == 4.0
+    assert estimate_variance_between(z, np.zeros(300, int), there) == (0.0, np.inf)
 
 
 def test_walks_that_stay_apart_widen_the_interval_of_a_share_although_each_is_sure_of_its_own():
     rng = np.random.default_rng(7)
     chances = rng.permutation(np.repeat((0.3, 0.5), 4))
     values = np.concatenate([rng.random(400) < chance for chance in chances])
-    found = share(values, np.ones(3200), np.repeat(np.arange(8), 400))
+    found = estimate_share(values, np.ones(3200), np.repeat(np.arange(8), 400))
     error = np.std([values[400 * i : 400 * (i + 1)].mean() for i in range(8)], ddof=1) / np.sqrt(8)
     assert found.width == pytest.approx(2 * 2.365 * error, rel=0.05)  # Student's quantile of seven degrees of freedom
 
@@ -90,13 +90,13 @@ def test_a_share_is_never_known_better_than_the_weights_of_the_visits_allow():
     weights = np.append(np.ones(400), np.full(4, 100.0))  # four visits weigh as much as the other four hundred
     values = np.arange(404) % 2 == 0
     even = weights.sum() ** 2 / (weights**2).sum()
-    assert share(values, weights).width > 1.5 * 2 * 1.96 * np.sqrt(0.25 / 404)
+    assert estimate_share(values, weights).width > 1.5 * 2 * 1.96 * np.sqrt(0.25 / 404)
     assert Series.of(weights).even[0] <= even < 20.0
 
 
 def test_nothing_is_shown_before_the_first_draw_counts():
     crawl, _ = walk(town(), WalkRules(**HOW, walkers=4), 8, seeds=[0, 1, 2, 3])
-    verdict = evidence(crawl.walks).verdict
+    verdict = gather_evidence(crawl.walks).verdict
     assert (verdict.enough, verdict.whole, verdict.why) == (False, False, ("no draw counts yet",))
     assert verdict.steps == 10
 

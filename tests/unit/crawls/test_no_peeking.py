@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import NAMES, Linear, make_estimator
-from socialcrawl.crawls.collect.strategies import STRATEGIES, strategy
+from socialcrawl.crawls.collect.strategies import STRATEGIES, make_strategy
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Node, Stop
 from socialcrawl.errors import SettingsError
@@ -139,7 +139,7 @@ def fresh(name, steps, seeds=SEEDS, how="greedy", *, seed=3, switch_after=8):
     line = Seeds()
     line.ready = [Node(node) for node in seeds]
     estimator = make_estimator(name, seed=seed, switch_after=switch_after)
-    return Collect(line, estimator, steps, strategy=strategy(how, seed=seed, q=0.5))
+    return Collect(line, estimator, steps, strategy=make_strategy(how, seed=seed, q=0.5))
 
 
 # -- what is learned, at every refit of a crawl

@@ -10,10 +10,10 @@ from socialcrawl.crawls.collect import equal_rows, ranking
 from socialcrawl.crawls.collect.estimators import NAMES, Estimator, make_estimator
 from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.crawls.collect.ranking import Ranking
-from socialcrawl.crawls.collect.strategies import greedy
+from socialcrawl.crawls.collect.strategies import choose_greedily
 from socialcrawl.engine.model import Node
 from socialcrawl.graph.graph import Graph
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 
 FEATURES = ("n_sum", "e_sum", "ne_max")
 MANY = 250
@@ -40,7 +40,7 @@ class Drifting(Estimator):
 def rescan(graph, estimator, size, n):
     rows = graph.frontier()
     scores = estimator.score(graph, rows, n)
-    chosen = greedy(scores, size)
+    chosen = choose_greedily(scores, size)
     return rows[chosen], scores[chosen]
 
 
@@ -53,8 +53,8 @@ def live(seed, estimator, *, kept=2, size=1, steps=60, worths=(0, 0, 0, 1, 3), s
 
     def fetch(node):
         targets = rng.choice(span, int(rng.integers(0, 25)), replace=False)
-        alpha = np.array([worth(int(x)) for x in rng.choice(worths, len(targets))], np.float64)
-        x, value = graph.features(graph.row(node)), worth(int(rng.choice(worths)))
+        alpha = np.array([compute_worth(int(x)) for x in rng.choice(worths, len(targets))], np.float64)
+        x, value = graph.features(graph.row(node)), compute_worth(int(rng.choice(worths)))
         estimator.grown(graph, graph.add(node, value, targets, alpha))
         return x, value
 

@@ -5,7 +5,7 @@ import pytest
 from old_datasets import bring, drive, lines_of, order_of, refresh, said, web
 from pydantic import ValidationError
 
-from socialcrawl.crawls.refresh.cost import shared_out
+from socialcrawl.crawls.refresh.cost import assign_workers
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC, RANKS, SAMPLED, STATIC, LiveRanks
 from socialcrawl.crawls.refresh.old_dataset import OldDataset
 from socialcrawl.crawls.refresh.section import RefreshSection
@@ -340,7 +340,7 @@ def test_workers_share_each_round_by_place_and_need_each_others_training_results
     alone = referee(old, active, "pa+-", 12)
     crawls = [refresh(old, z=12, rank="pa+-", worker=(j, 3)) for j in range(3)]
     first = [drive(crawl, active, most=50) for crawl in crawls]
-    parts = shared_out(np.array(alone[:12]), 3)
+    parts = assign_workers(np.array(alone[:12]), 3)
     assert [order_of(history) for history in first] == [
         [row for row, part in zip(alone[:12], parts, strict=True) if part == j] for j in range(3)
     ]
@@ -350,7 +350,7 @@ def test_workers_share_each_round_by_place_and_need_each_others_training_results
             for batch, outcomes in other:
                 crawl.absorb(batch, outcomes)
     second = [order_of(drive(crawl, active, most=99)) for crawl in crawls]
-    parts = shared_out(np.array(alone[12:]), 3)
+    parts = assign_workers(np.array(alone[12:]), 3)
     for j in range(3):
         assert second[j] == [row for row, part in zip(alone[12:], parts, strict=True) if part == j]
         assert "part of the dataset" in crawls[j].choose(1, 0.0).why

@@ -8,9 +8,17 @@ from hypothesis import strategies as st
 from old_datasets import drive, order_of, refresh, said, web
 from scipy.stats import hypergeom
 
-from socialcrawl.crawls.refresh.active_estimate import OUTSIDE, ActiveEstimate, Stratum, at_most, estimate, least, most
+from socialcrawl.crawls.refresh.active_estimate import (
+    OUTSIDE,
+    ActiveEstimate,
+    Stratum,
+    bound_above,
+    bound_below,
+    compute_tail,
+    estimate,
+)
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC, LiveRanks
-from socialcrawl.crawls.refresh.stop_rule import judge, percent
+from socialcrawl.crawls.refresh.stop_rule import format_percent, judge
 from socialcrawl.engine.model import Node, Pick, Stop
 from socialcrawl.lab.experiments.liverank.follower_graphs import Shape, generate
 
@@ -23,7 +31,9 @@ def test_the_chance_of_few_hits_is_that_of_drawing_without_replacement(data):
     size = data.draw(st.integers(1, 5_000))
     active, sampled = data.draw(st.integers(0, size)), data.draw(st.integers(0, size))
     hits = data.draw(st.integers(max(0, sampled + active - size), min(active, sampled)))
-    assert at_most(hits, sampled, active, size) == pytest.approx(hypergeom(size, active, sampled).cdf(hits), abs=1e-8)
+    assert compute_tail(hits, sampled, active, size) == pytest.approx(
+        hypergeom(size, active, sampled).cdf(hits), abs=1e-8
+    )
 
 
 @pytest.mark.parametrize(("hits", "sampled", "size"), [(0, 10, 100), (10, 10, 100), (3, 50, 60), (1, 1, 2), (5, 9, 9)])
@@ -31,13 +41,13 @@ def test_the_bounds_are_the_first_numbers_under_which_the_sample_is_no_chance(hi
     possible = range(hits, size - (sampled - hits) + 1)
     few = [active for active in possible if hypergeom(size, active, sampled).cdf(hits) >= OUTSIDE / 2]
     many_hits = [active for active in possible if hypergeom(size, active, sampled).sf(hits - 1) >= OUTSIDE / 2]
-    assert (least(hits, sampled, size), most(hits, sampled, size)) == (min(many_hits), max(few))
+    assert (bound_below(hits, sampled, size), bound_above(hits, sampled, size)) == (min(many_hits), max(few))
 
 
 @pytest.mark.parametrize("active", [1, 5, 60, 150, 299])
 def test_an_interval_holds_the_truth_in_95_of_100_samples_whatever_the_truth(active):
     chances = hypergeom(300, active, 80)
-    held = [hits for hits in range(81) if least(hits, 80, 300) <= active <= most(hits, 80, 300)]
+    held = [hits for hits in range(81) if bound_below(hits, 80, 300) <= active <= bound_above(hits, 80, 300)]
     assert chances.pmf(held).sum() >= 0.95
 
 
@@ -237,4 +247,4 @@ def test_a_verdict_says_what_it_goes_by(stop, found, reached, doubted, words):
     ("share", "shown"), [(0.9, "90%"), (0.89999, "89.9%"), (0.995, "99.5%"), (1.0, "100%"), (0.0, "0%"), (0.07, "7%")]
 )
 def test_a_share_is_rounded_down(share, shown):
-    assert percent(share) == shown
+    assert format_percent(share) == shown

@@ -6,9 +6,16 @@ from math import inf, isnan
 import numpy as np
 import pytest
 
-from socialcrawl.crawls.sample.audit import TopicSample, audit, enough, gaps, outlook, size
+from socialcrawl.crawls.sample.audit import (
+    TopicSample,
+    audit,
+    count_needed_visits,
+    estimate_size,
+    find_gaps,
+    judge_outlook,
+)
 from socialcrawl.crawls.sample.audit_report import count_known
-from socialcrawl.crawls.sample.estimates import Estimate, share
+from socialcrawl.crawls.sample.estimates import Estimate, estimate_share
 from socialcrawl.crawls.sample.holdings import HeldAccounts
 
 
@@ -54,14 +61,14 @@ def test_the_parts_of_an_audit_add_up(world):
 
 
 def test_the_gaps_come_widest_first_and_are_those_of_the_world(world):
-    found = gaps(drawn(world, 2000, 4))
+    found = find_gaps(drawn(world, 2000, 4))
     assert [gap.group for gap in found] == ["b", "a", "c"]
     for gap in found:
         ours = world["group"] == gap.group
         assert gap.held.holds(world["held"][ours].mean()), gap
         assert gap.lacking.holds((ours & ~world["held"]).mean()), gap
         assert gap.reach.holds((ours & world["linked"] & ~world["held"]).mean()), gap
-    assert [gap.group for gap in gaps(drawn(world, 2000, 4), 1)] == ["b"]
+    assert [gap.group for gap in find_gaps(drawn(world, 2000, 4), 1)] == ["b"]
     assert found[2].held.value == 0.0
     assert 0.0 < found[2].held.high < 0.1
 
@@ -72,7 +79,7 @@ def test_the_gap_that_happens_to_be_the_widest_of_many_is_in_its_interval_too():
     held, hits = np.arange(size) % 2 == 0, 0
     alike = {"held": held, "linked": held, "searched": held, "group": np.arange(size) // 2 % groups}
     for seed in range(200):
-        first = gaps(drawn(alike, 300, seed))[0]
+        first = find_gaps(drawn(alike, 300, seed))[0]
         hits += first.lacking.holds(0.5 / groups) and first.topic.holds(1.0 / groups)
     assert hits >= 190
 
@@ -91,7 +98,7 @@ def test_a_sample_without_groups_has_no_gaps_to_tell():
     assert audit(bare, 5).gaps == ()
     assert audit(bare, 5).search is None
     with pytest.raises(ValueError, match="no groups"):
-        gaps(bare)
+        find_gaps(bare)
 
 
 def test_what_the_search_covers_is_told_of_the_topic_and_of_the_dataset(world):
@@ -117,26 +124,26 @@ def test_visits_off_topic_say_nothing_when_they_weigh_nothing():
 
 
 def test_a_topic_of_which_nothing_is_held_may_be_of_any_size():
-    none = share(np.zeros(200), np.ones(200))
-    known = size(none, 40)
+    none = estimate_share(np.zeros(200), np.ones(200))
+    known = estimate_size(none, 40)
     assert known.value == known.high == inf
     assert known.low == pytest.approx(40 / none.high)
-    assert isnan(size(none, 0).value)
-    assert (size(none, 0).low, size(none, 0).high) == (0.0, inf)
-    whole = size(share(np.ones(200), np.ones(200)), 40)
+    assert isnan(estimate_size(none, 0).value)
+    assert (estimate_size(none, 0).low, estimate_size(none, 0).high) == (0.0, inf)
+    whole = estimate_size(estimate_share(np.ones(200), np.ones(200)), 40)
     assert (whole.value, whole.low) == (40, 40)
 
 
 def test_more_budget_pays_where_the_lacking_are_linked_to(world):
-    good = outlook(audit(drawn(world, 2000, 6), int(world["held"].sum())), np.ones(100))
+    good = judge_outlook(audit(drawn(world, 2000, 6), int(world["held"].sum())), np.ones(100))
     assert good.pays is True
     assert "yes" in good.why
     assert good.reach.holds((world["linked"] & ~world["held"]).sum())
     lost = dict(world, linked=world["held"])
-    bad = outlook(audit(drawn(lost, 2000, 6), 10), np.ones(100))
+    bad = judge_outlook(audit(drawn(lost, 2000, 6), 10), np.ones(100))
     assert bad.pays is False
     assert "other seeds" in bad.why
-    unclear = outlook(audit(drawn(world, 20, 6), 10))
+    unclear = judge_outlook(audit(drawn(world, 20, 6), 10))
     assert unclear.pays is None
     assert isnan(unclear.rate)
     assert unclear.recent == 0
@@ -154,15 +161,15 @@ def test_the_accounts_within_reach_lie_in_the_interval_of_their_number(world):
 
 
 def test_how_many_of_the_accounts_read_last_were_on_topic_is_counted(world):
-    found = outlook(audit(drawn(world, 2000, 6), int(world["held"].sum())), [*[True] * 900, *[True, False] * 100])
+    found = judge_outlook(audit(drawn(world, 2000, 6), int(world["held"].sum())), [*[True] * 900, *[True, False] * 100])
     assert (found.recent, found.rate) == (220, 120 / 220)  # the last fifth
 
 
 def test_a_narrower_interval_needs_visits_by_the_square():
     told = Estimate(0.5, 0.4, 0.6, 100.0, 250)
-    assert enough(told, 0.05) == pytest.approx(1000.0)
-    assert enough(told, 0.5) == 250
-    assert enough(Estimate(float("nan"), 0.0, 1.0, 0.0, 0), 0.05) == inf
+    assert count_needed_visits(told, 0.05) == pytest.approx(1000.0)
+    assert count_needed_visits(told, 0.5) == 250
+    assert count_needed_visits(Estimate(float("nan"), 0.0, 1.0, 0.0, 0), 0.05) == inf
 
 
 def test_an_audit_knows_the_accounts_on_topic_of_the_dataset_and_of_the_sample_and_counts_each_once():

@@ -13,7 +13,7 @@ from socialcrawl.crawls.sample.crawl import REST, Sample
 from socialcrawl.crawls.sample.rules import FOCUSES
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Outcome, Pick, SameAs
-from socialcrawl.engine.splitmix import chance, draws, stream
+from socialcrawl.engine.splitmix import draw_chance, draw_numbers, start_stream
 from socialcrawl.lab.instant import Tape
 
 SIZE = 40
@@ -296,10 +296,13 @@ def test_what_was_read_is_told_as_columns() -> None:
 
 
 def test_draws_in_blocks_are_those_that_are_drawn_one_by_one() -> None:
-    expected = [chance(7, "walk 3", n) for n in range(100)]
-    assert draws(stream(7, "walk 3"), 0, 100).tolist() == expected
-    assert draws(stream(7, "walk 3"), 64, 36).tolist() == expected[64:]
-    assert draws(stream(-1, "near"), 2**62, 2).tolist() == [chance(-1, "near", 2**62), chance(-1, "near", 2**62 + 1)]
+    expected = [draw_chance(7, "walk 3", n) for n in range(100)]
+    assert draw_numbers(start_stream(7, "walk 3"), 0, 100).tolist() == expected
+    assert draw_numbers(start_stream(7, "walk 3"), 64, 36).tolist() == expected[64:]
+    assert draw_numbers(start_stream(-1, "near"), 2**62, 2).tolist() == [
+        draw_chance(-1, "near", 2**62),
+        draw_chance(-1, "near", 2**62 + 1),
+    ]
 
 
 def test_before_the_first_step_there_are_no_rows() -> None:

@@ -12,7 +12,7 @@ from test_golden_sequences import GRAPHS as DRAWN
 
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import NAMES, make_estimator
-from socialcrawl.crawls.collect.strategies import strategy
+from socialcrawl.crawls.collect.strategies import make_strategy
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Stop
@@ -67,7 +67,7 @@ def test_the_golden_steps_stay_when_others_look_on(graph, name):
         how = {key: value for key, value in way.items() if key != "strategy"}
         line = Seeds()
         line.ready = list(seeds)
-        choice = strategy(way["strategy"], seed=1, **how)
+        choice = make_strategy(way["strategy"], seed=1, **how)
         by = Collect(line, steering, 12, strategy=choice, shadows=fresh(FEW))
         run(parts(by, KnownGraphSource(graph_), tape), size=rate)
         orders.append(spelled(tape.nodes[len(seeds) :]))

@@ -23,10 +23,10 @@ from socialcrawl.cli.render import steering as steering_lines
 from socialcrawl.crawls.collect.control import ControlledStrategy
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
-from socialcrawl.crawls.collect.steering import LEAST, ControlComparison, Steering, compared, steering
+from socialcrawl.crawls.collect.steering import LEAST, ControlComparison, Steering, compare_arms, measure_steering
 from socialcrawl.crawls.collect.strategies import Greedy
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, arms
+from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, assign_arms
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.exporters.export import Wanted
@@ -87,7 +87,7 @@ def crawled(graph, estimator, *, seed=1, steps=200, control=0.2):
 def verdicts(runs, **made):
     """What is said of chance and of breadth-first in so many worlds: 1 better, 0 no difference, -1 worse."""
     found = [
-        compared("nh-e-sum", crawled(world(seed, **made), "nh-e-sum", seed=seed, steps=120, control=0.3), seed, 0.3)
+        compare_arms("nh-e-sum", crawled(world(seed, **made), "nh-e-sum", seed=seed, steps=120, control=0.3), seed, 0.3)
         for seed in range(runs)
     ]
     signs = [[one.gain.sign for one in (told.chance, told.breadth) if one.gain is not None] for told in found]
@@ -108,7 +108,7 @@ def test_who_looks_again_and_again_sees_a_false_difference_in_one_of_twenty_craw
         draw = np.random.default_rng(seed)
         values = np.where(draw.random(2_000) < 0.6, 1 + np.log(draw.geometric(0.3, 2_000)), 0.0)
         reports = [
-            compared("bfs", *steps_of(values[:length], seed=seed, control=0.1)) for length in range(100, 2_001, 100)
+            compare_arms("bfs", *steps_of(values[:length], seed=seed, control=0.1)) for length in range(100, 2_001, 100)
         ]
         gains = [one.chance.gain for one in reports if one.chance.gain is not None]
         assert len(gains) > 15
@@ -132,10 +132,10 @@ def test_better_than_chance_and_worse_than_breadth_first_are_told_apart():
     """Near the seed most are relevant, further away one in three; the estimator goes away from the seed."""
     graph = world(1, near=0.9, far=0.1)
     alpha = np.where(graph.indices > 300, 9.0, 1.0)
-    found = compared("nh-e-sum", crawled(replace(graph, alpha=alpha), "nh-e-sum", steps=300), 1, 0.2)
+    found = compare_arms("nh-e-sum", crawled(replace(graph, alpha=alpha), "nh-e-sum", steps=300), 1, 0.2)
     assert (found.breadth.gain.sign, found.chance.gain.sign) == (-1, -1)
     alpha = np.where(graph.indices > 300, 0.1, 1.0)
-    found = compared("nh-e-sum", crawled(replace(graph, alpha=alpha), "nh-e-sum", steps=300), 1, 0.2)
+    found = compare_arms("nh-e-sum", crawled(replace(graph, alpha=alpha), "nh-e-sum", steps=300), 1, 0.2)
     assert (found.breadth.gain.sign, found.chance.gain.sign) == (0, 1)
 
 
@@ -147,11 +147,11 @@ def steps_of(values, *, seed=4, control=0.5, missing=(), nodes=None, since=0):
 
 
 def test_the_means_are_those_of_the_steps_by_who_chose_them():
-    who = arms(4, 0.5, 0, 200)
+    who = assign_arms(4, 0.5, 0, 200)
     values = np.select([who == STEERED, who == CHANCE], [3.0, 1.0], 2.0)
     for arm in (STEERED, CHANCE, NEAREST):
         values[np.flatnonzero(who == arm)[:2]] += 0.5, -0.5
-    found = compared("bfs", *steps_of(values))
+    found = compare_arms("bfs", *steps_of(values))
     assert (found.mean, found.chance.mean, found.breadth.mean) == pytest.approx((3.0, 1.0, 2.0))
     assert [found.steps, found.chance.steps, found.breadth.steps] == [
         int((who == arm).sum()) for arm in (STEERED, CHANCE, NEAREST)
@@ -161,7 +161,7 @@ def test_the_means_are_those_of_the_steps_by_who_chose_them():
 
 def test_steps_that_all_found_the_same_show_no_gain_and_the_report_says_so():
     """Ten drawn steps that found nothing do not show that there is nothing to find."""
-    found = compared("bfs", *steps_of(np.zeros(200)))
+    found = compare_arms("bfs", *steps_of(np.zeros(200)))
     assert found.chance.steps >= LEAST
     assert (found.chance.gain, found.chance.needed) == (None, None)
     said = steering_lines.steering(found)[1]
@@ -172,43 +172,43 @@ def test_steps_that_all_found_the_same_show_no_gain_and_the_report_says_so():
 
 def test_a_gain_that_is_not_above_zero_allows_for_one_more_drawn_step_as_good_as_the_best():
     """Its lower end does; the upper one, which tells that steering is worse, is Student's."""
-    who = arms(4, 0.5, 0, 200)
+    who = assign_arms(4, 0.5, 0, 200)
     values = np.where(who == STEERED, 0.0, np.arange(200) % 2)
     values[np.flatnonzero(who == STEERED)[0]] = 5.0
-    found = compared("bfs", *steps_of(values)).chance
+    found = compare_arms("bfs", *steps_of(values)).chance
     steps, drawn = values[who == STEERED], values[who == CHANCE]
     own = difference_of(steps, drawn, 0.99)
     assert (found.gain.value, found.gain.high) == (own.value, own.high)
     assert found.gain.low == difference_of(steps, np.append(drawn, 5.0), 0.99).low < own.low
     better = np.where(who == STEERED, np.arange(200) % 7, np.arange(200) % 2)
-    found = compared("bfs", *steps_of(better)).chance
+    found = compare_arms("bfs", *steps_of(better)).chance
     assert found.gain == difference_of(better[who == STEERED], better[who == CHANCE], 0.99)
 
 
 def test_steps_that_say_nothing_are_left_out_and_all_others_keep_their_draws():
-    who = arms(4, 0.5, 0, 200)
+    who = assign_arms(4, 0.5, 0, 200)
     values = np.where(who == STEERED, 3.0, 1.0)
     out = {3: "forgotten", 8: "open", 9: "suspended"}
     nodes = [*range(150), *range(50)]  # the last fifty had failed for a while
-    found = compared("bfs", *steps_of(values, missing=out.items(), nodes=nodes, since=25))
+    found = compare_arms("bfs", *steps_of(values, missing=out.items(), nodes=nodes, since=25))
     kept = [place for place in range(150) if place * 2 + 5 >= 25 and place not in (3, 8)]
     assert found.steps == sum(who[place] == STEERED for place in kept)
     assert found.mean == 3.0
-    assert compared("bfs", *steps_of([])) is None
-    assert compared("bfs", *steps_of(values, since=1000)) is None
+    assert compare_arms("bfs", *steps_of([])) is None
+    assert compare_arms("bfs", *steps_of(values, since=1000)) is None
 
 
 def test_without_drawn_steps_nothing_is_compared_and_with_few_it_is_said_how_many_more_are_needed():
-    alone = compared("bfs", *steps_of(np.ones(50), control=0.0))
+    alone = compare_arms("bfs", *steps_of(np.ones(50), control=0.0))
     assert (alone.steps, alone.chance, alone.breadth) == (50, None, None)
-    few = compared("bfs", *steps_of(np.ones(40), control=0.1))
+    few = compare_arms("bfs", *steps_of(np.ones(40), control=0.1))
     assert few.chance.steps < LEAST
     assert few.chance.gain is None
     assert few.chance.needed == (LEAST - few.chance.steps) * 20
 
 
 def test_the_steps_that_are_still_needed_are_about_those_that_tell_a_difference():
-    found = [compared("nh-e-sum", crawled(world(seed, tie=0.2), "nh-e-sum", seed=seed, steps=100), seed, 0.2)
+    found = [compare_arms("nh-e-sum", crawled(world(seed, tie=0.2), "nh-e-sum", seed=seed, steps=100), seed, 0.2)
              for seed in range(30)]  # fmt: skip
     guessed = [100 + one.chance.needed for one in found if one.chance.gain and one.chance.needed]
     assert 100 < np.median(guessed) < 1000
@@ -352,7 +352,7 @@ def ended(tmp_path_factory):
 def test_a_campaign_draws_its_steps_says_so_and_tells_what_they_show(ended):
     database, settings, ending = ended
     found = ending.gained
-    who = arms(settings.seed, 0.5, 0, 90).tolist()
+    who = assign_arms(settings.seed, 0.5, 0, 90).tolist()
     assert (found.estimator, found.control) == ("nh-ne-sum", 0.5)
     assert [found.steps, found.chance.steps, found.breadth.steps] == [who.count(arm) for arm in (0, 1, 2)]
     said = json.loads(json.dumps(as_object(ending)))["steering"]
@@ -362,14 +362,14 @@ def test_a_campaign_draws_its_steps_says_so_and_tells_what_they_show(ended):
     assert "\n".join(steering_lines.steering(found)) in console.file.getvalue()
     with readable(database) as connection:
         traces = Traces(connection)
-        assert steering(traces) == found
+        assert measure_steering(traces) == found
         steps = traces.steps(1)
     assert (len(steps.n), steps.value.sum()) == (90, pytest.approx(ending.found.relevance))
 
 
 def test_who_was_drawn_is_explained_by_the_draw_and_not_by_the_score(ended):
     database, settings, _ = ended
-    who = arms(settings.seed, 0.5, 0, 90).tolist()
+    who = assign_arms(settings.seed, 0.5, 0, 90).tolist()
     with readable(database) as connection:
         steps = Traces(connection).steps(1)
         names = Traces(connection).names([Node(node) for node in steps.node.tolist()])

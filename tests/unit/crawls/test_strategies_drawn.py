@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from socialcrawl.crawls.collect import strategies
-from socialcrawl.crawls.collect.strategies import STRATEGIES, AlteredGreedy, Greedy, Proportional, greedy, strategy
+from socialcrawl.crawls.collect.strategies import (
+    STRATEGIES,
+    AlteredGreedy,
+    Greedy,
+    Proportional,
+    choose_greedily,
+    make_strategy,
+)
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.graphs import checked
@@ -30,7 +37,7 @@ class Frontier:
         self.scores, self.rows = np.array(scores, np.float64), 100 + 10 * np.arange(len(scores))
 
     def best(self, size, n):
-        chosen = greedy(self.scores, size)
+        chosen = choose_greedily(self.scores, size)
         return self.rows[chosen], self.scores[chosen]
 
     def all(self, n):
@@ -235,7 +242,7 @@ def test_asked_twice_it_says_the_same_and_leaves_the_scores_alone(chooser):
 @pytest.mark.parametrize("name", ["altered-greedy", "proportional"])
 def test_the_same_seed_draws_the_same_and_another_seed_or_step_otherwise(name):
     def run(seed, begin=0):
-        return [picks(strategy(name, seed=seed, q=0.0), [1.0] * 50, n=n)[0] for n in range(begin, begin + 40)]
+        return [picks(make_strategy(name, seed=seed, q=0.0), [1.0] * 50, n=n)[0] for n in range(begin, begin + 40)]
 
     assert run(1) == run(1)
     others = [run(2), run(2**40 + 1), run(1, begin=1), run(1, begin=40)]
@@ -244,7 +251,7 @@ def test_the_same_seed_draws_the_same_and_another_seed_or_step_otherwise(name):
 
 @pytest.mark.parametrize("name", ["altered-greedy", "proportional"])
 def test_a_batch_begins_as_the_single_pick_at_its_n(name):
-    chooser = strategy(name, seed=3, q=0.5)
+    chooser = make_strategy(name, seed=3, q=0.5)
     scores = [1.0, 3.0, 2.0, 3.0, 2.5]
     assert all(picks(chooser, scores, 3, n)[:1] == picks(chooser, scores, 1, n) for n in range(200))
 
@@ -261,7 +268,7 @@ def test_the_two_draw_from_different_streams():
 
 
 def test_every_strategy_has_a_name():
-    made = {name: strategy(name, seed=4, q=0.25, zeta=2.0) for name in STRATEGIES}
+    made = {name: make_strategy(name, seed=4, q=0.25, zeta=2.0) for name in STRATEGIES}
     assert {name: type(one) for name, one in made.items()} == {
         "greedy": Greedy,
         "altered-greedy": AlteredGreedy,
@@ -274,19 +281,19 @@ def test_every_strategy_has_a_name():
 @pytest.mark.parametrize("q", [-0.1, 1.1, np.nan, np.inf])
 def test_a_q_that_is_no_probability_is_refused(q):
     with pytest.raises(SettingsError, match=r"q = .* probability"):
-        strategy("altered-greedy", seed=1, q=q)
+        make_strategy("altered-greedy", seed=1, q=q)
 
 
 @pytest.mark.parametrize("zeta", [-0.5, np.nan, np.inf])
 def test_a_zeta_that_is_no_number_from_0_on_is_refused(zeta):
     with pytest.raises(SettingsError, match=r"zeta = .* number from 0"):
-        strategy("altered-greedy", seed=1, zeta=zeta)
+        make_strategy("altered-greedy", seed=1, zeta=zeta)
 
 
 @pytest.mark.parametrize("name", ["", "Greedy", "random"])
 def test_an_unknown_name_is_refused_and_the_known_ones_are_named(name):
     with pytest.raises(SettingsError, match=r"no strategy .* greedy, altered-greedy, proportional"):
-        strategy(name, seed=1)
+        make_strategy(name, seed=1)
 
 
 # -- through a replayed crawl

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from time_graphs import Timed, answer, drive, tell, track
 
 from socialcrawl.crawls.track.choice import PolicyMixture
-from socialcrawl.crawls.track.target import PARALLEL, Target, counted
+from socialcrawl.crawls.track.target import PARALLEL, Target, invert_worth
 from socialcrawl.crawls.track.tracked_graph import COLUMNS, CRAWLED
 from socialcrawl.engine.model import Node, Pick, SameAs, Stop, Wait
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 
 # -- Totals and differences
 
@@ -54,7 +54,7 @@ class Referee:
 
     def sums(self, v):
         into = [(u, n) for (u, w), n in self.pairs.items() if w == v and (u, w) in self.known()]
-        values = [(worth(self.totals[u]), worth(n)) for u, n in into]
+        values = [(compute_worth(self.totals[u]), compute_worth(n)) for u, n in into]
         return sum(a for a, _ in values), sum(b for _, b in values), sum(a * b for a, b in values)
 
     def pace(self, u):
@@ -87,9 +87,9 @@ def test_what_a_visit_changes_is_what_computing_all_anew_says(visits, parallel):
     crawl, referee, at = track(target=Target(parallel=parallel)), Referee(parallel), 0.0
     for u, since, value, links, later in visits:
         at += later
-        alpha = [(v, float(n) if parallel == "each" else worth(n)) for v, n in links.items()]
+        alpha = [(v, float(n) if parallel == "each" else compute_worth(n)) for v, n in links.items()]
         act = "recrawl" if crawl.picture.is_crawled(u) else "expand"
-        tell(crawl, u, act, "mark" if since else "", at=at, links=alpha, value=worth(value))
+        tell(crawl, u, act, "mark" if since else "", at=at, links=alpha, value=compute_worth(value))
         referee.visit(u, at, value, links, since)
     picture, lists = crawl.picture, crawl.picture.lists
     for row, v in enumerate(picture.nodes):
@@ -100,23 +100,23 @@ def test_what_a_visit_changes_is_what_computing_all_anew_says(visits, parallel):
         assert lists["visits"][row] == len(referee.brought[v])
         if referee.brought[v]:
             assert (lists["yield"][row], lists["link_score"][row]) == pytest.approx(referee.pace(v))
-    assert crawl.relevance == pytest.approx(sum(worth(total) for total in referee.totals.values()))
+    assert crawl.relevance == pytest.approx(sum(compute_worth(total) for total in referee.totals.values()))
 
 
 def test_counting_undoes_the_worth_of_any_number_of_occurrences():
-    assert [counted(worth(n)) for n in range(5_000)] == list(range(5_000))
-    assert counted(worth(10**9)) == 10**9
-    assert counted(1e6) > 2**50
+    assert [invert_worth(compute_worth(n)) for n in range(5_000)] == list(range(5_000))
+    assert invert_worth(compute_worth(10**9)) == 10**9
+    assert invert_worth(1e6) > 2**50
 
 
 def test_a_second_visit_that_asks_for_all_adds_only_what_is_new_and_one_that_asks_for_the_new_adds_it_all():
     crawl = track(target=Target(parallel="each"))
-    tell(crawl, 0, at=0.0, links=[(1, 2.0), (2, 1.0)], value=worth(3))
-    tell(crawl, 0, "recrawl", at=10.0, links=[(1, 3.0)], value=worth(4))
+    tell(crawl, 0, at=0.0, links=[(1, 2.0), (2, 1.0)], value=compute_worth(3))
+    tell(crawl, 0, "recrawl", at=10.0, links=[(1, 3.0)], value=compute_worth(4))
     picture = crawl.picture
     assert picture.links[0] == {1: 3, 2: 1}
     assert (picture.at(0, "yield"), picture.total[0]) == (0.1, 4)
-    tell(crawl, 0, "recrawl", "m", at=20.0, links=[(1, 3.0)], value=worth(4))
+    tell(crawl, 0, "recrawl", "m", at=20.0, links=[(1, 3.0)], value=compute_worth(4))
     assert picture.links[0] == {1: 6, 2: 1}
     assert (picture.at(0, "yield"), picture.total[0], picture.at(1, "indegree")) == (0.3, 8, 6.0)
 
@@ -246,13 +246,13 @@ def test_trees_hold_what_is_known_now_after_every_visit(expansion, recrawl, targ
 
 def test_a_pick_carries_its_features_as_they_were():
     crawl = track(choice=PolicyMixture("gai", "u", 0.0, 1))
-    tell(crawl, 0, "seed", at=5.0, links=[(1, 2.0), (2, 1.0)], value=worth(3))
+    tell(crawl, 0, "seed", at=5.0, links=[(1, 2.0), (2, 1.0)], value=compute_worth(3))
     crawl.seeds.ready.clear()
     (pick,) = crawl.choose(1, 10.0)
     features = dict(zip(COLUMNS, pick.x, strict=True))
     assert (pick.act, pick.node, pick.score) == ("expand", 1, 1.0)
     assert features["indegree"] == 1.0
-    assert features["relevance"] == pytest.approx(worth(3) * worth(counted(2.0)))
+    assert features["relevance"] == pytest.approx(compute_worth(3) * compute_worth(invert_worth(2.0)))
 
 
 # -- Budget and rest
@@ -315,7 +315,7 @@ def test_topical_cash_flows_along_relevant_links_by_their_weight():
     crawl = track(target=Target("importance", topical=True, small=0.5))
     tell(crawl, 0, "seed", links=[(1, 3.0), (2, 1.0), (3, 0.0)])
     one, two, three = crawl.picture.column("cash")[1:]
-    share = worth(counted(3.0))
+    share = compute_worth(invert_worth(3.0))
     assert (one - three) / (two - three) == pytest.approx(share)  # all have the same of the virtual page
     before = 1.0 * 2 / (2 + 0.5)  # all cash lay with the seed; half a link of two and a half is the virtual page's
     assert one - three == pytest.approx(before * share / (share + 1))
@@ -339,6 +339,6 @@ def test_whole_histories_of_imports_and_searches_are_taken_in():
     assert pick.act == "search"
     crawl.absorb((pick,), [answer(pick, links=[4, 5])])
     imported = Pick(1, Node(4), "import")
-    crawl.absorb((imported,), [answer(imported, 3.0, links=[9, 6], value=worth(2))])
+    crawl.absorb((imported,), [answer(imported, 3.0, links=[9, 6], value=compute_worth(2))])
     assert (crawl.imported, crawl.relevance, crawl.picture.is_crawled(4)) == (1, 0.0, True)
     assert [pick.node for pick in crawl.choose(5, 3.0)] == [9, 5]

@@ -6,7 +6,7 @@ import numpy as np
 from virtual_weeks import BEGIN, DAY, TOPICS, WINDOW, K, Virtual, Week, a_mock, in_windows
 from x_crawls import TOKEN_ENV, posts_file, rows
 
-from socialcrawl.engine.model import unix
+from socialcrawl.engine.model import parse_time
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock.world import build_world
 
@@ -47,7 +47,7 @@ def test_a_day_of_returns_brings_every_post_once_as_it_is_written_and_no_429(tmp
     )
     last, marks, brought, returns = {}, {}, {}, 0
     for node, since, mark, arrived, posts in visits:
-        at = unix(arrived)
+        at = parse_time(arrived)
         if node in last:
             assert at - last[node] >= REST - 1
             assert since == marks[node]

@@ -17,12 +17,12 @@ from socialcrawl.campaign.snapshot_writer import standings
 from socialcrawl.crawls.reporting import report as report_of
 from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.make import make_target
-from socialcrawl.crawls.track.report import crawl_of
+from socialcrawl.crawls.track.report import make_crawl
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import COLUMNS, CRAWLED, FRONTIER
 from socialcrawl.engine.model import Node, Pick, SameAs
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.recent_importance import RecentImportance
 from socialcrawl.mock.server import running
@@ -73,7 +73,7 @@ class Books:
         self.h[u] += amount
         self.g += amount
         self.last[u] = self.g
-        weights = {v: worth(n) if self.target.topical else 1.0 for v, n in own.items()}
+        weights = {v: compute_worth(n) if self.target.topical else 1.0 for v, n in own.items()}
         part = amount * len(own) / (len(own) + self.small)
         got = {v: part * w / sum(weights.values()) for v, w in weights.items()}
         for v, money in got.items():
@@ -133,7 +133,7 @@ def test_importance_and_cash_are_those_of_the_dictionaries_whatever_is_visited_a
             tell(crawl, node, missing="suspended")
             books.lose(node)
         elif links is not None:
-            tell(crawl, node, links=[(v, worth(n)) for v, n in links.items()])
+            tell(crawl, node, links=[(v, compute_worth(n)) for v, n in links.items()])
             books.visit(node, links)
     picture, rows = crawl.picture, np.arange(crawl.picture.size)
     assert list(books.c) == picture.nodes
@@ -261,7 +261,7 @@ def test_accounts_that_links_with_the_topic_go_to_count_more_with_an_extra():
         crawl = track(target=Target("importance", extra=extra))
         g = np.random.default_rng(2)
         for n in range(150):
-            links = {int(v): worth(1) if v % 5 == 0 else 0.0 for v in g.choice(40, 4, replace=False)}
+            links = {int(v): compute_worth(1) if v % 5 == 0 else 0.0 for v in g.choice(40, 4, replace=False)}
             tell(crawl, n % 40, "expand" if n else "seed", links=[*links.items()])
         return sum(weight for node, weight in crawl.standing() if node % 5 == 0)
 
@@ -406,7 +406,7 @@ def test_what_a_campaign_stands_at_after_a_stop_is_what_its_whole_history_folds_
     with closing(connect(path)) as connection:
         traces = Traces(connection)
         report, whole = report_of(traces), traces.begun(None)
-        folded, plain = (crawl_of(tracking(mock.url, path, 25, **some), traces, whole) for some in (levers, {}))
+        folded, plain = (make_crawl(tracking(mock.url, path, 25, **some), traces, whole) for some in (levers, {}))
         for crawl in (folded, plain):
             crawl.fold(traces.history(whole, COLUMNS))
     stored = rows(path, "select node, importance, history from standing order by node")

@@ -12,7 +12,7 @@ from socialcrawl.crawls.track.crawl import REST
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import COLUMNS
 from socialcrawl.engine.model import SameAs, Stop
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 
 BACK = PolicyMixture("gai", "u", 1.0, 1)
 
@@ -24,7 +24,7 @@ def at(crawl, node, name):
 @pytest.mark.parametrize("why", ["suspended", "protected", "deleted", "unknown", "excluded", "opted-out"])
 def test_who_is_gone_is_asked_no_more_but_stays_in_what_was_counted(why):
     crawl = track(0, 1, choice=BACK)
-    tell(crawl, 0, "seed", links=[1, 5], value=worth(2))
+    tell(crawl, 0, "seed", links=[1, 5], value=compute_worth(2))
     tell(crawl, 1, "seed", links=[5])
     before = crawl.relevance + crawl.seed_relevance
     tell(crawl, 0, "recrawl", at=9.0, missing=why)
@@ -122,7 +122,7 @@ def test_a_seed_that_was_visited_before_is_asked_since_its_mark():
 def test_who_was_renamed_keeps_links_totals_and_visits_under_the_new_name():
     crawl = track(0, 1, choice=BACK, target=Target("importance"))
     tell(crawl, 0, "seed", at=1.0, links=[1, 7])
-    tell(crawl, 1, "seed", at=2.0, links=[7, (8, worth(3))], value=worth(5), mark="post 4")
+    tell(crawl, 1, "seed", at=2.0, links=[7, (8, compute_worth(3))], value=compute_worth(5), mark="post 4")
     tell(crawl, 7, links=[8])
     cash, (mine, other) = crawl.picture.cash, crawl.picture.column("cash")[[1, 3]]
     tell(crawl, 1, "recrawl", at=9.0, missing=SameAs(8))
@@ -178,8 +178,8 @@ VISITED = st.tuples(
 def test_after_a_renaming_all_is_as_if_there_had_been_one_name(visits, alias, node, parallel):
     crawl = track(target=Target(parallel=parallel))
     for u, value, links in visits:
-        told = [(v, float(n) if parallel == "each" else worth(n)) for v, n in links.items()]
-        tell(crawl, u, links=told, value=worth(value))
+        told = [(v, float(n) if parallel == "each" else compute_worth(n)) for v, n in links.items()]
+        tell(crawl, u, links=told, value=compute_worth(value))
     tell(crawl, alias, "recrawl", missing=SameAs(node))
     totals, pairs = {}, {}
     one = lambda v: node if v == alias else v  # noqa: E731 (a word for it)
@@ -192,7 +192,7 @@ def test_after_a_renaming_all_is_as_if_there_had_been_one_name(visits, alias, no
         for v, n in found.items():
             pairs[one(u), v] = max(pairs.get((one(u), v), 0), n)
     for v in {one(v) for v in range(7)} & {one(int(v)) for v in crawl.picture.nodes}:
-        into = [(worth(totals.get(u, 0)), worth(n), n) for (u, w), n in pairs.items() if w == v]
+        into = [(compute_worth(totals.get(u, 0)), compute_worth(n), n) for (u, w), n in pairs.items() if w == v]
         assert at(crawl, v, "indegree") == (sum(n for *_, n in into) if parallel == "each" else len(into))
         assert at(crawl, v, "n_sum") == pytest.approx(sum(a for a, _, _ in into), abs=1e-12)
         assert at(crawl, v, "e_sum") == pytest.approx(sum(b for _, b, _ in into), abs=1e-12)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.crawls.track.weighted_tree import DrawTree, MaxTree
-from socialcrawl.engine.splitmix import chance
+from socialcrawl.engine.splitmix import draw_chance
 
 # Whole weights add up without rounding, so that the referee may add in any order.
 CHANGES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=60)
@@ -107,7 +107,7 @@ THOUSANDTH = 148.2  # the value that chi-square of 99 degrees of freedom exceeds
 
 @pytest.mark.parametrize(("seed", "purpose"), [(0, "mix"), (1, "mix"), (0, "coin"), (2**70, "expand"), (-1, "recrawl")])
 def test_quick_draws_are_uniform(seed, purpose):
-    draws = np.array([chance(seed, purpose, n) for n in range(20_000)])
+    draws = np.array([draw_chance(seed, purpose, n) for n in range(20_000)])
     assert 0 <= draws.min() < draws.max() < 1
     for several in (draws, np.sort((draws * 2**20) % 1), (draws[1:] + draws[:-1]) % 1):  # high bits, low bits, pairs
         counts = np.histogram(several, 100, (0, 1))[0]
@@ -117,15 +117,15 @@ def test_quick_draws_are_uniform(seed, purpose):
 
 def test_quick_draws_of_other_purposes_and_seeds_have_nothing_to_do_with_each_other():
     keys = [(0, "mix"), (0, "coin"), (1, "mix"), (1, "coin"), (0, "expand")]
-    draws = np.array([[chance(*key, n) for n in range(10_000)] for key in keys])
+    draws = np.array([[draw_chance(*key, n) for n in range(10_000)] for key in keys])
     correlated = np.corrcoef(draws) - np.eye(len(keys))
     assert np.abs(correlated).max() < 4 / math.sqrt(10_000)
 
 
 def test_a_quick_draw_is_the_same_whenever_it_is_asked_for():
-    assert chance(3, "mix", 7) == chance(3, "mix", 7)
-    assert len({chance(s, p, n) for s in (3, 4) for p in ("mix", "coin") for n in (7, 8)}) == 8
+    assert draw_chance(3, "mix", 7) == draw_chance(3, "mix", 7)
+    assert len({draw_chance(s, p, n) for s in (3, 4) for p in ("mix", "coin") for n in (7, 8)}) == 8
     # SplitMix64 itself: the first numbers of the stream whose state is 0 (Vigna's reference implementation).
-    from socialcrawl.engine.splitmix import GOLDEN, _mixed
+    from socialcrawl.engine.splitmix import GOLDEN, _mix
 
-    assert [_mixed(n * GOLDEN) for n in (1, 2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
+    assert [_mix(n * GOLDEN) for n in (1, 2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]

@@ -15,9 +15,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import precision_recall_fscore_support
 from sklearn.tree import DecisionTreeClassifier
 
-from socialcrawl.crawls.sample.cross_validation import ConfusionMatrix, Examples, examples, judged
-from socialcrawl.crawls.sample.decision_tree import DecisionTree, TreeNode, TreeParameters, grow, matrix
-from socialcrawl.crawls.sample.tfidf import TfidfVocabulary, words
+from socialcrawl.crawls.sample.cross_validation import ConfusionMatrix, Examples, cross_validate, make_examples
+from socialcrawl.crawls.sample.decision_tree import DecisionTree, TreeNode, TreeParameters, grow, make_matrix
+from socialcrawl.crawls.sample.tfidf import TfidfVocabulary, count_words
 from socialcrawl.errors import SettingsError
 
 WORDS = ["bike", "wheel", "chain", "soup", "salt", "the", "and", "road"]
@@ -36,9 +36,9 @@ def posts(n, seed, noise=0.1):
 
 
 def test_words_are_folded_and_addresses_are_none():
-    found = words("Don't  STOP—stop_it https://t.co/AbC1 www.x.com ①2 Straße ﬁt")
+    found = count_words("Don't  STOP—stop_it https://t.co/AbC1 www.x.com ①2 Straße ﬁt")
     assert found == Counter({"stop": 2, "don't": 1, "it": 1, "12": 1, "strasse": 1, "fit": 1})
-    assert words("https://example.org/bike ... !!") == Counter()
+    assert count_words("https://example.org/bike ... !!") == Counter()
 
 
 def test_scores_are_those_of_smart_and_of_length_one():
@@ -54,12 +54,12 @@ def test_scores_are_those_of_smart_and_of_length_one():
 
 
 def test_vectors_are_scikit_learns_with_our_scores():
-    texts = [words(text) for text, _ in posts(60, 3)]
+    texts = [count_words(text) for text, _ in posts(60, 3)]
     known = TfidfVocabulary.learned(texts)
     counts = np.array([[text[word] for word in known.idf] for text in texts], float)
     damped = np.where(counts > 0, 1 + np.log1p(np.log(np.maximum(counts, 1))), 0.0)
     theirs = TfidfTransformer(norm="l2", use_idf=False).fit_transform(damped * np.array(list(known.idf.values())))
-    assert np.allclose(matrix(texts, known).toarray(), theirs.toarray(), atol=1e-7)
+    assert np.allclose(make_matrix(texts, known).toarray(), theirs.toarray(), atol=1e-7)
 
 
 @settings(deadline=None, max_examples=many(25))
@@ -67,14 +67,14 @@ def test_vectors_are_scikit_learns_with_our_scores():
 def test_the_tree_says_what_scikit_learns_own_says(seed, leaf, depth, balanced):
     told = posts(80, seed, 0.3)
     learn, ask = told[:60], told[60:]
-    texts, kinds = [words(text) for text, _ in learn], [on for _, on in learn]
+    texts, kinds = [count_words(text) for text, _ in learn], [on for _, on in learn]
     tree = grow(texts, kinds, TreeParameters(leaf, depth, balanced=balanced, seed=seed))
     theirs = DecisionTreeClassifier(
         criterion="entropy", min_samples_leaf=leaf, max_depth=depth, random_state=seed,
         class_weight="balanced" if balanced else None,
-    ).fit(matrix(texts, tree.vocabulary), kinds)  # fmt: skip
-    asked = [words(text) for text, _ in told]
-    shares = theirs.predict_proba(matrix(asked, tree.vocabulary))[:, 1]
+    ).fit(make_matrix(texts, tree.vocabulary), kinds)  # fmt: skip
+    asked = [count_words(text) for text, _ in told]
+    shares = theirs.predict_proba(make_matrix(asked, tree.vocabulary))[:, 1]
     assert [tree.leaf(text).share for text in asked] == pytest.approx(shares.tolist())
     assert [tree.hits(text) for text, _ in ask] == [int(share > 0.5) for share in shares[60:]]
     gains = {word: part for word, part, _ in tree.telling(99)}
@@ -83,11 +83,11 @@ def test_the_tree_says_what_scikit_learns_own_says(seed, leaf, depth, balanced):
 
 def test_the_word_that_tells_most_comes_first_and_says_which_side_it_speaks_for():
     told = [("red bike", True), ("red soup", False)] * 5 + [("bike", True), ("soup", False)]
-    tree = grow([words(text) for text, _ in told], [on for _, on in told])
+    tree = grow([count_words(text) for text, _ in told], [on for _, on in told])
     [(word, part, forth)] = tree.telling()
     assert (part, forth) == (1.0, word == "bike")
     without = grow(
-        [words(text) for text, _ in told], [on for _, on in told], TreeParameters(without=frozenset({"bike"}))
+        [count_words(text) for text, _ in told], [on for _, on in told], TreeParameters(without=frozenset({"bike"}))
     )
     assert [(word, forth) for word, _, forth in without.telling()] == [("soup", False)]
     assert without.hits("a bike") == 1
@@ -96,7 +96,7 @@ def test_the_word_that_tells_most_comes_first_and_says_which_side_it_speaks_for(
 
 def test_a_tree_that_was_kept_says_the_same(tmp_path):
     told = posts(80, 5)
-    tree = grow([words(text) for text, _ in told], [on for _, on in told])
+    tree = grow([count_words(text) for text, _ in told], [on for _, on in told])
     tree = DecisionTree(tree.vocabulary, tree.nodes, {"on_topic": 3})
     tree.save(tmp_path / "tree.json")
     again = DecisionTree.load(tmp_path / "tree.json")
@@ -110,7 +110,7 @@ def test_a_tree_that_was_kept_says_the_same(tmp_path):
 
 def test_a_tree_is_asked_without_scikit_learn(tmp_path):
     told = posts(40, 5)
-    grow([words(text) for text, _ in told], [on for _, on in told]).save(tmp_path / "tree.json")
+    grow([count_words(text) for text, _ in told], [on for _, on in told]).save(tmp_path / "tree.json")
     code = (
         "import sys; from pathlib import Path; from socialcrawl.crawls.sample.decision_tree import Tree\n"
         f"print(Tree.load(Path({str(tmp_path / 'tree.json')!r})).hits('bike wheel chain'), 'sklearn' in sys.modules)"
@@ -146,24 +146,24 @@ def test_what_cannot_be_learned_from_is_refused():
 
 def test_texts_of_the_same_words_are_one_and_those_of_both_kinds_are_none():
     given_ = [("Buy a bike", True), ("buy A BIKE!", True), ("soup", True), ("Soup", False), ("...", True), ("x", False)]
-    found = examples(given_)
-    assert found == Examples((words("buy a bike"), words("x")), (True, False), twice=2, torn=1)
+    found = make_examples(given_)
+    assert found == Examples((count_words("buy a bike"), count_words("x")), (True, False), twice=2, torn=1)
 
 
 def test_a_test_judges_each_text_by_a_tree_that_has_not_seen_it():
     # Each text has a word of its own, by which alone it could be known: nothing can be learned of others.
-    alone = examples([(f"word{i} word{i}", i % 2 == 0) for i in range(40)])
+    alone = make_examples([(f"word{i} word{i}", i % 2 == 0) for i in range(40)])
     tree = grow(alone.texts, alone.on_topic, TreeParameters(leaf=1, least=1))
     assert all(tree.says(text) == on for text, on in zip(alone.texts, alone.on_topic, strict=True))
-    blind = judged(alone, TreeParameters(leaf=1, least=1))
+    blind = cross_validate(alone, TreeParameters(leaf=1, least=1))
     assert blind.accuracy < 0.7
-    seen = judged(examples(posts(300, 7)), folds=3)
+    seen = cross_validate(make_examples(posts(300, 7)), folds=3)
     assert seen.accuracy > 0.9
     # The word that each of these has for itself shortens the others, as in no new text: so it is not known.
-    assert judged(examples(posts(300, 7)), TreeParameters(least=1), 3).accuracy < seen.accuracy - 0.1
+    assert cross_validate(make_examples(posts(300, 7)), TreeParameters(least=1), 3).accuracy < seen.accuracy - 0.1
     assert seen.folds == 3
     assert seen.right + seen.wrong + seen.lost + seen.kept_out == 300
-    assert judged(examples(posts(300, 7)), folds=3) == seen
+    assert cross_validate(make_examples(posts(300, 7)), folds=3) == seen
 
 
 def test_precision_recall_and_f1_are_those_of_scikit_learn():
@@ -176,10 +176,10 @@ def test_precision_recall_and_f1_are_those_of_scikit_learn():
 
 
 def test_too_few_texts_for_the_parts_are_refused():
-    few = examples([("a", True), ("b", True), ("c", False), ("d", False)])
+    few = make_examples([("a", True), ("b", True), ("c", False), ("d", False)])
     for folds in (3, 1):
         with pytest.raises(SettingsError, match="2 texts on topic and 2 off it"):
-            judged(few, folds=folds)
+            cross_validate(few, folds=folds)
 
 
 def test_a_leaf_of_as_many_of_both_kinds_is_off_topic():

@@ -5,7 +5,7 @@ import pytest
 from walk_graphs import WalkRules
 
 from socialcrawl.crawls.sample.crawl import Sample
-from socialcrawl.crawls.sample.topic_stability import staying
+from socialcrawl.crawls.sample.topic_stability import measure_stability
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Node, Outcome, Stop
 
@@ -45,7 +45,7 @@ def compared(seed, part, **how):
     crawl = walked(rules, links, on, gone, shown)
     rows = crawl.visits()
     weight = np.where(rows.kept & rows.on_topic, rows.weight, 0.0)
-    found = staying(crawl.walks, rows, weight)
+    found = measure_stability(crawl.walks, rows, weight)
     own = links[np.unique(rows.node[weight > 0.0])]
     there = np.delete(own, gone, axis=1)
     hits, many = there[:, np.delete(on, gone)].sum(axis=1), there.sum(axis=1)
@@ -82,6 +82,6 @@ def test_nodes_that_link_to_nobody_say_nothing():
     on, shown = np.ones(SIZE, np.bool_), links
     crawl = walked(WalkRules(walkers=2, length=200, inward=True), links, on, (), shown)
     rows = crawl.visits()
-    found = staying(crawl.walks, rows, rows.weight)
+    found = measure_stability(crawl.walks, rows, rows.weight)
     assert (found.staying.value, found.each.value, found.lost.value) == (1.0, 1.0, 0.0)
     assert 0 < found.staying.visits < len(rows.node)

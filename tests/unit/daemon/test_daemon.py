@@ -18,7 +18,7 @@ from socialcrawl.daemon.campaign_folder import Folder
 from socialcrawl.daemon.campaign_state import BROKEN, DONE, ELSEWHERE, LEFT, PAUSED, RESTING, STALLED, STOPPED, WAITING
 from socialcrawl.daemon.daemon_records import Books
 from socialcrawl.daemon.database_threads import Hands
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.mock.server import running
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage import daemons
@@ -399,7 +399,7 @@ def test_a_clock_that_is_set_is_said_and_the_windows_last_as_long_as_ever(tmp_pa
     assert moved == [by]
     assert report["over"] == 0
     assert sum(window["requests"] for window in in_windows(report)) >= K * (3 * HOUR // WINDOW - 1)
-    assert max(at for (at,) in world.sql("select max(sent_at) from request")) <= iso(time.now())
+    assert max(at for (at,) in world.sql("select max(sent_at) from request")) <= format_time(time.now())
 
 
 def test_a_campaign_of_the_night_works_at_night_only(world):
@@ -596,10 +596,15 @@ def test_a_campaign_pauses_before_its_disk_is_full_and_goes_on_when_there_is_roo
     sent = (
         "select count(*) from request r join campaign c on c.id = campaign where c.name = ? and sent_at between ? and ?"
     )
-    between = iso(BEGIN + since * HOUR + 60), iso(BEGIN + 1.6 * HOUR)
+    between = format_time(BEGIN + since * HOUR + 60), format_time(BEGIN + 1.6 * HOUR)
     assert world.sql(sent, "one", *between) == [(0,)]
     assert world.sql(sent, "other", *between)[0][0] > K
-    assert world.sql(sent, "one", iso(BEGIN + 1.6 * HOUR), iso(BEGIN + 1.6 * HOUR + AGAIN + 2 * WINDOW))[0][0] > 0
+    assert (
+        world.sql(sent, "one", format_time(BEGIN + 1.6 * HOUR), format_time(BEGIN + 1.6 * HOUR + AGAIN + 2 * WINDOW))[
+            0
+        ][0]
+        > 0
+    )
 
 
 def test_a_campaign_that_is_done_is_done_on_a_disk_that_is_full(world):

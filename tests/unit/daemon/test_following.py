@@ -11,9 +11,9 @@ import socialcrawl
 from socialcrawl.campaign.schedule import Schedule, cron, hours
 from socialcrawl.daemon.campaign_state import DONE, RESTING, STOPPED, WAITING
 from socialcrawl.daemon.next_run import AGAIN, FAR, LONGEST, following, resting, without_rerun
-from socialcrawl.engine.model import Stop, Wait, unix
+from socialcrawl.engine.model import Stop, Wait, parse_time
 
-NOON = unix("2026-03-02T12:00:00Z")
+NOON = parse_time("2026-03-02T12:00:00Z")
 ALWAYS = Schedule()
 HOURLY = Schedule(every=3600.0)
 LASTING = Schedule(every=3600.0, lasting=1800.0)
@@ -52,7 +52,7 @@ def test_what_follows(case):
 
 
 def test_a_campaign_of_the_night_waits_for_its_window_as_long_as_the_night_lasts():
-    late = unix("2026-03-03T05:50:00Z")
+    late = parse_time("2026-03-03T05:50:00Z")
     assert after(Wait(late + 300.0, "x"), NIGHTLY, late) == (WAITING, 300.0, False, True)
     assert after(Wait(late + 900.0, "x"), NIGHTLY, late) == (RESTING, 600.0 + 16 * 3600.0, True, False)
 

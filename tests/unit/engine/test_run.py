@@ -10,7 +10,7 @@ from tiny_town import BEGIN, AtOnce, Clock, D, Wire, parts_of, story
 
 from socialcrawl.engine import loop
 from socialcrawl.engine.loop import run
-from socialcrawl.engine.model import Grant, Stop, Wait, iso
+from socialcrawl.engine.model import Grant, Stop, Wait, format_time
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.storage.memory_store import MemoryStore
 
@@ -168,7 +168,7 @@ def test_a_refusal_stops_and_the_next_run_goes_on_with_the_same_request(undistur
     reason = run(parts_of(store, wire))
     assert reason.kind == ("failed" if kind == "refused" else "budget")
     assert reason.why.partition(";")[0] == kind
-    assert iso(reason.until) == "2023-12-01T00:00:00.000000Z" if kind != "refused" else reason.until is None
+    assert format_time(reason.until) == "2023-12-01T00:00:00.000000Z" if kind != "refused" else reason.until is None
     assert run(parts_of(store, wire)).kind == "done"
     assert story(store) == undisturbed[0]
     assert wire.calls[10] == wire.calls[9]

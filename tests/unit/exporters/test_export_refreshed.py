@@ -16,7 +16,7 @@ from test_import_liveness import crawled
 from typer.testing import CliRunner
 
 from socialcrawl.cli.main import app
-from socialcrawl.crawls.refresh.datasheet import steered, tell_choice
+from socialcrawl.crawls.refresh.datasheet import find_steering, tell_choice
 from socialcrawl.crawls.refresh.section import RefreshSection
 from socialcrawl.errors import SettingsError
 
@@ -134,7 +134,7 @@ def test_the_order_that_is_told_is_the_one_that_the_campaign_takes():
     ):
         if fraction is None or check or training == "auto":
             section = RefreshSection(rank=rank, training=training, fraction=fraction, check=check)
-            assert steered(section.model_dump(), platform) == section.steering(platform)
+            assert find_steering(section.model_dump(), platform) == section.steering(platform)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from known_worlds import added
 
 from socialcrawl.engine.model import Node
 from socialcrawl.graph.graph import COLUMNS, Graph
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 
-WEIGHT = st.integers(0, 5).map(worth)
+WEIGHT = st.integers(0, 5).map(compute_worth)
 
 
 def add(graph, node, value, links):

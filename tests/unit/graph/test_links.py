@@ -9,9 +9,9 @@ from stores import AT, a_store, one, rows, save, timeline
 from tiny_town import BEGIN, SETTINGS, close, stored
 
 from socialcrawl.campaign.settings import checked
-from socialcrawl.engine.model import Mention, Node, Page, Pick, PostRow, Request, Who, iso
+from socialcrawl.engine.model import Mention, Node, Page, Pick, PostRow, Request, Who, format_time
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.relevance import Links, within, worth
+from socialcrawl.graph.relevance import Links, compute_worth, count_within
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.erasure.forgetting import forget
@@ -102,7 +102,7 @@ def test_whom_an_account_follows_is_told_once_and_counts_as_so_many_occurrences(
         reading.take(followed)
         assert len(followed.answer.follows) == 2
         links = {"mentions": 1, "follows": 2}
-        expected = {name: worth(many) for name, many in referee(links, suns, [DAN, EVE]).items()}
+        expected = {name: compute_worth(many) for name, many in referee(links, suns, [DAN, EVE]).items()}
         outcome = reading.outcome()
         assert shown(store, outcome.targets.tolist(), outcome.alpha.tolist()) == expected
         assert expected["dan"] == 1 + math.log(3)
@@ -112,7 +112,7 @@ def test_whom_an_account_follows_is_told_once_and_counts_as_so_many_occurrences(
         assert replayed.targets == reading.targets
         if kind != "memory":
             told = rows(store, "select node, followed, seen_at from follow order by followed")
-            assert [(node, at) for node, _, at in told] == [(0, iso(AT))] * 2
+            assert [(node, at) for node, _, at in told] == [(0, format_time(AT))] * 2
             assert [node for _, node, _ in told] == sorted(followed.answer.follows)
 
 
@@ -173,7 +173,7 @@ def test_links_are_what_is_left_of_them_when_posts_and_people_are_forgotten(data
     store = crawled(a_campaign(SqlStore(made.connection, made.campaign, "x"), links), links, suns)
     before = {(n, node): alpha for n, _, node, alpha in links_of(store)}
     with made.connection.begin():
-        forget(made.connection, ordered(["77"], ["900-0"], None, None), iso(AT))
+        forget(made.connection, ordered(["77"], ["900-0"], None, None), format_time(AT))
     found = {store.accounts([Node(node)])[node].username: alpha for _, _, node, alpha in links_of(store)}
     left = {"mentions": 1, "replies": links.get("replies", 1), "reposts": links.get("reposts", 1)}
     expected = {
@@ -185,7 +185,7 @@ def test_links_are_what_is_left_of_them_when_posts_and_people_are_forgotten(data
     expected |= {"eve": eve} if eve or left["reposts"] else {}
     expected |= {"eve": 0} if "follows" not in links and not left["reposts"] else {}
     assert before
-    assert found == {name: worth(many) for name, many in expected.items() if name in found}
+    assert found == {name: compute_worth(many) for name, many in expected.items() if name in found}
     assert set(found) >= {"ann", "bob", "dan"}
     assert (
         one(
@@ -200,7 +200,7 @@ def test_links_are_what_is_left_of_them_when_posts_and_people_are_forgotten(data
 @given(st.text("ab ", max_size=30), st.lists(st.tuples(st.integers(-3, 33), st.integers(-3, 33)), max_size=5))
 def test_an_occurrence_in_several_parts_counts_once(text, spans):
     covered = [any(begin <= i < end for begin, end in spans) for i in range(len(text))]
-    assert within(text, spans, lambda part: part.count("a")) == sum(
+    assert count_within(text, spans, lambda part: part.count("a")) == sum(
         letter == "a" and inside for letter, inside in zip(text, covered, strict=True)
     )
 
@@ -213,18 +213,18 @@ def test_the_part_of_a_post_that_counts_for_a_link_is_kept_and_counted_again_for
     post = PostRow("https://a.example/", "https://a.example/", None, text, *[None] * 14)
     target = Who("https://b.example/", "https://b.example/")
     parts = ((0, 8), (50, 60))
-    hits = within(text, parts, lambda part: part.count("sun"))
+    hits = count_within(text, parts, lambda part: part.count("sun"))
     page = Page([post], [text.count("sun")], [Mention(0, target, "mention", parts, hits)])
     pick = Pick(0, Node(0), "expand")
     store.open((pick,))
     reading = Reading(pick)
     reading.take(save(store, page, asked=Request((0, 1), "a.example/*", {"url": "https://a.example/"})))
     store.finish((pick,), [reading.outcome()])
-    assert [alpha for *_, alpha in links_of(store)] == [worth(2)]
+    assert [alpha for *_, alpha in links_of(store)] == [compute_worth(2)]
     assert one(store, "select spans from mention") == "[[0,8],[50,60]]"
     with made.connection.begin():
         retopic(made.connection, number, moons)
-    assert [alpha for *_, alpha in links_of(store)] == [worth(1)]
+    assert [alpha for *_, alpha in links_of(store)] == [compute_worth(1)]
     close(made)
 
 
@@ -278,5 +278,9 @@ def test_a_page_that_was_written_anew_counts_as_it_is_now(database, place):
     assert rows(store, "select text, (select count(*) from mention) from post") == [("moon sun", 1)]
     with made.connection.begin():
         retopic(made.connection, number, moons)
-    assert [(n, alpha) for n, _, _, alpha in links_of(store)] == [(0, worth(1)), (0, 0.0), (1, worth(1))]
+    assert [(n, alpha) for n, _, _, alpha in links_of(store)] == [
+        (0, compute_worth(1)),
+        (0, 0.0),
+        (1, compute_worth(1)),
+    ]
     close(made)

@@ -7,9 +7,9 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.engine.model import Node, Pick, SameAs, iso
+from socialcrawl.engine.model import Node, Pick, SameAs, format_time
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.liveness import Activity, latest
+from socialcrawl.graph.liveness import Activity, parse_latest
 
 DAY = 86_400.0
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
@@ -24,9 +24,9 @@ def test_where_nothing_is_asked_of_activity_whoever_exists_is_active(last):
 
 def test_activity_counts_for_as_long_as_was_said_and_not_a_second_longer():
     rule = Activity(180 * DAY)
-    assert rule.alive(iso(AT - 180 * DAY), AT, None)
-    assert not rule.alive(iso(AT - 180 * DAY - 1), AT, None)
-    assert rule.alive(iso(AT + 60), AT, None), "its clock is ahead of ours"
+    assert rule.alive(format_time(AT - 180 * DAY), AT, None)
+    assert not rule.alive(format_time(AT - 180 * DAY - 1), AT, None)
+    assert rule.alive(format_time(AT + 60), AT, None), "its clock is ahead of ours"
 
 
 def test_a_day_alone_counts_to_its_end():
@@ -44,20 +44,20 @@ def test_who_is_there_and_does_not_tell_when_it_acted_is_active_on_request(last)
     rule = Activity(DAY, untold=True)
     assert rule.alive(last, AT, None)
     assert not rule.alive(last, AT, "deleted"), "it is not there"
-    assert not rule.alive(iso(AT - DAY - 1), AT, None), "it does tell"
+    assert not rule.alive(format_time(AT - DAY - 1), AT, None), "it does tell"
 
 
 @pytest.mark.parametrize("reason", REASONS)
 @pytest.mark.parametrize("within", [None, DAY])
 def test_who_is_missing_is_not_active_but_for_the_protected_on_request(within, reason):
-    assert not Activity(within).alive(iso(AT), AT, reason)
+    assert not Activity(within).alive(format_time(AT), AT, reason)
     assert Activity(within, protected=True).alive(None, AT, reason) == (reason == "protected")
 
 
 @given(st.floats(0, 4e9), st.floats(0, 4e9), st.floats(1, 1e9))
 @settings(deadline=None, max_examples=many(200))
 def test_an_instant_is_judged_by_the_difference_of_times(last, at, within):
-    told = iso(last)
+    told = format_time(last)
     expected = at - datetime.fromisoformat(told).timestamp() <= within
     assert Activity(within).alive(told, at, None) == expected
 
@@ -73,11 +73,11 @@ def test_an_instant_is_judged_by_the_difference_of_times(last, at, within):
     ],
 )
 def test_times_without_a_zone_are_utc_whatever_this_machine_has(text, then):
-    assert latest(text) == then
+    assert parse_latest(text) == then
 
 
 def test_the_outcome_of_a_probe_says_who_is_active_since_when_and_why_not():
-    seen = iso(AT - 3 * DAY)
+    seen = format_time(AT - 3 * DAY)
     alive = Activity(9 * DAY).outcome(PICK, AT, seen)
     assert (alive.n, alive.node, alive.at, alive.value, alive.mark, alive.missing) == (7, 3, AT, 1.0, seen, None)
     asleep = Activity(DAY).outcome(PICK, AT, seen)

@@ -10,8 +10,8 @@ from stores import AT, a_store, profile, rows, save, timeline, users
 from test_links import FOLLOWING, moons, suns
 from tiny_town import BEGIN, SETTINGS, close, stored
 
-from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Reason, Request, Who, iso
-from socialcrawl.graph.relevance import Links, worth
+from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Reason, Request, Who, format_time
+from socialcrawl.graph.relevance import Links, compute_worth
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.erasure.forgetting import forget
@@ -102,7 +102,7 @@ def expected(case, topic, without=frozenset()):
     if is_missing(case):
         return 0, 0, 0.0, []
     posts, hits, links = add_up(case, topic, without)
-    return posts, hits, worth(hits), [(name, worth(many)) for name, many in links.items()]
+    return posts, hits, compute_worth(hits), [(name, compute_worth(many)) for name, many in links.items()]
 
 
 class Account:
@@ -264,7 +264,7 @@ def recounted(store, pick, hits):
 
 def erase(made, *names):
     with made.connection.begin():
-        forget(made.connection, ordered([], names, None, None), iso(AT))
+        forget(made.connection, ordered([], names, None, None), format_time(AT))
 
 
 def left(case, topic, without):

@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.relevance import Topic, fold, worth
+from socialcrawl.graph.relevance import Topic, compute_worth, fold
 from socialcrawl.mock.query import Reading, parse
 from socialcrawl.platforms.bluesky.entities import ENTITIES as BLUESKY
 from socialcrawl.platforms.mastodon.entities import ENTITIES as MASTODON
@@ -27,8 +27,8 @@ MARKS = [mark for entities in (X, BLUESKY, MASTODON) for mark in entities.marks]
 
 @pytest.mark.parametrize(("x", "f"), [(-3, 0.0), (0, 0.0), (1, 1.0), (2, 1 + math.log(2)), (3000, 1 + math.log(3000))])
 def test_worth_is_one_plus_the_natural_logarithm_and_nothing_for_none(x, f):
-    assert worth(x) == f
-    assert type(worth(x)) is float
+    assert compute_worth(x) == f
+    assert type(compute_worth(x)) is float
 
 
 CASES = [

@@ -12,7 +12,7 @@ from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import Graph
-from socialcrawl.importance.navigational import navigational_rank
+from socialcrawl.importance.navigational import compute_navigational_rank
 from socialcrawl.importance.opic import Cash
 
 # -- OPIC
@@ -205,7 +205,7 @@ def iterated(a, values, d, rounds):
 
 def ranked(a, values, d, **options):
     sources, targets = np.nonzero(a)
-    return navigational_rank(sources, targets, values, d, **options)
+    return compute_navigational_rank(sources, targets, values, d, **options)
 
 
 @settings(deadline=None, max_examples=many(150))
@@ -276,7 +276,7 @@ def test_without_links_or_nodes_or_values_there_is_nothing_to_hand_on(n):
 @pytest.mark.parametrize("d", [0.0, -0.5, 1.0000001, math.nan, math.inf])
 def test_d_out_of_range_is_refused_by_both(d):
     with pytest.raises(ValueError, match="the weight of a node's own score lies above 0 and up to 1"):
-        navigational_rank(rows([0]), rows([1]), np.ones(2), d)
+        compute_navigational_rank(rows([0]), rows([1]), np.ones(2), d)
     with pytest.raises(SettingsError, match=r"give a number from 0.001 to 1"):
         make_estimator("nr", seed=1, nr_d=d)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.importance.adaptive_opic import AdaptiveOpic
-from socialcrawl.importance.distributed_opic import VIRTUAL, Owner, Owners, Transfer, owner_of
+from socialcrawl.importance.distributed_opic import VIRTUAL, Owner, Owners, Transfer, find_owner
 from socialcrawl.importance.history_windows import (
     FixedHistory,
     ImprovedFixedHistory,
@@ -44,11 +44,11 @@ def test_the_owner_of_a_name_is_the_same_in_every_process_and_all_get_about_as_m
         f"from socialcrawl.importance.distributed_opic import owner_of; print([owner_of(n, 7) for n in {NAMES[:20]!r}])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str([owner_of(name, 7) for name in NAMES[:20]])
-    counts = np.bincount([owner_of(f"https://example.org/{i}", 5) for i in range(5_000)], minlength=5)
+    assert done.stdout.strip() == str([find_owner(name, 7) for name in NAMES[:20]])
+    counts = np.bincount([find_owner(f"https://example.org/{i}", 5) for i in range(5_000)], minlength=5)
     assert counts.sum() == 5_000
     assert ((counts - 1_000) ** 2 / 1_000).sum() < 18.5  # chi-square, 4 degrees of freedom, p = 0.001
-    assert {owner_of(name, 1) for name in NAMES} == {0}
+    assert {find_owner(name, 1) for name in NAMES} == {0}
 
 
 # -- The undivided run
@@ -70,7 +70,7 @@ def test_owners_without_buffers_find_what_one_alone_finds(owners, threshold):
         several.deliver()
     several.flush()
     assert cash.virtual_history > 0.2
-    bank = several.parts[owner_of(VIRTUAL, owners)]
+    bank = several.parts[find_owner(VIRTUAL, owners)]
     assert (bank.virtual, bank.virtual_history) == pytest.approx((cash.virtual, cash.virtual_history), abs=1e-11)
     assert sum(part.paid for part in several.parts) == pytest.approx(cash.paid, rel=1e-11)
     held = {name: float(part.cash.of(np.array([row]))[0]) for part in several.parts for name, row in part.rows.items()}
@@ -202,9 +202,9 @@ def test_no_cash_is_lost_in_buffers_or_on_the_way_and_transfers_may_overtake_eac
 
 def test_a_name_leaves_when_its_buffer_is_full_and_cash_for_the_same_name_is_one_entry():
     several = Owners(2, lambda number, count: Owner(number, count, buffer=3, threshold=1.0, most=1.0))
-    here = owner_of(VIRTUAL, 2)  # who has the virtual page: small edges stay at home
-    ours = [name for name in NAMES if owner_of(name, 2) == here][:3]
-    theirs = [name for name in NAMES if owner_of(name, 2) != here][:3]
+    here = find_owner(VIRTUAL, 2)  # who has the virtual page: small edges stay at home
+    ours = [name for name in NAMES if find_owner(name, 2) == here][:3]
+    theirs = [name for name in NAMES if find_owner(name, 2) != here][:3]
     several.start([*ours, *theirs])
     several.deliver()
     several.pay(ours[0], theirs[:2])
@@ -220,9 +220,9 @@ def test_a_name_leaves_when_its_buffer_is_full_and_cash_for_the_same_name_is_one
 
 def test_a_buffer_leaves_when_it_holds_much_cash():
     several = Owners(2, lambda number, count: Owner(number, count, threshold=1.0, most=0.4))
-    here = owner_of(VIRTUAL, 2)
-    ours = [name for name in NAMES if owner_of(name, 2) == here][:3]
-    theirs = next(name for name in NAMES if owner_of(name, 2) != here)
+    here = find_owner(VIRTUAL, 2)
+    ours = [name for name in NAMES if find_owner(name, 2) == here][:3]
+    theirs = next(name for name in NAMES if find_owner(name, 2) != here)
     several.start(ours)  # each has a quarter, half of which goes along the one link
     several.pay(ours[0], [theirs])
     assert not several.way
@@ -264,10 +264,10 @@ def test_newcomers_of_an_owner_get_the_default_history_of_its_recent_ones():
 
 
 def test_the_owner_of_the_virtual_page_is_told_of_newcomers_even_without_cash_to_send():
-    bank = owner_of(VIRTUAL, 2)
+    bank = find_owner(VIRTUAL, 2)
     several = Owners(2, lambda number, count: Owner(number, count, buffer=2, threshold=1.0, most=1.0))
-    ours = next(name for name in NAMES if owner_of(name, 2) == bank)
-    theirs = [name for name in NAMES if owner_of(name, 2) != bank][:3]
+    ours = next(name for name in NAMES if find_owner(name, 2) == bank)
+    theirs = [name for name in NAMES if find_owner(name, 2) != bank][:3]
     several.start([ours])
     several.pay(ours, theirs)
     several.arrive(several.way.popleft())
@@ -277,10 +277,10 @@ def test_the_owner_of_the_virtual_page_is_told_of_newcomers_even_without_cash_to
 
 
 def test_of_two_transfers_that_overtake_each_other_the_larger_size_and_payment_count():
-    bank = owner_of(VIRTUAL, 2)
+    bank = find_owner(VIRTUAL, 2)
     several = Owners(2, lambda number, count: Owner(number, count, threshold=0.25, most=1.0))
-    ours = [name for name in NAMES if owner_of(name, 2) == bank][:2]
-    several.start([*ours, next(name for name in NAMES if owner_of(name, 2) != bank)])
+    ours = [name for name in NAMES if find_owner(name, 2) == bank][:2]
+    several.start([*ours, next(name for name in NAMES if find_owner(name, 2) != bank)])
     early, late = (Transfer(1 - bank, bank, {}, 0.0, paid, size) for paid, size in ((0.1, 3), (0.2, 6)))
     for transfer in (late, early):
         several.parts[bank].receive(transfer)
@@ -300,7 +300,7 @@ def test_the_virtual_page_pays_to_newcomers_of_others_when_it_was_told_of_them()
             several.pay(NAMES[row], named(links[(row + turn) % 200]))
             several.deliver()
     assert sum(part.cash.size for part in several.parts) == 200
-    bank = several.parts[owner_of(VIRTUAL, 3)]
+    bank = several.parts[find_owner(VIRTUAL, 3)]
     before = bank.virtual_history
     held = [part.cash.offset for part in several.parts]
     while bank.virtual_history == before:  # one more settlement

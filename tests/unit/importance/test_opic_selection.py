@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.importance import visit_order as selections
-from socialcrawl.importance.link_matrix import out_links
+from socialcrawl.importance.link_matrix import make_out_links
 from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.static_opic import StaticGraph
-from socialcrawl.importance.visit_order import SELECTIONS, selection
+from socialcrawl.importance.visit_order import SELECTIONS, make_visit_order
 
 
 def rows(numbers):
@@ -29,7 +29,7 @@ def test_greedy_is_the_first_row_with_most_cash_at_every_step(most, seed, small,
     before, selections.RICHEST = selections.RICHEST, most
     try:
         rng, cash = np.random.default_rng(seed), Cash(small, threshold)
-        order = selection("greedy", cash)
+        order = make_visit_order("greedy", cash)
         cash.start(rng.choice(40, 5, replace=False))
         for step in range(70):
             row = order.next()
@@ -51,7 +51,7 @@ def test_greedy_is_the_first_row_with_most_cash_at_every_step(most, seed, small,
 
 def test_greedy_ties_go_to_the_smaller_row():
     cash = Cash(1.0)
-    order = selection("greedy", cash)
+    order = make_visit_order("greedy", cash)
     cash.start(rows([9, 4, 6]))
     chosen = []
     for _ in range(3):
@@ -63,7 +63,7 @@ def test_greedy_ties_go_to_the_smaller_row():
 def test_greedy_knows_of_cash_that_came_by_a_merger(monkeypatch):
     monkeypatch.setattr(selections, "RICHEST", 1)
     cash = Cash()
-    order = selection("greedy", cash)
+    order = make_visit_order("greedy", cash)
     cash.start(np.arange(5))
     cash.pay(0, rows([3]))  # 3 has two fifths
     assert order.next() == 3  # the only one in order
@@ -78,7 +78,7 @@ def test_greedy_knows_of_cash_that_came_by_a_merger(monkeypatch):
 def test_who_left_is_chosen_no_more_and_who_came_instead_is(small):
     for name in SELECTIONS:
         cash = Cash(small)
-        order = selection(name, cash, 3)
+        order = make_visit_order(name, cash, 3)
         cash.start(rows([0, 1, 2]))
         for row in (0, 1, 2):
             cash.pay(row, rows([]))  # without a virtual page nobody has anything any more
@@ -96,7 +96,7 @@ def test_who_left_is_chosen_no_more_and_who_came_instead_is(small):
 
 def test_greedy_takes_a_newcomer_as_soon_as_it_is_no_poorer_than_the_richest():
     cash = Cash(1.0, threshold=1.0)
-    order = selection("greedy", cash)
+    order = make_visit_order("greedy", cash)
     cash.start(rows([5]))
     cash.pay(5, rows([]))  # the virtual page has everything now
     assert order.next() == 5
@@ -107,7 +107,7 @@ def test_greedy_takes_a_newcomer_as_soon_as_it_is_no_poorer_than_the_richest():
 def test_greedy_keeps_no_more_entries_than_it_may_and_is_still_right(monkeypatch):
     monkeypatch.setattr(selections, "RICHEST", 2)
     cash = Cash()
-    order = selection("greedy", cash)
+    order = make_visit_order("greedy", cash)
     cash.start(np.arange(6))
     for step in range(400):  # everybody grows all the time: entries pile up
         for row in (0, 1, 2, 3):
@@ -119,7 +119,7 @@ def test_greedy_keeps_no_more_entries_than_it_may_and_is_still_right(monkeypatch
 
 def test_cycle_goes_through_the_known_rows_by_number_and_newcomers_take_their_place():
     cash = Cash(1.0)
-    order = selection("cycle", cash)
+    order = make_visit_order("cycle", cash)
     cash.start(rows([5, 2, 9]))
     assert [order.next() for _ in range(5)] == [2, 5, 9, 2, 5]
     cash.join(rows([3, 7]))
@@ -129,7 +129,7 @@ def test_cycle_goes_through_the_known_rows_by_number_and_newcomers_take_their_pl
 def test_random_takes_every_known_row_about_as_often_and_the_same_ones_again_by_the_same_seed():
     def chosen(seed):
         cash = Cash(1.0)
-        order = selection("random", cash, seed)
+        order = make_visit_order("random", cash, seed)
         cash.start(rows([1, 4, 5, 30, 31]))
         return [order.next() for _ in range(10_000)]
 
@@ -143,7 +143,7 @@ def test_random_takes_every_known_row_about_as_often_and_the_same_ones_again_by_
 
 def test_random_takes_newcomers_too():
     cash = Cash(1.0)
-    order = selection("random", cash, 1)
+    order = make_visit_order("random", cash, 1)
     cash.start(rows([0]))
     assert {order.next() for _ in range(20)} == {0}
     cash.join(rows([6]))
@@ -153,21 +153,21 @@ def test_random_takes_newcomers_too():
 @pytest.mark.parametrize("name", SELECTIONS)
 def test_where_nobody_is_known_nobody_can_be_chosen(name):
     with pytest.raises(ValueError, match="start the accounts first"):
-        selection(name, Cash(1.0)).next()
+        make_visit_order(name, Cash(1.0)).next()
 
 
 def test_an_unknown_selection_is_refused_by_name():
     with pytest.raises(ValueError, match="no selection 'best'; there are: random, greedy, cycle"):
-        selection("best", Cash())
+        make_visit_order("best", Cash())
 
 
 @pytest.mark.parametrize("small", [None, 1.0])
 def test_a_fast_run_is_cash_and_the_richest_row_looked_for_every_time(small):
     rng = np.random.default_rng(6)
     sources, targets = rng.integers(0, 180, 1_500), rng.integers(0, 200, 1_500)
-    graph = StaticGraph(out_links(sources, targets, 200))
+    graph = StaticGraph(make_out_links(sources, targets, 200))
     fast = graph.start(small)
-    graph.run(fast, selection("greedy", fast), 1_000)
+    graph.run(fast, make_visit_order("greedy", fast), 1_000)
     slow, children = Cash(small), [np.unique(targets[sources == v]) for v in range(200)]
     slow.start(np.arange(200))
     for _ in range(1_000):

@@ -9,7 +9,7 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.importance.site_importance import SiteFlow, by_site
+from socialcrawl.importance.site_importance import SiteFlow, sum_by_site
 
 
 def rows(numbers):
@@ -17,12 +17,12 @@ def rows(numbers):
 
 
 def test_a_site_is_as_important_as_its_nodes_together():
-    assert by_site(rows([2, 0, 2, 4]), np.array([0.5, 0.25, 0.125, 0.0]), 6).tolist() == [0.25, 0, 0.625, 0, 0, 0]
-    assert by_site(rows([]), np.zeros(0), 2).tolist() == [0.0, 0.0]
+    assert sum_by_site(rows([2, 0, 2, 4]), np.array([0.5, 0.25, 0.125, 0.0]), 6).tolist() == [0.25, 0, 0.625, 0, 0, 0]
+    assert sum_by_site(rows([]), np.zeros(0), 2).tolist() == [0.0, 0.0]
     rng = np.random.default_rng(1)
     sites, importance = rng.integers(0, 9, 500), rng.random(500)
     wanted = [math.fsum(importance[sites == site]) for site in range(9)]
-    assert by_site(sites, importance, 9) == pytest.approx(wanted, rel=1e-12)
+    assert sum_by_site(sites, importance, 9) == pytest.approx(wanted, rel=1e-12)
 
 
 def network(seed, nodes=60, sites=8):

@@ -8,11 +8,11 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.importance.fixpoint import reference
-from socialcrawl.importance.link_matrix import MATRICES, out_links, with_virtual
+from socialcrawl.importance.fixpoint import compute_reference
+from socialcrawl.importance.link_matrix import MATRICES, add_virtual_page, make_out_links
 from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.static_opic import StaticGraph
-from socialcrawl.importance.visit_order import SELECTIONS, selection
+from socialcrawl.importance.visit_order import SELECTIONS, make_visit_order
 
 
 def rows(numbers):
@@ -119,7 +119,7 @@ def drawn(seed, size, links, *, weighted=False):
     rng = np.random.default_rng(seed)
     sources = rng.integers(0, max(1, size - size // 5), links)
     targets = (size * rng.random(links) ** 2.5).astype(np.int64)
-    return out_links(sources, targets, size, rng.integers(1, 6, links).astype(float) if weighted else None)
+    return make_out_links(sources, targets, size, rng.integers(1, 6, links).astype(float) if weighted else None)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -127,10 +127,10 @@ def drawn(seed, size, links, *, weighted=False):
 @pytest.mark.parametrize("name", SELECTIONS)
 def test_the_three_laws_and_the_error_factor_hold_after_every_step(name, small, weighted):
     links = drawn(5, 25, 90, weighted=weighted)
-    walk = with_virtual(links, small).toarray()
+    walk = add_virtual_page(links, small).toarray()
     graph, everybody = StaticGraph(links), np.arange(25)
     cash = graph.start(small)
-    order, first = selection(name, cash, 3), np.full(26, 1 / 26)
+    order, first = make_visit_order(name, cash, 3), np.full(26, 1 / 26)
     for _ in range(400):
         graph.run(cash, order, 1)
         c, h = np.append(cash.of(everybody), cash.virtual), np.append(cash.past(everybody), cash.virtual_history)
@@ -147,7 +147,7 @@ def test_the_three_laws_and_the_error_factor_hold_after_every_step(name, small, 
 def test_total_cash_and_history_stay_right_over_many_steps_of_many_rows():
     graph = StaticGraph(drawn(1, 3_000, 20_000))
     cash = graph.start(1.0)
-    order = selection("greedy", cash)
+    order = make_visit_order("greedy", cash)
     for _ in range(30):
         graph.run(cash, order, 400)
         assert math.fsum(cash.of(np.arange(3_000))) + cash.virtual == pytest.approx(1.0, abs=1e-9)
@@ -157,10 +157,10 @@ def test_total_cash_and_history_stay_right_over_many_steps_of_many_rows():
 @pytest.mark.parametrize("name", SELECTIONS)
 def test_the_estimates_tend_to_the_fixpoint_of_the_same_graph_with_the_virtual_page(name):
     links, everybody = drawn(8, 60, 350), np.arange(60)
-    wanted = reference(links, 1.0)
+    wanted = compute_reference(links, 1.0)
     graph = StaticGraph(links)
     cash = graph.start(1.0)
-    order, errors = selection(name, cash, 1), []
+    order, errors = make_visit_order(name, cash, 1), []
     for _ in range(2):
         graph.run(cash, order, 60 * 40 if not errors else 60 * 360)
         sides = cash.estimate(everybody), cash.rough(everybody)
@@ -178,16 +178,16 @@ def test_any_link_matrix_that_is_read_row_by_row_has_its_fixpoint(name):
     matrix, everybody = MATRICES[name](drawn(3, 40, 150, weighted=True)), np.arange(40)
     graph = StaticGraph(matrix)
     cash = graph.start(0.5)
-    graph.run(cash, selection("greedy", cash), 8_000)
+    graph.run(cash, make_visit_order("greedy", cash), 8_000)
     assert cash.paid > 300
-    assert np.abs(cash.estimate(everybody) - reference(matrix, 0.5)[:40]).sum() < 3 / cash.paid
+    assert np.abs(cash.estimate(everybody) - compute_reference(matrix, 0.5)[:40]).sum() < 3 / cash.paid
 
 
 def gain(name, size=500):
     """Mean of n times the cash of the rows that were visited, after a warm-up; the virtual page apart."""
     graph = StaticGraph(drawn(2, size, 12 * size))
     cash = graph.start(1.0)
-    order = selection(name, cash, 7)
+    order = make_visit_order(name, cash, 7)
     graph.run(cash, order, 3 * size)
     before = cash.history.sum()
     graph.run(cash, order, 20 * size)
@@ -267,8 +267,8 @@ def test_the_same_calls_give_the_same_bits():
     def accounts():
         graph = StaticGraph(drawn(4, 300, 2_000, weighted=True))
         cash = graph.start(0.7)
-        graph.run(cash, selection("random", cash, 5), 900)
-        graph.run(cash, selection("greedy", cash), 900)
+        graph.run(cash, make_visit_order("random", cash, 5), 900)
+        graph.run(cash, make_visit_order("greedy", cash), 900)
         return cash
 
     one, two = accounts(), accounts()

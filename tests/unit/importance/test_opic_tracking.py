@@ -5,7 +5,7 @@ import pytest
 from time_graphs import Timed, drive, tell, track
 
 from socialcrawl.crawls.track.choice import PolicyMixture
-from socialcrawl.crawls.track.expansion import EXPANSIONS, expansion
+from socialcrawl.crawls.track.expansion import EXPANSIONS, make_expansion
 from socialcrawl.crawls.track.target import TARGETS, Target
 from socialcrawl.crawls.track.tracked_graph import FRONTIER
 
@@ -42,7 +42,7 @@ def test_cash_and_in_links_disagree_and_each_expansion_takes_its_own():
     rows = frontier(crawl)
     nodes = [int(crawl.picture.nodes[row]) for row in rows]
     assert nodes[int(held(crawl, rows).argmax())] == 4
-    best = {name: expansion(name, crawl.target.column).pick(crawl.picture, lambda _: 0.5, frozenset()) for name in
+    best = {name: make_expansion(name, crawl.target.column).pick(crawl.picture, lambda _: 0.5, frozenset()) for name in
             EXPANSIONS if name != "ai"}  # fmt: skip
     assert best == {"gai": 5, "opic": 4}
-    assert (expansion("opic", "indegree").column, expansion("gai", "indegree").column) == ("cash", "indegree")
+    assert (make_expansion("opic", "indegree").column, make_expansion("gai", "indegree").column) == ("cash", "indegree")

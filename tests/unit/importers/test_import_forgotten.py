@@ -4,7 +4,7 @@ import pytest
 from import_files import NOW, columns, drawn, everything, files, held, name, pages, table, write_lines
 from stores import a_database
 
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.formats.line_errors import Trouble
 from socialcrawl.importers.import_posts import as_posts
 from socialcrawl.importers.post_files import read
@@ -25,7 +25,7 @@ def test_whoever_is_answered_and_was_forgotten_is_named_nowhere(kind, tmp_path):
     with a_database(kind) as connection:
         with connection.begin():
             put(connection, [(digest("x", "name", "bob"), "name", "forget", "2023")])
-        intake = Intake(connection, "x", iso(NOW))
+        intake = Intake(connection, "x", format_time(NOW))
         for found in read(path, lambda text, *_: 0, Trouble()):
             intake.take(found)
         assert table(connection, "select id, reply_to, original from post order by id") == [

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from socialcrawl.campaign.settings import checked
 from socialcrawl.cli.definitions.imports import import_
-from socialcrawl.engine.model import Node, Outcome, Pick, SameAs, iso
+from socialcrawl.engine.model import Node, Outcome, Pick, SameAs, format_time
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.sql_store import SqlStore
@@ -37,8 +37,8 @@ def test_results_become_tests_with_what_they_found(kind, tmp_path):
         at = "2023-11-10T00:00:00.000000Z"
         assert found_of(connection) == {
             "ann": (1.0, None, "2023-11-01T00:00:00.000000Z", at),
-            "bob": (0.0, "suspended", None, iso(NOW)),
-            "12": (0.0, None, None, iso(1_600_000_000.0)),
+            "bob": (0.0, "suspended", None, format_time(NOW)),
+            "12": (0.0, None, None, format_time(1_600_000_000.0)),
         }
         assert table(connection, "select n, batch from pick where act = 'probe' order by n") == [(4, 4), (5, 4), (6, 4)]
 
@@ -60,8 +60,8 @@ def test_each_account_is_tested_once_but_after_a_test_that_failed(kind, tmp_path
 @pytest.mark.parametrize(
     ("cells", "value", "missing"),
     [
-        (f",{iso(NOW - 10 * DAY)},", 1.0, None),
-        (f",{iso(NOW - 300 * DAY)},", 0.0, None),
+        (f",{format_time(NOW - 10 * DAY)},", 1.0, None),
+        (f",{format_time(NOW - 300 * DAY)},", 0.0, None),
         (f",{NOW - 10 * DAY},ok", 1.0, None),
         (",,deleted", 0.0, "deleted"),
         (",,protected", 0.0, "protected"),

@@ -12,7 +12,7 @@ from scipy import stats
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import TrackedGraph
 from socialcrawl.engine.model import Outcome, Pick
-from socialcrawl.engine.splitmix import chance
+from socialcrawl.engine.splitmix import draw_chance
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs
 from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
@@ -123,14 +123,14 @@ def referee(graph, setting, policies, seed, fetches):
     expansion, recrawl, source = policies
     known, last, indegree, outlinks, gains, scores, visited = [source], {}, Counter(), Counter(), {}, {}, []
     for n in range(fetches):
-        now, u = graph.begin + setting.begin + n * setting.every, chance(seed, "recrawl", n)
+        now, u = graph.begin + setting.begin + n * setting.every, draw_chance(seed, "recrawl", n)
         frontier, crawled_ = [v for v in known if v not in last], [v for v in known if v in last]
         if n == 0:
             node = source
-        elif crawled_ and (chance(seed, "mix", n) < setting.p or not frontier):
+        elif crawled_ and (draw_chance(seed, "mix", n) < setting.p or not frontier):
             score = {"or": outlinks, "yr": gains, "yru": gains, "ydu": gains, "ldu": scores}.get(recrawl, {})
             best = max(crawled_, key=lambda v: score.get(v, 0.0))
-            if recrawl == "u" or (recrawl in ("yru", "ydu", "ldu") and chance(seed, "coin", n) >= 0.5):
+            if recrawl == "u" or (recrawl in ("yru", "ydu", "ldu") and draw_chance(seed, "coin", n) >= 0.5):
                 node = drawn(crawled_, [1.0] * len(crawled_), u)
             elif recrawl in ("ydu", "ldu") and score.get(best, 0.0) > 0:
                 node = best
@@ -140,7 +140,7 @@ def referee(graph, setting, policies, seed, fetches):
         elif expansion == "gai":
             node = max(frontier, key=lambda v: indegree[v])
         else:
-            node = drawn(frontier, [indegree[v] for v in frontier], chance(seed, "expand", n))
+            node = drawn(frontier, [indegree[v] for v in frontier], draw_chance(seed, "expand", n))
         before = last.get(node, -np.inf)
         begin, end = graph.indptr[node], graph.indptr[node + 1]
         links = zip(graph.targets[begin:end].tolist(), graph.times[begin:end].tolist(), strict=True)

@@ -13,7 +13,7 @@ from shared_data import needed
 
 from socialcrawl.engine.model import Pick
 from socialcrawl.errors import SettingsError
-from socialcrawl.importance.strong_components import components, largest_component
+from socialcrawl.importance.strong_components import find_components, find_largest_component
 from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
 from socialcrawl.lab.experiments.kumar.source import Ticking, Windowed, instants
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY, plain, read_times, time_graph, within
@@ -201,18 +201,18 @@ def test_components_are_those_of_networkx(pairs):
     lists = [sorted(graph.successors(node)) for node in range(15)]
     indptr = np.cumsum([0, *map(len, lists)])
     indices = np.array([node for row in lists for node in row], np.int64)
-    label = components(indptr, indices)
+    label = find_components(indptr, indices)
     ours = {frozenset(np.flatnonzero(label == one).tolist()) for one in set(label.tolist())}
     theirs = {frozenset(one) for one in nx.strongly_connected_components(graph)}
     assert ours == theirs
     largest = min(theirs, key=lambda one: (-len(one), min(one)))
-    assert largest_component(indptr, indices).tolist() == sorted(largest)
+    assert find_largest_component(indptr, indices).tolist() == sorted(largest)
 
 
 def test_a_chain_of_many_nodes_needs_no_deep_recursion():
     n = 5000
     ring = np.arange(1, n + 1) % n
-    assert len(largest_component(np.arange(n + 1), ring)) == n
+    assert len(find_largest_component(np.arange(n + 1), ring)) == n
 
 
 # --- generated graphs

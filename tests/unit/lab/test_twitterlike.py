@@ -12,7 +12,7 @@ from scipy import sparse, stats
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.lab.generators.twitterlike import TOPICS, twitter_like, usual_link_share
 from socialcrawl.lab.generators.twitterlike.people import MOST_LINKS
 
@@ -47,7 +47,7 @@ def digest(graph: KnownGraph) -> str:
 def counts(worths: np.ndarray) -> np.ndarray:
     """The occurrences that have those worths; each has to be the worth of a whole number."""
     whole = np.where(worths > 0, np.rint(np.exp(worths - 1)), 0).astype(np.int64)
-    assert [worth(count) for count in whole.tolist()] == worths.tolist()
+    assert [compute_worth(count) for count in whole.tolist()] == worths.tolist()
     return whole
 
 

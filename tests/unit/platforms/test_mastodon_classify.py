@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.engine.model import Limit, unix
+from socialcrawl.engine.model import Limit, parse_time
 from socialcrawl.platforms.mastodon.classify import RequestContext, limits, sense
 from socialcrawl.platforms.mastodon.source import NO_INSTANCE
 
@@ -118,7 +118,7 @@ def test_an_answer_is_understood(status, body, asked, kind):
 
 
 def test_a_window_that_is_used_up_says_until_when():
-    reset = unix("2026-04-11T23:15:00.644391Z")
+    reset = parse_time("2026-04-11T23:15:00.644391Z")
     assert kind_of(429, ERROR, known=[Limit(0, 300, reset)]) == "window"
     assert kind_of(429, ERROR, known=[Limit(0, 300, NOW - 1)]) == "backoff"
     assert kind_of(429, ERROR, known=[Limit(9, 300, reset)]) == "backoff"

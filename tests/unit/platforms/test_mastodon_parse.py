@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mastodon_posts import account_of, mention_of, status_of
 
-from socialcrawl.engine.model import PostRow, Who, unix
+from socialcrawl.engine.model import PostRow, Who, parse_time
 from socialcrawl.platforms.mastodon.parse import PageParser
 from socialcrawl.platforms.mastodon.profiles import opted_out
 
@@ -213,7 +213,7 @@ def test_an_instance_tells_nothing_of_what_others_wrote():
 def test_posts_outside_the_bounds_are_left_out_and_a_page_that_ends_before_them_is_the_last():
     times = [f"2026-01-0{day}T00:00:00.000Z" for day in (5, 4, 3, 2)]
     given = [status_of(str(n), created_at=at) for n, at in enumerate(times)]
-    begin, end = unix(times[2]), unix(times[0])
+    begin, end = parse_time(times[2]), parse_time(times[0])
     reader = PageParser("home.example", length, begin=begin, end=end)
     assert [row.created_at for row in reader.timeline(given, ANN.id).posts] == times[1:3]
     assert reader.over(given)

@@ -16,7 +16,7 @@ from test_web_wire import of_service, plays
 from socialcrawl.campaign.policies import policy
 from socialcrawl.engine.model import Answer, Grant, Node, Page, Pick, Reply, Request, SameAs, Who
 from socialcrawl.graph.liveness import Activity
-from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.mock.gated_service import Served
 from socialcrawl.mock.mastodon.service import MastodonService
 from socialcrawl.mock.names import DELETED, PROTECTED, SUSPENDED
@@ -180,7 +180,7 @@ def test_what_was_stored_of_a_probe_is_replayed_to_the_same_outcome(doors, kind)
 def test_a_walk_reads_an_account_as_other_visits_do(doors, act):
     requests, outcome = visited(doors[1], "bob@far.example", act=act)
     assert [request.key[1] for request in requests] == [0, 1]
-    assert (outcome.posts, outcome.occurrences, outcome.value, len(outcome.targets)) == (2, 2, worth(2), 1)
+    assert (outcome.posts, outcome.occurrences, outcome.value, len(outcome.targets)) == (2, 2, compute_worth(2), 1)
 
 
 ANN = Who("ann@home.example", "ann@home.example")

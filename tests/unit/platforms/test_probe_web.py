@@ -18,9 +18,9 @@ from test_web_wire import HTML, of_service, plays, wire
 
 from socialcrawl.campaign.policies import policy
 from socialcrawl.engine.loop import run
-from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, Request, Stop, Who, iso
+from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, Request, Stop, Who, format_time
 from socialcrawl.graph.liveness import Activity
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.lab.instant import parts
 from socialcrawl.mock.server import running
 from socialcrawl.mock.service import Told
@@ -141,7 +141,7 @@ def test_a_page_that_has_moved_is_the_page_where_it_is_now_on_request(door):
 
 
 def test_the_last_change_of_a_page_is_its_last_activity(door):
-    epoch = iso(0.0)  # the mock's pages say that they were changed then
+    epoch = format_time(0.0)  # the mock's pages say that they were changed then
     assert visited(door, "/wiki/Art")[1].mark == epoch
     told = [visited(door, "/wiki/Art", activity=Activity(span))[1] for span in (NOW, NOW - 1)]
     assert [(one.value, one.mark, one.missing) for one in told] == [(1.0, epoch, None), (0.0, epoch, None)]
@@ -175,9 +175,9 @@ def test_every_status_is_a_reason(status, why, soft):
 
 
 def test_what_is_no_text_is_a_page_all_the_same():
-    assert answering(Told(200, b"%PDF", {"Last-Modified": formatdate(1, usegmt=True)}, "application/pdf")).mark == iso(
-        1.0
-    )
+    assert answering(
+        Told(200, b"%PDF", {"Last-Modified": formatdate(1, usegmt=True)}, "application/pdf")
+    ).mark == format_time(1.0)
     assert answering(Told(200, b"Error 404", {}, "application/pdf"), soft=True).value == 1.0
 
 
@@ -241,7 +241,11 @@ def test_what_was_stored_of_a_probe_is_replayed_to_the_same_outcome(door, kind):
 def test_a_walk_reads_a_page_as_other_visits_do(door, act):
     requests, outcome = visited(door, "/wiki/Caf%25C3%25A9", act=act)
     assert [method for method, _ in requests] == ["GET", "GET"]
-    assert (outcome.posts, outcome.value, len(outcome.targets)) == (1, worth(MUSIC.count(PAGES["Caf%C3%A9"][0])), 3)
+    assert (outcome.posts, outcome.value, len(outcome.targets)) == (
+        1,
+        compute_worth(MUSIC.count(PAGES["Caf%C3%A9"][0])),
+        3,
+    )
 
 
 def test_nobody_can_be_asked_who_links_to_a_page():

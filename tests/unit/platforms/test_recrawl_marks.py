@@ -19,7 +19,7 @@ from mastodon_posts import status_of
 from shared_data import needed
 
 from socialcrawl.campaign.policies import policy
-from socialcrawl.engine.model import Answer, Node, Page, Pick, Reason, Reply, Who, unix
+from socialcrawl.engine.model import Answer, Node, Page, Pick, Reason, Reply, Who, parse_time
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.platforms.bluesky import parse
 from socialcrawl.platforms.bluesky.source import BlueskySource
@@ -69,7 +69,7 @@ def test_since_the_mark_of_an_instant_comes_what_was_written_then_and_nothing_ol
 
 
 def test_there_is_no_mark_of_an_instant_before_there_were_snowflakes():
-    assert x.SNOWFLAKES.before(unix("2010-11-04T00:00:00Z")) == mastodon.SNOWFLAKES.before(-1.0) == ""
+    assert x.SNOWFLAKES.before(parse_time("2010-11-04T00:00:00Z")) == mastodon.SNOWFLAKES.before(-1.0) == ""
     assert x.SNOWFLAKES.before(-1e9) == ""
 
 
@@ -84,7 +84,7 @@ def test_what_is_no_snowflake_is_its_own_mark(key):
 def test_numbers_that_platforms_have_given_tell_when_it_was():
     body = json.loads(needed("reference/samples/masto_status.json").read_text("utf-8"))["response"]["body"]
     at = mastodon.SNOWFLAKES.time(mastodon.SNOWFLAKES.mark(body["id"]))
-    assert at == pytest.approx(unix(body["created_at"]), abs=0.1)
+    assert at == pytest.approx(parse_time(body["created_at"]), abs=0.1)
     sample = json.loads(needed("reference/samples/x_v11_user_timeline.json").read_text("utf-8"))
     posts = sample["response"]["body"]
     for post in posts:
@@ -144,15 +144,15 @@ def test_a_visit_that_failed_keeps_the_mark_that_it_had(reply):
     assert (reading.outcome().mark, len(reading.outcome().targets)) == ("100", 0)
 
 
-START_OF_2026 = span(unix("2026-01-01T00:00:00Z"), None, NOW)
+START_OF_2026 = span(parse_time("2026-01-01T00:00:00Z"), None, NOW)
 
 
 @pytest.mark.parametrize(
     ("since", "bounds"),
     [
         ("", START_OF_2026),
-        (x.SNOWFLAKES.before(unix("2026-02-01T00:00:00Z")), None),
-        (x.SNOWFLAKES.before(unix("2025-12-01T00:00:00Z")), START_OF_2026),
+        (x.SNOWFLAKES.before(parse_time("2026-02-01T00:00:00Z")), None),
+        (x.SNOWFLAKES.before(parse_time("2025-12-01T00:00:00Z")), START_OF_2026),
         ("29700859247", START_OF_2026),
     ],
 )
@@ -229,7 +229,7 @@ def test_the_mark_of_an_instant_on_bluesky_lets_its_millisecond_through(moment):
     moment = moment.replace(tzinfo=UTC)
     whole = moment - timedelta(microseconds=moment.microsecond % 1000)
     mark = BlueskySource(SKY, []).mark(whole.timestamp() + 0.0004)
-    assert unix(mark) == pytest.approx(whole.timestamp() - 0.001, abs=2e-6)
+    assert parse_time(mark) == pytest.approx(whole.timestamp() - 0.001, abs=2e-6)
     assert mark < parse.stamp(whole)
 
 

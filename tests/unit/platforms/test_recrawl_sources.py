@@ -10,8 +10,8 @@ from stores import a_store, reopened
 from test_mock_world import START, posts_of
 
 from socialcrawl.campaign.policies import policy
-from socialcrawl.engine.model import Grant, Node, Pick, RequestPart, unix
-from socialcrawl.graph.relevance import Topic, worth
+from socialcrawl.engine.model import Grant, Node, Pick, RequestPart, parse_time
+from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.mock.server import running
 from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, BlueskySource
 from socialcrawl.platforms.bluesky.wire import BlueskyWire
@@ -156,10 +156,17 @@ class Asker:
     def agrees(self, outcome, name, begin=0):
         """The outcome is what the rows say."""
         posts, hits, ties = expected(name, begin)
-        assert (outcome.missing, outcome.posts, outcome.occurrences, outcome.value) == (None, posts, hits, worth(hits))
+        assert (outcome.missing, outcome.posts, outcome.occurrences, outcome.value) == (
+            None,
+            posts,
+            hits,
+            compute_worth(hits),
+        )
         targets = self.store.accounts([Node(int(node)) for node in outcome.targets]).values()
         found = [self.world.names[str(who.username or who.id).lower()] for who in targets]
-        assert dict(zip(found, outcome.alpha.tolist(), strict=True)) == {to: worth(many) for to, many in ties.items()}
+        assert dict(zip(found, outcome.alpha.tolist(), strict=True)) == {
+            to: compute_worth(many) for to, many in ties.items()
+        }
 
 
 @EVERYWHERE
@@ -246,7 +253,7 @@ def test_a_mark_tells_when_the_newest_post_was_written_and_not_which_it_was(worl
     mark = asker.visit(asker.node("bob"), "expand").mark
     at = max(row[1] for row in ROWS[:OLD] if row[0] == "bob")
     if platform == "bluesky":
-        assert unix(mark) == at
+        assert parse_time(mark) == at
         return
     flakes = {"x": x, "mastodon": mastodon}[platform].SNOWFLAKES
     assert flakes.time(mark) == pytest.approx(at, abs=0.5)  # the mock gives posts of a second a millisecond each

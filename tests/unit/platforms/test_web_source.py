@@ -10,7 +10,7 @@ from test_web_wire import HTML, MUSIC, plays, wire
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, SameAs, Who
 from socialcrawl.errors import SettingsError
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.lab.instant import parts
 from socialcrawl.mock.service import Told
 from socialcrawl.platforms.web.source import WebSource
@@ -78,7 +78,7 @@ def test_a_page_is_asked_for_after_the_rules_of_its_host():
         talk.send(found())
     (outcome,) = end.value.value.values()
     assert (outcome.n, outcome.node, outcome.missing, outcome.at, outcome.posts) == (7, 3, None, 3.0, 1)
-    assert (outcome.value, outcome.targets.tolist(), outcome.alpha.tolist()) == (worth(2), [8, 9], [1.0, 0.0])
+    assert (outcome.value, outcome.targets.tolist(), outcome.alpha.tolist()) == (compute_worth(2), [8, 9], [1.0, 0.0])
 
 
 def test_a_look_up_asks_for_headers_only():
@@ -238,7 +238,7 @@ def test_a_campaign_asks_for_the_rules_of_a_host_once_and_for_no_page_twice():
         {urls[node]: alpha for node, alpha in zip(one.targets.tolist(), one.alpha.tolist(), strict=True)}
         for one in (told["y.example/c"], told["y.example/b"])
     )
-    assert told["y.example/c"].value == worth(len(PATHS))
+    assert told["y.example/c"].value == compute_worth(len(PATHS))
     assert {url: fresh[url] for url in held if url in fresh} == {url: held[url] for url in held if url in fresh}
     assert 0 < min(held.values()) < max(held.values())
 

@@ -26,9 +26,9 @@ from hypothesis import strategies as st
 from stores import a_place, rows
 from tiny_town import PEOPLE, Clock, close, person
 
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.errors import StoreError
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.platforms.x.source import SEARCH
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.erasure.execution import erase
@@ -118,7 +118,7 @@ def test_no_row_of_any_table_names_the_forgotten(kind, crowd):
             (None,) * len(PERSONAL)
         ]
         assert rows(store, "select node, forgotten_at from account where forgotten_at is not null") == [
-            (gone, iso(LATER))
+            (gone, format_time(LATER))
         ]
         assert rows(store, f"select 1 from mention where node = {gone}") == []
         cut = {f"3-{j}" for j in range(10)}
@@ -270,7 +270,7 @@ def test_what_was_fetched_long_ago_goes_and_its_accounts_stay_known(kind):
         close(store)
         middle = wire.clock.time - 100.0
         store, _ = crawled(place, wire, steps=10)
-        old = {key for (key,) in rows(store, f"select id from post where fetched_at < '{iso(middle)}'")}
+        old = {key for (key,) in rows(store, f"select id from post where fetched_at < '{format_time(middle)}'")}
         young = {key for (key,) in rows(store, "select id from post")} - old
         names = rows(store, "select node, platform_id, username, handle from account order by node")
         assert old
@@ -279,13 +279,13 @@ def test_what_was_fetched_long_ago_goes_and_its_accounts_stay_known(kind):
         assert report.counts["post"] == len(old)
         assert {key for (key,) in rows(store, "select id from post")} == young
         assert rows(store, "select node, platform_id, username, handle from account order by node") == names
-        assert rows(store, f"select 1 from account where profile_at < '{iso(middle)}'") == []
+        assert rows(store, f"select 1 from account where profile_at < '{format_time(middle)}'") == []
         assert rows(store, "select 1 from account where description is not null and profile_at is null") == []
         for number, value, count, posts, missing, links in derived(store):
             if missing is None:
                 hits, left, targets = read_of(number, (), old)
-                assert (value, count, posts) == (worth(hits), hits, left)
-                assert links == [(to, worth(many)) for to, many in targets.items()]
+                assert (value, count, posts) == (compute_worth(hits), hits, left)
+                assert links == [(to, compute_worth(many)) for to, many in targets.items()]
         assert rows(store, "select why from tombstone group by why") == [("retain",)]
         assert rows(store, "select why from epoch order by number") == [("begun",), ("retain",)]
         assert aged(store, middle).nothing
@@ -308,7 +308,7 @@ def test_a_database_that_cannot_be_written_is_an_error_in_words_and_loses_nothin
             store.connection.connection.cursor().execute("pragma busy_timeout = 50").close()
             assert forgotten(store, "1003", dry=True).counts["account"] == 1, "to look is to write nothing"
             with pytest.raises(StoreError, match="locked"):
-                erase(store.connection, partial(forget, order=order("1003"), now=iso(LATER)))
+                erase(store.connection, partial(forget, order=order("1003"), now=format_time(LATER)))
             other.rollback()
         assert everything(store) == before
         close(store)

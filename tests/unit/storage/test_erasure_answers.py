@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from x_crawls import campaign_of, crawl, posts, scratch
 
-from socialcrawl.engine.model import iso
+from socialcrawl.engine.model import format_time
 from socialcrawl.mock.server import running
 from socialcrawl.storage.database.connection import opened
 from socialcrawl.storage.erasure.execution import erase
@@ -231,7 +231,7 @@ def answers(database):
 def erased(database, platform, *users, dry=False):
     order = ordered(users, (), None, None)
     with opened(database) as connection:
-        work = partial(forget, order=order, now=iso(2e9), platform=platform)
+        work = partial(forget, order=order, now=format_time(2e9), platform=platform)
         return erase(connection, work, dry=True) if dry else carried_out(connection, work)
 
 

@@ -27,7 +27,7 @@ from postgres import a_server_database
 from stores import a_place, a_store, mentioning, profile, rows, save, timeline, users
 from tiny_town import close, posts_of
 
-from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Request, SameAs, Who, iso
+from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Request, SameAs, Who, format_time
 from socialcrawl.errors import StoreError
 from socialcrawl.ratelimit.policy import Tariff
 from socialcrawl.storage.database.address import where
@@ -137,7 +137,7 @@ def test_original_answers_that_speak_of_the_forgotten_go_and_the_others_stay(kin
         assert [key for (key,) in rows(store, "select request from response order by request")] == [3, 7, 9, 10]
         assert report.counts["response"] == 8
         assert report.answers == {"id": 2, "text": 3, "name": 2, "request": 1}
-        write(store, f"update request set arrived_at = '{iso(LATER)}' where id = 7")
+        write(store, f"update request set arrived_at = '{format_time(LATER)}' where id = 7")
         aged(store, LATER - 1.0)
         assert rows(store, "select request from response") == [(7,)]
         close(store)
@@ -168,7 +168,7 @@ def test_only_the_places_of_posts_go_where_the_platform_says_so(tmp_path):
         file.write_text(json.dumps(line | {"id": "1003"}) + "\n" + json.dumps(line | {"id": "424242"}), "utf-8")
         before = derived(store)
         asked = order(file=file, compliance="users")
-        report = carried_out(store.connection, lambda connection: carry_out(connection, asked, iso(LATER)))
+        report = carried_out(store.connection, lambda connection: carry_out(connection, asked, format_time(LATER)))
         counts = {table: count for table, count in report.counts.items() if count}
         assert counts == {"text": len(posts_of(3))}
         kept = {key: json.loads(told) for key, told in rows(store, "select id, original from post")}

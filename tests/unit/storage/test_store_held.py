@@ -22,7 +22,7 @@ from socialcrawl.engine.model import (
     Request,
     SameAs,
     Who,
-    unix,
+    parse_time,
 )
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.ratelimit.policy import Tariff
@@ -383,7 +383,7 @@ def test_a_held_post_is_counted_by_its_language_and_time_as_one_that_came(store)
          ("en", "2026-11-19T23:59:59.000Z")]
     )]  # fmt: skip
     save(store, Page(posts, [1] * 4), asked=timeline())
-    topic = Topic(["sun"], languages=["en"], begin=unix("2026-11-20T00:00:00Z"))
+    topic = Topic(["sun"], languages=["en"], begin=parse_time("2026-11-20T00:00:00Z"))
     asking = again(store, hits=topic.hits)
     assert asking.held(timeline(), LATER).answer.hits == 2
     found = rows(asking, f"select post, occurrences from hit where campaign = {asking.campaign} order by post")

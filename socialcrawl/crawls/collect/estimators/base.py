@@ -45,7 +45,7 @@ class ScoreTerms(NamedTuple):
         return np.asarray(scores)
 
 
-def itself(of: object, score: Callable[[Graph, Rows], Floats]) -> ScoreTerms:
+def make_own_terms(of: object, score: Callable[[Graph, Rows], Floats]) -> ScoreTerms:
     """The terms of a score that changes only where the graph changes: it is its own only value, with weight 1."""
     return ScoreTerms(of, (1.0,), 0.0, lambda graph, rows: score(graph, rows)[None], fixed=True)
 

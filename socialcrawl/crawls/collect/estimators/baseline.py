@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, itself
-from socialcrawl.engine.draws import uniform
+from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, make_own_terms
+from socialcrawl.engine.draws import draw_uniform
 from socialcrawl.graph.graph import Graph, Rows
 
 
@@ -16,7 +16,7 @@ class RandomEstimator(Estimator):
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Independent uniform numbers, one for each of `rows`."""
-        return uniform(self.seed, "random estimator", n, len(rows))
+        return draw_uniform(self.seed, "random estimator", n, len(rows))
 
 
 class BreadthFirst(Estimator):
@@ -28,4 +28,4 @@ class BreadthFirst(Estimator):
 
     def terms(self, n: int) -> ScoreTerms:
         """Return the score itself: it changes with the distance only."""
-        return itself(self, lambda graph, rows: self.score(graph, rows, n))
+        return make_own_terms(self, lambda graph, rows: self.score(graph, rows, n))

@@ -50,7 +50,7 @@ class Moments:
         Numbers are cut into limbs of LIMB bits, which products of matrices add up exactly: a sum of TOGETHER products
         of two limbs is an integer below 2**53. Where numbers are too far apart for that, they are added one by one.
         """
-        limbs, units = _limbs(rows)
+        limbs, units = _split_limbs(rows)
         if not units:
             self._add_each(rows[:, :-1], rows[:, -1])
             return
@@ -89,9 +89,9 @@ class Moments:
         if trace * NOISE <= self.rows * sum(self.second[i][i] for i in range(self.width)):
             numerators, determinant = [0] * self.width, 1
         else:
-            numerators, determinant = _cramer(gram, right)
-            if determinant * REGULAR <= trace**self.width and (null := _null_space(gram, trace)):
-                numerators, determinant = _cramer(*_without(gram, right, trace, null))
+            numerators, determinant = _solve_cramer(gram, right)
+            if determinant * REGULAR <= trace**self.width and (null := _find_null_space(gram, trace)):
+                numerators, determinant = _solve_cramer(*_block_directions(gram, right, trace, null))
         weights = np.array([part / determinant for part in numerators])
         above = self.first[-1] * determinant - sum(w * total for w, total in zip(numerators, self.first, strict=False))
         return weights, above / (self.rows * UNIT * determinant)
@@ -106,7 +106,7 @@ class Moments:
         return gram, [n * self.second[i][width] - first[i] * first[width] for i in range(width)]
 
 
-def _limbs(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[int]]:
+def _split_limbs(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[int]]:
     """Integers below 2**LIMB, shape (limbs, *rows.shape), and their units: limb k counts 2**(units[k]) / SCALE.
 
     Their sum is `rows`, exactly; no units, where LIMBS limbs do not reach, or there is more to it than SCALE keeps.
@@ -126,7 +126,7 @@ def _limbs(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[int]]:
     return (np.stack(limbs), units) if limbs else (np.zeros((1, *rows.shape)), [0])
 
 
-def _without(
+def _block_directions(
     gram: list[list[int]], right: list[int], trace: int, null: list[list[float]]
 ) -> tuple[list[list[int]], list[int]]:
     """Return the system with a wall across each of the directions `null`, so that its solution does not go there.
@@ -134,7 +134,7 @@ def _without(
     A single direction is first made exact (inverse iteration): next to a weak second one, rounding in it would show.
     """
     directions = [[round(part * 2.0**60) for part in vector] for vector in null]
-    if len(null) == 1 and any(exact := _numerators(gram, directions[0])):
+    if len(null) == 1 and any(exact := _compute_numerators(gram, directions[0])):
         excess = max(0, max(abs(part) for part in exact).bit_length() - 128)
         directions = [[part >> excess for part in exact]]
     for u in directions:
@@ -147,17 +147,17 @@ def _without(
     return gram, right
 
 
-def _null_space(gram: list[list[int]], trace: int) -> list[list[float]]:
+def _find_null_space(gram: list[list[int]], trace: int) -> list[list[float]]:
     """Unit vectors along which the rows do not vary, to TOLERANCE."""
     values, vectors = np.linalg.eigh(np.array([[value / trace for value in line] for line in gram]))
     null: list[list[float]] = vectors[:, values < values[-1] * TOLERANCE**2].T.tolist()
     return null
 
 
-def _cramer(matrix: list[list[int]], right: list[int]) -> tuple[list[int], int]:
+def _solve_cramer(matrix: list[list[int]], right: list[int]) -> tuple[list[int], int]:
     """Return the numerators of the solution of a regular system, and their common denominator, the determinant."""
     if len(matrix) != THREE:
-        return _numerators(matrix, right), _determinant(matrix)
+        return _compute_numerators(matrix, right), _compute_determinant(matrix)
     (a, b, c), (d, e, f), (g, h, i) = matrix
     x, y, z = right
     one, two, three = e * i - f * h, f * g - d * i, d * h - e * g
@@ -169,15 +169,15 @@ def _cramer(matrix: list[list[int]], right: list[int]) -> tuple[list[int], int]:
     return numerators, a * one + b * two + c * three
 
 
-def _numerators(matrix: list[list[int]], right: list[int]) -> list[int]:
+def _compute_numerators(matrix: list[list[int]], right: list[int]) -> list[int]:
     """det(matrix with column k replaced by `right`) for each k: the solution times det(matrix)."""
     return [
-        _determinant([[*line[:k], value, *line[k + 1 :]] for line, value in zip(matrix, right, strict=True)])
+        _compute_determinant([[*line[:k], value, *line[k + 1 :]] for line, value in zip(matrix, right, strict=True)])
         for k in range(len(matrix))
     ]
 
 
-def _determinant(matrix: list[list[int]]) -> int:
+def _compute_determinant(matrix: list[list[int]]) -> int:
     """Return the exact determinant, by Bareiss' elimination without fractions."""
     a = [line[:] for line in matrix]
     previous, sign, size = 1, 1, len(a)

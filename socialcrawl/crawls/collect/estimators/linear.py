@@ -12,7 +12,7 @@ from socialcrawl.graph.graph import COLUMNS, LINKS, Graph, Rows
 OF = ("n", "e", "ne")
 
 
-def first_order(h: str) -> tuple[str, ...]:
+def list_first_order(h: str) -> tuple[str, ...]:
     """Return the three features of the paper with one aggregation `h` (sum | avg | max) for all."""
     return tuple(f"{of}_{h}" for of in OF)
 
@@ -49,16 +49,16 @@ class Linear(Estimator):
 
     def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
         """Add rows to the fit."""
-        self.moments.add(chosen(x, self.features), y)
+        self.moments.add(select_features(x, self.features), y)
         self._fit = None
 
 
-def chosen(x: NDArray[np.float64], features: Sequence[str]) -> NDArray[np.float64]:
+def select_features(x: NDArray[np.float64], features: Sequence[str]) -> NDArray[np.float64]:
     """Return some features of rows as picked: `x` of shape (m, len(COLUMNS)) to shape (m, len(features))."""
-    return np.stack([_column(x, feature) for feature in features], axis=1)
+    return np.stack([_select_column(x, feature) for feature in features], axis=1)
 
 
-def _column(x: NDArray[np.float64], feature: str) -> NDArray[np.float64]:
+def _select_column(x: NDArray[np.float64], feature: str) -> NDArray[np.float64]:
     if feature.endswith("_avg"):
         total = x[:, COLUMNS.index(feature.replace("_avg", "_sum"))]
         return np.asarray(total / np.maximum(x[:, LINKS], 1.0))

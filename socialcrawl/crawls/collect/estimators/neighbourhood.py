@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, itself
+from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, make_own_terms
 from socialcrawl.graph.graph import Graph, Rows
 
 
@@ -15,7 +15,7 @@ class Neighbourhood(Estimator):
 
     def __init__(self, of: str, h: str) -> None:
         self.feature = f"{of}_{h}"
-        self._terms = itself(self, lambda graph, rows: graph.column(self.feature, rows))
+        self._terms = make_own_terms(self, lambda graph, rows: graph.column(self.feature, rows))
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return the feature itself."""

@@ -7,9 +7,9 @@ from typing import Any
 from socialcrawl.crawls.collect.estimators.base import Estimator
 from socialcrawl.crawls.collect.estimators.baseline import BreadthFirst, RandomEstimator
 from socialcrawl.crawls.collect.estimators.hybrid import Hybrid
-from socialcrawl.crawls.collect.estimators.linear import Linear, first_order
+from socialcrawl.crawls.collect.estimators.linear import Linear, list_first_order
 from socialcrawl.crawls.collect.estimators.neighbourhood import Neighbourhood
-from socialcrawl.crawls.collect.estimators.regressor import FEATURES, PREFIX, regressor
+from socialcrawl.crawls.collect.estimators.regressor import FEATURES, PREFIX, make_regressor
 from socialcrawl.crawls.collect.estimators.subgraph import NavigationalRank, Opic
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import COLUMNS, LINKS
@@ -43,7 +43,7 @@ def check(name: str, also: tuple[str, ...] = ()) -> str:
     return name
 
 
-def begins(name: str) -> str:
+def check_start(name: str) -> str:
     """Return the name itself, if an estimator of that name can start a hybrid.
 
     Raises:
@@ -80,11 +80,11 @@ def make_estimator(
     """
     try:
         family, _, rest = check(name).partition("-")
-        begins(start or "bfs")
+        check_start(start or "bfs")
     except ValueError as error:
         raise SettingsError(f"{error}.") from error
     if name.startswith(PREFIX):
-        return regressor(name, seed=seed, features=features, options=options)
+        return make_regressor(name, seed=seed, features=features, options=options)
     match family:
         case "random":
             return RandomEstimator(seed)
@@ -97,6 +97,6 @@ def make_estimator(
         case "nr":
             return NavigationalRank(nr_d)
         case "lnh":
-            return Linear(COLUMNS[LINKS:] if rest == "wide" else first_order(rest))
+            return Linear(COLUMNS[LINKS:] if rest == "wide" else list_first_order(rest))
     first = make_estimator(start or f"nh-ne-{rest}", seed=seed, nr_d=nr_d)
-    return Hybrid(first, Linear(first_order(rest)), switch_after)
+    return Hybrid(first, Linear(list_first_order(rest)), switch_after)

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.estimators.base import Estimator
-from socialcrawl.crawls.collect.estimators.linear import chosen, first_order
+from socialcrawl.crawls.collect.estimators.linear import list_first_order, select_features
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import COLUMNS, Graph, Rows
 from socialcrawl.importance.opic import Cash
 
 PREFIX = "sklearn."
-FEATURES = first_order("sum")
+FEATURES = list_first_order("sum")
 CASH = "cash"
-CHOICE = (*COLUMNS, *first_order("avg"))
+CHOICE = (*COLUMNS, *list_first_order("avg"))
 EVERY = (*CHOICE, CASH)
 SUCH = "sklearn.linear_model.SGDRegressor"
 LOWEST = -1e300  # the score where a regressor says nothing that is a number
@@ -62,7 +62,7 @@ class Regressor(Estimator):
 
     def _lessons(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what was known of fetched nodes whose features as picked are `x`, shape (len(x), columns)."""
-        return chosen(x, self.features) if self.features else np.empty((len(x), 0))
+        return select_features(x, self.features) if self.features else np.empty((len(x), 0))
 
 
 class Flowing(Regressor):
@@ -97,7 +97,7 @@ class Flowing(Regressor):
         return np.column_stack([super()._lessons(x), np.full(len(x), self._had)])
 
 
-def regressor(
+def make_regressor(
     name: str, *, seed: int, features: Sequence[str] = FEATURES, options: Mapping[str, Any] | None = None
 ) -> Regressor:
     """Return the estimator over the scikit-learn class with that dotted name, as `sklearn.linear_model.SGDRegressor`.
@@ -118,7 +118,7 @@ def regressor(
         wrong = f"there is no feature {unknown[0]!r}" if unknown else "no feature is named"
         raise SettingsError(f"{wrong} to learn over. Known are: {', '.join(EVERY)}.")
     try:
-        made = _class(name)
+        made = _load_class(name)
         arguments = dict(options or {})
         if "random_state" in inspect.signature(made).parameters:
             arguments.setdefault("random_state", seed)
@@ -132,7 +132,7 @@ def regressor(
     return Regressor(model, features) if CASH not in features else Flowing(model, of_graph)
 
 
-def _class(name: str) -> type[Any]:
+def _load_class(name: str) -> type[Any]:
     module, _, kind = name.rpartition(".")
     made: type[Any] = getattr(import_module(module), kind)
     if not inspect.isclass(made):

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, itself
+from socialcrawl.crawls.collect.estimators.base import Estimator, ScoreTerms, make_own_terms
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import Graph, Rows
-from socialcrawl.importance.navigational import navigational_rank
+from socialcrawl.importance.navigational import compute_navigational_rank
 from socialcrawl.importance.opic import Cash
 
 BY = ("", "e", "n", "ne")
@@ -41,7 +41,7 @@ class Opic(Estimator):
 
     def terms(self, n: int) -> ScoreTerms:
         """Return the cash, which changes where a link is added."""
-        return itself(self, lambda graph, rows: self.accounts.of(rows))
+        return make_own_terms(self, lambda graph, rows: self.accounts.of(rows))
 
     def _shares(self, graph: Graph, targets: Rows, alpha: NDArray[np.float64]) -> NDArray[np.float64] | None:
         if not self.by:
@@ -69,5 +69,5 @@ class NavigationalRank(Estimator):
         targets = np.concatenate([np.empty(0, np.int64), *links])
         values = np.nan_to_num(graph.value(np.arange(graph.size)))
         largest = float(values.max(initial=0.0)) or 1.0
-        _, rank = navigational_rank(sources, targets, values / largest, self.d)
+        _, rank = compute_navigational_rank(sources, targets, values / largest, self.d)
         return np.asarray(np.round(rank[rows], DIGITS) * largest)

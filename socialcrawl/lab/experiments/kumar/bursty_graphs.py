@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from socialcrawl.engine.draws import generator
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY, Floats, Ints, TimeGraph, time_graph
 
@@ -64,7 +64,7 @@ class _People:
 
 def generate(shape: Shape) -> TimeGraph:
     """Return the time graph of that shape; time 0 is where it begins, times are whole seconds."""
-    rng = generator(shape.seed, "time graph", 0)
+    rng = make_generator(shape.seed, "time graph", 0)
     people = _people(shape, rng)
     posts, sources = _posts(shape, people, rng)
     targets = _targets(shape, people, posts, sources, rng)

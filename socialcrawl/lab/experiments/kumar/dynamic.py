@@ -17,11 +17,11 @@ import numpy as np
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.crawls.track.target import Target
-from socialcrawl.engine.draws import generator
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
-from socialcrawl.importance.strong_components import largest_component
+from socialcrawl.importance.strong_components import find_largest_component
 from socialcrawl.lab.experiments.kumar.sampling import choice
 from socialcrawl.lab.experiments.kumar.source import Ticking, Windowed, instants
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY, Ints, TimeGraph
@@ -137,10 +137,10 @@ def source_of(world: World, seed: int) -> int:
     sources, heads = world.graph.sources()[kept], world.graph.targets[kept]
     order = np.argsort(sources, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=world.graph.size))])
-    inside = largest_component(indptr, heads[order])
+    inside = find_largest_component(indptr, heads[order])
     written = np.diff(indptr)[inside].astype(np.float64)
     chances = None if world.setting.any_source or not written.any() else written / written.sum()
-    return int(generator(seed, "source", 0).choice(inside, p=chances))
+    return int(make_generator(seed, "source", 0).choice(inside, p=chances))
 
 
 def jobs(world: World, expansions: Sequence[str], recrawls: Sequence[str], seeds: Sequence[int]) -> list[Job]:

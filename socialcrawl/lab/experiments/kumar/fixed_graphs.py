@@ -16,12 +16,12 @@ import numpy as np
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.crawls.track.target import Target
-from socialcrawl.engine.draws import generator
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
-from socialcrawl.importance.strong_components import largest_component
+from socialcrawl.importance.strong_components import find_largest_component
 from socialcrawl.lab.experiments.kumar.sampling import choice
 from socialcrawl.lab.experiments.kumar.timegraphs import Floats, Ints
 from socialcrawl.lab.experiments.kumar.top_nodes import top
@@ -90,8 +90,8 @@ def jobs(there: Fixed, expansions: Sequence[str], seeds: Sequence[int]) -> list[
 
 def sources(there: Fixed, seeds: Sequence[int]) -> dict[int, int]:
     """Return the node that the crawls of each seed begin with: any of the largest strongly connected component."""
-    inside = largest_component(there.graph.indptr, np.asarray(there.graph.indices, np.int64))
-    return {seed: int(generator(seed, "source", 0).choice(inside)) for seed in seeds}
+    inside = find_largest_component(there.graph.indptr, np.asarray(there.graph.indices, np.int64))
+    return {seed: int(make_generator(seed, "source", 0).choice(inside)) for seed in seeds}
 
 
 def discovered(there: Fixed, expansion: str, seed: int, source: int) -> Table:

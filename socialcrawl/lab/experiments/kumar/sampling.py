@@ -5,7 +5,7 @@ import numpy as np
 from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.expansion import Barred, Draw
 from socialcrawl.crawls.track.tracked_graph import TrackedGraph
-from socialcrawl.engine.draws import generator
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.engine.model import Node
 from socialcrawl.lab.experiments.kumar.timegraphs import Floats
 
@@ -26,7 +26,7 @@ class Sample:
 
     def __init__(self, weights: Floats, seed: int) -> None:
         drawn = np.flatnonzero(weights > 0)
-        keys = generator(seed, "sample", 0).exponential(size=len(weights))[drawn] / weights[drawn]
+        keys = make_generator(seed, "sample", 0).exponential(size=len(weights))[drawn] / weights[drawn]
         self._order: list[int] = drawn[np.argsort(keys, kind="stable")].tolist()
         self._next = 0  # all before were crawled, and stay so
 

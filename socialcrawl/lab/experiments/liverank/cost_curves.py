@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.crawls.refresh.cost import ALPHAS, cost
+from socialcrawl.crawls.refresh.cost import ALPHAS, compute_cost
 from socialcrawl.lab.experiments.liverank.dataset_worlds import World
 from socialcrawl.lab.experiments.liverank.probe_orders import Terms, ordered
 from socialcrawl.lab.experiments.liverank.ways import Frame, Way
@@ -47,7 +47,7 @@ def jobs(world: World, frame: Frame, seeds: Sequence[int], given: int | None, ba
 
 def curve(world: World, frame: str, way: Way, terms: Terms) -> Table:
     """Return one cost curve: columns graph, frame, way, seed, z, alpha and cost, a row for each of `ALPHAS`."""
-    costs = cost(ordered(world, way, terms), world.active)
+    costs = compute_cost(ordered(world, way, terms), world.active)
     named = {"graph": world.name, "frame": frame, "way": way.label(terms.z), "seed": terms.seed, "z": terms.z}
     return {key: np.full(len(ALPHAS), value) for key, value in named.items()} | {"alpha": ALPHAS, "cost": costs}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.crawls.refresh.old_dataset import compressed
+from socialcrawl.crawls.refresh.old_dataset import compress_links
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.kumar.timegraphs import COLUMNS, DAY, moments, numbered
 from socialcrawl.lab.experiments.liverank.dataset_worlds import Flags, Floats, Ints, World, usable
@@ -102,7 +102,7 @@ def world_of(name: str, acts: Acts, cut: Cut) -> World:
         )
     nodes, numbers = _there(acts, taken, only=cut.actors)
     kept = (acts.since <= taken) & (numbers[acts.sources] >= 0) & (numbers[acts.targets] >= 0)
-    indptr, indices = compressed(numbers[acts.sources[kept]], numbers[acts.targets[kept]], len(nodes))
+    indptr, indices = compress_links(numbers[acts.sources[kept]], numbers[acts.targets[kept]], len(nodes))
     last = np.full(acts.size, -np.inf)
     known = acts.times <= end
     np.maximum.at(last, acts.actors[known], acts.times[known])

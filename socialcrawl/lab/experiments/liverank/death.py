@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from socialcrawl.engine.draws import generator
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.liverank.dataset_worlds import Flags, Floats, Ints, World
 from socialcrawl.lab.experiments.liverank.weblike import Web
@@ -56,7 +56,7 @@ def passed(name: str, web: Web, death: Death) -> World:
 
 
 def _frailty(web: Web, indegree: Ints, death: Death) -> Floats:
-    rng = generator(death.seed, "frailty", 0)
+    rng = make_generator(death.seed, "frailty", 0)
     count = int(web.sites.max()) + 1
     drawn = rng.normal(size=count + 4)
     near = np.convolve(drawn, np.full(5, 5**-0.5), mode="valid")  # of variance 1, and alike in neighbours
@@ -68,7 +68,7 @@ def _frailty(web: Web, indegree: Ints, death: Death) -> Floats:
 def _survivors(web: Web, frailty: Floats, death: Death) -> Flags:
     """Return who is left, bool[n]: a page dies when its hazards have added up to a number that was drawn for it."""
     size = len(frailty)
-    end = generator(death.seed, "death", 0).standard_exponential(size)
+    end = make_generator(death.seed, "death", 0).standard_exponential(size)
     into = np.maximum(np.bincount(web.indices, minlength=size), 1)
     degree = np.diff(web.indptr)
     suffered, active = np.zeros(size), np.ones(size, np.bool_)
@@ -89,7 +89,7 @@ def _survivors(web: Web, frailty: Floats, death: Death) -> Flags:
 def _status(web: Web, active: Flags, death: Death) -> Ints:
     """What a request for each page is answered with: sites with nothing left go in one way, others have one fault."""
     count = int(web.sites.max()) + 1
-    rng = generator(death.seed, "status", 0)
+    rng = make_generator(death.seed, "status", 0)
     ends = rng.choice(list(GONE), count, p=list(GONE.values()))
     faults = rng.choice(list(FAULTS), count, p=list(FAULTS.values()))
     living = np.bincount(web.sites, weights=active, minlength=count) > 0

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from socialcrawl.crawls.refresh.old_dataset import compressed
+from socialcrawl.crawls.refresh.old_dataset import compress_links
 from socialcrawl.lab.arrays import archive
 from socialcrawl.lab.experiments.liverank.dataset_worlds import Ints
 from socialcrawl.lab.experiments.liverank.weblike import Web
@@ -24,7 +24,7 @@ def web_of(path: Path) -> Web:
     indptr, targets = _links(path)
     size = len(indptr) - 1
     sources = np.repeat(np.arange(size), np.diff(indptr))
-    kept = compressed(sources, targets, size)
+    kept = compress_links(sources, targets, size)
     return Web(*kept, blocks(sources, targets, size))
 
 

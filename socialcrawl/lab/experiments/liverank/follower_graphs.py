@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from socialcrawl.crawls.refresh.old_dataset import compressed
-from socialcrawl.engine.draws import generator
+from socialcrawl.crawls.refresh.old_dataset import compress_links
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.liverank.dataset_worlds import Floats, Ints, World
 
@@ -52,7 +52,7 @@ class Shape:
 
 def generate(name: str, shape: Shape) -> World:
     """Return the follower graph of that shape, and who is active in it."""
-    rng = generator(shape.seed, "follower graph", 0)
+    rng = make_generator(shape.seed, "follower graph", 0)
     fame = rng.pareto(FAME, shape.accounts) + 0.05
     fame = np.minimum(fame, MOST * fame.sum())
     busy = rng.lognormal(0.0, 1.2, shape.accounts)
@@ -62,7 +62,7 @@ def generate(name: str, shape: Shape) -> World:
     targets = np.minimum(places, shape.accounts - 1)
     back = rng.random(len(sources)) < BACK
     ends = np.concatenate([sources, targets[back]]), np.concatenate([targets, sources[back]])
-    indptr, indices = compressed(*ends, shape.accounts)
+    indptr, indices = compress_links(*ends, shape.accounts)
     status, age = _lives(shape, fame, busy, rng)
     return World(name, indptr, indices, status == LATELY, None, status, WORDS, age)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.refresh.old_dataset import compressed
-from socialcrawl.engine.draws import generator
+from socialcrawl.crawls.refresh.old_dataset import compress_links
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.liverank.dataset_worlds import Floats, Ints
 
@@ -57,7 +57,7 @@ class Web:
 
 def generate(shape: Shape) -> Web:
     """Return the web of that shape."""
-    rng = generator(shape.seed, "web-like", 0)
+    rng = make_generator(shape.seed, "web-like", 0)
     first = _sites(shape, rng)  # where each site's pages begin, while they still stand one beside the other
     count = len(first) - 1
     site = np.repeat(np.arange(count), np.diff(first))
@@ -66,7 +66,7 @@ def generate(shape: Shape) -> Web:
     goals = _goals(site[sources], fame, rng)
     targets = _pages(goals, first, site[sources] == goals, rng)
     name = rng.permutation(shape.pages)
-    indptr, indices = compressed(name[sources], name[targets], shape.pages)
+    indptr, indices = compress_links(name[sources], name[targets], shape.pages)
     sites = np.empty(shape.pages, np.int64)
     sites[name] = site
     return Web(indptr, indices, sites)

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from socialcrawl.engine.draws import generator
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.opic.webs import Web
 
@@ -48,9 +48,9 @@ class Changes:
     def _change(self, number: int) -> None:
         lap, place = divmod(number, self.web.size)
         if not place:
-            self.order = generator(self.seed, "changed pages", lap).permutation(self.web.size)
+            self.order = make_generator(self.seed, "changed pages", lap).permutation(self.web.size)
         page = int(self.order[place])
-        draws = generator(self.seed, "change", number)
+        draws = make_generator(self.seed, "change", number)
         degree = len(self.web.into[page])
         if degree >= 2 and draws.random() < 0.5:
             self.web.cut(draws.choice(self.web.into[page], degree // 2, replace=False).tolist(), page)

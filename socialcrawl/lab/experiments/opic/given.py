@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import read_text
-from socialcrawl.importance.link_matrix import MATRICES, out_links, shares
+from socialcrawl.importance.link_matrix import MATRICES, make_out_links, normalize_rows
 from socialcrawl.lab.experiments.opic.webs import Web
 from socialcrawl.lab.graphs import read
 
@@ -47,7 +47,7 @@ class Given:
                 "k; take another matrix or a graph without nodes of so many links."
             )
         made = MATRICES[name](self.links)
-        return shares(made) if walk else made
+        return normalize_rows(made) if walk else made
 
 
 def known(path: Path, *, weighted: bool = False) -> Given:
@@ -59,7 +59,7 @@ def known(path: Path, *, weighted: bool = False) -> Given:
     graph = read(path)
     sources = np.repeat(np.arange(graph.size, dtype=np.int64), np.diff(graph.indptr))
     weights = np.asarray(graph.alpha, np.float64) if weighted else None
-    links = out_links(sources, np.asarray(graph.indices, np.int64), graph.size, weights)
+    links = make_out_links(sources, np.asarray(graph.indices, np.int64), graph.size, weights)
     if weighted and not links.nnz:
         raise SettingsError(f"No link of {path} has a weight above 0; leave --weighted out.")
     return Given(links, graph.names or _numbers(graph.size))
@@ -69,7 +69,7 @@ def of_web(web: Web) -> Given:
     """Return a generated web; its pages are called by their numbers."""
     indptr, targets = web.links()
     sources = np.repeat(np.arange(web.size, dtype=np.int64), np.diff(indptr))
-    return Given(out_links(sources, targets, web.size), _numbers(web.size))
+    return Given(make_out_links(sources, targets, web.size), _numbers(web.size))
 
 
 def host(name: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.importance.site_importance import by_site
+from socialcrawl.importance.site_importance import sum_by_site
 from socialcrawl.lab.experiments.opic.given import Given, by_file, by_host, known, of_web
 from socialcrawl.lab.experiments.opic.importance_errors import errors
 from socialcrawl.lab.experiments.opic.importances import Asked, Divided, Found, divided, importances, site_flow
@@ -89,7 +89,7 @@ def weigh(place: Place, asked: Asked, most: int, run: ExperimentRun) -> None:
     _keep(run.out / "importance.csv", "name", given.names, columns, most)
     if sites is not None:
         nodes = np.bincount(sites[1], minlength=len(sites[0]))
-        sums = {"importance": by_site(sites[1], found.importance, len(sites[0])), "nodes": nodes}
+        sums = {"importance": sum_by_site(sites[1], found.importance, len(sites[0])), "nodes": nodes}
         _keep(run.out / "sites.csv", "site", sites[0], sums if flow is None else {**sums, "flow": flow}, most)
 
 

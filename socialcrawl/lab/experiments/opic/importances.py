@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.adaptive_opic import RECENT
 from socialcrawl.importance.distributed_opic import BUFFER, VIRTUAL, Owner, Owners
-from socialcrawl.importance.fixpoint import fixpoint, reference
+from socialcrawl.importance.fixpoint import compute_reference, find_fixpoint
 from socialcrawl.importance.link_matrix import MATRICES
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.pagerank import DAMPING, DANGLING, pagerank
+from socialcrawl.importance.pagerank import DAMPING, DANGLING, compute_pagerank
 from socialcrawl.importance.site_importance import SiteFlow
 from socialcrawl.importance.static_opic import StaticGraph
-from socialcrawl.importance.visit_order import selection
+from socialcrawl.importance.visit_order import make_visit_order
 from socialcrawl.lab.experiments.opic.given import Given
 from socialcrawl.lab.experiments.opic.static_web import checked
 
@@ -47,7 +47,7 @@ class Asked:
         history: of OPIC, whether those who join get a default history: the importance of the last newcomers.
         eps: of the fixpoint, what is added to all n x n entries.
         walk: of the fixpoint, whether rows are divided by their sums.
-        damping, dangling: of PageRank, as of `pagerank`.
+        damping, dangling: of PageRank, as of `compute_pagerank`.
         owners: among how many OPIC is divided, besides; 0: it is not.
         buffer: of owners, the names in a buffer that make it leave.
 
@@ -129,7 +129,7 @@ def importances(given: Given, asked: Asked, seen: Seen | None = None) -> Found:
     if not given.names:
         raise SettingsError("The graph has no nodes; give one that has.")
     if asked.by == "pagerank":
-        return Found(pagerank(given.matrix(asked.matrix), damping=asked.damping, dangling=asked.dangling))
+        return Found(compute_pagerank(given.matrix(asked.matrix), damping=asked.damping, dangling=asked.dangling))
     if asked.by == "fixpoint":
         matrix = given.matrix(asked.matrix, walk=asked.walk)
         return Found(_fixpoint(matrix, asked.eps))
@@ -165,7 +165,7 @@ def divided(given: Given, asked: Asked) -> Divided:
         raise SettingsError("Owners know nodes by their names: give a graph whose names are all different, none empty.")
     graph = StaticGraph(given.matrix(asked.matrix))
     several = Owners(asked.owners, lambda number, of: Owner(number, of, small=asked.small, buffer=asked.buffer))
-    queues = [selection("greedy", part.cash) for part in several.parts]
+    queues = [make_visit_order("greedy", part.cash) for part in several.parts]
     several.start(names)
     working = [(list(part.rows), queue) for part, queue in zip(several.parts, queues, strict=True) if part.rows]
     place = {name: row for row, name in enumerate(names)}
@@ -189,7 +189,7 @@ def _run(matrix: Any, asked: Asked, seen: Seen | None) -> Cash:
     """Return the accounts after all visits."""
     graph = StaticGraph(matrix)
     cash = Cash(asked.small)
-    order = selection("greedy", cash)
+    order = make_visit_order("greedy", cash)
     cash.start(np.arange(min(asked.first or graph.size, graph.size)))
     cash.of(np.array([graph.size - 1]))  # a place for all
     newcomers: deque[int] = deque(maxlen=RECENT)
@@ -216,7 +216,7 @@ def _introduce(cash: Cash, rows: Rows, newcomers: deque[int]) -> None:
 
 def _fixpoint(matrix: Any, eps: float) -> Floats:
     try:
-        return fixpoint(matrix, eps=eps, tolerance=TOLERANCE, most=MOST)
+        return find_fixpoint(matrix, eps=eps, tolerance=TOLERANCE, most=MOST)
     except ValueError as error:
         raise SettingsError(
             f"The matrix has no fixpoint that is found in {MOST:,} steps, as where links lead nowhere in the end, or "
@@ -227,7 +227,7 @@ def _fixpoint(matrix: Any, eps: float) -> Floats:
 def _reference(matrix: Any, small: float) -> Floats:
     """Return what OPIC tends to, without the virtual page's."""
     try:
-        return reference(matrix, small, TOLERANCE)[:-1]
+        return compute_reference(matrix, small, TOLERANCE)[:-1]
     except ValueError as error:
         raise SettingsError(
             f"What OPIC tends to was not found: the nodes hardly reach each other. Give small edges more weight than "

@@ -12,7 +12,7 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.visit_order import selection
+from socialcrawl.importance.visit_order import make_visit_order
 from socialcrawl.lab.experiments.opic.importance_errors import errors
 from socialcrawl.lab.experiments.opic.truth import offline, truth
 from socialcrawl.lab.experiments.opic.webs import Web, generated, law
@@ -160,7 +160,7 @@ class Crawling:
         self.web = web
         self.cash = Cash(small)
         self.rows = np.arange(web.size, dtype=np.int64)
-        self.order = selection(way, self.cash, seed)
+        self.order = make_visit_order(way, self.cash, seed)
         self.cash.start(self.rows)
         self.steps = 0
         self.seen: Callable[[int, float, float], object] | None = None

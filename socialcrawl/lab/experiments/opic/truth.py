@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.importance.fixpoint import iterations
-from socialcrawl.importance.link_matrix import out_links, with_virtual
+from socialcrawl.importance.fixpoint import iterate
+from socialcrawl.importance.link_matrix import add_virtual_page, make_out_links
 from socialcrawl.lab.experiments.opic.webs import Web
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ def matrix(web: Web, small: float) -> Any:
     """Return the random walk on a web of n pages and the virtual page, the last of n + 1 rows, as OPIC pays by."""
     indptr, targets = web.links()
     sources = np.repeat(np.arange(web.size, dtype=np.int64), np.diff(indptr))
-    return with_virtual(out_links(sources, targets, web.size), small)
+    return add_virtual_page(make_out_links(sources, targets, web.size), small)
 
 
 def truth(web: Web, small: float, start: Floats | None = None) -> Floats:
@@ -41,7 +41,7 @@ def truth(web: Web, small: float, start: Floats | None = None) -> Floats:
     """
     before = np.full(web.size + 1, 1.0 / (web.size + 1)) if start is None else start
     change = np.inf
-    for after in islice(iterations(matrix(web, small), before), MOST):
+    for after in islice(iterate(matrix(web, small), before), MOST):
         change = float(np.abs(after - before).sum())
         if change <= NEGLIGIBLE:
             return after
@@ -54,4 +54,4 @@ def truth(web: Web, small: float, start: Floats | None = None) -> Floats:
 
 def offline(web: Web, small: float, *, convergent: bool) -> Iterator[Floats]:
     """The vectors after 1, 2, 3, ... iterations from equal shares, float64[n + 1] each: the off-line algorithm."""
-    return iterations(matrix(web, small), convergent=convergent)
+    return iterate(matrix(web, small), convergent=convergent)

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.engine.draws import generator
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
 
 Rows = NDArray[np.int64]
@@ -127,7 +127,7 @@ def generated(law: Law, size: int, seed: int) -> Web:
 def indegrees(law: Law, size: int, seed: int) -> Rows:
     """Return how many links point to each page, int64[size]: at most a tenth of the pages do."""
     most = max(size // 10, 1)
-    draws = generator(seed, "indegrees", 0)
+    draws = make_generator(seed, "indegrees", 0)
     if law.into == "poisson":
         return np.minimum(draws.poisson(law.mean, size), most).astype(np.int64)
     k = np.arange(1, most + 1, dtype=np.float64)
@@ -152,13 +152,13 @@ def _weights(law: Law, size: int, seed: int) -> NDArray[np.float64] | None:
     """Return the ends of the pages' shares of all sources; None: all pages alike."""
     if law.out == "even":
         return None
-    weights = (1.0 - generator(seed, "outdegrees", 0).random(size)) ** (-1 / 1.72)  # Pareto: density exponent 2.72
+    weights = (1.0 - make_generator(seed, "outdegrees", 0).random(size)) ** (-1 / 1.72)  # Pareto: density exponent 2.72
     ends = np.cumsum(np.minimum(weights, size**0.5))
     return np.asarray(ends / ends[-1])
 
 
 def _drawn(ends: NDArray[np.float64] | None, count: int, size: int, seed: int, attempt: int) -> Rows:
-    draws = generator(seed, "sources", attempt)
+    draws = make_generator(seed, "sources", attempt)
     if ends is None:
         return np.asarray(draws.integers(0, size, count), np.int64)
     return np.minimum(np.searchsorted(ends, draws.random(count), side="right"), size - 1).astype(np.int64)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.crawls.sample.audit import size as size_of
+from socialcrawl.crawls.sample.audit import estimate_size
 from socialcrawl.crawls.sample.estimates import Estimate, Series
 from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.lab.experiments.sampling.known_walks import Setup, above, starts, walked
@@ -122,7 +122,7 @@ def audited(world: World, how: WalkRules, search: Search, begin: Sequence[int], 
         rows.append({"question": name, **_of(found), **truths, **told})
         if name == "held":
             truths = {"truth": float(within.sum()), "all": float(whole.sum())}
-            guess = size_of(found, int((flags & whole).sum()))
+            guess = estimate_size(found, int((flags & whole).sum()))
             rows.append({"question": "size", **_of(guess), **truths, **told})
     return table(rows)
 

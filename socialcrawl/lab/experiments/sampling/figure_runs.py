@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.crawls.sample.law_comparison import chi_square, deviation
+from socialcrawl.crawls.sample.law_comparison import compare_with_law, find_deviation
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.figures import Bars, Line, Panel
 from socialcrawl.lab.experiments.runner import CRAWLS, ExperimentRun, Row
@@ -110,8 +110,8 @@ def _tested(visits: Table, quantity: Quantity, topic: Topic, world: World) -> No
     """Say how far a distribution is off, and what chi-square makes of it."""
     found = dict(zip(quantity.bins, estimates(visits, quantity), strict=True))
     true: dict[Any, float] = dict(zip(quantity.bins, truth(quantity, topic.on & world.there).tolist(), strict=True))
-    test = chi_square(found, true)
-    largest, off = deviation(found, true)
+    test = compare_with_law(found, true)
+    largest, off = find_deviation(found, true)
     write_line(
         f"      {quantity.name}: largest, {largest}, {true[largest]:.3f} in truth, off by {off:.1%}; chi-square "
         f"{test.statistic:.1f}, {test.freedom} degrees, p {test.p:.3f} ({test.effective:.0f} independent visits); "

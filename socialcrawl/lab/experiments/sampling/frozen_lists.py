@@ -8,8 +8,8 @@ import numpy as np
 
 from socialcrawl.crawls.sample import spectral_gap as gaps
 from socialcrawl.crawls.sample.decision_tree import TreeParameters, grow
-from socialcrawl.crawls.sample.tfidf import words
-from socialcrawl.engine.draws import generator
+from socialcrawl.crawls.sample.tfidf import count_words
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling.known_walks import Setup, starts, walked
 from socialcrawl.lab.experiments.sampling.laws import CONSISTENCIES, first_visits, law, lists, uneven
@@ -88,13 +88,13 @@ def mixing(world: World, topic: Topic) -> Iterator[dict[str, Any]]:
     links |= links.T
     for focus in GRAPHS:
         rows = walkable(world, topic, focus)
-        graph = gaps.within(links, rows)
-        chain = gaps.regular(graph)
+        graph = gaps.restrict_links(links, rows)
+        chain = gaps.make_regular_walk(graph)
         degree = np.asarray(graph.sum(axis=1), np.float64)
-        found, plain = gaps.gap(chain), gaps.gap(gaps.simple(graph), degree)
-        steps = gaps.mixing(found, int(rows.sum()))
+        found, plain = gaps.compute_gap(chain), gaps.compute_gap(gaps.make_simple_walk(graph), degree)
+        steps = gaps.estimate_mixing_time(found, int(rows.sum()))
         named = {"world": world.name, "topic": topic.name, "graph": focus, "pages": int(rows.sum())}
-        yield {**named, "gap": found, "plain": plain, "steps": steps, "moves": steps * gaps.moving(chain)}
+        yield {**named, "gap": found, "plain": plain, "steps": steps, "moves": steps * gaps.compute_move_chance(chain)}
 
 
 def _small(world: World) -> None:
@@ -116,12 +116,12 @@ def by_tree(world: World, topic: Topic, seed: int) -> Topic:
     on = np.flatnonzero(topic.on & world.there)
     positive = on[np.argsort(-known[on], kind="stable")[:POSITIVE]]
     off = np.flatnonzero(~topic.on & world.there)
-    negative = generator(seed, "off topic", 0).permutation(off)[:NEGATIVE]
+    negative = make_generator(seed, "off topic", 0).permutation(off)[:NEGATIVE]
     chosen = [*positive.tolist(), *negative.tolist()]
     how = TreeParameters(
-        leaf=5, without=frozenset(words(topic.name))
+        leaf=5, without=frozenset(count_words(topic.name))
     )  # that word all positive examples have: it would say it all
-    tree = grow([words(texts[page]) for page in chosen], [True] * len(positive) + [False] * len(negative), how)
+    tree = grow([count_words(texts[page]) for page in chosen], [True] * len(positive) + [False] * len(negative), how)
     told = np.fromiter((tree.hits(text) > 0 for text in texts), bool, world.size)
     return Topic(topic.name, told & world.there, topic.parts, topic.wider)
 

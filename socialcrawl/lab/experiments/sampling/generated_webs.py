@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.engine.draws import generator
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, Topic, World, keyed, linked, saying
 
@@ -84,7 +84,7 @@ def generate(shape: Shape) -> World:
     """
     if shape.pages < 200 or not 0 <= shape.trap <= 0.2:
         raise SettingsError("A generated world has 200 pages or more, and a trap of 0 to 0.2 of them.")
-    rng = generator(shape.seed, "sampling world", shape.pages)
+    rng = make_generator(shape.seed, "sampling world", shape.pages)
     host, domain, theme, trapped = _pages(shape, rng)
     graph = linked(*_links(host, domain, theme, trapped, rng), shape.pages)
     texts = _texts(host, theme, rng)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.crawls.sample.crawl import Sample
-from socialcrawl.crawls.sample.evidence import evidence
+from socialcrawl.crawls.sample.evidence import gather_evidence
 from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.engine.draws import generator
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
@@ -91,7 +91,7 @@ def starts(world: World, topic: Topic, number: int, seed: int) -> list[int]:
     within = np.flatnonzero(reached(world, topic, "hard"))
     known = np.bincount(world.graph.indices, minlength=world.size)[within]
     hits = within[np.argsort(-known, kind="stable")[: max(HITS, number)]]
-    drawn: list[int] = generator(seed, "starts", 0).permutation(hits)[:number].tolist()
+    drawn: list[int] = make_generator(seed, "starts", 0).permutation(hits)[:number].tolist()
     return drawn
 
 
@@ -152,7 +152,7 @@ def walked(world: World, topic: Topic, how: WalkRules, search: Search, begin: Se
         "asked": np.full(count, len(tape.nodes) - crawl.taken),
         "jumps": np.full(count, int(np.sum(found.jumps))),
         "precision": np.full(count, found.precision),
-        "enough": np.full(count, evidence(crawl.walks, found).verdict.enough),
+        "enough": np.full(count, gather_evidence(crawl.walks, found).verdict.enough),
     }
 
 

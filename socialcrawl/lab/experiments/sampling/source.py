@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from socialcrawl.engine.draws import generator, uniform
+from socialcrawl.engine.draws import draw_uniform, make_generator
 from socialcrawl.engine.model import ON_TOPIC, WIDER, Act, Node, Outcome, Pick, Reason, Reply, Request, Who
 from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.graph.known_graph import KnownGraph
@@ -32,7 +32,7 @@ COMPLETE = Search(1.0, None)
 
 def covered(size: int, search: Search) -> Flags:
     """Return the pages that a search has, bool[n]."""
-    return uniform(search.seed, "covered", 0, size) < search.covers
+    return draw_uniform(search.seed, "covered", 0, size) < search.covers
 
 
 def shown(graph: KnownGraph, search: Search) -> KnownGraph:
@@ -45,7 +45,7 @@ def shown(graph: KnownGraph, search: Search) -> KnownGraph:
     if search.most is None:
         order = np.arange(len(to))
     else:
-        order = np.lexsort((generator(search.seed, "shown", 0).random(len(to)), to))
+        order = np.lexsort((make_generator(search.seed, "shown", 0).random(len(to)), to))
     order = order[covered(graph.size, search)[links.indices[order]]]
     begins = np.searchsorted(to[order], np.arange(graph.size))
     if search.most is not None:

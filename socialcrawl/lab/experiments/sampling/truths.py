@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.importance.strong_components import components
+from socialcrawl.importance.strong_components import find_components
 from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, Topic, World, linked, sources
 
 DEGREES = (0, 1, 2, 4, 6, 9, 13, 19, 28, 41, 60, 100)  # where bins of out-degrees begin
@@ -125,4 +125,4 @@ def _labels(world: World, within: Flags, links: Flags) -> Ints:
     """
     begin, end = sources(world.graph)[links], np.asarray(world.graph.indices[links], np.int64)
     graph = linked(np.concatenate((begin, end)), np.concatenate((end, begin)), world.size, within)
-    return components(graph.indptr, np.asarray(graph.indices, np.int64))
+    return find_components(graph.indptr, np.asarray(graph.indices, np.int64))

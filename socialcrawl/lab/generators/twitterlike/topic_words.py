@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.graph.relevance import worth
+from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.lab.generators.twitterlike.people import Floats, Ints, People
 
 MOST_OCCURRENCES = 3_000  # of the word in what one person wrote: one in each post of a full timeline
@@ -57,7 +57,7 @@ def _fervour(users: int, rng: np.random.Generator) -> Floats:
 
 def worths(counts: Ints) -> Floats:
     """Return the worth of each of `counts`, same shape: f of it (see `relevance.worth`)."""
-    table = np.array([worth(count) for count in range(int(counts.max(initial=0)) + 1)])
+    table = np.array([compute_worth(count) for count in range(int(counts.max(initial=0)) + 1)])
     return np.asarray(table[counts])
 
 
