@@ -125,7 +125,7 @@ def _places(path: Path, there: Sequence[str], wanted: Sequence[str]) -> list[int
 
 
 def _listed(column: Any) -> list[Any]:
-    """Return the values of a column of Parquet; instants as `model.iso` writes them, all at once."""
+    """Return the values of a column of Parquet; instants as `format_time` writes them, all at once."""
     import pyarrow as pa  # noqa: PLC0415
 
     if not pa.types.is_timestamp(column.type):
