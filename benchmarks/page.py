@@ -21,7 +21,7 @@ from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock.child_process import spawn
 from socialcrawl.platforms.x.source import XSource
 from socialcrawl.platforms.x.vocabulary import TWEET
-from socialcrawl.platforms.x.wire import XWire, client
+from socialcrawl.platforms.x.wire import XWire, make_client
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage.campaigns import campaign
@@ -78,7 +78,7 @@ def _posts() -> pa.Table:
 
 
 def _ids(url: str) -> list[str]:
-    made = client("bench", url)
+    made = make_client("bench", url)
     names = ",".join(f"author{i:04}" for i in range(AUTHORS))
     body = orjson.loads(made.request("GET", "/2/users/by", params={"usernames": names}).content)
     return [user["id"] for user in body["data"]]
@@ -100,7 +100,7 @@ def _ours(url: str, path: Path) -> Callable[[int, str], None]:
     source = XSource(rules, TWEET, [])
     planner = WindowPlanner(rules, [Credential("main")], Caps())
     topic = Topic(["telescope"])
-    wire = XWire({"main": client("bench", url)}, TWEET, rules, topic.hits, time.time)
+    wire = XWire({"main": make_client("bench", url)}, TWEET, rules, topic.hits, time.time)
 
     def one(n: int, key: str) -> None:
         pick = Pick(n, Node(n), Act.EXPAND)
@@ -122,7 +122,7 @@ def _bare(url: str, path: Path) -> Callable[[int, str], None]:
     database.execute("pragma journal_mode = wal")
     database.execute("pragma synchronous = normal")
     database.execute("pragma wal_autocheckpoint = 4000")  # as the store has it
-    made: tweepy.Client = client("bench", url)
+    made: tweepy.Client = make_client("bench", url)
     asked = {**TWEET.fields, "max_results": "100"}
     numbers: dict[str, int] = {}
 

@@ -10,8 +10,8 @@ from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Grant, ReplyKind
 from socialcrawl.errors import SettingsError, SourceError
 from socialcrawl.forecast.shape import left
-from socialcrawl.platforms.x.meters import COUNTS, counted, counts_request
-from socialcrawl.platforms.x.vocabulary import vocabulary
+from socialcrawl.platforms.x.meters import COUNTS, make_counts_request, parse_counts
+from socialcrawl.platforms.x.vocabulary import find_vocabulary
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.database.connection import connect
@@ -38,7 +38,7 @@ def counts(meant: Plan) -> tuple[int, ...] | None:
     waiting = searches_left(meant)
     if not waiting:
         return None
-    words = vocabulary(meant.settings.source.vocabulary)
+    words = find_vocabulary(meant.settings.source.vocabulary)
     found = [0] * (len(meant.queries) - waiting)
     with meters(meant, clock.now) as (allowed, wire), _ledger(meant, clock) as store:
         admitted(allowed, meant.policy, COUNTS)
@@ -46,7 +46,7 @@ def counts(meant: Plan) -> tuple[int, ...] | None:
         planner = WindowPlanner(meant.policy, allowed.credentials, meant.caps, cycle_day=cycle_day)
         planner.fold(store.ledger() if store else ())
         for number, query in list(enumerate(meant.queries))[-waiting:]:
-            request = counts_request((OF_NOBODY, number), query, words, meant.policy)
+            request = make_counts_request((OF_NOBODY, number), query, words, meant.policy)
             answer = planner.take(request, clock.now())
             if not isinstance(answer, Grant):
                 raise SettingsError(f"Nothing was counted: {answer.why}. Quote without --counts, or later.")
@@ -58,7 +58,7 @@ def counts(meant: Plan) -> tuple[int, ...] | None:
             planner.settle(answer, reply, clock.now())
             if reply.kind != ReplyKind.OK:
                 raise SourceError(f"X did not count the posts of a search: {reply.why}. Quote without --counts.")
-            found.append(counted(body, words))
+            found.append(parse_counts(body, words))
     return tuple(found)
 
 

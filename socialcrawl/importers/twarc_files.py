@@ -13,7 +13,7 @@ from typing import Any
 from socialcrawl.engine.model import AccountRow, Page, Who, format_time
 from socialcrawl.formats.line_errors import Trouble
 from socialcrawl.graph.relevance import Hits
-from socialcrawl.platforms.x.parse import FieldsMissingError, posts_page, users_page
+from socialcrawl.platforms.x.parse import FieldsMissingError, parse_posts, parse_users
 from socialcrawl.platforms.x.vocabulary import POST, TWEET, Vocabulary
 from socialcrawl.storage.imports.parsed_page import Found
 
@@ -83,8 +83,8 @@ class Tweets:
                 raise FieldsMissingError(lacking)
         users = {user["id"]: user for line in lines for user in line.users}  # the last one counts
         whole = [user for user in users.values() if any(key in user for key in PROFILE)]
-        page = posts_page({"data": posts}, first.words, self.count, keep=self.keep)
-        accounts: Sequence[AccountRow] = users_page({"data": whole}, first.words).accounts
+        page = parse_posts({"data": posts}, first.words, self.count, keep=self.keep)
+        accounts: Sequence[AccountRow] = parse_users({"data": whole}, first.words).accounts
         others = [Who(key, user.get("username")) for key, user in users.items() if not any(k in user for k in PROFILE)]
         _texts([key for who in others for key in who])
         at = first.at or max((row.created_at for row in page.posts if row.created_at), default=None)

@@ -58,11 +58,11 @@ def tame(html: str) -> tuple[str, list[Anchor]]:
     place of the link in the list.
     """
     flattening = _Flattening()
-    return _TAG.sub(flattening.tag, _without_unseen(html.replace("\0", "\ufffd"))), flattening.links
+    return _TAG.sub(flattening.tag, _drop_unseen(html.replace("\0", "\ufffd"))), flattening.links
 
 
 @contextmanager
-def parsing(tame: str) -> Iterator["LexborHTMLParser"]:
+def parse_tamed(tame: str) -> Iterator["LexborHTMLParser"]:
     """Yield the tree of a page that was tamed.
 
     Raises:
@@ -76,7 +76,7 @@ def parsing(tame: str) -> Iterator["LexborHTMLParser"]:
         raise MemoryError(str(error)) from error
 
 
-def _without_unseen(html: str) -> str:
+def _drop_unseen(html: str) -> str:
     """Without comments, scripts, drawings: each pass looks forward only. What does not end is left to the parser."""
     parts: list[str] = []
     endless: set[str] = set()
@@ -130,7 +130,7 @@ class _Flattening:
         return self._depth >= DEEPEST
 
     def _link(self, name: str, rest: str) -> str:
-        given = dict(reversed(_attributes(rest)))  # the first of each name counts
+        given = dict(reversed(_parse_attributes(rest)))  # the first of each name counts
         if "href" not in given or len(self.links) >= MAX_LINKS:
             return "</a>" if name == "a" else ""  # a link ends where another <a> begins
         told = (given.get(key, "") for key in ("href", "class", "rel"))
@@ -147,13 +147,13 @@ def _narrow(rest: str) -> str:
     if not any(name in low for name in _KEPT):
         return ""
     kept: dict[str, str] = {}
-    for name, value in _attributes(rest):
+    for name, value in _parse_attributes(rest):
         if name in _KEPT:
             kept.setdefault(name, value.replace('"', "&quot;"))
     return "".join(f' {name}="{value}"' for name, value in kept.items())
 
 
-def _attributes(rest: str) -> list[tuple[str, str]]:
+def _parse_attributes(rest: str) -> list[tuple[str, str]]:
     """Return names in lower case and values without their quotes, as they stand."""
     found = []
     for name, value in _ATTRIBUTE.findall(rest):

@@ -28,8 +28,8 @@ class ExcludedAccounts:
     _in: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_out", _compiled(self.exclude))
-        object.__setattr__(self, "_in", _compiled(self.include))
+        object.__setattr__(self, "_out", _compile(self.exclude))
+        object.__setattr__(self, "_in", _compile(self.include))
 
     def excludes(self, username: str) -> bool:
         """Return whether nobody asks the account of that name."""
@@ -66,7 +66,7 @@ class ExcludingSource:
         if not out:
             return self.source.talks(batch, accounts)
         left = tuple(pick for pick in batch if pick.n not in out)
-        silent = _silence(tuple(pick for pick in batch if pick.n in out))
+        silent = _skip_picks(tuple(pick for pick in batch if pick.n in out))
         return [silent, *(self.source.talks(left, accounts) if left else ())]
 
     def mark(self, at: float) -> str:
@@ -77,18 +77,18 @@ class ExcludingSource:
         return who is not None and who.username is not None and self.accounts.excludes(who.username)
 
 
-def _silence(out: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:
+def _skip_picks(out: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:
     yield from ()
     return {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.EXCLUDED) for pick in out}
 
 
-def starred(name: str) -> str:
+def write_pattern(name: str) -> str:
     """Return the regular expression of a name with `*` for any part."""
     return ".*".join(map(re.escape, name.split("*")))
 
 
-def _compiled(names: Sequence[str]) -> re.Pattern[str] | None:
+def _compile(names: Sequence[str]) -> re.Pattern[str] | None:
     bare = [name.strip().removeprefix("@") for name in names]
     if not bare:
         return None
-    return re.compile("|".join(map(starred, bare)), re.IGNORECASE | re.DOTALL)
+    return re.compile("|".join(map(write_pattern, bare)), re.IGNORECASE | re.DOTALL)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from socialcrawl.engine.model import ON_TOPIC, WIDER, Act, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.engine.protocols import Batch, Conversation, Source
 from socialcrawl.errors import SettingsError
-from socialcrawl.platforms.excluding import starred
+from socialcrawl.platforms.excluding import write_pattern
 
 NOBODY = Who(None, None)
 
@@ -49,14 +49,14 @@ class Predicate:
             raise SettingsError(
                 "Nothing tells what is on topic: give least (occurrences, 1 or more), patterns, expressions or labels."
             )
-        object.__setattr__(self, "_names", _compiled([_starred(one) for one in self.patterns]))
-        object.__setattr__(self, "_found", _compiled([_checked(one) for one in self.expressions]))
-        object.__setattr__(self, "_labels", {_key(name): on for name, on in self.labels.items()})
+        object.__setattr__(self, "_names", _compile([_write_pattern(one) for one in self.patterns]))
+        object.__setattr__(self, "_found", _compile([_check_expression(one) for one in self.expressions]))
+        object.__setattr__(self, "_labels", {_make_key(name): on for name, on in self.labels.items()})
 
     def holds(self, who: Who, occurrences: int) -> bool:
         """Return whether the node `who`, with so many occurrences in what was read of it, is on the topic."""
         names = [name for name in (who.username, who.id) if name]
-        label = next((self._labels[key] for name in names if (key := _key(name)) in self._labels), None)
+        label = next((self._labels[key] for name in names if (key := _make_key(name)) in self._labels), None)
         if label is not None:
             return label
         asked = bool(self.least or self._names or self._found)
@@ -65,7 +65,7 @@ class Predicate:
     def _fits(self, names: Sequence[str]) -> bool:
         if self._names is None and self._found is None:
             return True
-        told = {*names, *map(host, names)} - {""}
+        told = {*names, *map(find_host, names)} - {""}
         whole = self._names is not None and any(self._names.fullmatch(name) for name in told)
         return whole or (self._found is not None and any(self._found.search(name) for name in names))
 
@@ -107,7 +107,7 @@ class FocusedSource:
 
     def _focused(self, outcome: Outcome, who: Who) -> Outcome:
         value = self._value(who, outcome.occurrences) if outcome.missing is None else 0.0
-        return replace(outcome, value=value, mark=host(who.username or who.id or ""))
+        return replace(outcome, value=value, mark=find_host(who.username or who.id or ""))
 
     def _value(self, who: Who, occurrences: int) -> float:
         if self.predicate.holds(who, occurrences):
@@ -115,7 +115,7 @@ class FocusedSource:
         return WIDER if self.wider is not None and self.wider.holds(who, occurrences) else 0.0
 
 
-def host(name: str) -> str:
+def find_host(name: str) -> str:
     """Return where a node lives, by what it is called: a page's host, an account's instance; "" where there is none."""
     if "://" in name:
         try:
@@ -125,20 +125,20 @@ def host(name: str) -> str:
     return name.rpartition("@")[2].lower() if "@" in name.removeprefix("@") else ""
 
 
-def _key(name: str) -> str:
+def _make_key(name: str) -> str:
     """Return what a label is found by: addresses as they are, other names in any case and without an @ before them."""
     bare = name.strip()
     return bare if "://" in bare else bare.removeprefix("@").casefold()
 
 
-def _starred(pattern: str) -> str:
+def _write_pattern(pattern: str) -> str:
     bare = pattern.strip().removeprefix("@")
     if not bare:
         raise SettingsError('A pattern of what is on the topic is empty: write a name, such as "*@jazz.example".')
-    return starred(bare)
+    return write_pattern(bare)
 
 
-def _checked(expression: str) -> str:
+def _check_expression(expression: str) -> str:
     try:
         compiled = re.compile(expression, re.IGNORECASE)
     except re.error as error:
@@ -150,5 +150,5 @@ def _checked(expression: str) -> str:
     return expression
 
 
-def _compiled(parts: Sequence[str]) -> re.Pattern[str] | None:
+def _compile(parts: Sequence[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(f"(?:{part})" for part in parts), re.IGNORECASE | re.DOTALL) if parts else None

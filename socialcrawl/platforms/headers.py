@@ -10,15 +10,15 @@ LAST = 253_402_300_800.0  # the year 10000, Unix seconds: no calendar goes furth
 LONGEST = 300  # characters of what a server said
 
 
-def date(headers: Mapping[str, str]) -> float | None:
+def parse_date(headers: Mapping[str, str]) -> float | None:
     """Return the server's clock in Unix seconds; some write the zone as UTC, some as GMT.
 
     `headers` compares without case.
     """
-    return instant(headers.get("Date", ""))
+    return parse_instant(headers.get("Date", ""))
 
 
-def retry_after(headers: Mapping[str, str], at: float) -> float | None:
+def parse_retry_after(headers: Mapping[str, str], at: float) -> float | None:
     """Return the seconds of Retry-After, which is a number or a date; None where it is missing, or neither.
 
     Args:
@@ -28,16 +28,16 @@ def retry_after(headers: Mapping[str, str], at: float) -> float | None:
     text = headers.get("Retry-After", "")
     if re.fullmatch(r"[0-9]{1,9}", text.strip()):
         return float(text)
-    until = instant(text)
+    until = parse_instant(text)
     return None if until is None else max(0.0, until - at)
 
 
-def asked_pause(status: int, headers: Mapping[str, str], at: float) -> float | None:
+def parse_pause(status: int, headers: Mapping[str, str], at: float) -> float | None:
     """Return the seconds for which an answer of status 429 or 503 asks to be left alone; None: it does not."""
-    return retry_after(headers, at) if status in (429, 503) else None
+    return parse_retry_after(headers, at) if status in (429, 503) else None
 
 
-def instant(text: str) -> float | None:
+def parse_instant(text: str) -> float | None:
     """Return a date as HTTP writes it, in Unix seconds; None where it is none."""
     try:
         moment = parsedate_to_datetime(text)
@@ -47,7 +47,7 @@ def instant(text: str) -> float | None:
         return None
 
 
-def said(words: Any) -> str:
+def clean_message(words: Any) -> str:
     """Return what a server told, on one line: nothing that moves a terminal's cursor, and no novel."""
     shown = "".join(letter if letter.isprintable() else " " for letter in str(words)[: 2 * LONGEST])
     return " ".join(shown.split())[:LONGEST]

@@ -12,7 +12,7 @@ Every platform goes through here, X by the adapter in `x/transport.py`. A server
 - A name is resolved once. The address that was checked is the one that is connected to.
 
 Whether a request that failed has left is told apart as the ledger needs it: `broken` was not sent, `lost` may have been
-answered, and billed. Nothing here raises, but for MemoryError, which `bounded` makes a reply.
+answered, and billed. Nothing here raises, but for MemoryError, which `bound_memory` makes a reply.
 """
 
 import os
@@ -39,10 +39,10 @@ from socialcrawl.platforms.sockets import (
     ProxyError,
     TooMuchError,
     allowance,
-    exchanging,
     explain_failure,
     make_pool,
     resolves_privately,
+    use_exchange,
 )
 from socialcrawl.system.bounds import DEADLINE, LARGE, MAX_ANSWER, MAX_CHUNKS, MAX_HEADERS, Share, share_heaps
 from socialcrawl.system.loopback import is_loopback
@@ -157,7 +157,7 @@ class HttpClient:
         try:
             asked = httpx.URL(url) if params is None else httpx.URL(url, params=dict(params))
             request = self._request(method, asked, headers or {}, content, exchange)
-            with exchanging(exchange), _sending(self._pool(asked, exchange), request) as response:
+            with use_exchange(exchange), _send_request(self._pool(asked, exchange), request) as response:
                 body, is_cut = _read(response, exchange, max_bytes, cut=cut or response.status >= 400)
         except PrivateAddressError:
             return Reply(ReplyKind.MISSING, self.now(), why=PRIVATE)
@@ -217,7 +217,7 @@ def _close_all(pools: Mapping[str, httpcore.ConnectionPool]) -> None:
 
 
 @contextmanager
-def _sending(pool: httpcore.ConnectionPool, request: httpcore.Request) -> Iterator[httpcore.Response]:
+def _send_request(pool: httpcore.ConnectionPool, request: httpcore.Request) -> Iterator[httpcore.Response]:
     """Send a request, and yield its response, whose body is not read yet.
 
     Raises:
@@ -252,7 +252,7 @@ class _Wire(Protocol):
 W = TypeVar("W", bound=_Wire)
 
 
-def bounded(send: Callable[[W, Grant], Reply]) -> Callable[[W, Grant], Reply]:
+def bound_memory(send: Callable[[W, Grant], Reply]) -> Callable[[W, Grant], Reply]:
     """Decorate `Wire.send`: an answer counts until it is parsed, large ones are parsed one at a time.
 
     Where the memory does not suffice all the same, the reply is `lost`.

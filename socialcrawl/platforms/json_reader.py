@@ -23,7 +23,7 @@ ACCOUNT_TYPES = (TEXT, TEXT, *[TEXT_OR_NONE] * 3, *[COUNT] * 4, FLAG, FLAG, TEXT
 Row = TypeVar("Row", PostRow, AccountRow)
 
 
-def decoded(content: bytes) -> Any:
+def decode_json(content: bytes) -> Any:
     """Return the JSON of an answer; None if it is none, or has more values than fit (`bounds.MAX_VALUES`).
 
     Half a character, which some texts hold, becomes a question mark; the character 0, which PostgreSQL does not store,
@@ -32,8 +32,8 @@ def decoded(content: bytes) -> Any:
     if is_crowded(content):
         return None
     try:
-        body = _loaded(content)
-        return _without_nul(body) if NUL in content else body
+        body = _load(content)
+        return _drop_nul(body) if NUL in content else body
     except (ValueError, RecursionError):
         return None
 
@@ -43,7 +43,7 @@ def name_empty(why: str, content: bytes) -> str:
     return why if content.strip() else why.replace(NOT_JSON, "with an empty body")
 
 
-def checked(rows: list[Row], types: Sequence[Types]) -> list[Row]:
+def check_rows(rows: list[Row], types: Sequence[Types]) -> list[Row]:
     """Return the rows themselves.
 
     Args:
@@ -64,7 +64,7 @@ def checked(rows: list[Row], types: Sequence[Types]) -> list[Row]:
     return rows
 
 
-def _loaded(content: bytes) -> Any:
+def _load(content: bytes) -> Any:
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:  # half characters, which Python's own reader takes
@@ -72,17 +72,17 @@ def _loaded(content: bytes) -> Any:
         return orjson.loads(whole.encode("utf-8", "replace"))
 
 
-def _without_nul(body: Any) -> Any:
+def _drop_nul(body: Any) -> Any:
     if isinstance(body, str):
         return body.replace("\0", "\ufffd")
     if isinstance(body, list):
-        return [_without_nul(part) for part in body]
+        return [_drop_nul(part) for part in body]
     if isinstance(body, dict):
-        return {_without_nul(key): _without_nul(value) for key, value in body.items()}
+        return {_drop_nul(key): _drop_nul(value) for key, value in body.items()}
     return body
 
 
-def shows(answer: Any, wanted: Callable[[Mapping[str, Any]], bool]) -> bool:
+def has_object(answer: Any, wanted: Callable[[Mapping[str, Any]], bool]) -> bool:
     """Return whether some object anywhere in an answer is one that is `wanted`."""
     left = [answer]
     while left:

@@ -14,7 +14,7 @@ Json = Mapping[str, Any]
 USUAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
-def thing(value: Any) -> Json:
+def expect_object(value: Any) -> Json:
     """Return the object that has to stand here.
 
     Raises:
@@ -25,7 +25,7 @@ def thing(value: Any) -> Json:
     return value
 
 
-def things(value: Any) -> list[Json]:
+def expect_objects(value: Any) -> list[Json]:
     """Return the list of objects that has to stand here.
 
     Raises:
@@ -33,31 +33,31 @@ def things(value: Any) -> list[Json]:
     """
     if not isinstance(value, list):
         raise TypeError(f"{type(value).__name__} in the place of a list")
-    return [thing(one) for one in value]
+    return [expect_object(one) for one in value]
 
 
-def text(value: Any) -> str | None:
+def parse_text(value: Any) -> str | None:
     """Return a text; None where it is none, or empty."""
     return value if isinstance(value, str) and value else None
 
 
-def needed(value: Any) -> str:
+def expect_text(value: Any) -> str:
     """Return a text that has to be there.
 
     Raises:
         TypeError: it is not.
     """
-    if (found := text(value)) is None:
+    if (found := parse_text(value)) is None:
         raise TypeError(f"{type(value).__name__} in the place of a text")
     return found
 
 
-def count(value: Any) -> int | None:
+def parse_count(value: Any) -> int | None:
     """Return a number of things; None where it is none, as servers that hide theirs send -1."""
     return value if type(value) is int and 0 <= value <= LARGEST else None
 
 
-def moment(value: Any) -> datetime | None:
+def parse_moment(value: Any) -> datetime | None:
     """Return the instant that a text of ISO 8601 tells, in UTC, as it is where it does not say.
 
     None where it is none.
@@ -69,20 +69,20 @@ def moment(value: Any) -> datetime | None:
     return None
 
 
-def instant(value: Any) -> float | None:
+def parse_instant(value: Any) -> float | None:
     """Return the same in Unix seconds."""
-    told = moment(value)
+    told = parse_moment(value)
     return None if told is None else told.timestamp()
 
 
-def iso(value: Any) -> str | None:
+def format_moment(value: Any) -> str | None:
     """Return the same as rows have it: ISO 8601, UTC, milliseconds."""
     if isinstance(value, str) and USUAL.fullmatch(value):
         return value
-    told = moment(value)
+    told = parse_moment(value)
     return None if told is None else told.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def listed(values: Sequence[str]) -> str | None:
+def dump_list(values: Sequence[str]) -> str | None:
     """Texts as a JSON list; None where there are none."""
     return orjson.dumps(list(values)).decode() if values else None

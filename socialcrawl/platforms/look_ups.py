@@ -11,7 +11,7 @@ from socialcrawl.platforms.node_reading import Reading
 MOST = 4  # requests for the same accounts at most: twice the platform, and what the database answered
 
 
-def looked_up(
+def look_up(
     picks: Sequence[Pick],
     accounts: Mapping[Node, Who],
     ask: Callable[[tuple[int, int], Sequence[Who]], Request],
@@ -52,7 +52,7 @@ def looked_up(
     return outcomes
 
 
-def known_as(reading: Reading, asked: Request) -> Generator[Request, Reply, str | None]:
+def find_id(reading: Reading, asked: Request) -> Generator[Request, Reply, str | None]:
     """Return the platform id that a look-up tells of the account being read.
 
     None where it is missing, which is noted.
@@ -65,7 +65,7 @@ def known_as(reading: Reading, asked: Request) -> Generator[Request, Reply, str 
     return known if reading.missing is None else None
 
 
-def why(pick: Pick, reply: Reply) -> Unavailable | None:
+def explain_missing(pick: Pick, reply: Reply) -> Unavailable | None:
     """Return why the account of a pick is missing, as an answer to a look-up tells it; None: it is there."""
     if reply.kind in PUT_OFF:
         return Reason.TEMPORARY
@@ -74,7 +74,7 @@ def why(pick: Pick, reply: Reply) -> Unavailable | None:
     return None if pick.node in reply.answer.found else Reason.UNKNOWN
 
 
-def mentioners(reading: Reading) -> Outcome:
+def list_mentioners(reading: Reading) -> Outcome:
     """What was read of the posts that mention an account: their authors but itself, as targets without weight."""
     pick = reading.pick
     if reading.missing is not None:

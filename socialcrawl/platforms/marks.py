@@ -52,20 +52,20 @@ def is_number(mark: str) -> bool:
     return mark.isascii() and mark.isdecimal() and len(mark) <= 19
 
 
-def alike(one: str, other: str) -> bool:
+def are_comparable(one: str, other: str) -> bool:
     """Return whether it can be told which of two marks is newer: both are numbers, or neither is."""
     return is_number(one) == is_number(other)
 
 
-def order(mark: str) -> tuple[int, str]:
+def make_sort_key(mark: str) -> tuple[int, str]:
     """What marks of one kind are sorted by, oldest first: numbers, and texts of one length that grow with time."""
     return len(mark), mark
 
 
-def newest(*marks: str) -> str:
+def find_newest(*marks: str) -> str:
     """Return the newest of marks, of which some may be ""; where two cannot be compared, the later one in the list."""
     found = ""
     for mark in marks:
-        if mark and (not found or not alike(found, mark) or order(mark) > order(found)):
+        if mark and (not found or not are_comparable(found, mark) or make_sort_key(mark) > make_sort_key(found)):
             found = mark
     return found

@@ -5,7 +5,7 @@ import numpy as np
 from socialcrawl.engine.model import PUT_OFF, Outcome, Pick, Reason, Reply, ReplyKind, Unavailable
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.platforms.marks import newest
+from socialcrawl.platforms.marks import find_newest
 
 
 class Reading(Recount):
@@ -46,7 +46,7 @@ class Reading(Recount):
         if reply.kind == ReplyKind.MISSING and self.posts:
             return False  # gone between two pages: what was read stays
         self.missing = answer.missing.get(self.pick.node)
-        self.mark = newest(self.mark, answer.mark)
+        self.mark = find_newest(self.mark, answer.mark)
         self.add_answer(answer, self.follow)
         return self.missing is None
 

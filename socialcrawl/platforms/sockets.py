@@ -1,7 +1,7 @@
 """The network below `http_client`: each wait gets what is left of a request's time, each byte that comes is counted.
 
 httpcore reads, writes and connects through the classes here, in the thread that sends the request; which request that
-is, the thread knows (`exchanging`).
+is, the thread knows (`use_exchange`).
 """
 
 import errno
@@ -131,7 +131,7 @@ def resolves_privately(host: str) -> bool:
 
 
 @contextmanager
-def exchanging(exchange: Exchange) -> Iterator[None]:
+def use_exchange(exchange: Exchange) -> Iterator[None]:
     """Make `exchange` the one that this thread's network belongs to, for the length of a block."""
     _here.exchange = exchange
     try:

@@ -38,10 +38,10 @@ def test_junk_in_a_post_is_refused_as_such_or_can_be_stored(words, data):
     payload = {"data": [given]} | data.draw(st.dictionaries(st.sampled_from(["data", "includes", "meta"]), JUNK))
     author = data.draw(st.sampled_from([None, "1"]))
     try:
-        page = parse.posts_page(
+        page = parse.parse_posts(
             payload, words, lambda text, lang, created_at, urls=None: len(text.lower()), author=author, keep=True
         )
-        parse.cursor(payload)
+        parse.find_cursor(payload)
     except WRONG:
         return
     assert all(storable(value) for row in [*page.posts, *page.accounts] for value in row)
@@ -60,7 +60,7 @@ def test_junk_in_a_profile_or_an_error_is_refused_as_such_or_can_be_stored(data)
         st.dictionaries(st.sampled_from(["data", "errors"]), JUNK, max_size=1)
     )
     try:
-        page = parse.users_page(payload, TWEET)
+        page = parse.parse_users(payload, TWEET)
     except WRONG:
         return
     assert all(storable(value) for row in page.accounts for value in row)
@@ -80,33 +80,33 @@ def recorded(name):
 def test_recorded_posts_parse_once_the_fields_are_there(name):
     payload = recorded(name)
     with pytest.raises(parse.FieldsMissingError):  # they were recorded without asking for fields
-        parse.posts_page(payload, TWEET, long)
+        parse.parse_posts(payload, TWEET, long)
     asked = {"author_id": "1", "conversation_id": "1", "created_at": "2026", "public_metrics": {}}
-    page = parse.posts_page({**payload, "data": [{**asked, **post} for post in payload["data"]]}, TWEET, long)
+    page = parse.parse_posts({**payload, "data": [{**asked, **post} for post in payload["data"]]}, TWEET, long)
     assert [row.id for row in page.posts] == [post["id"] for post in payload["data"]]
-    assert parse.cursor(payload) == payload.get("meta", {}).get("next_token")
+    assert parse.find_cursor(payload) == payload.get("meta", {}).get("next_token")
 
 
 def test_recorded_users_and_partial_errors_parse():
     payload = recorded("x_v2_users_by")
-    assert [row.id for row in parse.users_page(payload, TWEET).accounts] == [user["id"] for user in payload["data"]]
+    assert [row.id for row in parse.parse_users(payload, TWEET).accounts] == [user["id"] for user in payload["data"]]
     shapes = json.loads(needed("reference/samples/x_error_envelopes.json").read_text())
     reasons = {
-        name: parse.missing(shape["body"]["errors"]) for name, shape in shapes.items() if name.startswith("200_u")
+        name: parse.list_missing(shape["body"]["errors"]) for name, shape in shapes.items() if name.startswith("200_u")
     }
     assert {name: found[0][1] for name, found in reasons.items()} == {
         "200_user_not_found": "unknown",
         "200_user_suspended": "suspended",
     }
-    assert parse.gone(shapes["200_protected_timeline"]["body"]["errors"]) == "protected"
+    assert parse.explain_missing(shapes["200_protected_timeline"]["body"]["errors"]) == "protected"
 
 
 def test_the_same_shapes_made_up_parse_too():
     bare = {"data": [{"id": "12", "text": "hi", "edit_history_tweet_ids": ["12"]}], "meta": {"next_token": "b26v"}}
     with pytest.raises(parse.FieldsMissingError):
-        parse.posts_page(bare, TWEET, long)
+        parse.parse_posts(bare, TWEET, long)
     full = [{**post_of(TWEET), **bare["data"][0]}]
-    assert parse.posts_page({**bare, "data": full}, TWEET, long).posts[0].id == "12"
-    assert parse.cursor(bare) == "b26v"
+    assert parse.parse_posts({**bare, "data": full}, TWEET, long).posts[0].id == "12"
+    assert parse.find_cursor(bare) == "b26v"
     users = {"data": [{"id": "783214", "name": "Somebody", "username": "somebody"}]}
-    assert parse.users_page(users, TWEET).accounts[0][:3] == ("783214", "somebody", "Somebody")
+    assert parse.parse_users(users, TWEET).accounts[0][:3] == ("783214", "somebody", "Somebody")

@@ -17,7 +17,7 @@ from socialcrawl.lab.post_table import Posts
 from socialcrawl.mock.server import running
 from socialcrawl.platforms.x.source import XSource
 from socialcrawl.platforms.x.vocabulary import TWEET
-from socialcrawl.platforms.x.wire import XWire, client
+from socialcrawl.platforms.x.wire import XWire, make_client
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage.campaigns import campaign
@@ -69,7 +69,7 @@ def test_one_batch_through_the_nine_stages(world):
     rules, topic = policy("x").limited(10, 60.0), Topic(["telescope"])
     source = XSource(rules, TWEET, [])
     planner = WindowPlanner(rules, [Credential("main")], Caps())
-    wire = XWire({"main": client("token", url)}, TWEET, rules, topic.hits, lambda: 1000.0)
+    wire = XWire({"main": make_client("token", url)}, TWEET, rules, topic.hits, lambda: 1000.0)
     (ada,) = store.enlist(["Ada"], 0.0)
     crawl = Collect(Seeds(names=[ada]), make_estimator("nh-ne-sum", seed=1), steps=1, width=source.width)
 

@@ -24,7 +24,7 @@ from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Credential, Node, Outcome, Pick, SameAs, format_time
 from socialcrawl.errors import StoreError
 from socialcrawl.platforms.x.source import XSource
-from socialcrawl.platforms.x.vocabulary import vocabulary
+from socialcrawl.platforms.x.vocabulary import find_vocabulary
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage.campaigns import Change, campaign, line
@@ -61,7 +61,7 @@ def crawled(place, settings=None, *, size=1, faults=None, change=None):
     identity = settings.identity(USERNAMES)
     number = campaign(connection, settings.model_dump(mode="json"), identity, BEGIN, change=change)
     store = SqlStore(connection, number, "x")
-    how, words, wire = settings.crawl, vocabulary(settings.source.vocabulary), Wire(Clock(), faults=faults or {})
+    how, words, wire = settings.crawl, find_vocabulary(settings.source.vocabulary), Wire(Clock(), faults=faults or {})
     source = XSource(POLICY, words, ["telescope"], pages_per_user=9, search_pages=2)
     names = store.enlist(USERNAMES, wire.clock.now())
     estimator = make_estimator(how.estimator, seed=3, switch_after=how.switch_after)

@@ -19,7 +19,7 @@ from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
-from socialcrawl.platforms.web.urls import normalised
+from socialcrawl.platforms.web.urls import normalize_url
 from socialcrawl.storage.database.address import Where
 from socialcrawl.storage.database.connection import Opened, opened
 from socialcrawl.storage.database.health import missing
@@ -169,7 +169,7 @@ def ordered_on(connection: Any, order: Order, platform: str) -> Order:
         return order
     told = Order(posts=order.posts, places=order.places, passed=order.passed)
     if facts.pages:
-        told.posts = {normalised(key) or key: why for key, why in order.posts.items()}
+        told.posts = {normalize_url(key) or key: why for key, why in order.posts.items()}
     for key, why in (*order.users.items(), *order.names.items()):
         name = _called(connection, key, platform)
         (told.users if name.startswith(("did:", "http://", "https://")) or name.isdecimal() else told.names)[name] = why

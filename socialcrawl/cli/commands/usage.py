@@ -11,7 +11,7 @@ from socialcrawl.cli.single_requests import admitted, meters
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Grant, ReplyKind, format_time
 from socialcrawl.errors import SourceError
-from socialcrawl.platforms.x.meters import USAGE, Usage, usage, usage_request
+from socialcrawl.platforms.x.meters import USAGE, Usage, make_usage_request, parse_usage
 from socialcrawl.storage.database.health import readable
 from socialcrawl.storage.queries.summary import summary
 from socialcrawl.text.wording import pluralize
@@ -42,10 +42,10 @@ def compare(meant: Plan, console: Console) -> None:
 def _ask(meant: Plan, days: int, clock: SystemClock) -> Usage:
     with meters(meant, clock.now) as (allowed, wire):
         name = admitted(allowed, meant.policy, USAGE).name
-        reply, body = wire.ask(Grant(usage_request((-1, 0), days, meant.policy), name, clock.now()))
+        reply, body = wire.ask(Grant(make_usage_request((-1, 0), days, meant.policy), name, clock.now()))
     if reply.kind != ReplyKind.OK:
         raise SourceError(f"X did not tell what it has billed: {reply.why}.")
-    return usage(body)
+    return parse_usage(body)
 
 
 def _table(ours: dict[str, int], told: Usage, days: list[str]) -> Table:

@@ -22,7 +22,7 @@ from socialcrawl.engine.model import Act, Node, Pick, Reason, SameAs
 from socialcrawl.engine.protocols import NEVER, cut_history
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.platforms.facts import DEFAULT, find_platform_facts
-from socialcrawl.platforms.web.urls import normalised
+from socialcrawl.platforms.web.urls import normalize_url
 from socialcrawl.storage.erasure.similar_names import alike
 from socialcrawl.storage.queries.traces import Ask, Begun, Led, Traces
 from socialcrawl.storage.versions import in_force
@@ -120,7 +120,7 @@ def explain(traces: Traces, whole: Begun, user: str) -> Explanation:
     """
     user = user.strip().removeprefix("@")
     if find_platform_facts(whole.platform).pages:
-        user = normalised(user) or user
+        user = normalize_url(user) or user
     held = traces.known(whole, user)
     if held is None or held.forgotten_at is not None:
         why = traces.forgotten(whole.platform, user)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from socialcrawl.engine.model import LARGEST, Limit, Reason, ReplyKind
-from socialcrawl.platforms.headers import LAST, said
+from socialcrawl.platforms.headers import LAST, clean_message
 from socialcrawl.platforms.json_reader import NOT_JSON
 
 DAY = 86_400  # seconds
@@ -33,7 +33,7 @@ NOBODY = re.compile(
 PERIOD = re.compile(r"\bw=(\d{1,9})\b")
 
 
-def limits(headers: Mapping[str, str]) -> list[Limit]:
+def parse_limits(headers: Mapping[str, str]) -> list[Limit]:
     """Return the rate-limit headers, none or one; `headers` compares names without case.
 
     Several windows may count a request: the headers are of the one with the fewest requests left, and
@@ -49,13 +49,13 @@ def limits(headers: Mapping[str, str]) -> list[Limit]:
     return []
 
 
-def named(body: Any) -> tuple[str, str]:
+def parse_error(body: Any) -> tuple[str, str]:
     """Return the name of an error and its message, "" where there are none."""
     told = body if isinstance(body, dict) else {}
-    return said(told.get("error") or ""), said(told.get("message") or "")
+    return clean_message(told.get("error") or ""), clean_message(told.get("message") or "")
 
 
-def gone(status: int, body: Any, *, by_id: bool) -> Reason | None:
+def explain_missing(status: int, body: Any, *, by_id: bool) -> Reason | None:
     """Return why the account that was asked for cannot be read (see `model.Outcome`).
 
     None if the error says no such thing.
@@ -65,7 +65,7 @@ def gone(status: int, body: Any, *, by_id: bool) -> Reason | None:
         body: the decoded JSON.
         by_id: whether it was asked for by DID: such an account was there once.
     """
-    error, message = named(body)
+    error, message = parse_error(body)
     if status not in (400, 403, 404):
         return None
     if error in MISSING:
@@ -74,7 +74,7 @@ def gone(status: int, body: Any, *, by_id: bool) -> Reason | None:
     return (Reason.DELETED if by_id else Reason.UNKNOWN) if nobody else None
 
 
-def kind(status: int, body: Any, known: Sequence[Limit], now: float, *, signed: bool) -> tuple[ReplyKind, str]:
+def classify(status: int, body: Any, known: Sequence[Limit], now: float, *, signed: bool) -> tuple[ReplyKind, str]:
     """Return the kind of a reply (see `model.Reply`) and a sentence that says what happened and what to do.
 
     Args:
@@ -84,10 +84,10 @@ def kind(status: int, body: Any, known: Sequence[Limit], now: float, *, signed: 
         now: the server's clock, or ours where it did not come.
         signed: whether the request had an access token.
     """
-    error, message = named(body)
+    error, message = parse_error(body)
     detail = ": ".join(part for part in (error, message) if part) or f"HTTP {status}"
     if status == 429:
-        return _too_many(known, now)
+        return _explain_limit(known, now)
     if 200 <= status < 300:
         if isinstance(body, dict):
             return ReplyKind.OK, ""
@@ -96,7 +96,7 @@ def kind(status: int, body: Any, known: Sequence[Limit], now: float, *, signed: 
         return ReplyKind.BROKEN, f"the session has ended ({error}); it is renewed before the next request"
     # What names no error is not of Bluesky: a page of a network that wants a sign-in of its own, or of a proxy.
     if status == 401 or error in ENDED:
-        return ReplyKind.REFUSED if error else ReplyKind.BROKEN, _refused(detail, signed=signed)
+        return ReplyKind.REFUSED if error else ReplyKind.BROKEN, _explain_refusal(detail, signed=signed)
     if status == 403 and error:
         return ReplyKind.REFUSED, f"Bluesky does not allow this request (403: {detail})"
     if 300 <= status < 400:
@@ -112,13 +112,13 @@ def kind(status: int, body: Any, known: Sequence[Limit], now: float, *, signed: 
     return ReplyKind.INVALID, f"Bluesky did not understand the request (HTTP {status}: {detail})"
 
 
-def _refused(detail: str, *, signed: bool) -> str:
+def _explain_refusal(detail: str, *, signed: bool) -> str:
     if signed:
         return f"the session was not accepted ({detail}): make a new app password, and check which account it is of"
     return f"the server wants callers to sign in ({detail}): name an app password, or another base_url"
 
 
-def _too_many(known: Sequence[Limit], now: float) -> tuple[ReplyKind, str]:
+def _explain_limit(known: Sequence[Limit], now: float) -> tuple[ReplyKind, str]:
     usable = [limit for limit in known if limit.left == 0 and limit.resets >= now]
     if any(limit.daily for limit in usable):
         return ReplyKind.DAY, "the 24-hour limit is reached (429)"

@@ -21,7 +21,7 @@ ENTITIES = Entities((HASHTAG, CASHTAG, NAME), addresses=True)
 EVERYTHING = "*"  # a query that all posts match: search wants one
 
 
-def asked_for(query: str) -> Mapping[str, str]:
+def make_search_parameters(query: str) -> Mapping[str, str]:
     """Return the parameters that a search for a query is made with: the lexicon has some for tags, names and links.
 
     Words are in quotes where they have signs, so that what begins with a sign is an entity.

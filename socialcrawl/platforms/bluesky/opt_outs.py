@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 from socialcrawl.engine.model import PUT_OFF, Node, Reason, Reply, ReplyKind, Request, Who
-from socialcrawl.platforms.json_reader import shows
+from socialcrawl.platforms.json_reader import has_object
 from socialcrawl.platforms.look_ups import MOST
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.text.optouts import declines
@@ -21,7 +21,7 @@ LOOK_UP = 25  # profiles that one request answers for
 EACH = 200  # parts of the look-ups for one page of a search, whose 100 authors take 4 of them, each asked MOST times
 
 
-def willing(
+def select_willing(
     n: int, first: int, whos: Mapping[Node, Who], ask: Asks
 ) -> Generator[Request, Reply, Mapping[Node, Who] | None]:
     """Return those of some accounts that may be collected; None where that cannot be found out now.
@@ -47,7 +47,7 @@ def willing(
     return found
 
 
-def looked_at(
+def look_up_account(
     reading: Reading, who: Who, crowd: Sequence[Who], ask: Asks, first: int
 ) -> Generator[Request, Reply, str | None]:
     """Return the DID of an account that is to be read; None where it is missing or opted out, which is noted.
@@ -72,23 +72,23 @@ def looked_at(
     return known if reading.missing is None else None
 
 
-def hides(view: Mapping[str, Any]) -> bool:
+def is_hidden(view: Mapping[str, Any]) -> bool:
     """Return whether an account or a post is labelled `HIDES`, by its owner or by a moderation service."""
     given = view.get("labels") or ()
     labels = given.get("values") or () if isinstance(given, Mapping) else given  # as a record has those it gave itself
     return any(one.get("val") == HIDES and not one.get("neg") for one in labels)
 
 
-def opted_out(profile: Mapping[str, Any], *, heeded: bool = True) -> bool:
+def has_opted_out(profile: Mapping[str, Any], *, heeded: bool = True) -> bool:
     """Return whether an account does not want to be collected: the label `HIDES`, or a hashtag in its description.
 
     Args:
         profile: a view of the account; the smallest has no description.
         heeded: whether the description counts; labels always do.
     """
-    return hides(profile) or (heeded and declines(profile.get("description")))
+    return is_hidden(profile) or (heeded and declines(profile.get("description")))
 
 
-def names_silent(answer: Any, *, heeded: bool = True) -> bool:
+def shows_opted_out(answer: Any, *, heeded: bool = True) -> bool:
     """Return whether an answer shows an account that opted out, anywhere in it: then it is not kept as it came."""
-    return shows(answer, lambda one: opted_out(one, heeded=heeded) if "did" in one else hides(one))
+    return has_object(answer, lambda one: has_opted_out(one, heeded=heeded) if "did" in one else is_hidden(one))

@@ -13,9 +13,9 @@ import orjson
 
 from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who
 from socialcrawl.graph.relevance import Hits
-from socialcrawl.platforms.bluesky.opt_outs import hides, names_silent, opted_out
-from socialcrawl.platforms.bluesky.post_mentions import Named, mentioned, quoted, replied, who
-from socialcrawl.platforms.json_reader import ACCOUNT_TYPES, POST_TYPES, checked
+from socialcrawl.platforms.bluesky.opt_outs import has_opted_out, is_hidden, shows_opted_out
+from socialcrawl.platforms.bluesky.post_mentions import Named, find_quoted, find_replied, list_mentions, parse_who
+from socialcrawl.platforms.json_reader import ACCOUNT_TYPES, POST_TYPES, check_rows
 
 Json = Mapping[str, Any]
 
@@ -24,7 +24,7 @@ REPOST, PIN = "app.bsky.feed.defs#reasonRepost", "app.bsky.feed.defs#reasonPin"
 FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
-def feed_page(
+def parse_feed(
     payload: Json, actor: str, hits: Hits, *, keep: bool = False, after: str = "", of: Collection[str] | None = None
 ) -> Page:
     """Return a page of an account's feed: its own posts and its reposts, each once, and the account with its handle.
@@ -41,31 +41,43 @@ def feed_page(
         after: the mark of what was seen before, and is left out; "": nothing was.
         of: the DIDs of the authors of reposted posts whose texts are wanted; None: all are.
     """
-    items = _of(payload, actor)
-    if hidden := _each(_owner(item) for item in items if hides(_owner_view(item))):
+    items = _list_own(payload, actor)
+    if hidden := _drop_repeats(_find_owner(item) for item in items if is_hidden(_find_owner_view(item))):
         return Page(missing=[(one, Reason.OPTED_OUT) for one in hidden])
-    shown = [item for item in items if _repost(item) or not hides(item["post"])]
-    page = _posts(_newer(shown, after), hits, keep=keep, of=of)
-    owner = _each(map(_owner, items))
-    return Page(page.posts, page.hits, page.mentions, answered=owner, mark=max(map(_seen, _placed(items)), default=""))
+    shown = [item for item in items if _find_repost(item) or not is_hidden(item["post"])]
+    page = _parse_posts(_list_newer(shown, after), hits, keep=keep, of=of)
+    owner = _drop_repeats(map(_find_owner, items))
+    return Page(
+        page.posts,
+        page.hits,
+        page.mentions,
+        answered=owner,
+        mark=max(map(_find_seen_at, _list_placed(items)), default=""),
+    )
 
 
-def reposted_page(payload: Json, actor: str, after: str = "") -> Page:
+def parse_reposts(payload: Json, actor: str, after: str = "") -> Page:
     """Return the authors of the posts that an account reposted, of which no label tells that they opted out.
 
     Args:
         payload: the decoded answer of getAuthorFeed.
         actor: the account, by DID or handle.
-        after: see `feed_page`.
+        after: see `parse_feed`.
     """
-    items = _of(payload, actor)
-    if any(hides(_owner_view(item)) for item in items):
+    items = _list_own(payload, actor)
+    if any(is_hidden(_find_owner_view(item)) for item in items):
         return Page()
-    others = [item for item in _newer(items, after) if _repost(item) and not _is(_author(item), actor)]
-    return Page(answered=_authors(item for item in others if not hides(item["post"]) and not hides(_author(item))))
+    others = [
+        item for item in _list_newer(items, after) if _find_repost(item) and not _is_account(_find_author(item), actor)
+    ]
+    return Page(
+        answered=_list_authors(
+            item for item in others if not is_hidden(item["post"]) and not is_hidden(_find_author(item))
+        )
+    )
 
 
-def latest_page(payload: Json, actor: str) -> Page:
+def parse_latest(payload: Json, actor: str) -> Page:
     """Return when the platform saw the newest post or repost of an account, from a page of its feed.
 
     The post is not kept.
@@ -74,105 +86,111 @@ def latest_page(payload: Json, actor: str) -> Page:
         payload: the decoded answer of getAuthorFeed.
         actor: the account, by DID or handle.
     """
-    items = _placed(_of(payload, actor))
-    owner = _each(map(_owner, items))
-    seen = max(map(_seen, items), default="")
+    items = _list_placed(_list_own(payload, actor))
+    owner = _drop_repeats(map(_find_owner, items))
+    seen = max(map(_find_seen_at, items), default="")
     return Page(answered=owner, mark=seen, active=[(owner[0], seen)] if seen else ())
 
 
-def mentions_page(
+def parse_mentions(
     payload: Json, did: str, hits: Hits, *, keep: bool = False, of: Collection[str] | None = None
 ) -> Page:
-    """Return a page of a search for posts that mention an account; other arguments as those of `search_page`.
+    """Return a page of a search for posts that mention an account; other arguments as those of `parse_search`.
 
     Posts whose facets do not name it are left out: where a filter was not understood, the search finds everything.
     """
-    return search_page({"posts": _naming(payload["posts"], did)}, hits, keep=keep, of=of)
+    return parse_search({"posts": _list_naming(payload["posts"], did)}, hits, keep=keep, of=of)
 
 
-def search_page(payload: Json, hits: Hits, *, keep: bool = False, of: Collection[str] | None = None) -> Page:
+def parse_search(payload: Json, hits: Hits, *, keep: bool = False, of: Collection[str] | None = None) -> Page:
     """Return a page of a search for posts, and their authors, without posts that are labelled `HIDES`.
 
     Args:
         payload: the decoded answer of searchPosts.
-        hits: see `feed_page`.
-        keep: see `feed_page`.
+        hits: see `parse_feed`.
+        keep: see `parse_feed`.
         of: the DIDs of the authors whose posts are wanted; None: all are.
     """
-    items: list[Json] = [{"post": post} for post in payload["posts"] if not hides(post) and not hides(post["author"])]
+    items: list[Json] = [
+        {"post": post} for post in payload["posts"] if not is_hidden(post) and not is_hidden(post["author"])
+    ]
     silent = len(payload["posts"]) - len(items)
     if of is not None:
         items = [item for item in items if item["post"]["author"]["did"] in of]
-    page = _posts(items, hits, keep=keep)
-    return Page(page.posts, page.hits, page.mentions, answered=_authors(items), opted_out=silent)
+    page = _parse_posts(items, hits, keep=keep)
+    return Page(page.posts, page.hits, page.mentions, answered=_list_authors(items), opted_out=silent)
 
 
-def authors_page(payload: Json, did: str | None) -> Page:
+def parse_authors(payload: Json, did: str | None) -> Page:
     """Return the authors of a page of a search for posts, and nothing of their posts.
 
     Args:
         payload: the decoded answer of searchPosts.
         did: the account that the posts mention; None: they were not searched for by that.
     """
-    posts = payload["posts"] if did is None else _naming(payload["posts"], did)
-    return Page(answered=_authors([{"post": one} for one in posts if not hides(one) and not hides(one["author"])]))
+    posts = payload["posts"] if did is None else _list_naming(payload["posts"], did)
+    return Page(
+        answered=_list_authors([{"post": one} for one in posts if not is_hidden(one) and not is_hidden(one["author"])])
+    )
 
 
-def profiles_page(payload: Json, asked: Sequence[str], *, heeded: bool = True, blocked: bool = False) -> Page:
+def parse_profiles(payload: Json, asked: Sequence[str], *, heeded: bool = True, blocked: bool = False) -> Page:
     """A page of profiles, and who of `asked` (DIDs and handles) has none: Bluesky leaves them out without a word.
 
-    Accounts that opted out are missing (see `opted_out`), and where `blocked` those that block us, as "protected".
+    Accounts that opted out are missing (see `has_opted_out`), and where `blocked` those that block us, as "protected".
     """
     profiles = payload["profiles"]
-    rows = checked([_account(profile) for profile in profiles], ACCOUNT_TYPES)
+    rows = check_rows([_parse_account(profile) for profile in profiles], ACCOUNT_TYPES)
     told = {name for row in rows for name in (row.id, row.username.lower())}
     lacking = [Who(name, None) if name.startswith("did:") else Who(None, name) for name in asked]
-    silent = {profile["did"] for profile in profiles if opted_out(profile, heeded=heeded)}
+    silent = {profile["did"] for profile in profiles if has_opted_out(profile, heeded=heeded)}
     return Page(
         accounts=[row for row in rows if row.id not in silent],
-        answered=_each(who(profile) for profile in profiles if profile["did"] not in silent),
+        answered=_drop_repeats(parse_who(profile) for profile in profiles if profile["did"] not in silent),
         missing=[
-            *((one, Reason.OPTED_OUT) for one in _each(map(who, profiles)) if one.id in silent),
+            *((one, Reason.OPTED_OUT) for one in _drop_repeats(map(parse_who, profiles)) if one.id in silent),
             *(
-                (who(one), Reason.PROTECTED)
+                (parse_who(one), Reason.PROTECTED)
                 for one in profiles
-                if blocked and _blocks(one) and one["did"] not in silent
+                if blocked and _is_blocking(one) and one["did"] not in silent
             ),
             *((one, Reason.UNKNOWN) for one in lacking if (one.id or str(one.username).lower()) not in told),
         ],
     )
 
 
-def _blocks(profile: Json) -> bool:
+def _is_blocking(profile: Json) -> bool:
     """Return whether the account blocks the one that asks."""
     return bool((profile.get("viewer") or {}).get("blockedBy"))
 
 
-def actors_page(payload: Json, *, heeded: bool = True) -> Page:
+def parse_actors(payload: Json, *, heeded: bool = True) -> Page:
     """Return a page of a search for accounts, without those that opted out.
 
     Their profiles come without counts, and are not taken for news of them.
     """
-    return Page(answered=_each(who(one) for one in payload["actors"] if not opted_out(one, heeded=heeded)))
+    return Page(
+        answered=_drop_repeats(parse_who(one) for one in payload["actors"] if not has_opted_out(one, heeded=heeded))
+    )
 
 
-def members_page(payload: Json, *, heeded: bool = True) -> Page:
+def parse_members(payload: Json, *, heeded: bool = True) -> Page:
     """Return a page of a list's members, without those that opted out."""
     members = [item["subject"] for item in payload["items"]]
-    return Page(answered=_each(who(one) for one in members if not opted_out(one, heeded=heeded)))
+    return Page(answered=_drop_repeats(parse_who(one) for one in members if not has_opted_out(one, heeded=heeded)))
 
 
-def follows_page(payload: Json) -> Page:
+def parse_follows(payload: Json) -> Page:
     """Return a page of those whom an account follows, in the platform's order: the latest first."""
-    return Page(follows=_each(map(who, payload["follows"])))
+    return Page(follows=_drop_repeats(map(parse_who, payload["follows"])))
 
 
-def resolved_page(payload: Json, handle: str) -> Page:
+def parse_resolved(payload: Json, handle: str) -> Page:
     """Return the account that a handle stands for."""
-    return Page(answered=[who({"did": payload["did"], "handle": handle})])
+    return Page(answered=[parse_who({"did": payload["did"], "handle": handle})])
 
 
-def cursor(payload: Json) -> str | None:
+def find_cursor(payload: Json) -> str | None:
     """Return where the next page begins; None at the end."""
     found = payload.get("cursor")
     if found is not None and not isinstance(found, str):
@@ -186,16 +204,16 @@ def reaches(payload: Json, actor: str, begin: float) -> bool:
     Feeds are in order of the earlier of writing and indexing: what was indexed before `begin` is followed by nothing
     that was written and indexed after it. What the account has pinned stands first, whatever its age.
     """
-    times = (instant(_indexed(item)) for item in _placed(_of(payload, actor)))
+    times = (parse_instant(_find_indexed_at(item)) for item in _list_placed(_list_own(payload, actor)))
     return any(at is not None and at.timestamp() < begin for at in times)
 
 
 def meets(payload: Json, actor: str, mark: str) -> bool:
     """Return whether a page of a feed shows what was seen before, at the mark or earlier; see `reaches`."""
-    return any("" < _seen(item) <= mark for item in _placed(_of(payload, actor)))
+    return any("" < _find_seen_at(item) <= mark for item in _list_placed(_list_own(payload, actor)))
 
 
-def instant(text: Any) -> datetime | None:
+def parse_instant(text: Any) -> datetime | None:
     """Return the instant that a platform wrote as ISO 8601, in UTC; None if it did not. Without a zone it is UTC."""
     try:
         found = datetime.fromisoformat(FRACTION.sub(r"\1", text))
@@ -204,156 +222,160 @@ def instant(text: Any) -> datetime | None:
         return None
 
 
-def stamp(at: datetime | None) -> str | None:
+def format_stamp(at: datetime | None) -> str | None:
     """Return the instant as rows hold it: ISO 8601, UTC, milliseconds."""
     return None if at is None else at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _of(payload: Json, actor: str) -> list[Json]:
+def _list_own(payload: Json, actor: str) -> list[Json]:
     """Return the items of a feed that its owner wrote or reposted."""
-    return [item for item in payload["feed"] if _is((_repost(item) or NOTHING).get("by") or _author(item), actor)]
+    return [
+        item
+        for item in payload["feed"]
+        if _is_account((_find_repost(item) or NOTHING).get("by") or _find_author(item), actor)
+    ]
 
 
-def _owner(item: Json) -> Who:
+def _find_owner(item: Json) -> Who:
     """Whose feed an item is in."""
-    return who(_owner_view(item))
+    return parse_who(_find_owner_view(item))
 
 
-def _owner_view(item: Json) -> Json:
-    found: Json = (_repost(item) or NOTHING).get("by") or _author(item)
+def _find_owner_view(item: Json) -> Json:
+    found: Json = (_find_repost(item) or NOTHING).get("by") or _find_author(item)
     return found
 
 
-def _authors(items: Iterable[Json]) -> list[Who]:
-    return _each(who(_author(item)) for item in items)
+def _list_authors(items: Iterable[Json]) -> list[Who]:
+    return _drop_repeats(parse_who(_find_author(item)) for item in items)
 
 
-def _naming(posts: Iterable[Json], did: str) -> list[Json]:
+def _list_naming(posts: Iterable[Json], did: str) -> list[Json]:
     """Return the posts whose facets name an account."""
-    return [post for post in posts if any(one.id == did for one, _ in mentioned(post["record"]))]
+    return [post for post in posts if any(one.id == did for one, _ in list_mentions(post["record"]))]
 
 
-def _author(item: Json) -> Json:
+def _find_author(item: Json) -> Json:
     found: Json = item["post"]["author"]
     return found
 
 
-def _is(profile: Json, actor: str) -> bool:
+def _is_account(profile: Json, actor: str) -> bool:
     return actor.lower() in (profile["did"].lower(), profile["handle"].lower())
 
 
-def _repost(item: Json) -> Json | None:
+def _find_repost(item: Json) -> Json | None:
     """Return the reason of a feed item that says it is a repost."""
     reason: Json = item.get("reason") or NOTHING
     return reason if reason.get("$type") == REPOST else None
 
 
-def _indexed(item: Json) -> Any:
-    return (_repost(item) or item["post"]).get("indexedAt")
+def _find_indexed_at(item: Json) -> Any:
+    return (_find_repost(item) or item["post"]).get("indexedAt")
 
 
-def _seen(item: Json) -> str:
+def _find_seen_at(item: Json) -> str:
     """Return when the platform saw an item of a feed, as marks have it; "" where it does not tell."""
-    return stamp(instant(_indexed(item))) or ""
+    return format_stamp(parse_instant(_find_indexed_at(item))) or ""
 
 
-def _newer(items: Iterable[Json], after: str) -> list[Json]:
+def _list_newer(items: Iterable[Json], after: str) -> list[Json]:
     """Return the items of a feed that the platform saw after a mark; "": all of them."""
-    return [item for item in items if not after or _seen(item) > after]
+    return [item for item in items if not after or _find_seen_at(item) > after]
 
 
-def _placed(items: Iterable[Json]) -> list[Json]:
+def _list_placed(items: Iterable[Json]) -> list[Json]:
     """Return the items of a feed that stand where their time puts them: not what is pinned, which stands first."""
     return [item for item in items if (item.get("reason") or NOTHING).get("$type") != PIN]
 
 
-def _posts(items: Iterable[Json], hits: Hits, *, keep: bool, of: Collection[str] | None = None) -> Page:
+def _parse_posts(items: Iterable[Json], hits: Hits, *, keep: bool, of: Collection[str] | None = None) -> Page:
     rows: dict[str, PostRow] = {}
     mentions: list[Mention] = []
     for item in items:
-        repost = _repost(item)
-        row, named = _reposted(item, repost, of, keep=keep) if repost else _written(item, keep=keep)
+        repost = _find_repost(item)
+        row, named = _parse_repost(item, repost, of, keep=keep) if repost else _parse_post(item, keep=keep)
         if row.id not in rows:
             mentions += [Mention(len(rows), one, kind) for one, kind in named]
             rows[row.id] = row
-    posts = checked(list(rows.values()), POST_TYPES)
+    posts = check_rows(list(rows.values()), POST_TYPES)
     return Page(posts, [hits(row.text, row.lang, row.created_at, row.urls) for row in posts], mentions)
 
 
-def _written(item: Json, *, keep: bool) -> tuple[PostRow, Named]:
+def _parse_post(item: Json, *, keep: bool) -> tuple[PostRow, Named]:
     """Return a post that its author wrote, and whom it names."""
     post = item["post"]
     record = post["record"]
     reply = record.get("reply") or NOTHING
     parent = (reply.get("parent") or NOTHING).get("uri")
-    quote, of = quoted(record, post.get("embed") or NOTHING)
-    to = replied(parent, (item.get("reply") or NOTHING).get("parent") or NOTHING)
+    quote, of = find_quoted(record, post.get("embed") or NOTHING)
+    to = find_replied(parent, (item.get("reply") or NOTHING).get("parent") or NOTHING)
     row = PostRow(
         post["uri"],
         post["author"]["did"],
-        stamp(_at(record.get("createdAt"), post.get("indexedAt"))),
+        format_stamp(_find_written_at(record.get("createdAt"), post.get("indexedAt"))),
         record.get("text") or "",
-        _lang(record),
+        _find_language(record),
         (reply.get("root") or NOTHING).get("uri") or post["uri"],
         parent,
         None,
         quote,
-        *_things(record),
+        *_find_tags_and_urls(record),
         post.get("likeCount"),
         post.get("replyCount"),
         post.get("repostCount"),
         post.get("quoteCount"),
         post.get("bookmarkCount"),
         None,
-        _original(post) if keep else None,
+        _find_original(post) if keep else None,
     )
-    return row, mentioned(record, reply=to, quote=of)
+    return row, list_mentions(record, reply=to, quote=of)
 
 
-def _original(view: Json) -> str | None:
+def _find_original(view: Json) -> str | None:
     """Return the platform's JSON of a post; None where it shows an account that opted out."""
-    return None if names_silent(view, heeded=False) else orjson.dumps(view).decode()
+    return None if shows_opted_out(view, heeded=False) else orjson.dumps(view).decode()
 
 
-def _reposted(item: Json, reason: Json, of: Collection[str] | None, *, keep: bool) -> tuple[PostRow, Named]:
+def _parse_repost(item: Json, reason: Json, of: Collection[str] | None, *, keep: bool) -> tuple[PostRow, Named]:
     """Return a repost as a post of who reposts, and whom it names: first whose post it is."""
     post, by = item["post"], reason["by"]["did"]
     wanted = of is None or post["author"]["did"] in (*of, by)
-    record = post["record"] if wanted and not hides(post) and not hides(post["author"]) else NOTHING
+    record = post["record"] if wanted and not is_hidden(post) and not is_hidden(post["author"]) else NOTHING
     row = PostRow(
         reason.get("uri") or f"repost:{by}:{post['uri']}",
         by,
-        stamp(instant(reason.get("indexedAt"))),
+        format_stamp(parse_instant(reason.get("indexedAt"))),
         f"RT @{post['author']['handle']}: {record.get('text') or ''}",
-        _lang(record),
+        _find_language(record),
         None,
         None,
         post["uri"],
         None,
-        *_things(record),
+        *_find_tags_and_urls(record),
         None,
         None,
         None,
         None,
         None,
         None,
-        _original({"post": post, "reason": reason}) if keep and wanted else None,
+        _find_original({"post": post, "reason": reason}) if keep and wanted else None,
     )
-    return row, mentioned(record, repost=who(post["author"]))
+    return row, list_mentions(record, repost=parse_who(post["author"]))
 
 
-def _at(written: Any, indexed: Any) -> datetime | None:
+def _find_written_at(written: Any, indexed: Any) -> datetime | None:
     """Return when a post was written: as its author's client says, but not later than the platform saw it."""
-    told = [at for at in (instant(written), instant(indexed)) if at is not None]
+    told = [at for at in (parse_instant(written), parse_instant(indexed)) if at is not None]
     return min(told, default=None)
 
 
-def _lang(record: Json) -> str | None:
+def _find_language(record: Json) -> str | None:
     langs: Sequence[str] = record.get("langs") or ()
     return langs[0] if langs else None
 
 
-def _things(record: Json) -> tuple[str | None, str | None]:
+def _find_tags_and_urls(record: Json) -> tuple[str | None, str | None]:
     """Return the hashtags and the addresses of a post, each as a JSON list."""
     features = [feature for facet in record.get("facets") or () for feature in facet["features"]]
     tags = [feature["tag"] for feature in features if feature.get("$type") == "app.bsky.richtext.facet#tag"]
@@ -361,28 +383,28 @@ def _things(record: Json) -> tuple[str | None, str | None]:
     embed = record.get("embed") or NOTHING
     shown = [place["external"] for place in (embed, embed.get("media") or NOTHING) if place.get("external")]
     links += [external["uri"] for external in shown]
-    return _listed([*tags, *(record.get("tags") or ())]), _listed(links)
+    return _dump_list([*tags, *(record.get("tags") or ())]), _dump_list(links)
 
 
-def _listed(values: Sequence[Any]) -> str | None:
+def _dump_list(values: Sequence[Any]) -> str | None:
     if not all(isinstance(value, str) for value in values):
         raise TypeError("a hashtag or an address is no text")
     return orjson.dumps(list(dict.fromkeys(values))).decode() if values else None
 
 
-def _each(found: Iterable[Who]) -> list[Who]:
+def _drop_repeats(found: Iterable[Who]) -> list[Who]:
     """Return accounts without repetition, in order."""
     return list({one.id: one for one in found}.values())
 
 
-def _account(profile: Json) -> AccountRow:
+def _parse_account(profile: Json) -> AccountRow:
     verification = profile.get("verification")
     return AccountRow(
         profile["did"],
         profile["handle"],
         profile.get("displayName"),
         profile.get("description"),
-        stamp(instant(profile.get("createdAt"))),
+        format_stamp(parse_instant(profile.get("createdAt"))),
         profile.get("followersCount"),
         profile.get("followsCount"),
         profile.get("postsCount"),

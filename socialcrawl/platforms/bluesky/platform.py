@@ -13,7 +13,7 @@ from socialcrawl.graph.relevance import Topic, fold
 from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, Variables
 from socialcrawl.platforms.bluesky.entities import ENTITIES
 from socialcrawl.platforms.bluesky.opt_outs import LOOK_UP
-from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle, on_page
+from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle, parse_page_address
 from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, LIST, PROFILES, SEARCH, BlueskySource
 from socialcrawl.platforms.facts import BLUESKY
 
@@ -58,7 +58,7 @@ class BlueskyPlatform(Platform):
 
     def names(self, given: Sequence[str]) -> list[str]:
         """See `Platform.names`: handles, in lower case, and DIDs; also as the addresses of their pages."""
-        return [_name(one) for one in given]
+        return [_parse_name(one) for one in given]
 
     def identify(self, given: str) -> str:
         """See `Platform.identify`: compliance files have ids that are numbers."""
@@ -66,8 +66,8 @@ class BlueskyPlatform(Platform):
 
     def queries(self, settings: Settings, topic: Topic) -> list[str]:
         """See `Platform.queries`: one for each keyword, as there is no OR; then the lists."""
-        words = dict.fromkeys(filter(None, map(_term, topic.keywords))) if settings.seeds.search else ()
-        return [*words, *dict.fromkeys(f"{LIST}{_list(address)}" for address in settings.seeds.lists)]
+        words = dict.fromkeys(filter(None, map(_write_term, topic.keywords))) if settings.seeds.search else ()
+        return [*words, *dict.fromkeys(f"{LIST}{_parse_list(address)}" for address in settings.seeds.lists)]
 
     def fits(self, settings: Settings, base: str) -> None:
         """See `Platform.fits`."""
@@ -76,9 +76,9 @@ class BlueskyPlatform(Platform):
                 "To sign in at Bluesky, name both under [source]: identifier, the handle of the account, and "
                 "token_env, the environment variable that holds an app password (made under Settings, App passwords)."
             )
-        _no_tokens(settings, self.title)
+        _refuse_tokens(settings, self.title)
         for address in settings.seeds.lists:
-            _list(address)
+            _parse_list(address)
 
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`."""
@@ -103,7 +103,7 @@ class BlueskyPlatform(Platform):
 
     def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "BlueskyWire":
         """See `Platform.wire`: with a session where there is a password."""
-        from socialcrawl.platforms.bluesky.session import Session, sign_in_at  # noqa: PLC0415 - plans are made without httpx
+        from socialcrawl.platforms.bluesky.session import Session, find_sign_in_server  # noqa: PLC0415 - plans are made without httpx
         from socialcrawl.platforms.bluesky.wire import BlueskyWire  # noqa: PLC0415 - as above
 
         source, sessions = terms.settings.source, {}
@@ -113,7 +113,7 @@ class BlueskyPlatform(Platform):
             assert keys.folder is not None
             who, folder = source.identifier or "", keys.folder() / "sessions"
             sessions[name] = Session(
-                sign_in_at(terms.base),
+                find_sign_in_server(terms.base),
                 who,
                 password,
                 folder,
@@ -142,8 +142,8 @@ class BlueskyPlatform(Platform):
         return Request((-1, 0), SEARCH, {"query": query, "limit": "10"}, 1)
 
 
-def _name(given: str) -> str:
-    page = on_page(given.strip())
+def _parse_name(given: str) -> str:
+    page = parse_page_address(given.strip())
     if page is not None and page[1] is not None:
         raise SettingsError(f"{given!r} is a list of Bluesky, no account: write it under [seeds] lists.")
     name = (given.strip() if page is None else page[0]).removeprefix("@")
@@ -157,10 +157,10 @@ def _name(given: str) -> str:
     )
 
 
-def _list(given: str) -> str:
+def _parse_list(given: str) -> str:
     """Return the at:// address of a list, of itself or of the list's page; its owner is named by DID or handle."""
     address = given.strip()
-    found, page = LISTED.fullmatch(address), on_page(address)
+    found, page = LISTED.fullmatch(address), parse_page_address(address)
     owner, key = (found[1], found[2]) if found is not None else page or ("", None)
     owner = owner.removeprefix("@")
     if key is None or not (is_did(owner) or is_handle(owner)):
@@ -171,7 +171,7 @@ def _list(given: str) -> str:
     return f"at://{owner if is_did(owner) else owner.lower()}/app.bsky.graph.list/{key}"
 
 
-def _term(keyword: str) -> str:
+def _write_term(keyword: str) -> str:
     """Return a keyword as Bluesky searches it; "" if there is nothing to search.
 
     In quotes it finds words, not entities.
@@ -183,6 +183,6 @@ def _term(keyword: str) -> str:
     return f'"{words}"' if re.search(r"\W", words) else words
 
 
-def _no_tokens(settings: Settings, title: str) -> None:
+def _refuse_tokens(settings: Settings, title: str) -> None:
     if settings.source.tokens:
         raise SettingsError(f"[source] tokens are X's: on {title} name one variable, token_env.")

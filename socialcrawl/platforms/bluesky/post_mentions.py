@@ -39,7 +39,7 @@ def is_handle(text: str) -> bool:
     return len(text) <= LONGEST_HANDLE and HANDLE.fullmatch(text) is not None
 
 
-def on_page(address: str) -> tuple[str, str | None] | None:
+def parse_page_address(address: str) -> tuple[str, str | None] | None:
     """Return the account that a page of bsky.app shows, and the key of its list if it shows one.
 
     None for other addresses.
@@ -48,7 +48,7 @@ def on_page(address: str) -> tuple[str, str | None] | None:
     return None if found is None else (unquote(found[1]), found[2])
 
 
-def who(profile: Json) -> Who:
+def parse_who(profile: Json) -> Who:
     """Return the account of a profile, in whichever view.
 
     Raises:
@@ -60,7 +60,9 @@ def who(profile: Json) -> Who:
     return Who(did, None if handle == UNTOLD else handle or None)
 
 
-def mentioned(record: Json, *, repost: Who | None = None, reply: Who | None = None, quote: Who | None = None) -> Named:
+def list_mentions(
+    record: Json, *, repost: Who | None = None, reply: Who | None = None, quote: Who | None = None
+) -> Named:
     """Return whom a post names.
 
     Args:
@@ -69,7 +71,12 @@ def mentioned(record: Json, *, repost: Who | None = None, reply: Who | None = No
         reply: whose post is answered.
         quote: whose post is quoted.
     """
-    whole = [(repost, "repost"), *((one, "mention") for one in _in_text(record)), (reply, "reply"), (quote, "quote")]
+    whole = [
+        (repost, "repost"),
+        *((one, "mention") for one in _list_in_text(record)),
+        (reply, "reply"),
+        (quote, "quote"),
+    ]
     found: dict[str, tuple[Who, str]] = {}
     for one, kind in whole:
         if one is None or one.id is None:
@@ -80,7 +87,7 @@ def mentioned(record: Json, *, repost: Who | None = None, reply: Who | None = No
     return list(found.values())
 
 
-def quoted(record: Json, view: Json) -> tuple[str | None, Who | None]:
+def find_quoted(record: Json, view: Json) -> tuple[str | None, Who | None]:
     """Return the address of the post that a post quotes, and whose it is; feeds and lists that it shows are none.
 
     Args:
@@ -92,26 +99,26 @@ def quoted(record: Json, view: Json) -> tuple[str | None, Who | None]:
     if "record" in target:  # recordWithMedia
         target, shown = target["record"], shown.get("record") or NOTHING
     uri = target.get("uri")
-    if uri is None or _part(uri, 3) != POSTS:
+    if uri is None or _get_part(uri, 3) != POSTS:
         return None, None
-    return uri, _owner(uri, shown)
+    return uri, _find_owner(uri, shown)
 
 
-def replied(uri: str | None, view: Json) -> Who | None:
+def find_replied(uri: str | None, view: Json) -> Who | None:
     """Whose post at `uri` is answered; `view` is that post as the platform shows it, if it does."""
-    return None if uri is None else _owner(uri, view)
+    return None if uri is None else _find_owner(uri, view)
 
 
-def _owner(uri: str, view: Json) -> Who | None:
+def _find_owner(uri: str, view: Json) -> Who | None:
     """Return the account that an address begins with, with its name where the view tells it."""
-    did, shown = _part(uri, 2), view.get("author")
-    told = None if shown is None else who(shown)
+    did, shown = _get_part(uri, 2), view.get("author")
+    told = None if shown is None else parse_who(shown)
     if not is_did(did):
         return told
     return told if told is not None and told.id == did else Who(did, None)
 
 
-def _part(uri: str, place: int) -> str:
+def _get_part(uri: str, place: int) -> str:
     """Return a part of at://did/collection/key: 2 is the DID, 3 the collection."""
     if not isinstance(uri, str):
         raise TypeError("the address of a post is no text")
@@ -119,7 +126,7 @@ def _part(uri: str, place: int) -> str:
     return parts[place] if len(parts) > place else ""
 
 
-def _in_text(record: Json) -> list[Who]:
+def _list_in_text(record: Json) -> list[Who]:
     """Return the accounts that facets name, in order of their place in the text (byteStart counts bytes of UTF-8)."""
     placed = [
         (facet["index"]["byteStart"], feature["did"])

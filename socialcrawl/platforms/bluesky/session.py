@@ -17,9 +17,9 @@ import orjson
 from socialcrawl.engine.model import Limit, Reply, ReplyKind
 from socialcrawl.platforms.bluesky import classify, session_file
 from socialcrawl.platforms.bluesky.session_file import SessionTokens
-from socialcrawl.platforms.headers import date
+from socialcrawl.platforms.headers import parse_date
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient
-from socialcrawl.platforms.json_reader import decoded
+from socialcrawl.platforms.json_reader import decode_json
 from socialcrawl.system.bounds import SMALL
 from socialcrawl.system.secret import conceal, redacted
 
@@ -42,7 +42,7 @@ class Session:
     """The session of one account, for all threads of a process.
 
     Args:
-        base: where it signs in: `sign_in_at`.
+        base: where it signs in: `find_sign_in_server`.
         identifier: a handle, DID or e-mail address; spellings of one share its session.
         password: an app password.
         folder: where tokens are kept, for this user only; made if it is not there.
@@ -69,9 +69,9 @@ class Session:
     ) -> None:
         conceal(password)
         self.base, self.now = base.rstrip("/"), now
-        self._who, self._password = _plain(identifier), password
+        self._who, self._password = _normalize_identifier(identifier), password
         self._http = HttpClient(base, now, timeout, contact, deadline)
-        self._file = session_file.place(folder, self.base, self._who, password)
+        self._file = session_file.find_file(folder, self.base, self._who, password)
         self._lock = threading.Lock()
         self._tokens: SessionTokens | None = None
         self._refused = ""  # an access token that the server took no more
@@ -105,7 +105,7 @@ class Session:
 
     def _renewed(self) -> SessionTokens | Reply:
         """Return what another process has got meanwhile, else what refreshing gives, else what signing in gives."""
-        with session_file.alone(self._file.with_suffix(".lock")):
+        with session_file.lock_session(self._file.with_suffix(".lock")):
             former = session_file.read(self._file, self.base)
             if former is not None and self._usable(former):
                 return former
@@ -127,7 +127,7 @@ class Session:
         came = self._http.fetch(
             "POST", former.base + RENEW, headers=headers, content=b"", max_bytes=SMALL, public=former.base != self.base
         )
-        if isinstance(came, HttpAnswer) and came.status in (400, 401, 403) and _of_bluesky(came):
+        if isinstance(came, HttpAnswer) and came.status in (400, 401, 403) and _is_of_bluesky(came):
             return None
         got = self._judged(came, former.base)
         if isinstance(got, Reply) and former.access != self._refused and former.fresh(self.now(), 0.0):
@@ -139,23 +139,23 @@ class Session:
             invalid = came.kind == ReplyKind.INVALID  # otherwise broken: the request itself was not sent
             kind = ReplyKind.INVALID if invalid else ReplyKind.BROKEN
             return self._rest(replace(came, kind=kind, why=f"signing in: {came.why}"), PAUSE)
-        body = decoded(came.body)
-        if 200 <= came.status < 300 and (tokens := session_file.told(body, base, came.at)) is not None:
+        body = decode_json(came.body)
+        if 200 <= came.status < 300 and (tokens := session_file.parse_tokens(body, base, came.at)) is not None:
             return tokens
         if came.status == 429:
             return self._too_many(came)
-        bare = Reply(ReplyKind.BROKEN, came.at, status=came.status, date=date(came.headers))
-        if came.status in (400, 401, 403, 404) and _of_bluesky(came):
-            why = _why(came.status, *classify.named(body))
+        bare = Reply(ReplyKind.BROKEN, came.at, status=came.status, date=parse_date(came.headers))
+        if came.status in (400, 401, 403, 404) and _is_of_bluesky(came):
+            why = _explain(came.status, *classify.parse_error(body))
             return self._rest(replace(bare, kind=ReplyKind.REFUSED, status=401, why=redacted(why)), inf)
         why = f"signing in: the server is in trouble (HTTP {came.status}): is it Bluesky, and not a proxy in between?"
         return self._rest(replace(bare, why=why), PAUSE)
 
     def _too_many(self, came: HttpAnswer) -> Reply:
         """Return the reply to a sign-in too many. Its limit counts sign-ins, not requests: it only says until when."""
-        known, told = classify.limits(came.headers), date(came.headers)
+        known, told = classify.parse_limits(came.headers), parse_date(came.headers)
         clock = came.at if told is None else told
-        kind, _ = classify.kind(429, None, known, clock, signed=False)
+        kind, _ = classify.classify(429, None, known, clock, signed=False)
         rest = max([limit.resets - clock + 1.0 for limit in known if kind != ReplyKind.BACKOFF], default=UNTOLD)
         limits = [Limit(0, 0, limit.resets) for limit in known] if kind == ReplyKind.WINDOW else []
         why = "signing in: too many sign-ins of this account (429): what else signs in with it?"
@@ -168,23 +168,23 @@ class Session:
         return reply
 
 
-def sign_in_at(base: str) -> str:
+def find_sign_in_server(base: str) -> str:
     """Return where an account signs in whose requests go to `base`: there, but for the AppViews, where nobody can."""
     return ENTRYWAY if urlsplit(base).hostname in APPVIEWS else base
 
 
-def _plain(identifier: str) -> str:
+def _normalize_identifier(identifier: str) -> str:
     """Return the one spelling of an identifier; the ends of some DIDs are in upper and lower case."""
     bare = identifier.strip().removeprefix("@")
     return bare if bare.startswith("did:") else bare.lower()
 
 
-def _of_bluesky(came: HttpAnswer) -> bool:
+def _is_of_bluesky(came: HttpAnswer) -> bool:
     """Return whether an answer names an error, as a server of Bluesky does; a proxy in between does not."""
-    return bool(classify.named(decoded(came.body))[0])
+    return bool(classify.parse_error(decode_json(came.body))[0])
 
 
-def _why(status: int, error: str, message: str) -> str:
+def _explain(status: int, error: str, message: str) -> str:
     detail = ": ".join(part for part in (error, message) if part) or f"HTTP {status}"
     if error == "AuthFactorTokenRequired":
         return "signing in: the account wants a code besides its password: use an app password, which needs none"

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from socialcrawl.errors import StoreError
-from socialcrawl.platforms.json_reader import decoded
+from socialcrawl.platforms.json_reader import decode_json
 from socialcrawl.platforms.web.urls import is_private
 from socialcrawl.system.locks import locked
 from socialcrawl.system.loopback import is_loopback
@@ -42,7 +42,7 @@ class SessionTokens:
         return self.at - EARLY <= now < self.ends - min(early, (self.ends - self.at) / 2)
 
 
-def told(body: Any, base: str, at: float) -> SessionTokens | None:
+def parse_tokens(body: Any, base: str, at: float) -> SessionTokens | None:
     """Return the tokens of an answer, which no log shows from now on; None if it has none."""
     given = body if isinstance(body, dict) else {}
     access, refresh = given.get("accessJwt"), given.get("refreshJwt")
@@ -50,29 +50,29 @@ def told(body: Any, base: str, at: float) -> SessionTokens | None:
         return None
     conceal(access)
     conceal(refresh)
-    begins, ends = _claim(access, "iat"), _claim(access, "exp")
+    begins, ends = _read_claim(access, "iat"), _read_claim(access, "exp")
     if ends is None:
         ends = inf  # until it is refused
     elif begins is not None:
         ends = at + (ends - begins)  # whatever the server's clock says
-    return SessionTokens(access, refresh, _server(given.get("didDoc"), base), at, ends)
+    return SessionTokens(access, refresh, _find_server(given.get("didDoc"), base), at, ends)
 
 
 def _is_token(text: Any) -> TypeGuard[str]:
     return isinstance(text, str) and text.isascii() and text.isprintable() and bool(text) and " " not in text
 
 
-def _claim(token: str, name: str) -> float | None:
+def _read_claim(token: str, name: str) -> float | None:
     """Return a number among the claims of a JWT; None where there is none."""
     try:
         middle = token.split(".")[1]
-        value = decoded(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)))[name]
+        value = decode_json(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)))[name]
     except (IndexError, KeyError, TypeError, binascii.Error, ValueError):
         return None
     return float(value) if type(value) in (int, float) else None
 
 
-def _server(document: Any, base: str) -> str:
+def _find_server(document: Any, base: str) -> str:
     """Return the account's own server, from its DID document.
 
     `base` where that is this machine, or none may be used.
@@ -97,7 +97,7 @@ def _may_have_tokens(url: str) -> bool:
 
 
 @contextmanager
-def alone(lock: Path) -> Iterator[None]:
+def lock_session(lock: Path) -> Iterator[None]:
     """Keep other processes from signing in or renewing meanwhile; where the lock cannot be made, go on without."""
     with ExitStack() as stack:
         with suppress(OSError):
@@ -137,16 +137,16 @@ def write(file: Path, tokens: SessionTokens) -> None:
         raise
 
 
-def place(folder: Path, *parts: str) -> Path:
+def find_file(folder: Path, *parts: str) -> Path:
     """Return the file in `folder` for a session that `parts` name; nothing of them can be read from its name.
 
     Raises:
         StoreError: the folder cannot be used.
     """
-    return folder / f"{blake2b(chr(0).join(parts).encode(), key=_key(folder), digest_size=16).hexdigest()}.json"
+    return folder / f"{blake2b(chr(0).join(parts).encode(), key=_read_key(folder), digest_size=16).hexdigest()}.json"
 
 
-def _key(folder: Path) -> bytes:
+def _read_key(folder: Path) -> bytes:
     """Return the random key of a folder, made if it is not there; whoever comes first makes it for all."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

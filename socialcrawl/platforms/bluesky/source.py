@@ -26,11 +26,11 @@ from socialcrawl.engine.model import (
 )
 from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.graph.liveness import Activity
-from socialcrawl.platforms.bluesky.entities import asked_for
-from socialcrawl.platforms.bluesky.opt_outs import EACH, LOOK_UP, looked_at, willing
-from socialcrawl.platforms.bluesky.parse import stamp
+from socialcrawl.platforms.bluesky.entities import make_search_parameters
+from socialcrawl.platforms.bluesky.opt_outs import EACH, LOOK_UP, look_up_account, select_willing
+from socialcrawl.platforms.bluesky.parse import format_stamp
 from socialcrawl.platforms.bluesky.post_mentions import is_did, is_handle
-from socialcrawl.platforms.look_ups import looked_up, mentioners, why
+from socialcrawl.platforms.look_ups import explain_missing, list_mentioners, look_up
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.ratelimit.policy import Policy
 
@@ -112,8 +112,8 @@ class BlueskySource:
             follows,
             follow,
         )
-        self.since = {} if begin is None else {"since": _stamp(floor(begin))}
-        self.until = {} if end is None else {"until": _stamp(ceil(end))}
+        self.since = {} if begin is None else {"since": _format_stamp(floor(begin))}
+        self.until = {} if end is None else {"until": _format_stamp(ceil(end))}
 
     def width(self, act: Act) -> int:
         """25 accounts in a look-up and in a probe; one node in everything else."""
@@ -136,14 +136,14 @@ class BlueskySource:
 
     def mark(self, at: float) -> str:
         """Return the millisecond before that of `at`, as ISO 8601; "" where there is none."""
-        return _stamp((floor(at * 1000) - 1) / 1000) if at > 0 else ""
+        return _format_stamp((floor(at * 1000) - 1) / 1000) if at > 0 else ""
 
     def _search(self, pick: Pick) -> Conversation:
         query, reading = self.queries[-1 - pick.node], Reading(pick)
         if query.startswith(LIST):
             yield from self._members(reading, query.removeprefix(LIST))
             return {pick.n: reading.authors()}
-        asked = {**asked_for(query), "sort": "latest", **self.since, **self.until}
+        asked = {**make_search_parameters(query), "sort": "latest", **self.since, **self.until}
         last = yield from self._pages(reading, SEARCH, asked, pages=self.search_pages)
         if last == "missing" and not reading.posts:  # closed to callers who have not signed in
             yield from self._pages(
@@ -160,7 +160,7 @@ class BlueskySource:
         """Read the members of a list; servers know it by its owner's DID, people by the handle."""
         owner, slash, rest = address.removeprefix("at://").partition("/")
         if is_handle(owner):
-            reply = yield resolve_request((reading.pick.n, 0), owner)
+            reply = yield make_resolve_request((reading.pick.n, 0), owner)
             did = next(iter(reply.answer.found.values()), None)
             if did is None:
                 reading.take(reply)
@@ -175,13 +175,13 @@ class BlueskySource:
         if not self.opt_outs or not batch:
             return [()] * len(batch)
         own = {accounts.get(pick.node, NOBODY) for pick in batch}
-        next_ones = [who for who in dict.fromkeys(self.ahead()) if who not in own and _legal(who)]
+        next_ones = [who for who in dict.fromkeys(self.ahead()) if who not in own and _is_legal(who)]
         return [next_ones[place :: len(batch)][: LOOK_UP - 1] for place in range(len(batch))]
 
     def _user(self, pick: Pick, who: Who, crowd: Sequence[Who]) -> Conversation:
         reading = Reading(pick, self.follow)
         known = yield from self._known(reading, who, crowd, anyway=self.opt_outs)
-        if reading.missing == Reason.UNKNOWN and who.id is not None and _legal(who):
+        if reading.missing == Reason.UNKNOWN and who.id is not None and _is_legal(who):
             reading.missing = yield from self._gone(pick, who.id)
         if known is not None:
             after = {"after": pick.since} if pick.since else {}
@@ -199,7 +199,7 @@ class BlueskySource:
         if known is not None:
             asked = {"id": known, "sort": "latest", **self.since, **self.until}
             yield from self._pages(reading, SEARCH, asked, pages=1)
-        return {pick.n: mentioners(reading)}
+        return {pick.n: list_mentioners(reading)}
 
     def _known(
         self, reading: Reading, who: Who, crowd: Sequence[Who] = (), *, anyway: bool = False
@@ -208,12 +208,12 @@ class BlueskySource:
 
         None where it is missing.
         """
-        if not _legal(who):
+        if not _is_legal(who):
             reading.missing = Reason.UNKNOWN  # the server refuses the whole request
             return None
         if who.id is not None and not anyway:
             return who.id
-        return (yield from looked_at(reading, who, crowd, self._profiles, RequestPart.SECOND_LOOK_UP))
+        return (yield from look_up_account(reading, who, crowd, self._profiles, RequestPart.SECOND_LOOK_UP))
 
     def _gone(self, pick: Pick, did: str) -> Generator[Request, Reply, Unavailable]:
         """Return why an account has no profile: that is told to who asks for its posts, of which none is kept."""
@@ -256,12 +256,12 @@ class BlueskySource:
         if first.kind not in (ReplyKind.OK, ReplyKind.HELD):
             return first
         authors = {Node(node): Who(did, None) for node, did in first.answer.found.items()}
-        found = yield from willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
+        found = yield from select_willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
         if found is None:
             return Reply(ReplyKind.BROKEN, first.at, why="the authors could not be looked up")
         if not found:
             return replace(first, rows=Answer())
-        return (yield replace(asked, params={**asked.params, "ids": _ids(found)}))
+        return (yield replace(asked, params={**asked.params, "ids": _list_ids(found)}))
 
     def _reposted(self, asked: Request) -> Generator[Request, Reply, Reply]:
         """Return the reply to the request for a page of a feed, with reposts of those only who do not mind.
@@ -273,21 +273,21 @@ class BlueskySource:
         authors = {Node(node): Who(did, None) for node, did in first.answer.found.items() if did != asked.params["id"]}
         if first.kind not in (ReplyKind.OK, ReplyKind.HELD) or not authors:
             return first
-        found = yield from willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
+        found = yield from select_willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
         if found is None:
             return Reply(ReplyKind.BROKEN, first.at, why="the authors of reposted posts could not be looked up")
         size = first.items or asked.items
-        params = {**asked.params, "limit": str(size), "ids": _ids(found)}
+        params = {**asked.params, "limit": str(size), "ids": _list_ids(found)}
         most = self.policy.most(FEED, size)
         return (yield replace(asked, key=(n, RequestPart.REPEATED_PAGE + part), params=params, items=size, most=most))
 
     def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
         def judged(pick: Pick, reply: Reply) -> Outcome:
-            return Outcome(pick.n, pick.node, reply.at, missing=why(pick, reply))
+            return Outcome(pick.n, pick.node, reply.at, missing=explain_missing(pick, reply))
 
         outcomes = {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.UNKNOWN) for pick in picks}
-        there = [pick for pick in picks if _legal(accounts[pick.node])]
-        return outcomes | (yield from looked_up(there, accounts, self._profiles, judged))
+        there = [pick for pick in picks if _is_legal(accounts[pick.node])]
+        return outcomes | (yield from look_up(there, accounts, self._profiles, judged))
 
     def _probe(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
         activity, dids = self.activity, dict[int, str]()
@@ -295,14 +295,14 @@ class BlueskySource:
             raise ValueError("a probe of a source that was given no activity")
 
         def judged(pick: Pick, reply: Reply) -> Outcome:
-            missing = why(pick, reply)
+            missing = explain_missing(pick, reply)
             if missing is None:
                 dids[pick.n] = reply.answer.found[pick.node]
             return activity.outcome(pick, reply.at, missing=missing)
 
         outcomes = {pick.n: activity.outcome(pick, 0.0, missing=Reason.UNKNOWN) for pick in picks}
-        there = [pick for pick in picks if _legal(accounts[pick.node])]
-        outcomes |= yield from looked_up(
+        there = [pick for pick in picks if _is_legal(accounts[pick.node])]
+        outcomes |= yield from look_up(
             there, accounts, self._profiles if activity.within else self._there, judged, anew=True
         )
         for pick in there if activity.within is not None else ():
@@ -340,23 +340,23 @@ class BlueskySource:
         return Request(key, PROFILES, params, len(whos), self.policy.most(PROFILES, len(whos)))
 
 
-def resolve_request(key: tuple[int, int], handle: str) -> Request:
+def make_resolve_request(key: tuple[int, int], handle: str) -> Request:
     """Return the request for the DID of a handle: one small answer, which tells whether the server is there."""
     return Request(key, RESOLVE, {"username": handle}, 1)
 
 
-def probe_request(key: tuple[int, int], query: str) -> Request:
+def make_probe_request(key: tuple[int, int], query: str) -> Request:
     """Return the smallest search: is it open to who asks?"""
     return Request(key, SEARCH, {"query": query, "sort": "latest", "limit": str(PROBE)}, PROBE)
 
 
-def _ids(found: Mapping[Node, Who]) -> str:
+def _list_ids(found: Mapping[Node, Who]) -> str:
     return ",".join(str(one.id) for one in found.values())
 
 
-def _stamp(at: float) -> str:
-    return str(stamp(datetime.fromtimestamp(at, UTC)))
+def _format_stamp(at: float) -> str:
+    return str(format_stamp(datetime.fromtimestamp(at, UTC)))
 
 
-def _legal(who: Who) -> bool:
+def _is_legal(who: Who) -> bool:
     return is_did(who.id) if who.id else is_handle(str(who.username))

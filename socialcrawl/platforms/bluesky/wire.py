@@ -9,13 +9,13 @@ from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Requ
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.bluesky import classify, parse
 from socialcrawl.platforms.bluesky.entities import EVERYTHING
-from socialcrawl.platforms.bluesky.opt_outs import names_silent
+from socialcrawl.platforms.bluesky.opt_outs import shows_opted_out
 from socialcrawl.platforms.bluesky.parse import Json
 from socialcrawl.platforms.bluesky.session import Session
 from socialcrawl.platforms.bluesky.source import ACTORS, FEED, FOLLOWS, MEMBERS, PROFILES, RESOLVE, SEARCH
-from socialcrawl.platforms.headers import asked_pause, date
-from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bounded
-from socialcrawl.platforms.json_reader import decoded, name_empty
+from socialcrawl.platforms.headers import parse_date, parse_pause
+from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
+from socialcrawl.platforms.json_reader import decode_json, name_empty
 from socialcrawl.system.loopback import is_loopback
 from socialcrawl.system.secret import redacted
 
@@ -59,7 +59,7 @@ class BlueskyWire:
         http = HttpClient(self.base, self.now, self.timeout, self.contact, self.deadline)
         object.__setattr__(self, "http", http)
 
-    @bounded
+    @bound_memory
     def send(self, grant: Grant) -> Reply:
         """Return the reply to one request; see `protocols.Wire.send`."""
         reply, body = self.ask(grant)
@@ -80,76 +80,80 @@ class BlueskyWire:
             base, token = signed.base, signed.token
             headers = {"Authorization": f"Bearer {token}"}
         public = base != self.base and not is_loopback(self.base)  # an answer named it, not the campaign file
-        came = self.http.fetch("GET", address(base, grant.request), headers=headers, public=public)
+        came = self.http.fetch("GET", make_address(base, grant.request), headers=headers, public=public)
         if isinstance(came, Reply):
             return (replace(came, kind=ReplyKind.BROKEN) if came.kind == ReplyKind.MISSING else came), None
-        body = decoded(came.body)
-        if session is not None and classify.named(body)[0] in classify.ENDED:
+        body = decode_json(came.body)
+        if session is not None and classify.parse_error(body)[0] in classify.ENDED:
             session.refuse(token)
         return self._judged(grant.request, came, body, signed=session is not None), body
 
     def _judged(self, request: Request, came: HttpAnswer, body: Any, *, signed: bool) -> Reply:
-        known, told = classify.limits(came.headers), date(came.headers)
+        known, told = classify.parse_limits(came.headers), parse_date(came.headers)
         if told is None and came.status == 429:
             told = came.at  # without the server's clock, the reset is read by ours
-        kind, why = classify.kind(came.status, body, known, came.at if told is None else told, signed=signed)
+        kind, why = classify.classify(came.status, body, known, came.at if told is None else told, signed=signed)
         # The 403 of a closed search is a page without JSON; a 401 that is one comes from somewhere in between.
-        closed = came.status == 403 or (came.status == 401 and classify.named(body)[0])
+        closed = came.status == 403 or (came.status == 401 and classify.parse_error(body)[0])
         if not self.sessions and request.endpoint in (SEARCH, ACTORS) and closed:
             kind, why = ReplyKind.MISSING, CLOSED
         elif (
-            kind != ReplyKind.OK and _about(request) and classify.gone(came.status, body, by_id="id" in request.params)
+            kind != ReplyKind.OK
+            and _is_about_account(request)
+            and classify.explain_missing(came.status, body, by_id="id" in request.params)
         ):
-            kind, why = ReplyKind.MISSING, ": ".join(part for part in classify.named(body) if part)
+            kind, why = ReplyKind.MISSING, ": ".join(part for part in classify.parse_error(body) if part)
         received = came.received() if self.whole else None
-        why, after = redacted(name_empty(why, came.body)), asked_pause(came.status, came.headers, told or came.at)
+        why, after = redacted(name_empty(why, came.body)), parse_pause(came.status, came.headers, told or came.at)
         reply = Reply(kind, came.at, status=came.status, date=told, limits=known, why=why, received=received)
         return replace(reply, after=after)
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """Return the reply with its rows and cursor."""
         if bare.kind == ReplyKind.MISSING:
-            return replace(bare, rows=_gone(request, bare.status, body))
+            return replace(bare, rows=_make_missing_page(request, bare.status, body))
         try:
-            page, heeded = self._page(request, body), _heeded(request)
+            page, heeded = self._page(request, body), _heeds_profiles(request)
             gone = request.endpoint == FEED and bool(page.missing)
-            kept = None if bare.received is None or _spares(request, page, body, heeded=heeded) else bare.received
-            cursor = None if gone else _cursor(request, body)
+            kept = None if bare.received is None or _must_spare(request, page, body, heeded=heeded) else bare.received
+            cursor = None if gone else _find_cursor(request, body)
             return replace(bare, kind=ReplyKind.MISSING if gone else bare.kind, rows=page, cursor=cursor, received=kept)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             why = f"the server's JSON is not what Bluesky sends ({type(error).__name__}: {error})"
             return replace(bare, kind=ReplyKind.LOST, why=redacted(why))
 
     def _page(self, request: Request, body: Json) -> Page:
-        asked, heeded = request.params, _heeded(request)
+        asked, heeded = request.params, _heeds_profiles(request)
         readers: Mapping[str, Callable[[], Page]] = {
             FEED: lambda: self._feed(asked, body),
             SEARCH: lambda: self._found(asked, body),
-            PROFILES: lambda: parse.profiles_page(body, _named(asked), heeded=heeded, blocked="exists" in asked),
-            ACTORS: lambda: parse.actors_page(body, heeded=heeded),
-            MEMBERS: lambda: parse.members_page(body, heeded=heeded),
-            FOLLOWS: lambda: parse.follows_page(body),
-            RESOLVE: lambda: parse.resolved_page(body, asked["username"]),
+            PROFILES: lambda: parse.parse_profiles(
+                body, _name_parameters(asked), heeded=heeded, blocked="exists" in asked
+            ),
+            ACTORS: lambda: parse.parse_actors(body, heeded=heeded),
+            MEMBERS: lambda: parse.parse_members(body, heeded=heeded),
+            FOLLOWS: lambda: parse.parse_follows(body),
+            RESOLVE: lambda: parse.parse_resolved(body, asked["username"]),
         }
         return readers[request.endpoint]()
 
     def _feed(self, asked: Mapping[str, str], body: Json) -> Page:
         if "latest" in asked:
-            return parse.latest_page(body, asked["id"])
+            return parse.parse_latest(body, asked["id"])
         after = asked.get("after", "")
-        if "show" in asked and (others := parse.reposted_page(body, asked["id"], after)).answered:
+        if "show" in asked and (others := parse.parse_reposts(body, asked["id"], after)).answered:
             return others
-        return parse.feed_page(body, asked["id"], self.hits, keep=self.keep, after=after, of=_wanted(asked))
+        return parse.parse_feed(body, asked["id"], self.hits, keep=self.keep, after=after, of=_list_wanted(asked))
 
     def _found(self, asked: Mapping[str, str], body: Json) -> Page:
         if "show" in asked:
-            return parse.authors_page(body, asked.get("id"))
+            return parse.parse_authors(body, asked.get("id"))
         if "id" in asked:
-            return parse.mentions_page(body, asked["id"], self.hits, keep=self.keep, of=_wanted(asked))
-        return parse.search_page(body, self.hits, keep=self.keep, of=_wanted(asked))
+            return parse.parse_mentions(body, asked["id"], self.hits, keep=self.keep, of=_list_wanted(asked))
+        return parse.parse_search(body, self.hits, keep=self.keep, of=_list_wanted(asked))
 
 
-def address(base: str, request: Request) -> str:
+def make_address(base: str, request: Request) -> str:
     """Return the address of a request: its parameters as Bluesky calls them, one for each account of a list."""
     given = {name: value for name, value in request.params.items() if name not in OURS}
     if request.endpoint in (SEARCH, FEED):
@@ -166,52 +170,52 @@ def address(base: str, request: Request) -> str:
     return f"{base.rstrip('/')}{request.endpoint}?{urlencode(pairs)}"
 
 
-def _named(params: Mapping[str, str]) -> list[str]:
+def _name_parameters(params: Mapping[str, str]) -> list[str]:
     return [part for name in ("ids", "usernames") if name in params for part in params[name].split(",")]
 
 
-def _wanted(params: Mapping[str, str]) -> frozenset[str] | None:
+def _list_wanted(params: Mapping[str, str]) -> frozenset[str] | None:
     """Return the DIDs of those whose posts, or reposted posts, are kept; None: all are."""
     return frozenset(params["ids"].split(",")) if "ids" in params else None
 
 
-def _heeded(request: Request) -> bool:
+def _heeds_profiles(request: Request) -> bool:
     """Return whether accounts opt out by what they say in their profiles; by labels they always do."""
     return request.params.get("opt_outs") != "no"
 
 
-def _spares(request: Request, page: Page, body: Json, *, heeded: bool) -> bool:
+def _must_spare(request: Request, page: Page, body: Json, *, heeded: bool) -> bool:
     """Whether an answer shows what is not to be kept: an account that opted out, or may have, or posts left out."""
     if request.endpoint == SEARCH and len(page.posts) < len(body["posts"]):
         return True
     if request.endpoint == FEED and heeded:
-        reposted = {one.id for one in parse.reposted_page(body, request.params["id"]).answered}
-        if reposted - (_wanted(request.params) or frozenset()):
+        reposted = {one.id for one in parse.parse_reposts(body, request.params["id"]).answered}
+        if reposted - (_list_wanted(request.params) or frozenset()):
             return True
-    return names_silent(body, heeded=heeded)
+    return shows_opted_out(body, heeded=heeded)
 
 
-def _cursor(request: Request, body: Json) -> str | None:
+def _find_cursor(request: Request, body: Json) -> str | None:
     """Return where the next page begins; None at the end, and where all that counts has come."""
     asked = request.params
     if request.endpoint == FEED:
-        since = parse.instant(asked.get("since"))
+        since = parse.parse_instant(asked.get("since"))
         if since is not None and parse.reaches(body, asked["id"], since.timestamp()):
             return None
         if "after" in asked and parse.meets(body, asked["id"], asked["after"]):
             return None
-    return parse.cursor(body)
+    return parse.find_cursor(body)
 
 
-def _about(request: Request) -> bool:
+def _is_about_account(request: Request) -> bool:
     """Return whether a request is about one account or list, so that an error can say that it is not there."""
     return request.endpoint in (FEED, FOLLOWS, MEMBERS, RESOLVE)
 
 
-def _gone(request: Request, status: int, body: Any) -> Page:
+def _make_missing_page(request: Request, status: int, body: Any) -> Page:
     """Return the page that says why the account that was asked for is not there; empty where none was."""
     given = request.params
     if request.endpoint == SEARCH or ("id" not in given and "username" not in given):
         return Page()  # a closed search says nothing of the account that others mention
     who = Who(given.get("id"), given.get("username"))
-    return Page(missing=[(who, classify.gone(status, body, by_id="id" in given) or Reason.UNKNOWN)])
+    return Page(missing=[(who, classify.explain_missing(status, body, by_id="id" in given) or Reason.UNKNOWN)])

@@ -16,7 +16,7 @@ MAX_HOST = 253  # characters of a domain
 LOCAL = ("alt", "arpa", "home", "internal", "invalid", "lan", "local", "localdomain", "localhost", "onion", "test")
 
 
-def full(acct: str, answering: str) -> str:
+def complete_name(acct: str, answering: str) -> str:
     """Return an account's name in full, of what an instance calls it.
 
     Args:
@@ -24,10 +24,10 @@ def full(acct: str, answering: str) -> str:
         answering: the domain of the instance that says so, which a name without a domain belongs to.
     """
     name, _, told = acct.strip().removeprefix("@").partition("@")
-    return f"{name.lower()}@{domain(told or answering)}"
+    return f"{name.lower()}@{normalize_domain(told or answering)}"
 
 
-def domain(text: str) -> str:
+def normalize_domain(text: str) -> str:
     """Return a domain in lower case and in the letters of the network; as it is where that cannot be."""
     low = text.strip().lower()
     if low.isascii() or len(low) > MAX_HOST:
@@ -38,17 +38,17 @@ def domain(text: str) -> str:
         return low
 
 
-def legal(name: str) -> bool:
+def is_legal(name: str) -> bool:
     """Return whether an account may be called so."""
     return LEGAL.fullmatch(name) is not None
 
 
-def instance(name: str) -> str:
+def find_instance(name: str) -> str:
     """Return the domain of an account that is named in full."""
     return name.rpartition("@")[2]
 
 
-def public(host: str) -> bool:
+def is_public(host: str) -> bool:
     """Return whether a host may be asked because somebody's post names it: a name of the public network.
 
     Whoever writes posts could otherwise send the crawler to machines that only its own network can reach.
@@ -63,10 +63,10 @@ def public(host: str) -> bool:
     return False
 
 
-def pattern(instances: Sequence[str]) -> re.Pattern[str]:
+def compile_pattern(instances: Sequence[str]) -> re.Pattern[str]:
     """Return what matches the domains that `instances` name: names or patterns with `*`, in any case.
 
     "*" is all of them.
     """
-    named = [domain(name) for name in instances]
+    named = [normalize_domain(name) for name in instances]
     return re.compile("|".join(".*".join(map(re.escape, name.split("*"))) for name in named) or r"(?!)")

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from socialcrawl.engine.model import LARGEST, Limit, Reason, ReplyKind
-from socialcrawl.platforms.headers import LAST, said
+from socialcrawl.platforms.headers import LAST, clean_message
 from socialcrawl.platforms.json_reader import NOT_JSON
-from socialcrawl.platforms.json_values import instant
+from socialcrawl.platforms.json_values import parse_instant
 from socialcrawl.platforms.mastodon.source import NO_INSTANCE
 
 GONE = {404: Reason.UNKNOWN, 410: Reason.DELETED}
@@ -43,7 +43,7 @@ class RequestContext:
     look_up: bool = False
 
 
-def limits(headers: Mapping[str, str], now: float) -> list[Limit]:
+def parse_limits(headers: Mapping[str, str], now: float) -> list[Limit]:
     """The rate-limit headers as Mastodon, GoToSocial and Pixelfed send them: one Limit, or none that can be used.
 
     Args:
@@ -52,14 +52,14 @@ def limits(headers: Mapping[str, str], now: float) -> list[Limit]:
     """
     most, left = (headers.get(f"x-ratelimit-{name}", "") for name in ("limit", "remaining"))
     with suppress(ValueError, OverflowError):
-        resets = _resets(headers.get("x-ratelimit-reset", ""), headers.get("retry-after", ""), now)
+        resets = _find_reset(headers.get("x-ratelimit-reset", ""), headers.get("retry-after", ""), now)
         found = Limit(max(0, int(left)), int(most), resets)
         if 0 <= resets < LAST and 0 <= found.most <= LARGEST and found.left <= LARGEST:
             return [found]
     return []
 
 
-def sense(status: int, body: Any, known: Sequence[Limit], now: float, asked: RequestContext) -> Classification:
+def classify(status: int, body: Any, known: Sequence[Limit], now: float, asked: RequestContext) -> Classification:
     """Return what an answer means.
 
     Args:
@@ -69,21 +69,21 @@ def sense(status: int, body: Any, known: Sequence[Limit], now: float, asked: Req
         now: the server's clock, or ours where it did not come.
         asked: what it answers.
     """
-    told = said((body.get("error") if isinstance(body, dict) else None) or "") or f"HTTP {status}"
+    told = clean_message((body.get("error") if isinstance(body, dict) else None) or "") or f"HTTP {status}"
     if status == 429:
-        return _too_many(known, now)
+        return _explain_limit(known, now)
     if 200 <= status < 300:
-        return Classification(ReplyKind.OK) if body is not None else _no_json(asked)
+        return Classification(ReplyKind.OK) if body is not None else _explain_no_json(asked)
     if status >= 500 or status in AGAIN:
         return Classification(ReplyKind.BROKEN, f"the server is in trouble (HTTP {status})")
     if status in (401, 403):
-        return _closed(status, body, told, asked)
+        return _explain_closed(status, body, told, asked)
     if body is None:
-        return _not_json(status, asked)
+        return _explain_error_page(status, asked)
     if not asked.home:
         return Classification(ReplyKind.MISSING, told, GONE.get(status, Reason.UNKNOWN))
     if status < 400:
-        return Classification(ReplyKind.INVALID, f"{_elsewhere(status)} write the address itself as base_url")
+        return Classification(ReplyKind.INVALID, f"{_explain_redirect(status)} write the address itself as base_url")
     if told == f"HTTP {status}":
         told += ": is base_url a Mastodon instance?"
     if asked.account and status in NOT_UNDERSTOOD:
@@ -91,52 +91,52 @@ def sense(status: int, body: Any, known: Sequence[Limit], now: float, asked: Req
     return Classification(ReplyKind.INVALID, f"the instance did not understand the request ({told})")
 
 
-def _resets(reset: str, after: str, now: float) -> float:
+def _find_reset(reset: str, after: str, now: float) -> float:
     """Return when a window ends, Unix seconds.
 
     Raises:
         ValueError: nobody tells.
     """
-    told = instant(reset)
+    told = parse_instant(reset)
     if told is not None and not reset.strip().isdecimal():
         return told
     return float(reset) if reset.strip() or not after.strip() else now + float(after)
 
 
-def _too_many(known: Sequence[Limit], now: float) -> Classification:
+def _explain_limit(known: Sequence[Limit], now: float) -> Classification:
     if any(limit.left == 0 and limit.resets >= now for limit in known):
         return Classification(ReplyKind.WINDOW, "the instance says that the window is used up (429)")
     return Classification(ReplyKind.BACKOFF, "the instance says too many requests (429), but not until when")
 
 
-def _no_instance(told: str) -> Classification:
+def _explain_no_instance(told: str) -> Classification:
     """Somebody's web site, or a server that sends us to another: the name of an instance need not be where it is."""
     return Classification(ReplyKind.MISSING, f"the server is none that speaks as Mastodon does ({told})", NO_INSTANCE)
 
 
-def _no_json(asked: RequestContext) -> Classification:
+def _explain_no_json(asked: RequestContext) -> Classification:
     """Return an answer that should have been JSON, and is a page for people, or cut off."""
     if asked.look_up and not asked.home:
-        return _no_instance("no JSON")
+        return _explain_no_instance("no JSON")
     return Classification(ReplyKind.LOST, f"the server answered {NOT_JSON}: is base_url right, and no proxy between?")
 
 
-def _not_json(status: int, asked: RequestContext) -> Classification:
+def _explain_error_page(status: int, asked: RequestContext) -> Classification:
     """An error that no instance words so: where one has answered before, or should be, something stands between."""
     if asked.look_up and not asked.home:
-        return _no_instance(f"HTTP {status}")
+        return _explain_no_instance(f"HTTP {status}")
     if status < 400:
         return Classification(
-            ReplyKind.BROKEN, f"{_elsewhere(status)} is base_url right, and no proxy or log-in page between?"
+            ReplyKind.BROKEN, f"{_explain_redirect(status)} is base_url right, and no proxy or log-in page between?"
         )
     return Classification(ReplyKind.BROKEN, f"the answer is none of Mastodon's (HTTP {status}): is base_url right?")
 
 
-def _elsewhere(status: int) -> str:
+def _explain_redirect(status: int) -> str:
     return f"the server sends us elsewhere (HTTP {status}):"
 
 
-def _closed(status: int, body: Any, told: str, asked: RequestContext) -> Classification:
+def _explain_closed(status: int, body: Any, told: str, asked: RequestContext) -> Classification:
     """Return what is shown to some people only, or not to a token like this."""
     if asked.home and body is None:
         return Classification(

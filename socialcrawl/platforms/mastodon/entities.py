@@ -25,9 +25,9 @@ NAME = Mark(
 )
 
 
-def _full_name(word: str) -> str | None:
-    found = account_names.full(word, "")
-    return found if word.startswith("@") and account_names.legal(found) else None
+def _complete_name(word: str) -> str | None:
+    found = account_names.complete_name(word, "")
+    return found if word.startswith("@") and account_names.is_legal(found) else None
 
 
-ENTITIES = Entities((HASHTAG, NAME), addresses=True, full_name=_full_name)
+ENTITIES = Entities((HASHTAG, NAME), addresses=True, full_name=_complete_name)

@@ -6,7 +6,7 @@ from typing import Any
 
 from socialcrawl.engine.model import Reply
 from socialcrawl.platforms.http_client import HttpClient
-from socialcrawl.platforms.json_reader import decoded
+from socialcrawl.platforms.json_reader import decode_json
 
 RULES, INSTANCE = "/api/v1/instance/rules", "/api/v2/instance"
 PAGES = {"terms_of_service": "terms", "privacy_policy": "privacy", "about": "about"}
@@ -29,22 +29,22 @@ class InstanceRules:
 
 def read_about(http: HttpClient, base: str) -> InstanceRules:
     """Return what the instance at `base` says of itself; two requests. What it sends may be anything."""
-    rules, instance = _json(http, base + RULES), _json(http, base + INSTANCE)
-    told = [_short(one.get("text")) for one in rules if isinstance(one, dict)] if isinstance(rules, list) else None
+    rules, instance = _fetch_json(http, base + RULES), _fetch_json(http, base + INSTANCE)
+    told = [_shorten(one.get("text")) for one in rules if isinstance(one, dict)] if isinstance(rules, list) else None
     urls = instance
     for name in ("configuration", "urls"):
         urls = urls.get(name) if isinstance(urls, dict) else None
-    named = {title: _short(urls.get(name)) for name, title in PAGES.items()} if isinstance(urls, dict) else {}
+    named = {title: _shorten(urls.get(name)) for name, title in PAGES.items()} if isinstance(urls, dict) else {}
     addresses = {title: url for title, url in named.items() if url.startswith(("https://", "http://"))}
     return InstanceRules(None if told is None else [one for one in told if one][:MOST_RULES], addresses)
 
 
-def _json(http: HttpClient, url: str) -> Any:
+def _fetch_json(http: HttpClient, url: str) -> Any:
     came = http.fetch("GET", url, max_bytes=BYTES)
-    return None if isinstance(came, Reply) or came.status != 200 else decoded(came.body)
+    return None if isinstance(came, Reply) or came.status != 200 else decode_json(came.body)
 
 
-def _short(text: Any) -> str:
+def _shorten(text: Any) -> str:
     """Return the text on one line, cut where it is long; "" where it is none."""
     line = " ".join(text.split()) if isinstance(text, str) else ""
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."

@@ -7,7 +7,7 @@ LINK = re.compile(r"<([^<>]*)>([^<]*)")
 NEXT = re.compile(r";\s*rel\s*=\s*(?:\"(?:[^\"]*\s)?next(?:\s[^\"]*)?\"|next(?=[\s;,]|$))", re.IGNORECASE)
 
 
-def later(link: str | None) -> str | None:
+def find_next_page(link: str | None) -> str | None:
     """Return the `max_id` of the address that a Link header calls the next; None at the end of a list."""
     for url, parameters in LINK.findall(link or ""):
         if NEXT.search(parameters):

@@ -15,7 +15,15 @@ from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, 
 from socialcrawl.platforms.facts import MASTODON
 from socialcrawl.platforms.mastodon import account_names as naming
 from socialcrawl.platforms.mastodon.entities import ENTITIES
-from socialcrawl.platforms.mastodon.source import FOLLOWING, LOOK_UP, STATUSES, TAG, MastodonSource, hashtag, is_plain
+from socialcrawl.platforms.mastodon.source import (
+    FOLLOWING,
+    LOOK_UP,
+    STATUSES,
+    TAG,
+    MastodonSource,
+    find_hashtag,
+    is_plain,
+)
 from socialcrawl.system.loopback import is_loopback
 
 if TYPE_CHECKING:
@@ -53,13 +61,13 @@ class MastodonPlatform(Platform):
         variable, public = settings.source.variable, (Credential(PUBLIC, PUBLIC), None)
         if not variable:
             return [public]
-        return [(Credential(ONLY, "user", home(settings)), variable), public]
+        return [(Credential(ONLY, "user", find_home(settings)), variable), public]
 
     def names(self, given: Sequence[str]) -> list[str]:
         """See `Platform.names`: name@domain; also as the addresses of their pages."""
-        names = [naming.full(_on_page(name) or name, "") for name in given]
+        names = [naming.complete_name(_parse_page_address(name) or name, "") for name in given]
         for name, told in zip(names, given, strict=True):
-            if not naming.legal(name):
+            if not naming.is_legal(name):
                 raise SettingsError(
                     f"{told!r} is no account of Mastodon: write it with its instance, such as "
                     "alice@mastodon.social (under [seeds])."
@@ -97,7 +105,7 @@ class MastodonPlatform(Platform):
 
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`: on the campaign's own instance."""
-        return f"{home(settings)}{STATUSES}"
+        return f"{find_home(settings)}{STATUSES}"
 
     def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
         """See `Platform.source`."""
@@ -105,7 +113,7 @@ class MastodonPlatform(Platform):
         return MastodonSource(
             terms.policy,
             queries,
-            home(terms.settings),
+            find_home(terms.settings),
             pages,
             terms.settings.seeds.search_pages,
             instances=source.hosts or (ALL if terms.activity else []),
@@ -126,7 +134,7 @@ class MastodonPlatform(Platform):
         source = terms.settings.source
         return MastodonWire(
             terms.base,
-            home(terms.settings),
+            find_home(terms.settings),
             {name: token for name, token in keys.secrets.items() if isinstance(token, str)},
             hits=terms.topic.hits,
             now=now,
@@ -139,10 +147,10 @@ class MastodonPlatform(Platform):
 
     def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
         """See `Platform.probe`: the first account, or else ten posts with a hashtag."""
-        own = home(terms.settings)
+        own = find_home(terms.settings)
         if names:
             return Request((-1, 0), f"{own}{LOOK_UP}", {"acct": names[0]}, 1)
-        word = next(filter(None, map(hashtag, queries)), "mastodon")
+        word = next(filter(None, map(find_hashtag, queries)), "mastodon")
         return Request((-1, 0), f"{own}{TAG}", {"hashtag": word, "limit": "10"}, 1)
 
     def rules_reader(self, wire: Wired) -> "Callable[[], InstanceRules] | None":
@@ -152,7 +160,7 @@ class MastodonPlatform(Platform):
         return wire.about if isinstance(wire, MastodonWire) else None
 
 
-def _on_page(address: str) -> str | None:
+def _parse_page_address(address: str) -> str | None:
     """Return the account that a page of an instance shows, of its address as people copy it.
 
     None for other addresses.
@@ -161,6 +169,6 @@ def _on_page(address: str) -> str | None:
     return found and (found[2] if "@" in found[2] else f"{found[2]}@{found[1]}")
 
 
-def home(settings: Settings) -> str:
+def find_home(settings: Settings) -> str:
     """Return the domain of the campaign's own instance, as it ends the names of its accounts."""
-    return naming.domain(settings.source.domain or urlsplit(settings.source.base_url or USUAL).hostname or "")
+    return naming.normalize_domain(settings.source.domain or urlsplit(settings.source.base_url or USUAL).hostname or "")

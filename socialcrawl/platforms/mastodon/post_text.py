@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
-from socialcrawl.platforms.bounded_html import Anchor, parsing, tame
+from socialcrawl.platforms.bounded_html import Anchor, parse_tamed, tame
 
 MAX_HTML = 100_000  # characters of a post's HTML; what is beyond them is left out
 PARAGRAPHS = frozenset({"p", "blockquote", "pre", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "table"})
@@ -28,13 +28,13 @@ class PostText(NamedTuple):
     urls: tuple[str, ...]
 
 
-def shown(html: str) -> PostText:
+def parse_html(html: str) -> PostText:
     """Return the text and the links of a post's HTML, however broken that is."""
     html = html[:MAX_HTML].replace("\0", "\ufffd")
     if "<" not in html:
         return PostText(unescape(html).strip(), ())
     tamed, links = tame(html)
-    with parsing(tamed) as tree:
+    with parse_tamed(tamed) as tree:
         return PostText("", ()) if tree.body is None else _read(tree.body, links)
 
 
@@ -45,31 +45,31 @@ def _read(body: LexborNode, links: Sequence[Anchor]) -> PostText:
     node = body.first_child
     while node is not None:
         tag = node.tag or ""
-        parts.append(_opening(node, tag))
-        if tag == "a" and (url := _link(links[int(node.attributes["href"] or 0)])):
+        parts.append(_write_opening(node, tag))
+        if tag == "a" and (url := _find_link(links[int(node.attributes["href"] or 0)])):
             urls[url] = None
-        node = (None if tag in SILENT else node.first_child) or _next(node, body, parts)
+        node = (None if tag in SILENT else node.first_child) or _find_next(node, body, parts)
     return PostText(_tidy("".join(parts)), tuple(urls))
 
 
-def _next(node: LexborNode, body: LexborNode, parts: list[str]) -> LexborNode | None:
+def _find_next(node: LexborNode, body: LexborNode, parts: list[str]) -> LexborNode | None:
     """Return what stands behind `node` and all that is in it; the elements that end before it are told to `parts`."""
     over: LexborNode | None = node
     while over is not None and over.mem_id != body.mem_id:
-        parts.append(_edge(over.tag or ""))
+        parts.append(_find_edge(over.tag or ""))
         if over.next is not None:
             return over.next
         over = over.parent
     return None
 
 
-def _opening(node: LexborNode, tag: str) -> str:
+def _write_opening(node: LexborNode, tag: str) -> str:
     if tag == "-text":
         return (node.text_content or "").replace("\f", " ").replace("\v", " ")
-    return "\n" if tag == "br" else _edge(tag)
+    return "\n" if tag == "br" else _find_edge(tag)
 
 
-def _edge(tag: str) -> str:
+def _find_edge(tag: str) -> str:
     """What an element puts between itself and its neighbours: a new paragraph (form feed) or line (vertical tab)."""
     return "\f" if tag in PARAGRAPHS else "\v" if tag in LINES else ""
 
@@ -82,7 +82,7 @@ def _tidy(text: str) -> str:
     return "".join([*kept, said[-1]]).strip()
 
 
-def _link(link: Anchor) -> str | None:
+def _find_link(link: Anchor) -> str | None:
     """Return the address of a link; None for one to an account or a hashtag."""
     if NOT_LINKS & set(link.classes.split()) or "tag" in link.rel.split():
         return None

@@ -5,74 +5,82 @@ from typing import Any
 
 from socialcrawl.engine.model import AccountRow, Who
 from socialcrawl.graph.liveness import DAY
-from socialcrawl.platforms.json_reader import shows
-from socialcrawl.platforms.json_values import Json, count, instant, iso, needed, text, thing
+from socialcrawl.platforms.json_reader import has_object
+from socialcrawl.platforms.json_values import (
+    Json,
+    expect_object,
+    expect_text,
+    format_moment,
+    parse_count,
+    parse_instant,
+    parse_text,
+)
 from socialcrawl.platforms.mastodon import account_names
-from socialcrawl.platforms.mastodon.post_text import shown
+from socialcrawl.platforms.mastodon.post_text import parse_html
 from socialcrawl.text.optouts import declines
 
 
-def name(acct: Any, domain: str) -> str | None:
+def complete_name(acct: Any, domain: str) -> str | None:
     """Return the name in full of whom the instance of `domain` calls `acct`; None where nobody can be called so."""
-    told = account_names.full(acct, domain) if isinstance(acct, str) else ""
-    return told if account_names.legal(told) else None
+    told = account_names.complete_name(acct, domain) if isinstance(acct, str) else ""
+    return told if account_names.is_legal(told) else None
 
 
-def who(profile: Any, domain: str) -> Who:
+def parse_who(profile: Any, domain: str) -> Who:
     """Whose profile this is, as told by the instance of `domain`.
 
     Raises:
         TypeError: it has no name that an account can have.
     """
-    told = needed(name(thing(profile).get("acct"), domain))
+    told = expect_text(complete_name(expect_object(profile).get("acct"), domain))
     return Who(told, told)
 
 
-def account(profile: Json, whose: Who) -> AccountRow:
+def parse_account(profile: Json, whose: Who) -> AccountRow:
     """Return a profile as a row; what it says of itself becomes plain text."""
     called = str(whose.id)
     return AccountRow(
         called,
         called,
-        text(profile.get("display_name")),
-        shown(text(profile.get("note")) or "").text or None,
-        iso(profile.get("created_at")),
-        count(profile.get("followers_count")),
-        count(profile.get("following_count")),
-        count(profile.get("statuses_count")),
+        parse_text(profile.get("display_name")),
+        parse_html(parse_text(profile.get("note")) or "").text or None,
+        format_moment(profile.get("created_at")),
+        parse_count(profile.get("followers_count")),
+        parse_count(profile.get("following_count")),
+        parse_count(profile.get("statuses_count")),
         None,
         None,  # `locked` is about who may follow, not about who may read
         None,
-        text(profile.get("url")),
+        parse_text(profile.get("url")),
     )
 
 
-def opted_out(profile: Mapping[str, Any]) -> bool:
+def has_opted_out(profile: Mapping[str, Any]) -> bool:
     """Return whether the account wants no crawlers: `noindex`, or a hashtag of `optouts` in what it says of itself."""
     if profile.get("noindex") is True:
         return True
     fields = profile.get("fields")
     told = [
         profile.get("note"),
-        *(part for field in _fields(fields) for part in (field.get("name"), field.get("value"))),
+        *(part for field in _parse_fields(fields) for part in (field.get("name"), field.get("value"))),
     ]
-    return any(declines(shown(one).text) for one in told if isinstance(one, str) and "#" in one)
+    return any(declines(parse_html(one).text) for one in told if isinstance(one, str) and "#" in one)
 
 
-def names_silent(answer: Any) -> bool:
+def shows_opted_out(answer: Any) -> bool:
     """Whether an answer shows an account that wants no crawlers, anywhere in it: then it is not kept as it came."""
-    return shows(answer, lambda one: "acct" in one and opted_out(one))
+    return has_object(answer, lambda one: "acct" in one and has_opted_out(one))
 
 
-def last_active(profile: Json) -> str:
+def find_last_active(profile: Json) -> str:
     """Return when the account last posted, as far as the answering instance knows; "" where it knows of no post.
 
     Mastodon tells a day, other servers an instant; a repost counts as a post.
     """
-    told = text(profile.get("last_status_at")) or ""
-    day = DAY.fullmatch(told) is not None and instant(told) is not None
-    return told if day else iso(told) or ""
+    told = parse_text(profile.get("last_status_at")) or ""
+    day = DAY.fullmatch(told) is not None and parse_instant(told) is not None
+    return told if day else format_moment(told) or ""
 
 
-def _fields(value: Any) -> list[Json]:
+def _parse_fields(value: Any) -> list[Json]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

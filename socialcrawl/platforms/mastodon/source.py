@@ -96,10 +96,10 @@ class MastodonSource:
         redirects: bool = False,
     ) -> None:
         self.activity, self._probing = activity or Activity(), {"probe": FOLLOW if redirects else STAY}
-        self.policy, self.queries, self.home = policy, tuple(queries), account_names.domain(home)
+        self.policy, self.queries, self.home = policy, tuple(queries), account_names.normalize_domain(home)
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
         self.follows, self.follow, self.signed_in = follows, follow, signed_in
-        self._elsewhere = account_names.pattern(instances)
+        self._elsewhere = account_names.compile_pattern(instances)
         self._care = {} if opt_outs else {"opt_outs": "no"}
         bounds = {"begin": begin, "end": end}
         self._span = {name: format_time(at) for name, at in bounds.items() if at is not None}
@@ -121,13 +121,13 @@ class MastodonSource:
 
     def host(self, name: str) -> str:
         """Return the server that is asked about an account named in full."""
-        own = account_names.instance(name)
-        return own if self._elsewhere.fullmatch(own) and account_names.public(own) else self.home
+        own = account_names.find_instance(name)
+        return own if self._elsewhere.fullmatch(own) and account_names.is_public(own) else self.home
 
     def _search(self, pick: Pick) -> Conversation:
         query, reading = self.queries[-1 - pick.node], Reading(pick)
         pages = self.search_pages
-        if tag := hashtag(query):
+        if tag := find_hashtag(query):
             yield from self._pages(reading, self.home, TAG, {"hashtag": tag, **self._care}, pages=pages)
         if self.signed_in and not query.startswith("#") and reading.missing != Reason.TEMPORARY:
             asked = {"q": f'"{query}"' if is_plain(query) else query, "type": "statuses", **self._care}
@@ -140,8 +140,8 @@ class MastodonSource:
         return self._probe(pick, who) if pick.act == Act.PROBE else self._user(pick, who)
 
     def _probe(self, pick: Pick, who: Who) -> Conversation:
-        reading, name = ProbeReading(pick), account_names.full(who.username or who.id or "", self.home)
-        if not account_names.legal(name):
+        reading, name = ProbeReading(pick), account_names.complete_name(who.username or who.id or "", self.home)
+        if not account_names.is_legal(name):
             reading.missing = Reason.UNKNOWN
         elif (yield from self._look_up(reading, name, self.host(name), asked=self._probing)) == NO_INSTANCE:
             yield from self._look_up(reading, name, self.home, RequestPart.HOME_LOOK_UP, self._probing)
@@ -151,8 +151,8 @@ class MastodonSource:
 
     def _user(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick, self.follow if self.follows else 0)
-        name = account_names.full(who.username or who.id or "", self.home)
-        if not account_names.legal(name):
+        name = account_names.complete_name(who.username or who.id or "", self.home)
+        if not account_names.is_legal(name):
             reading.missing = Reason.UNKNOWN
             return {pick.n: reading.outcome()}
         first = yield from self._read(reading, name, self.host(name))
@@ -185,7 +185,7 @@ class MastodonSource:
         self, reading: Reading, name: str, host: str, part: int = 0, asked: Mapping[str, str] = NOTHING_MORE
     ) -> Generator[Request, Reply, str | None]:
         """Return the number of an account on the instance that is asked; None where the account is not to be read."""
-        told = name.rpartition("@")[0] if account_names.instance(name) == host else name
+        told = name.rpartition("@")[0] if account_names.find_instance(name) == host else name
         reply = yield Request((reading.pick.n, part), host + LOOK_UP, {"acct": told, **self._care, **asked}, 1)
         if reply.cursor == DOWN:
             reading.at, reading.missing = reply.at, Reason.TEMPORARY
@@ -240,7 +240,7 @@ class MastodonSource:
         return False
 
 
-def hashtag(query: str) -> str:
+def find_hashtag(query: str) -> str:
     """Return the hashtag that a query asks for, without its sign: its words written together.
 
     "" where there is none.

@@ -3,31 +3,31 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from socialcrawl.platforms.json_values import Json, needed, text, thing, things
-from socialcrawl.platforms.marks import alike, is_number, order
-from socialcrawl.platforms.mastodon.profiles import name, who
+from socialcrawl.platforms.json_values import Json, expect_object, expect_objects, expect_text, parse_text
+from socialcrawl.platforms.marks import are_comparable, is_number, make_sort_key
+from socialcrawl.platforms.mastodon.profiles import complete_name, parse_who
 from socialcrawl.platforms.mastodon.source import SNOWFLAKES
 
 OPEN = ("public", "unlisted")  # a crawler that has signed in may be shown others
 STRENGTH = {"quote": 0, "mention": 1, "repost": 2, "reply": 3}  # of the ways to name somebody, the strongest counts
 
 
-def uri(status: Json) -> str:
+def find_uri(status: Json) -> str:
     """Return what a status is called on every instance.
 
     Raises:
         TypeError: it has no name.
     """
-    return needed(status.get("uri"))
+    return expect_text(status.get("uri"))
 
 
 def is_open(status: Json) -> bool:
     """Return whether a status, and the one that it repeats, are for everybody."""
     original = status.get("reblog") or {}
-    return all(one.get("visibility", "public") in OPEN for one in (status, thing(original)))
+    return all(one.get("visibility", "public") in OPEN for one in (status, expect_object(original)))
 
 
-def later_than(given: Sequence[Json], mark: str) -> Sequence[Json]:
+def list_later(given: Sequence[Json], mark: str) -> Sequence[Json]:
     """Return the statuses of a page that are newer than a mark, as far as their numbers tell; "": all of them.
 
     Some servers do not heed `since_id`. Numbers are compared; names that are none are taken as the server gives them,
@@ -36,19 +36,19 @@ def later_than(given: Sequence[Json], mark: str) -> Sequence[Json]:
     """
     if not mark:
         return given
-    told = [text(one.get("id")) or "" for one in given]
+    told = [parse_text(one.get("id")) or "" for one in given]
     return [one for one, number in zip(given, told, strict=True) if _is_later(number, mark)]
 
 
-def mark_of(given: Iterable[Json]) -> str:
+def find_mark(given: Iterable[Json]) -> str:
     """Return the newest of some statuses as a mark; "" where there are none."""
-    return SNOWFLAKES.mark(max((text(one.get("id")) or "" for one in given), key=order, default=""))
+    return SNOWFLAKES.mark(max((parse_text(one.get("id")) or "" for one in given), key=make_sort_key, default=""))
 
 
 def _is_later(number: str, mark: str) -> bool:
-    if not alike(number, mark):
+    if not are_comparable(number, mark):
         return False
-    return order(number) > order(mark) if is_number(mark) else number != mark
+    return make_sort_key(number) > make_sort_key(mark) if is_number(mark) else number != mark
 
 
 class PageReferences:
@@ -64,12 +64,12 @@ class PageReferences:
         self._posts: dict[str, str] = {}
         self._accounts: dict[str, str] = {}
         for status in given:
-            for one in filter(None, (status, status.get("reblog"), _quoted(status))):
-                self._note(thing(one))
+            for one in filter(None, (status, status.get("reblog"), _find_quoted(status))):
+                self._note(expect_object(one))
 
     def post(self, number: Any) -> str | None:
         """Return what the status of that number is called."""
-        told = text(number)
+        told = parse_text(number)
         return told and self._posts.get(told, f"local:{self.domain}/{told}")
 
     def account(self, number: Any) -> str | None:
@@ -78,48 +78,48 @@ class PageReferences:
 
     def quoted(self, status: Json) -> tuple[str | None, str | None]:
         """Return what a status quotes, and whom; (None, None) where it quotes nothing, or may not show it."""
-        found = _quoted(status)
+        found = _find_quoted(status)
         if found is not None:
-            return uri(found), who(found.get("account"), self.domain).id
+            return find_uri(found), parse_who(found.get("account"), self.domain).id
         quote = status.get("quote")
         number = quote.get("quoted_status_id") if isinstance(quote, dict) else None
         return self.post(number or status.get("quote_id")), None
 
     def _note(self, status: Json) -> None:
-        if (number := text(status.get("id"))) is not None:
-            self._posts[number] = uri(status)
-        for one in (thing(status.get("account")), *_mentions(status)):
-            told = name(one.get("acct"), self.domain)
+        if (number := parse_text(status.get("id"))) is not None:
+            self._posts[number] = find_uri(status)
+        for one in (expect_object(status.get("account")), *_list_mention_objects(status)):
+            told = complete_name(one.get("acct"), self.domain)
             if told and isinstance(one.get("id"), str):
                 self._accounts[one["id"]] = told
 
 
-def mentioned(status: Json, known: PageReferences) -> Iterable[tuple[str, str]]:
+def list_mentions(status: Json, known: PageReferences) -> Iterable[tuple[str, str]]:
     """Return whom a status names, each once in order of first appearance, with the strongest kind that applies."""
     kinds: dict[str, str] = {}
-    for told, kind in _named(status, known):
+    for told, kind in _list_named(status, known):
         if told and STRENGTH[kind] >= STRENGTH[kinds.setdefault(told, kind)]:
             kinds[told] = kind
     return kinds.items()
 
 
-def _named(status: Json, known: PageReferences) -> Iterator[tuple[str | None, str]]:
+def _list_named(status: Json, known: PageReferences) -> Iterator[tuple[str | None, str]]:
     original = status.get("reblog")
     if original:
-        yield who(thing(original).get("account"), known.domain).id, "repost"
-    for one in _mentions(thing(original or status)):
-        yield name(one.get("acct"), known.domain), "mention"
+        yield parse_who(expect_object(original).get("account"), known.domain).id, "repost"
+    for one in _list_mention_objects(expect_object(original or status)):
+        yield complete_name(one.get("acct"), known.domain), "mention"
     if original:
         return  # it is not the one who repeats an answer or a quotation that answers or quotes
     yield known.account(status.get("in_reply_to_account_id")), "reply"
     yield known.quoted(status)[1], "quote"
 
 
-def _mentions(status: Json) -> list[Json]:
-    return things(status.get("mentions") or [])
+def _list_mention_objects(status: Json) -> list[Json]:
+    return expect_objects(status.get("mentions") or [])
 
 
-def _quoted(status: Json) -> Json | None:
+def _find_quoted(status: Json) -> Json | None:
     """Return the status that one quotes: Mastodon tells how the quotation stands beside it, others only the status."""
     quote: Mapping[str, Any] | None = status.get("quote")
     if not isinstance(quote, dict):

@@ -7,15 +7,15 @@ from urllib.parse import quote, urlsplit
 
 from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, Who
 from socialcrawl.graph.relevance import Hits
-from socialcrawl.platforms.headers import asked_pause, date
-from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bounded
-from socialcrawl.platforms.json_reader import decoded, name_empty
-from socialcrawl.platforms.json_values import instant
+from socialcrawl.platforms.headers import parse_date, parse_pause
+from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
+from socialcrawl.platforms.json_reader import decode_json, name_empty
+from socialcrawl.platforms.json_values import parse_instant
 from socialcrawl.platforms.mastodon import account_names, classify
 from socialcrawl.platforms.mastodon.instance_rules import InstanceRules, read_about
-from socialcrawl.platforms.mastodon.link_header import later
+from socialcrawl.platforms.mastodon.link_header import find_next_page
 from socialcrawl.platforms.mastodon.parse import PageParser
-from socialcrawl.platforms.mastodon.profiles import names_silent
+from socialcrawl.platforms.mastodon.profiles import shows_opted_out
 from socialcrawl.platforms.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
 from socialcrawl.platforms.unreachable_hosts import HostReachability
 from socialcrawl.system.loopback import is_loopback
@@ -62,7 +62,7 @@ class MastodonWire:
         keep: bool = False,
         whole: bool = False,
     ) -> None:
-        self.base, self.home, self.tokens = base.rstrip("/"), account_names.domain(home), dict(tokens)
+        self.base, self.home, self.tokens = base.rstrip("/"), account_names.normalize_domain(home), dict(tokens)
         self.hits, self.now, self.keep, self.whole = hits, now, keep, whole
         self._alone = is_loopback(base)
         self._itself = urlsplit(base).hostname == self.home  # then its address names it, with the port
@@ -70,16 +70,16 @@ class MastodonWire:
         for token in self.tokens.values():
             conceal(token)
 
-    @bounded
+    @bound_memory
     def send(self, grant: Grant) -> Reply:
         """Return the reply to one request; see `protocols.Wire.send`."""
         request = grant.request
-        host, path = _parted(request.endpoint)
+        host, path = _split_endpoint(request.endpoint)
         token = self.tokens.get(grant.credential, "") if host == self.home else ""
         came = self.http.fetch(
             "GET",
-            self._address(host) + _route(path, request.params),
-            params=_asked(path, request.params),
+            self._address(host) + _fill_path(path, request.params),
+            params=_select_parameters(path, request.params),
             headers=self._headers(host, token),
             public=not self._alone and host != self.home,
         )
@@ -99,14 +99,14 @@ class MastodonWire:
 
     def _unanswered(self, request: Request, came: Reply, host: str) -> Reply:
         if came.kind in (ReplyKind.INVALID, ReplyKind.MISSING):  # missing: its address is of our own neighbourhood
-            return replace(came, kind=ReplyKind.MISSING, rows=_none(request, host))
+            return replace(came, kind=ReplyKind.MISSING, rows=_make_missing_page(request, host))
         return self._probed(request, came, host)
 
     def _probed(self, request: Request, reply: Reply, host: str) -> Reply:
         """Return the reply; to a probe of another instance, where only that one is in trouble, that it is."""
         if "probe" not in request.params or host == self.home or self._alone:
             return reply
-        return self._network.told(reply, host, _none(request, host, Reason.UNREACHABLE))
+        return self._network.told(reply, host, _make_missing_page(request, host, Reason.UNREACHABLE))
 
     def _address(self, host: str) -> str:
         return self.base if self._alone or host == self.home else f"https://{host}"
@@ -116,22 +116,22 @@ class MastodonWire:
         return named | ({"Authorization": f"Bearer {token}"} if token else {})
 
     def _reply(self, request: Request, came: HttpAnswer, *, token: bool) -> Reply:
-        host = _parted(request.endpoint)[0]
-        told = date(came.headers)
+        host = _split_endpoint(request.endpoint)[0]
+        told = parse_date(came.headers)
         clock = came.at if told is None else told
-        known, body = classify.limits(came.headers, clock), None if came.cut else decoded(came.body)
+        known, body = classify.parse_limits(came.headers, clock), None if came.cut else decode_json(came.body)
         path = request.endpoint.removeprefix(host)
         asked = classify.RequestContext(host == self.home, token, "acct" in request.params, path == LOOK_UP)
-        sense = classify.sense(came.status, body, known, clock, asked)
+        sense = classify.classify(came.status, body, known, clock, asked)
         # Without the server's clock, a reset is read by ours.
         at = clock if came.status == 429 else told
         kept = came.received() if self.whole else None
-        why, after = redacted(name_empty(sense.why, came.body)), asked_pause(came.status, came.headers, clock)
+        why, after = redacted(name_empty(sense.why, came.body)), parse_pause(came.status, came.headers, clock)
         bare = Reply(sense.kind, came.at, None, None, 0, came.status, at, known, why, kept, after)
         if sense.missing == NO_INSTANCE and path in (LOOK_UP, STATUSES):
             return replace(bare, rows=Page(), cursor=NO_INSTANCE)
         if sense.kind == ReplyKind.MISSING:
-            return replace(bare, rows=_none(request, host, sense.missing))
+            return replace(bare, rows=_make_missing_page(request, host, sense.missing))
         return self._read(request, came, body, bare) if sense.kind == ReplyKind.OK else bare
 
     def _read(self, request: Request, came: HttpAnswer, body: Any, bare: Reply) -> Reply:
@@ -143,19 +143,19 @@ class MastodonWire:
             return replace(bare, kind=ReplyKind.LOST, why=redacted(why))
         told = [reason for _, reason in page.missing]
         heeded = request.params.get("opt_outs") != "no"
-        kept = None if bare.received is None or (heeded and names_silent(body)) else bare.received
+        kept = None if bare.received is None or (heeded and shows_opted_out(body)) else bare.received
         return replace(bare, kind=ReplyKind.MISSING if told else ReplyKind.OK, rows=page, cursor=cursor, received=kept)
 
     def _page(self, request: Request, came: HttpAnswer, body: Any) -> tuple[Page, str | None]:
-        params, (host, path) = request.params, _parted(request.endpoint)
-        begin, end = (instant(params.get(name)) for name in ("begin", "end"))
+        params, (host, path) = request.params, _split_endpoint(request.endpoint)
+        begin, end = (parse_instant(params.get(name)) for name in ("begin", "end"))
         heeded, since = params.get("opt_outs") != "no", params.get("since_id", "")
         reader = PageParser(host, self.hits, self.keep, heeded, begin, end, since, params.get("probe", ""))
         if path == LOOK_UP:
             return reader.profile(body)
         if path == SEARCH:
-            return reader.found(body["statuses"]), _offset(params, len(body["statuses"]))
-        next_page = later(came.headers.get("link"))
+            return reader.found(body["statuses"]), _find_offset(params, len(body["statuses"]))
+        next_page = find_next_page(came.headers.get("link"))
         if path == FOLLOWING:
             return reader.follows(body), next_page
         if "acct" not in params:
@@ -163,34 +163,34 @@ class MastodonWire:
         return reader.timeline(body, params["acct"]), None if reader.over(body) else next_page
 
 
-def _parted(endpoint: str) -> tuple[str, str]:
+def _split_endpoint(endpoint: str) -> tuple[str, str]:
     """Return the host and the template of an endpoint, as pages after the first have it too."""
     host, _, path = endpoint.partition("/")
     return host, "/" + path.partition("?")[0]
 
 
-def _route(path: str, params: Mapping[str, str]) -> str:
+def _fill_path(path: str, params: Mapping[str, str]) -> str:
     """Return the path of a template: what it names is put in, whatever signs that has."""
     parts = [quote(params.get(part[1:], ""), safe="") if part.startswith(":") else part for part in path.split("/")]
     return "/".join(parts)
 
 
-def _asked(path: str, params: Mapping[str, str]) -> dict[str, str]:
+def _select_parameters(path: str, params: Mapping[str, str]) -> dict[str, str]:
     """Return the parameters that are sent: neither those in the path nor those for us alone."""
     within = {part[1:] for part in path.split("/") if part.startswith(":")}
     ours = within | (set(OURS) - {"acct"} if path == LOOK_UP else set(OURS))
     return {name: value for name, value in params.items() if name not in ours}
 
 
-def _none(request: Request, host: str, reason: str | None = None) -> Page:
+def _make_missing_page(request: Request, host: str, reason: str | None = None) -> Page:
     """Return the page on which the account that was asked about is missing; one of nobody where none was."""
     why = Reason.PROTECTED if reason == NO_INSTANCE else Reason(reason or Reason.UNKNOWN)
     if "acct" not in request.params:
         return Page()
-    name = account_names.full(request.params["acct"], host)
+    name = account_names.complete_name(request.params["acct"], host)
     return Page(missing=[(Who(name, name), why)])
 
 
-def _offset(params: Mapping[str, str], came: int) -> str | None:
+def _find_offset(params: Mapping[str, str], came: int) -> str | None:
     """Return where the next page of a search begins; None where this one was not full."""
     return str(int(params.get("offset", "0")) + came) if came >= int(params["limit"]) else None

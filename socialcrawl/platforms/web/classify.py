@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from socialcrawl.engine.model import LARGEST, Limit, Reason, ReplyKind
 from socialcrawl.graph.relevance import fold
-from socialcrawl.platforms.headers import retry_after
+from socialcrawl.platforms.headers import parse_retry_after
 
 HTML, PLAIN = ("text/html", "application/xhtml+xml"), ("text/plain",)
 MOVED = (301, 302, 303, 307, 308)
@@ -49,7 +49,7 @@ _TEXT = re.compile(
 )
 
 
-def kind(status: int, headers: Mapping[str, str], at: float) -> tuple[ReplyKind, Limit | None]:
+def classify(status: int, headers: Mapping[str, str], at: float) -> tuple[ReplyKind, Limit | None]:
     """Return the kind of an answer (see `model.Reply`), and the limit that it speaks of.
 
     Args:
@@ -57,7 +57,7 @@ def kind(status: int, headers: Mapping[str, str], at: float) -> tuple[ReplyKind,
         headers: compared without case.
         at: the server's clock, or ours without it, Unix seconds.
     """
-    if status in (429, 503) and (rest := retry_after(headers, at)) is not None:
+    if status in (429, 503) and (rest := parse_retry_after(headers, at)) is not None:
         return ReplyKind.WINDOW, Limit(0, LARGEST, at + rest)
     if status == 429:
         return ReplyKind.BACKOFF, None
@@ -66,12 +66,12 @@ def kind(status: int, headers: Mapping[str, str], at: float) -> tuple[ReplyKind,
     return (ReplyKind.OK if 200 <= status < 400 else ReplyKind.MISSING), None
 
 
-def absent(status: int) -> Reason:
+def explain_missing(status: int) -> Reason:
     """Return why a page is missing whose server answered another status than 200."""
     return GONE.get(status) or (Reason.PROTECTED if status in CLOSED else Reason.UNKNOWN)
 
 
-def content(headers: Mapping[str, str], body: bytes) -> str:
+def detect_type(headers: Mapping[str, str], body: bytes) -> str:
     """Return the type of an answer in lower case, without parameters; by its beginning where it does not say."""
     told = headers.get("content-type", "").partition(";")[0].strip().lower()
     if told:
@@ -79,7 +79,7 @@ def content(headers: Mapping[str, str], body: bytes) -> str:
     return "text/html" if body.lstrip()[:1] == b"<" else "application/octet-stream" if body else ""
 
 
-def decoded(headers: Mapping[str, str], body: bytes) -> str:
+def decode_page(headers: Mapping[str, str], body: bytes) -> str:
     """Return the text of a page by its byte order mark, its header, its <meta>, else UTF-8.
 
     What is wrong becomes U+FFFD.
@@ -88,14 +88,14 @@ def decoded(headers: Mapping[str, str], body: bytes) -> str:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace")
     header = _CHARSET.search(headers.get("content-type", ""))
-    if header and (told := _alphabet(header[1])):
+    if header and (told := _find_codec(header[1])):
         return body.decode(told, "replace")
     meta = _META.search(body, 0, 4096)
-    told = _alphabet(meta[1].decode("ascii")) if meta else None
+    told = _find_codec(meta[1].decode("ascii")) if meta else None
     return body.decode("utf-8" if told is None or told.startswith("utf-16") else told, "replace")
 
 
-def indexed(headers: Mapping[str, str], robots: frozenset[str], agent: str = "socialcrawl") -> tuple[bool, bool]:
+def check_indexing(headers: Mapping[str, str], robots: frozenset[str], agent: str = "socialcrawl") -> tuple[bool, bool]:
     """Whether a page may be kept, and whether its links may: by X-Robots-Tag and by what the page says itself."""
     said = set(robots)
     for rule in headers.get("x-robots-tag", "").lower().split(","):
@@ -122,7 +122,7 @@ def says_not_found(title: str, text: str) -> bool:
     return any(words in told for words in NOT_FOUND) or is_soft_404(title, text)
 
 
-def _alphabet(name: str) -> str | None:
+def _find_codec(name: str) -> str | None:
     """Return a codec of texts that pages are written in, as browsers take its name; None where it is none."""
     try:
         found = codecs.lookup(name).name

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from socialcrawl.platforms.bounded_html import parsing, tame
-from socialcrawl.platforms.web.urls import is_international, joined
+from socialcrawl.platforms.bounded_html import parse_tamed, tame
+from socialcrawl.platforms.web.urls import is_international, join_url
 
 UNSEEN = frozenset((
     "head", "script", "style", "template", "noscript", "title", "svg", "math", "iframe", "object", "canvas", "audio",
@@ -58,26 +58,26 @@ class PageContent:
     description: str | None = None
 
 
-def read(html: str, url: str) -> PageContent:
+def parse_page(html: str, url: str) -> PageContent:
     """Return the page at `url` (in the one form of an address) whose decoded HTML is `html`; any text is some page.
 
     Time grows with the length of the text.
     """
     shown, links = tame(html)
-    with parsing(shown) as tree:
-        return PageContent() if tree.root is None else _read(tree, url, [link.href for link in links])
+    with parse_tamed(shown) as tree:
+        return PageContent() if tree.root is None else _parse(tree, url, [link.href for link in links])
 
 
-def _read(tree: Any, url: str, hrefs: Sequence[str]) -> PageContent:
-    base = next((href for node in tree.css("base[href]") if (href := _given(node, "href"))), "")
-    base = joined(url, base) or url
-    writing = _Writing(_targets(base, hrefs))
-    for node, opens in _walked(tree.root):
+def _parse(tree: Any, url: str, hrefs: Sequence[str]) -> PageContent:
+    base = next((href for node in tree.css("base[href]") if (href := _get_attribute(node, "href"))), "")
+    base = join_url(url, base) or url
+    writing = _Writing(_list_targets(base, hrefs))
+    for node, opens in _walk(tree.root):
         writing.meets(node, opens=opens)
     top = tree.css_first("html")
-    lang = _given(top, "lang") if top is not None else ""
-    title = next((node for node in tree.css("title") if _parent(node) == "head"), None)
-    named = _named(tree)
+    lang = _get_attribute(top, "lang") if top is not None else ""
+    title = next((node for node in tree.css("title") if _find_parent(node) == "head"), None)
+    named = _read_meta(tree)
     return PageContent(
         " ".join(title.text().split()) if title is not None else "",
         text := "".join(writing.parts),
@@ -88,18 +88,18 @@ def _read(tree: Any, url: str, hrefs: Sequence[str]) -> PageContent:
     )
 
 
-def _targets(base: str, hrefs: Sequence[str]) -> list[str | None]:
+def _list_targets(base: str, hrefs: Sequence[str]) -> list[str | None]:
     """Return where links lead; None where it is no page of the web, or one international host too many."""
     found: list[str | None] = []
     left = MAX_INTERNATIONAL
     for href in hrefs:
         international = not href.isascii() and is_international(href)
         left -= international
-        found.append(None if international and left < 0 else joined(base, href))
+        found.append(None if international and left < 0 else join_url(base, href))
     return found
 
 
-def plain(text: str) -> PageContent:
+def parse_plain_text(text: str) -> PageContent:
     """Return a page of plain text, which has no links."""
     return PageContent(text=" ".join(text.replace("\0", "\ufffd").split()))
 
@@ -126,7 +126,7 @@ class _Writing:
             self._gap = "\n" if self._size else ""
         if name in ASIDE or "hidden" in node.attributes:
             self._aside += 1 if opens else -1
-        if name in ("a", "area") and (target := self.targets[int(_given(node, "href"))]):
+        if name in ("a", "area") and (target := self.targets[int(_get_attribute(node, "href"))]):
             self._link(name, target, opens=opens)
 
     def _write(self, text: str) -> None:
@@ -157,7 +157,7 @@ class _Writing:
             self.links.append(PageLink(target, begin[0], self._size) if begin else PageLink(target, here, here))
 
 
-def _walked(root: Any) -> Iterator[tuple[Any, bool]]:
+def _walk(root: Any) -> Iterator[tuple[Any, bool]]:
     """Yield every node that may be seen, at its beginning (True) and at its end."""
     ahead: list[tuple[Any, bool]] = [(root, True)]
     while ahead:
@@ -175,18 +175,18 @@ def _walked(root: Any) -> Iterator[tuple[Any, bool]]:
                 ahead.append((node.child, True))
 
 
-def _named(tree: Any) -> dict[str, str]:
+def _read_meta(tree: Any) -> dict[str, str]:
     """Return the contents of the page's <meta name>s; of several of one name all, one after the other."""
     found: dict[str, str] = {}
     for node in tree.css("meta[name]"):
-        name, content = _given(node, "name").lower(), " ".join(_given(node, "content").split())
+        name, content = _get_attribute(node, "name").lower(), " ".join(_get_attribute(node, "content").split())
         found[name] = f"{found[name]} {content}" if name in found else content
     return found
 
 
-def _given(node: Any, name: str) -> str:
+def _get_attribute(node: Any, name: str) -> str:
     return (node.attributes.get(name) or "").strip()
 
 
-def _parent(node: Any) -> str:
+def _find_parent(node: Any) -> str:
     return node.parent.tag if node.parent is not None else ""

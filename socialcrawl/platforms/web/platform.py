@@ -12,7 +12,7 @@ from socialcrawl.forecast.shape import Roles
 from socialcrawl.platforms.base import Keys, Platform, Template, Terms
 from socialcrawl.platforms.facts import WEB
 from socialcrawl.platforms.web.source import ROBOTS, WebSource
-from socialcrawl.platforms.web.urls import hosts, normalised, rules, server
+from socialcrawl.platforms.web.urls import find_server, list_hosts, make_robots_url, normalize_url
 from socialcrawl.ratelimit.policy import ANY
 from socialcrawl.system.loopback import is_loopback
 
@@ -47,7 +47,7 @@ class WebPlatform(Platform):
                 raise SettingsError(
                     "A page under [seeds] is named with a user or a password, which would be stored: remove it."
                 )
-            url = normalised(name)
+            url = normalize_url(name)
             if url is None:
                 raise SettingsError(
                     f"{name!r} is no page of the web: write it as https://example.org/page (under [seeds])."
@@ -83,7 +83,7 @@ class WebPlatform(Platform):
         return WebSource(
             terms.policy,
             AGENT,
-            hosts=source.hosts or (ALL if terms.activity else hosts(terms.names)),
+            hosts=source.hosts or (ALL if terms.activity else list_hosts(terms.names)),
             opt_outs=source.opt_outs,
             activity=terms.activity,
             redirects=refresh.redirects,
@@ -110,4 +110,4 @@ class WebPlatform(Platform):
         """See `Platform.probe`: the robots.txt of the first page's host."""
         if not names:
             return None
-        return Request((-1, 0), f"{server(names[0])}{ROBOTS}", {"url": rules(names[0])})
+        return Request((-1, 0), f"{find_server(names[0])}{ROBOTS}", {"url": make_robots_url(names[0])})

@@ -10,7 +10,7 @@ from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.probe_reading import ProbeReading
 from socialcrawl.platforms.unreachable_hosts import DOWN, NOWHERE
 from socialcrawl.platforms.web import robots
-from socialcrawl.platforms.web.urls import allowed, normalised, rules, server
+from socialcrawl.platforms.web.urls import find_server, is_allowed, make_robots_url, normalize_url
 from socialcrawl.ratelimit.policy import Policy
 
 ROBOTS, PAGE = "/robots.txt", "/*"  # endpoints, after the host
@@ -83,12 +83,12 @@ class WebSource:
         probes = pick.act == Act.PROBE
         visit = _Visit(pick, self.policy, self.agent if self.opt_outs else None, self._probing if probes else {})
         reading = ProbeReading(pick) if probes else Reading(pick)
-        url = normalised(str(who.id or who.username))
+        url = normalize_url(str(who.id or who.username))
         reading.missing = Reason.UNKNOWN  # unless a page is found
         seen: list[str] = []
         while url is not None and url not in seen and len(seen) <= self.max_redirects:
             seen.append(url)
-            if not allowed(url, self.hosts):
+            if not is_allowed(url, self.hosts):
                 reading.missing = Reason.EXCLUDED
                 break
             permitted = yield from visit.permitted(url)
@@ -102,7 +102,7 @@ class WebSource:
             url = None if reply.cursor == NOWHERE else reply.cursor
             if url is None or reply.kind in PUT_OFF:
                 reading.take(reply)
-                reading.missing = reading.missing or _elsewhere(pick, reply)
+                reading.missing = reading.missing or _explain_missing(pick, reply)
                 break
             reading.at = reply.at
         else:
@@ -135,8 +135,8 @@ class _Visit:
 
     def page(self, url: str, *, head: bool) -> Generator[Request, Reply, Reply]:
         """Return the answer for a page: for its headers where they are all that is wanted, and its server has HEAD."""
-        reply = yield self.request(server(url) + PAGE, url, head=head)
-        return (yield self.request(server(url) + PAGE, url)) if reply.cursor == NO_HEAD else reply
+        reply = yield self.request(find_server(url) + PAGE, url, head=head)
+        return (yield self.request(find_server(url) + PAGE, url)) if reply.cursor == NO_HEAD else reply
 
     def permitted(self, url: str) -> Generator[Request, Reply, Reason | None]:
         """Return why the page may not be asked for: opted-out, unreachable, temporary (the host is in trouble).
@@ -145,7 +145,7 @@ class _Visit:
         """
         if self.agent is None:
             return None
-        place = rules(url)
+        place = make_robots_url(url)
         if place not in self._robots:
             self._robots[place] = yield from self._asked(place)
         told = self._robots[place]
@@ -158,7 +158,7 @@ class _Visit:
     def _asked(self, place: str) -> Generator[Request, Reply, str | None]:
         """Return the file that rules a host, wherever it has moved; one that moves on and on is none (RFC 9309)."""
         for _ in range(HOPS + 1):
-            reply = yield self.request(server(place) + ROBOTS, place)
+            reply = yield self.request(find_server(place) + ROBOTS, place)
             self.at = reply.at
             if reply.kind in PUT_OFF or reply.cursor == DOWN:
                 return None
@@ -169,7 +169,7 @@ class _Visit:
         return ""
 
 
-def _elsewhere(pick: Pick, reply: Reply) -> Unavailable | None:
+def _explain_missing(pick: Pick, reply: Reply) -> Unavailable | None:
     """Return why the page is missing that was asked for: it never was, or it is another one."""
     answer = reply.answer
     if answer.missing:

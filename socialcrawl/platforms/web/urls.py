@@ -25,7 +25,7 @@ _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 _NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*")
 
 
-def normalised(url: str) -> str | None:
+def normalize_url(url: str) -> str | None:
     """Return the address in its one form; None where it is no page of the web (other schemes, no host, too long).
 
     Normalising twice changes nothing.
@@ -37,15 +37,15 @@ def normalised(url: str) -> str | None:
         port = parts.port
     except ValueError:
         return None
-    host = _host(parts.hostname or "")
+    host = _encode_host(parts.hostname or "")
     if parts.scheme not in PORTS or host is None:
         return None
     place = host if port in (None, PORTS[parts.scheme]) else f"{host}:{port}"
-    found = urlunsplit((parts.scheme, place, _path(parts.path), _escaped(_QUERY, parts.query), ""))
+    found = urlunsplit((parts.scheme, place, _normalize_path(parts.path), _escape(_QUERY, parts.query), ""))
     return found if len(found) <= LONGEST else None
 
 
-def joined(base: str, href: str) -> str | None:
+def join_url(base: str, href: str) -> str | None:
     """Return where a link leads that stands on the page `base`, in the one form.
 
     None where it is no page of the web.
@@ -54,7 +54,7 @@ def joined(base: str, href: str) -> str | None:
     if len(bare) > LONGEST:
         return None
     try:
-        return normalised(urljoin(base, bare) if bare else base)  # urljoin would drop an empty ";" of the base
+        return normalize_url(urljoin(base, bare) if bare else base)  # urljoin would drop an empty ";" of the base
     except ValueError:
         return None
 
@@ -65,24 +65,24 @@ def is_international(href: str) -> bool:
     return found is not None and not found[1].isascii()
 
 
-def server(url: str) -> str:
+def find_server(url: str) -> str:
     """Return the host of an address in the one form, with its port where that is not the usual one."""
     return urlsplit(url).netloc
 
 
-def rules(url: str) -> str:
+def make_robots_url(url: str) -> str:
     """Return the address of the robots.txt that speaks of a page, by the page's address in the one form."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}/robots.txt"
 
 
-def hosts(urls: Sequence[str]) -> list[str]:
+def list_hosts(urls: Sequence[str]) -> list[str]:
     """The hosts of some addresses, without ports, each once: the patterns by which a crawl stays on these hosts."""
-    told = [urlsplit(url).hostname for one in urls if (url := normalised(one))]
+    told = [urlsplit(url).hostname for one in urls if (url := normalize_url(one))]
     return list(dict.fromkeys(host for host in told if host))
 
 
-def allowed(url: str, patterns: Sequence[str]) -> bool:
+def is_allowed(url: str, patterns: Sequence[str]) -> bool:
     """Whether the host of an address in the one form is among `patterns`: names, `*` for any part, in any case."""
     host = urlsplit(url).hostname or ""
     made = "|".join(".*".join(map(re.escape, one.lower().strip().split("*"))) for one in patterns)
@@ -108,7 +108,7 @@ def is_private(url: str) -> bool:
     return "." not in host or host.endswith((".localhost", ".local", ".internal", ".home.arpa"))
 
 
-def _host(name: str) -> str | None:
+def _encode_host(name: str) -> str | None:
     """Return a host in ASCII; None where there is none, or what is there cannot be one."""
     name = name.rstrip(".")
     if len(name) > MAX_HOST:
@@ -124,10 +124,10 @@ def _host(name: str) -> str | None:
     return ascii_name if _NAME.fullmatch(ascii_name) and len(ascii_name) <= MAX_HOST else None
 
 
-def _path(path: str) -> str:
+def _normalize_path(path: str) -> str:
     """Return a path without dots and with the percent-signs that it needs; at least "/"."""
     parts: list[str] = []
-    pieces = _escaped(_PATH, path).split("/")[1:]
+    pieces = _escape(_PATH, path).split("/")[1:]
     for piece in pieces:
         if piece == "..":
             del parts[-1:]
@@ -138,7 +138,7 @@ def _path(path: str) -> str:
     return "/" + "/".join(parts)
 
 
-def _escaped(wanted: re.Pattern[str], text: str) -> str:
+def _escape(wanted: re.Pattern[str], text: str) -> str:
     def one(found: re.Match[str]) -> str:
         if found[1] is None:
             return quote(found[0], safe="", errors="replace")

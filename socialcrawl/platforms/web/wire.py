@@ -22,15 +22,15 @@ from socialcrawl.engine.model import (
 )
 from socialcrawl.graph.link_context import Span, find_window, unite_spans
 from socialcrawl.graph.relevance import Hits, count_within
-from socialcrawl.platforms.headers import date as read_date
-from socialcrawl.platforms.headers import instant
-from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bounded
+from socialcrawl.platforms.headers import parse_date as read_date
+from socialcrawl.platforms.headers import parse_instant
+from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
 from socialcrawl.platforms.sockets import PRIVATE
 from socialcrawl.platforms.unreachable_hosts import HostReachability
 from socialcrawl.platforms.web import classify, robots
-from socialcrawl.platforms.web.page import PageContent, PageLink, plain, read
+from socialcrawl.platforms.web.page import PageContent, PageLink, parse_page, parse_plain_text
 from socialcrawl.platforms.web.source import FOLLOW, NO_HEAD, ROBOTS, SOFT
-from socialcrawl.platforms.web.urls import PORTS, is_private, joined, server
+from socialcrawl.platforms.web.urls import PORTS, find_server, is_private, join_url
 from socialcrawl.system.loopback import is_loopback
 
 MOST = 2_000_000  # bytes of a page; a longer one is read as far as that
@@ -106,7 +106,7 @@ class WebWire:
         """Let go of the connections."""
         self.door.http.close()
 
-    @bounded
+    @bound_memory
     def send(self, grant: Grant) -> Reply:
         """Return the reply to one request; see `protocols.Wire.send`.
 
@@ -120,21 +120,23 @@ class WebWire:
         of_robots = request.endpoint.endswith(ROBOTS)
         came = self._asked(request, url, robots.MOST if of_robots else self.door.most)
         if isinstance(came, Reply) and came.kind == ReplyKind.MISSING:
-            gone = Page() if of_robots else _missing(url, Reason.EXCLUDED)
+            gone = Page() if of_robots else _make_missing_page(url, Reason.EXCLUDED)
             return replace(came, rows=gone, cursor="" if of_robots else None)
         if (
             isinstance(came, Reply) and came.kind == ReplyKind.INVALID
         ):  # one page's matter, and no reason to stop for all
-            return replace(came, kind=ReplyKind.MISSING, rows=_missing(url, Reason.UNKNOWN))
+            return replace(came, kind=ReplyKind.MISSING, rows=_make_missing_page(url, Reason.UNKNOWN))
         if isinstance(came, Reply):
             return self._unanswered(request, came)
         self._heard(url)
         date = read_date(came.headers)
-        kind, limit = classify.kind(came.status, came.headers, came.at if date is None else date)
-        kind = ReplyKind.OK if _headless(request, came) else kind
+        kind, limit = classify.classify(came.status, came.headers, came.at if date is None else date)
+        kind = ReplyKind.OK if _lacks_head(request, came) else kind
         reply = _Told(came, kind, limit, came.at if date is None and limit else date)
         if kind not in (ReplyKind.OK, ReplyKind.MISSING):
-            return self._unanswered(request, reply.reply(self.door, why=f"{server(url)} answered HTTP {came.status}"))
+            return self._unanswered(
+                request, reply.reply(self.door, why=f"{find_server(url)} answered HTTP {came.status}")
+            )
         if of_robots:
             return self._robots(reply, url)
         return self._page(reply, request)
@@ -157,7 +159,7 @@ class WebWire:
         if "probe" not in request.params or self.door.base is not None:
             return reply
         url = request.params["url"]
-        gone = Page() if request.endpoint.endswith(ROBOTS) else _missing(url, Reason.UNREACHABLE)
+        gone = Page() if request.endpoint.endswith(ROBOTS) else _make_missing_page(url, Reason.UNREACHABLE)
         return self._network.told(reply, urlsplit(url).hostname or "", gone)
 
     def _heard(self, url: str) -> None:
@@ -166,7 +168,7 @@ class WebWire:
 
     def _robots(self, told: "_Told", url: str) -> Reply:
         came = told.came
-        if came.status in classify.MOVED and (target := joined(url, came.headers.get("location", ""))):
+        if came.status in classify.MOVED and (target := join_url(url, came.headers.get("location", ""))):
             return told.reply(self.door, Page(), robots.MOVED + target)
         there = came.status == 200 and came.body
         text = came.body.decode("utf-8-sig", "replace").replace("\0", "\ufffd") if there else ""
@@ -178,8 +180,8 @@ class WebWire:
         if "probe" in request.params:
             return self._probed(told, request)
         if came.status in classify.MOVED and came.headers.get("location"):
-            target = joined(url, came.headers["location"])
-            page = Page() if target else _missing(url, Reason.UNKNOWN)
+            target = join_url(url, came.headers["location"])
+            page = Page() if target else _make_missing_page(url, Reason.UNKNOWN)
             return told.reply(self.door, page, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
         heeded = request.params.get("opt_outs") != "no"
         head = request.params.get("method") == "HEAD"
@@ -188,17 +190,19 @@ class WebWire:
 
     def _probed(self, told: "_Told", request: Request) -> Reply:
         came, url = told.came, request.params["url"]
-        if _headless(request, came):
+        if _lacks_head(request, came):
             return told.reply(self.door, Page(), NO_HEAD)
         if came.status in classify.MOVED:
-            target = joined(url, came.headers.get("location", "")) if request.params["probe"] == FOLLOW else None
-            rows = Page() if target else _missing(url, Reason.REDIRECTED)
+            target = join_url(url, came.headers.get("location", "")) if request.params["probe"] == FOLLOW else None
+            rows = Page() if target else _make_missing_page(url, Reason.REDIRECTED)
             return told.reply(self.door, rows, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
         if not 200 <= came.status < 300:
-            return told.reply(self.door, _missing(url, classify.absent(came.status)), kind=ReplyKind.MISSING)
+            return told.reply(
+                self.door, _make_missing_page(url, classify.explain_missing(came.status)), kind=ReplyKind.MISSING
+            )
         if SOFT in request.params and _is_soft(came, url):
-            return told.reply(self.door, _missing(url, Reason.SOFT_404), kind=ReplyKind.MISSING)
-        page, changed = Who(url, url), instant(came.headers.get("last-modified", ""))
+            return told.reply(self.door, _make_missing_page(url, Reason.SOFT_404), kind=ReplyKind.MISSING)
+        page, changed = Who(url, url), parse_instant(came.headers.get("last-modified", ""))
         return told.reply(
             self.door, Page(answered=[page], active=[] if changed is None else [(page, format_time(changed))])
         )
@@ -206,29 +210,29 @@ class WebWire:
     def _head(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
         if came.status in classify.NO_HEAD:
             return Page(answered=[Who(url, url)])
-        told = classify.content(came.headers, b"")
+        told = classify.detect_type(came.headers, b"")
         if came.status != 200:
-            return _missing(url, classify.absent(came.status))
+            return _make_missing_page(url, classify.explain_missing(came.status))
         if told and told not in (*classify.HTML, *classify.PLAIN):
-            return _missing(url, Reason.UNKNOWN)
-        if heeded and not classify.indexed(came.headers, frozenset())[0]:
-            return _missing(url, Reason.OPTED_OUT)
+            return _make_missing_page(url, Reason.UNKNOWN)
+        if heeded and not classify.check_indexing(came.headers, frozenset())[0]:
+            return _make_missing_page(url, Reason.OPTED_OUT)
         return Page(answered=[Who(url, url)])
 
     def _shown(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
-        told = classify.content(came.headers, came.body)
+        told = classify.detect_type(came.headers, came.body)
         if came.status != 200:
-            return _missing(url, classify.absent(came.status))
+            return _make_missing_page(url, classify.explain_missing(came.status))
         if told not in (*classify.HTML, *classify.PLAIN):
-            return _missing(url, Reason.UNKNOWN)
-        html = classify.decoded(came.headers, came.body)
-        seen = plain(html) if told in classify.PLAIN else read(html, url)
-        kept, followed = classify.indexed(came.headers, seen.robots)
+            return _make_missing_page(url, Reason.UNKNOWN)
+        html = classify.decode_page(came.headers, came.body)
+        seen = parse_plain_text(html) if told in classify.PLAIN else parse_page(html, url)
+        kept, followed = classify.check_indexing(came.headers, seen.robots)
         if heeded and not kept:
-            return _missing(url, Reason.OPTED_OUT)
+            return _make_missing_page(url, Reason.OPTED_OUT)
         if classify.is_soft_404(seen.title, seen.text):
-            return _missing(url, Reason.DELETED)
-        return page_of(seen, url, self.door.hits, html if self.door.keep else None, follow=followed or not heeded)
+            return _make_missing_page(url, Reason.DELETED)
+        return make_page(seen, url, self.door.hits, html if self.door.keep else None, follow=followed or not heeded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +267,7 @@ class _Told:
         )
 
 
-def page_of(seen: PageContent, url: str, hits: Hits, html: str | None = None, *, follow: bool = True) -> Page:
+def make_page(seen: PageContent, url: str, hits: Hits, html: str | None = None, *, follow: bool = True) -> Page:
     """Return a page as rows: its text as the one post of the account `url`, its links as mentions.
 
     Several links to one page are one mention, of the union of their windows; a link to itself is none.
@@ -281,7 +285,7 @@ def page_of(seen: PageContent, url: str, hits: Hits, html: str | None = None, *,
     around: dict[str, list[Span]] = {}
     for link in seen.links if follow else ():
         if link.url != url:
-            around.setdefault(link.url, []).extend(_around(seen.text, link))
+            around.setdefault(link.url, []).extend(_find_context(seen.text, link))
     mentions = []
     for target, spans in around.items():
         parts = unite_spans(spans)
@@ -291,24 +295,24 @@ def page_of(seen: PageContent, url: str, hits: Hits, html: str | None = None, *,
     return Page([post], [hits(seen.text, lang, None)], mentions, [account], [Who(url, url)])
 
 
-def _headless(request: Request, came: HttpAnswer) -> bool:
+def _lacks_head(request: Request, came: HttpAnswer) -> bool:
     """Return whether the server does not know HEAD: that says nothing of the page."""
     return request.params.get("method") == "HEAD" and came.status in classify.NO_HEAD
 
 
 def _is_soft(came: HttpAnswer, url: str) -> bool:
     """Return whether an answer is a page that says that there is no such page."""
-    told = classify.content(came.headers, came.body)
+    told = classify.detect_type(came.headers, came.body)
     if told not in (*classify.HTML, *classify.PLAIN):
         return False
-    html = classify.decoded(came.headers, came.body)
-    seen = plain(html) if told in classify.PLAIN else read(html, url)
+    html = classify.decode_page(came.headers, came.body)
+    seen = parse_plain_text(html) if told in classify.PLAIN else parse_page(html, url)
     return classify.says_not_found(seen.title, seen.text)
 
 
-def _around(text: str, link: PageLink) -> list[Span]:
+def _find_context(text: str, link: PageLink) -> list[Span]:
     return [] if link.start < 0 else [find_window(text, link.start, link.end)]
 
 
-def _missing(url: str, reason: Reason) -> Page:
+def _make_missing_page(url: str, reason: Reason) -> Page:
     return Page(missing=[(Who(url, url), reason)])

@@ -24,7 +24,7 @@ HEAD = 32  # characters of a bearer token that hold the zeros and the number
 ZEROS = bytes(16)
 
 
-def number_of(token: str) -> int | None:
+def find_number(token: str) -> int | None:
     """Return the number of the application whose bearer token this is; None where it is none of an application."""
     try:
         head = base64.b64decode(token[:HEAD], validate=True)
@@ -35,11 +35,11 @@ def number_of(token: str) -> int | None:
     return int.from_bytes(head[16:], "little") or None
 
 
-def application_of(token: str | tuple[str, ...]) -> str:
+def find_application(token: str | tuple[str, ...]) -> str:
     """Return what a token says of its application: a number, or an API key; "" where it says nothing."""
     if isinstance(token, tuple):
         return f"key {token[0]}"
-    number = number_of(token)
+    number = find_number(token)
     return "" if number is None else f"number {number}"
 
 
@@ -65,7 +65,7 @@ def check_applications(
     for name, token in tokens.items():
         if isinstance(token, tuple):
             keys.setdefault(token[0], []).append(variables[name])
-        elif (number := number_of(token)) is not None:
+        elif (number := find_number(token)) is not None:
             numbers.setdefault(number, []).append(variables[name])
         else:
             unknown.append(variables[name])

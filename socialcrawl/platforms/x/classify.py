@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from socialcrawl.engine.model import LARGEST, Limit, ReplyKind
-from socialcrawl.platforms.headers import LAST, LONGEST, said
+from socialcrawl.platforms.headers import LAST, LONGEST, clean_message
 from socialcrawl.platforms.json_reader import NOT_JSON
 
 FAMILIES = (
@@ -23,7 +23,7 @@ RESOURCE = ("resource-not-found", "not-authorized-for-resource", "disallowed-res
 SPENT = re.compile(r"credit|spend\w*[\s_-]*(cap|limit)|(limit|cap)\w* on spending", re.IGNORECASE)
 
 
-def limits(headers: Mapping[str, str]) -> list[Limit]:
+def parse_limits(headers: Mapping[str, str]) -> list[Limit]:
     """Return the rate-limit headers, one Limit a complete family; `headers` compares names without case.
 
     A family that holds what is no number or beyond all numbers is left out; fewer than none remaining is none.
@@ -40,7 +40,7 @@ def limits(headers: Mapping[str, str]) -> list[Limit]:
     return found
 
 
-def kind(status: int, body: Any, known: list[Limit], now: float) -> tuple[ReplyKind, str]:
+def classify(status: int, body: Any, known: list[Limit], now: float) -> tuple[ReplyKind, str]:
     """Return the kind of a reply (see `model.Reply`) and a sentence that says what happened and what to do.
 
     Args:
@@ -50,9 +50,9 @@ def kind(status: int, body: Any, known: list[Limit], now: float) -> tuple[ReplyK
         now: the server's clock, or ours where it did not come.
     """
     problem = body if isinstance(body, dict) else {}
-    detail = said(problem.get("detail") or problem.get("title") or f"HTTP {status}")
+    detail = clean_message(problem.get("detail") or problem.get("title") or f"HTTP {status}")
     if status == 429:
-        return _too_many(problem, detail, known, now)
+        return _explain_limit(problem, detail, known, now)
     if 200 <= status < 300:
         if isinstance(body, dict):
             return ReplyKind.OK, ""
@@ -70,7 +70,7 @@ def kind(status: int, body: Any, known: list[Limit], now: float) -> tuple[ReplyK
             f"the X account has no credits left (402: {detail}); buy credits, then run again to go on",
         )
     if status == 403 and body is not None:
-        return _forbidden(problem, detail)
+        return _explain_forbidden(problem, detail)
     if status == 404:
         if problem:
             return ReplyKind.MISSING, detail
@@ -79,15 +79,15 @@ def kind(status: int, body: Any, known: list[Limit], now: float) -> tuple[ReplyK
         return ReplyKind.INVALID, f"the server sends us elsewhere (HTTP {status}): write the address itself as base_url"
     if status >= 500 or status == 408 or body is None:
         return ReplyKind.BROKEN, f"the server is in trouble (HTTP {status}): is it X, and not a proxy in between?"
-    return ReplyKind.INVALID, f"X did not understand the request (HTTP {status}: {_reasons(problem) or detail})"
+    return ReplyKind.INVALID, f"X did not understand the request (HTTP {status}: {_list_reasons(problem) or detail})"
 
 
-def _forbidden(problem: Mapping[str, Any], detail: str) -> tuple[ReplyKind, str]:
+def _explain_forbidden(problem: Mapping[str, Any], detail: str) -> tuple[ReplyKind, str]:
     about = str(problem.get("type", ""))
     if about.endswith(RESOURCE):
         return ReplyKind.MISSING, detail
     if about.endswith("usage-capped"):
-        return _capped(problem, detail)
+        return _explain_cap(problem, detail)
     if about.endswith("/credits") or SPENT.search(f"{problem.get('title')} {problem.get('detail')}"):
         return ReplyKind.MONEY, (
             f"X lets the account spend no more (403: {detail}); raise its spending limit or buy credits, then run "
@@ -105,22 +105,22 @@ def _forbidden(problem: Mapping[str, Any], detail: str) -> tuple[ReplyKind, str]
         )
     return (
         ReplyKind.REFUSED,
-        f"X does not allow this request (403: {_reasons(problem) or detail}); check the access level of the app",
+        f"X does not allow this request (403: {_list_reasons(problem) or detail}); check the access level of the app",
     )
 
 
-def _capped(problem: Mapping[str, Any], detail: str) -> tuple[ReplyKind, str]:
+def _explain_cap(problem: Mapping[str, Any], detail: str) -> tuple[ReplyKind, str]:
     if problem.get("period") == "Daily":
         return ReplyKind.DAY, f"the daily cap is reached ({detail})"
     return ReplyKind.MONTH, f"the monthly cap is reached ({detail}); run again when the billing cycle has begun again"
 
 
-def _too_many(problem: Mapping[str, Any], detail: str, known: list[Limit], now: float) -> tuple[ReplyKind, str]:
+def _explain_limit(problem: Mapping[str, Any], detail: str, known: list[Limit], now: float) -> tuple[ReplyKind, str]:
     usable = [limit for limit in known if limit.left == 0 and limit.resets >= now]
     daily = any(limit.daily for limit in usable)
     capped = str(problem.get("type", "")).endswith("usage-capped") or problem.get("title") == "UsageCapExceeded"
     if capped and not (daily and problem.get("period") == "Daily"):
-        return _capped(problem, detail)
+        return _explain_cap(problem, detail)
     if daily:
         return ReplyKind.DAY, "the 24-hour limit is reached (429)"
     if usable:
@@ -128,7 +128,9 @@ def _too_many(problem: Mapping[str, Any], detail: str, known: list[Limit], now: 
     return ReplyKind.BACKOFF, "the server says too many requests (429), but not until when"
 
 
-def _reasons(problem: Mapping[str, Any]) -> str:
+def _list_reasons(problem: Mapping[str, Any]) -> str:
     errors = problem.get("errors")
-    messages = [said(e.get("message", "")) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
+    messages = (
+        [clean_message(e.get("message", "")) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
+    )
     return "; ".join(message for message in messages if message)[:LONGEST]

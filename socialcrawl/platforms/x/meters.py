@@ -7,7 +7,7 @@ from typing import Any
 
 from socialcrawl.engine.model import LARGEST, Request
 from socialcrawl.errors import SourceError
-from socialcrawl.platforms.headers import said
+from socialcrawl.platforms.headers import clean_message
 from socialcrawl.platforms.x.source import SEARCH
 from socialcrawl.platforms.x.vocabulary import VOCABULARIES, Vocabulary
 from socialcrawl.ratelimit.policy import Policy
@@ -33,14 +33,14 @@ class Usage:
     used: int | None = None
 
 
-def counts_request(key: tuple[int, int], query: str, words: Vocabulary, policy: Policy) -> Request:
+def make_counts_request(key: tuple[int, int], query: str, words: Vocabulary, policy: Policy) -> Request:
     """Return the request for how many posts of the last seven days a query finds: one answer, billed by the request."""
     params = {"query": query, "granularity": "day", "search_count.fields": f"{words.name}_count"}
     return Request(key, COUNTS, params, 0, policy.fee(COUNTS))
 
 
-def counted(body: Any, words: Vocabulary) -> int:
-    """Return the posts that a query finds, from the answer to `counts_request`, whichever vocabulary it is in.
+def parse_counts(body: Any, words: Vocabulary) -> int:
+    """Return the posts that a query finds, from the answer to `make_counts_request`, whichever vocabulary it is in.
 
     Raises:
         SourceError: it does not say.
@@ -48,65 +48,67 @@ def counted(body: Any, words: Vocabulary) -> int:
     try:
         meta = body["meta"]
         totals = [meta.get(f"total_{name}_count") for name in (words.name, *VOCABULARIES)]
-        return next(_number(total) for total in totals if total is not None)
+        return next(_parse_number(total) for total in totals if total is not None)
     except (*WRONG, StopIteration):
-        raise _unusable("a count of posts", body) from None
+        raise _make_error("a count of posts", body) from None
 
 
-def usage_request(key: tuple[int, int], days: int, policy: Policy) -> Request:
+def make_usage_request(key: tuple[int, int], days: int, policy: Policy) -> Request:
     """Return the request for what was billed in the last `days` (1 to 90); only tokens of apps may ask."""
     params = {"days": str(days), "usage.fields": USAGE_FIELDS}
     return Request(key, USAGE, params, 0, policy.fee(USAGE))
 
 
-def usage(body: Any) -> Usage:
-    """Return what was billed, from the answer to `usage_request`; numbers may be texts, as they are from 2.167.
+def parse_usage(body: Any) -> Usage:
+    """Return what was billed, from the answer to `make_usage_request`; numbers may be texts, as they are from 2.167.
 
     Raises:
         SourceError: it does not say, or not in numbers.
     """
     try:
         data = body["data"]
-        cap, reset_day, used = (_known(data.get(name)) for name in ("project_cap", "cap_reset_day", "project_usage"))
+        cap, reset_day, used = (
+            _parse_optional(data.get(name)) for name in ("project_cap", "cap_reset_day", "project_usage")
+        )
         project = data.get("daily_project_usage")
-        by_day = _by_day(() if project is None else project.get("usage") or ())
+        by_day = _sum_by_day(() if project is None else project.get("usage") or ())
     except WRONG:
-        raise _unusable("usage", body) from None
+        raise _make_error("usage", body) from None
     if project is None and cap is None and used is None:
-        raise _unusable("usage", body)
+        raise _make_error("usage", body)
     return Usage(by_day, cap, reset_day, used)
 
 
-def probe_request(key: tuple[int, int], query: str, words: Vocabulary, policy: Policy) -> Request:
+def make_probe_request(key: tuple[int, int], query: str, words: Vocabulary, policy: Policy) -> Request:
     """Return the smallest search that X allows, with all the fields that a campaign asks for: do they arrive?"""
     params = {"query": query, **words.fields, **words.search, "max_results": str(PROBE)}
     authors = policy.price("user", PROBE) if words.search else 0
     return Request(key, SEARCH, params, PROBE, policy.most(SEARCH, PROBE) + authors)
 
 
-def _by_day(days: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+def _sum_by_day(days: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     found: dict[str, int] = {}
     for entry in days:
         day = date.fromisoformat(entry["date"][:10]).isoformat()
-        found[day] = found.get(day, 0) + (_known(entry.get("usage")) or 0)
+        found[day] = found.get(day, 0) + (_parse_optional(entry.get("usage")) or 0)
     return dict(sorted(found.items()))
 
 
-def _known(value: Any) -> int | None:
-    return None if value is None else _number(value)
+def _parse_optional(value: Any) -> int | None:
+    return None if value is None else _parse_number(value)
 
 
-def _number(value: Any) -> int:
+def _parse_number(value: Any) -> int:
     text = str(value) if type(value) in (int, str) else ""
     if text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST)) and int(text) <= LARGEST:
         return int(text)
     raise ValueError(text)
 
 
-def _unusable(what: str, body: Any) -> SourceError:
+def _make_error(what: str, body: Any) -> SourceError:
     errors = body.get("errors") if isinstance(body, dict) else None
     first = errors[0] if isinstance(errors, list) and errors and isinstance(errors[0], dict) else {}
-    told = said(first.get("detail") or first.get("message") or first.get("title") or "")
+    told = clean_message(first.get("detail") or first.get("message") or first.get("title") or "")
     if told:
         return SourceError(f"X did not answer the request for {what}: {told}")
     return SourceError(f"X's answer to the request for {what} does not say it: is base_url right?")

@@ -8,8 +8,8 @@ import orjson
 
 from socialcrawl.engine.model import AccountRow, Mention, Page, PostRow, Reason, Who, format_time
 from socialcrawl.graph.relevance import Hits
-from socialcrawl.platforms.json_reader import ACCOUNT_TYPES, POST_TYPES, TEXT_OR_NONE, checked
-from socialcrawl.platforms.marks import is_number, order
+from socialcrawl.platforms.json_reader import ACCOUNT_TYPES, POST_TYPES, TEXT_OR_NONE, check_rows
+from socialcrawl.platforms.marks import is_number, make_sort_key
 from socialcrawl.platforms.x.source import SNOWFLAKES
 from socialcrawl.platforms.x.vocabulary import Vocabulary
 
@@ -30,7 +30,7 @@ class FieldsMissingError(Exception):
     """Requested fields did not arrive; `args[0]` lists them."""
 
 
-def posts_page(payload: Json, words: Vocabulary, hits: Hits, *, keep: bool = False, author: str | None = None) -> Page:
+def parse_posts(payload: Json, words: Vocabulary, hits: Hits, *, keep: bool = False, author: str | None = None) -> Page:
     """Return a page of posts.
 
     Args:
@@ -50,23 +50,25 @@ def posts_page(payload: Json, words: Vocabulary, hits: Hits, *, keep: bool = Fal
     mentions: list[Mention] = []
     for index, post in enumerate(posts):
         note = post.get(words.note) or NOTHING
-        references = _references(post.get(words.references))
-        rows.append(_post(post, note, references, words, author, keep=keep))
-        mentions += [made(Mention, (index, who, kind, (), None)) for who, kind in _mentioned(post, note, references)]
-    checked(rows, POST_TYPES)
+        references = _parse_references(post.get(words.references))
+        rows.append(_parse_post(post, note, references, words, author, keep=keep))
+        mentions += [
+            made(Mention, (index, who, kind, (), None)) for who, kind in _list_mentions(post, note, references)
+        ]
+    check_rows(rows, POST_TYPES)
     authors = () if author else tuple(dict.fromkeys(Who(row.author, None) for row in rows))
     users = (payload.get("includes") or NOTHING).get("users") or ()
     return Page(
         posts=rows,
         hits=[hits(row.text, row.lang, row.created_at, row.urls) for row in rows],
         mentions=mentions,
-        accounts=checked([_account(user, words) for user in users], ACCOUNT_TYPES),
+        accounts=check_rows([_parse_account(user, words) for user in users], ACCOUNT_TYPES),
         answered=authors,
-        mark=SNOWFLAKES.mark(max((row.id for row in rows), key=order, default="")) if author else "",
+        mark=SNOWFLAKES.mark(max((row.id for row in rows), key=make_sort_key, default="")) if author else "",
     )
 
 
-def users_page(payload: Json, words: Vocabulary, *, recent: bool = False) -> Page:
+def parse_users(payload: Json, words: Vocabulary, *, recent: bool = False) -> Page:
     """Return a page of profiles: accounts found, and those missing with their reason (a protected one is both).
 
     Args:
@@ -79,33 +81,37 @@ def users_page(payload: Json, words: Vocabulary, *, recent: bool = False) -> Pag
             that these may just have been deleted.
     """
     users: Sequence[Json] = payload.get("data") or ()
-    accounts = checked([_account(user, words) for user in users], ACCOUNT_TYPES)
-    active = [(Who(user["id"], user["username"]), _last(user[words.recent])) for user in users if words.recent in user]
+    accounts = check_rows([_parse_account(user, words) for user in users], ACCOUNT_TYPES)
+    active = [
+        (Who(user["id"], user["username"]), _find_written_at(user[words.recent]))
+        for user in users
+        if words.recent in user
+    ]
     if recent and not active and sum(bool(row.posts) and not row.protected for row in accounts) >= FEW:
         raise FieldsMissingError([words.recent])
     hidden = [(Who(row.id, row.username), Reason.PROTECTED) for row in accounts if row.protected]
     return Page(
         accounts=accounts,
         answered=[Who(row.id, row.username) for row in accounts],
-        missing=[*hidden, *missing(payload.get("errors") or ())],
+        missing=[*hidden, *list_missing(payload.get("errors") or ())],
         active=active,
     )
 
 
-def included(payload: Json, words: Vocabulary) -> int:
+def count_included(payload: Json, words: Vocabulary) -> int:
     """Return how many posts an answer brings beside what it is about: they are billed."""
     return len((payload.get("includes") or NOTHING).get(words.includes) or ())
 
 
-def follows_page(payload: Json, words: Vocabulary, user: str) -> Page:
+def parse_follows(payload: Json, words: Vocabulary, user: str) -> Page:
     """Return a page of whom the user with that id follows, with their profiles; or why that is not to be had."""
-    accounts = checked([_account(one, words) for one in payload.get("data") or ()], ACCOUNT_TYPES)
-    if not accounts and (reason := gone(payload.get("errors") or ())):
+    accounts = check_rows([_parse_account(one, words) for one in payload.get("data") or ()], ACCOUNT_TYPES)
+    if not accounts and (reason := explain_missing(payload.get("errors") or ())):
         return Page(missing=[(Who(user, None), reason)])
     return Page(accounts=accounts, follows=[Who(row.id, row.username) for row in accounts])
 
 
-def missing(errors: Iterable[Json]) -> list[tuple[Who, Reason]]:
+def list_missing(errors: Iterable[Json]) -> list[tuple[Who, Reason]]:
     """Return the users whom partial errors call missing, with the reason.
 
     Errors of `includes` and of posts are none.
@@ -117,16 +123,16 @@ def missing(errors: Iterable[Json]) -> list[tuple[Who, Reason]]:
         value = error.get("resource_id") or error.get("value")
         if isinstance(value, str):
             by_name = str(error.get("parameter", "")).startswith("username")
-            found.append((Who(None, value) if by_name else Who(value, None), _reason(error)))
+            found.append((Who(None, value) if by_name else Who(value, None), _find_reason(error)))
     return found
 
 
-def gone(errors: Iterable[Json]) -> Reason | None:
+def explain_missing(errors: Iterable[Json]) -> Reason | None:
     """Return why a timeline cannot be read, from the first of its errors that says so; None if none does."""
-    return next((_reason(error) for error in errors if _is_of_user(error)), None)
+    return next((_find_reason(error) for error in errors if _is_of_user(error)), None)
 
 
-def cursor(payload: Json) -> str | None:
+def find_cursor(payload: Json) -> str | None:
     """Return where the next page begins; None at the end."""
     token = (payload.get("meta") or NOTHING).get("next_token")
     if token is not None and not isinstance(token, str):
@@ -138,7 +144,7 @@ def _is_of_user(error: Json) -> bool:
     return error.get("resource_type") == "user" and error.get("section") != "includes"
 
 
-def _reason(error: Json) -> Reason:
+def _find_reason(error: Json) -> Reason:
     detail = str(error.get("detail", "")).lower()
     if "suspended" in detail:
         return Reason.SUSPENDED
@@ -148,7 +154,7 @@ def _reason(error: Json) -> Reason:
     return Reason.UNKNOWN if str(error.get("parameter", "")).startswith("username") else Reason.DELETED
 
 
-def _post(
+def _parse_post(
     post: Json, note: Json, references: References, words: Vocabulary, author: str | None, *, keep: bool
 ) -> PostRow:
     metrics = post.get("public_metrics") or NOTHING
@@ -161,8 +167,8 @@ def _post(
         post.get("lang"),
         post.get("conversation_id"),
         *references,
-        _listed([tag["tag"] for tag in tags]) if (tags := entities.get("hashtags")) else None,
-        _listed([url.get("expanded_url") or url.get("url") for url in urls])
+        _dump_list([tag["tag"] for tag in tags]) if (tags := entities.get("hashtags")) else None,
+        _dump_list([url.get("expanded_url") or url.get("url") for url in urls])
         if (urls := entities.get("urls"))
         else None,
         metrics.get("like_count"),
@@ -176,7 +182,7 @@ def _post(
     return made(PostRow, values)
 
 
-def _last(number: Any) -> str:
+def _find_written_at(number: Any) -> str:
     """Return when the post with this id was written, ISO 8601.
 
     Of one from before snowflakes, the last instant it can be.
@@ -187,7 +193,7 @@ def _last(number: Any) -> str:
     return format_time(SNOWFLAKES.epoch / 1000 if at is None else at)
 
 
-def _references(given: Sequence[Json] | None) -> References:
+def _parse_references(given: Sequence[Json] | None) -> References:
     """Return the ids of the posts that are replied to, reposted and quoted."""
     if not given:
         return (None, None, None)
@@ -199,18 +205,18 @@ def _references(given: Sequence[Json] | None) -> References:
     return (ids[0], ids[1], ids[2])
 
 
-def _listed(values: list[Any]) -> str:
+def _dump_list(values: list[Any]) -> str:
     return orjson.dumps(values).decode()
 
 
-def _mentioned(post: Json, note: Json, references: References) -> list[tuple[Who, str]]:
+def _list_mentions(post: Json, note: Json, references: References) -> list[tuple[Who, str]]:
     """Return whom a post mentions, each once, with the strongest kind: reply, repost, mention, quote."""
     entities = post.get("entities")
     named = (entities.get("mentions") or ()) if entities else ()
     if note and (long := note.get("entities")):
         named = [*named, *(long.get("mentions") or ())]
     reply_to = post.get("in_reply_to_user_id")
-    quoted = _quoted(entities or NOTHING, references[2]) if references[2] else None
+    quoted = _find_quoted_name(entities or NOTHING, references[2]) if references[2] else None
     if not named and not reply_to and not quoted:
         return []
     kinds: dict[str, tuple[Who, str]] = {}
@@ -231,7 +237,7 @@ def _mentioned(post: Json, note: Json, references: References) -> list[tuple[Who
     return list(kinds.values())
 
 
-def _quoted(entities: Json, key: str) -> str | None:
+def _find_quoted_name(entities: Json, key: str) -> str | None:
     """Return the name in the link to the post that is quoted: X names its author nowhere else without an expansion."""
     for url in entities.get("urls") or ():
         found = STATUS.fullmatch(str(url.get("expanded_url")))
@@ -240,7 +246,7 @@ def _quoted(entities: Json, key: str) -> str | None:
     return None
 
 
-def _account(user: Json, words: Vocabulary) -> AccountRow:
+def _parse_account(user: Json, words: Vocabulary) -> AccountRow:
     metrics = user.get("public_metrics") or NOTHING
     return AccountRow(
         user["id"],

@@ -12,11 +12,21 @@ from socialcrawl.forecast.shape import Roles
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.base import Keys, Platform, Secret, Template, Terms, Variables
 from socialcrawl.platforms.facts import X
-from socialcrawl.platforms.x.applications import POLICY, application_of, check_applications
+from socialcrawl.platforms.x.applications import POLICY, check_applications, find_application
 from socialcrawl.platforms.x.entities import ENTITIES
-from socialcrawl.platforms.x.meters import probe_request
-from socialcrawl.platforms.x.source import BY_ID, BY_NAME, FOLLOWING, LOOK_UP, MENTIONS, SEARCH, TIMELINE, XSource, span
-from socialcrawl.platforms.x.vocabulary import USER_FIELDS, vocabulary
+from socialcrawl.platforms.x.meters import make_probe_request
+from socialcrawl.platforms.x.source import (
+    BY_ID,
+    BY_NAME,
+    FOLLOWING,
+    LOOK_UP,
+    MENTIONS,
+    SEARCH,
+    TIMELINE,
+    XSource,
+    make_time_bounds,
+)
+from socialcrawl.platforms.x.vocabulary import USER_FIELDS, find_vocabulary
 from socialcrawl.system.loopback import is_loopback
 
 if TYPE_CHECKING:
@@ -55,7 +65,7 @@ class XPlatform(Platform):
 
     def expanded(self, settings: Settings) -> bool:
         """See `Platform.expanded`: the newer vocabulary names authors by an expansion."""
-        return bool(vocabulary(settings.source.vocabulary).search)
+        return bool(find_vocabulary(settings.source.vocabulary).search)
 
     def credentials(self, settings: Settings) -> list[tuple[Credential, Variables | None]]:
         """See `Platform.credentials`."""
@@ -97,7 +107,7 @@ class XPlatform(Platform):
 
     def application(self, secret: Secret) -> str:
         """See `Platform.application`."""
-        return application_of(secret)
+        return find_application(secret)
 
     def timeline(self, settings: Settings, base: str) -> str:
         """See `Platform.timeline`."""
@@ -105,9 +115,9 @@ class XPlatform(Platform):
 
     def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
         """See `Platform.source`."""
-        settings, words = terms.settings, vocabulary(terms.settings.source.vocabulary)
+        settings, words = terms.settings, find_vocabulary(terms.settings.source.vocabulary)
         pages = settings.source.pages_per_user, settings.seeds.search_pages
-        bounds = span(terms.topic.begin, terms.topic.end, now)
+        bounds = make_time_bounds(terms.topic.begin, terms.topic.end, now)
         follows = settings.source.pages_per_user if terms.links.follows else 0
         return XSource(
             terms.policy,
@@ -122,12 +132,12 @@ class XPlatform(Platform):
 
     def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "XWire":
         """See `Platform.wire`: a client for each token."""
-        from socialcrawl.platforms.x.wire import XWire, client  # noqa: PLC0415 - plans are made without tweepy
+        from socialcrawl.platforms.x.wire import XWire, make_client  # noqa: PLC0415 - plans are made without tweepy
 
         source = terms.settings.source
         waits = source.timeout, source.deadline
-        clients = {name: client(secret, terms.base, *waits) for name, secret in keys.secrets.items()}
-        words = vocabulary(source.vocabulary)
+        clients = {name: make_client(secret, terms.base, *waits) for name, secret in keys.secrets.items()}
+        words = find_vocabulary(source.vocabulary)
         return XWire(clients, words, terms.policy, terms.topic.hits, now, source.keep_original, source.keep_answers)
 
     def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
@@ -136,4 +146,4 @@ class XPlatform(Platform):
         if query is None:
             asked = {"usernames": "X", "user.fields": USER_FIELDS}
             return Request((-1, 0), BY_NAME, asked, 1, terms.policy.most(BY_NAME, 1))
-        return probe_request((-1, 0), query, vocabulary(terms.settings.source.vocabulary), terms.policy)
+        return make_probe_request((-1, 0), query, find_vocabulary(terms.settings.source.vocabulary), terms.policy)

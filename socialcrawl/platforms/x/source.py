@@ -21,7 +21,7 @@ from socialcrawl.engine.model import (
 )
 from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.graph.liveness import Activity
-from socialcrawl.platforms.look_ups import known_as, looked_up, mentioners, why
+from socialcrawl.platforms.look_ups import explain_missing, find_id, list_mentioners, look_up
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.x.vocabulary import USER_FIELDS, Vocabulary
@@ -59,7 +59,7 @@ class XSource:
         queries: the texts of the campaign's queries; node -1 is the first, -2 the second.
         pages_per_user: the most pages of a timeline; X hands out at most 3,200 posts, 32 pages.
         search_pages: the most pages of a search.
-        span: what bounds a timeline in time, as `span` gives it; searches are not bounded.
+        span: what bounds a timeline in time, as `make_time_bounds` gives it; searches are not bounded.
         follows: the most pages (1,000 users each, all billed) of whom an account follows; 0 asks for none.
         follow: the occurrences that it is worth to be followed.
         activity: when a probed account counts as active; None: no probe is asked for.
@@ -93,7 +93,7 @@ class XSource:
         one look-up tells both its id.
         """
         alone = {"search": lambda pick, _: self._search(pick), "inward": self._inward}
-        pairs = _pairs(batch, accounts)
+        pairs = _find_pairs(batch, accounts)
         both = {pick.n for pair in pairs for pick in pair}
         single = [pick for pick in batch if pick.act not in TOGETHER and pick.n not in both]
         made = [alone.get(pick.act, self._user)(pick, accounts.get(pick.node, NOBODY)) for pick in single]
@@ -132,7 +132,7 @@ class XSource:
         if known is not None:
             asked = {"id": known, **self.words.fields, **self.words.search, **self.span}
             yield from self._pages(reading, MENTIONS, asked, pages=1)
-        return {pick.n: mentioners(reading)}
+        return {pick.n: list_mentioners(reading)}
 
     def _both(self, walk: Pick, inward: Pick, who: Who) -> Conversation:
         reading = Reading(walk)
@@ -148,11 +148,11 @@ class XSource:
         """Return the id of an account, looked up where it is known by name only; None where it is missing."""
         if who.id is not None:
             return who.id
-        if not _legal(who):
+        if not _is_legal(who):
             # X refuses the whole request; such names are left over from its early years.
             reading.missing = Reason.UNKNOWN
             return None
-        return (yield from known_as(reading, self._names((reading.pick.n, 0), [who])))
+        return (yield from find_id(reading, self._names((reading.pick.n, 0), [who])))
 
     def _bounds(self, since: str) -> Mapping[str, str]:
         """What bounds a timeline: of `since_id` and `start_time` the later one, as X heeds only the former of both."""
@@ -197,20 +197,20 @@ class XSource:
 
     def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
         def judged(pick: Pick, reply: Reply) -> Outcome:
-            return Outcome(pick.n, pick.node, reply.at, missing=why(pick, reply))
+            return Outcome(pick.n, pick.node, reply.at, missing=explain_missing(pick, reply))
 
-        return (yield from looked_up(picks, accounts, self._names, judged))
+        return (yield from look_up(picks, accounts, self._names, judged))
 
     def _probe(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
         activity = self._rule()
 
         def judged(pick: Pick, reply: Reply) -> Outcome:
-            return activity.outcome(pick, reply.at, reply.answer.active.get(pick.node), why(pick, reply))
+            return activity.outcome(pick, reply.at, reply.answer.active.get(pick.node), explain_missing(pick, reply))
 
         # X refuses a whole request for one name that it has never given.
-        there = [pick for pick in picks if _legal(accounts[pick.node])]
+        there = [pick for pick in picks if _is_legal(accounts[pick.node])]
         outcomes = {pick.n: activity.outcome(pick, 0.0, missing=Reason.UNKNOWN) for pick in picks}
-        return outcomes | (yield from looked_up(there, accounts, self._latest, judged, anew=True))
+        return outcomes | (yield from look_up(there, accounts, self._latest, judged, anew=True))
 
     def _rule(self) -> Activity:
         if self.activity is None:
@@ -238,7 +238,7 @@ class XSource:
         return replace(plain, params={**plain.params, **more}, most=most)
 
 
-def span(begin: float | None, end: float | None, now: float) -> dict[str, str]:
+def make_time_bounds(begin: float | None, end: float | None, now: float) -> dict[str, str]:
     """Return the parameters that bound a timeline in time, so that X neither returns nor bills what does not count.
 
     X knows whole seconds from November 2010 on, so what is asked for may begin a little early and end a little late;
@@ -251,22 +251,22 @@ def span(begin: float | None, end: float | None, now: float) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     if begin is not None and FIRST < begin < now - LATEST:
-        found["start_time"] = _stamp(floor(begin))
+        found["start_time"] = _format_stamp(floor(begin))
     if end is not None and end <= now - LATEST:
-        found["end_time"] = _stamp(max(ceil(end), FIRST + 1))
+        found["end_time"] = _format_stamp(max(ceil(end), FIRST + 1))
     return found
 
 
-def _stamp(at: float) -> str:
+def _format_stamp(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _pairs(batch: Batch, accounts: Mapping[Node, Who]) -> list[tuple[Pick, Pick]]:
+def _find_pairs(batch: Batch, accounts: Mapping[Node, Who]) -> list[tuple[Pick, Pick]]:
     """(walk, inward) to the accounts of a batch that both ask for, and that are known by name only."""
     named = [pick for pick in batch if accounts.get(pick.node, NOBODY).username and not accounts[pick.node].id]
     inward = {pick.node: pick for pick in named if pick.act == Act.INWARD}
     return [(pick, inward[pick.node]) for pick in named if pick.act == Act.WALK and pick.node in inward]
 
 
-def _legal(who: Who) -> bool:
+def _is_legal(who: Who) -> bool:
     return bool(NUMBER.fullmatch(who.id) if who.id else LEGAL.fullmatch(who.username or ""))

@@ -80,7 +80,7 @@ POST = Vocabulary(
 VOCABULARIES = {TWEET.name: TWEET, POST.name: POST}
 
 
-def vocabulary(name: str) -> Vocabulary:
+def find_vocabulary(name: str) -> Vocabulary:
     """Return the vocabulary called `name`.
 
     Raises:

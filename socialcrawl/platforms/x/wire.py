@@ -10,9 +10,9 @@ import tweepy
 
 from socialcrawl.engine.model import Grant, Page, Reply, ReplyKind, Request, Who
 from socialcrawl.graph.relevance import Hits
-from socialcrawl.platforms.headers import asked_pause, date
-from socialcrawl.platforms.http_client import HttpAnswer, bounded
-from socialcrawl.platforms.json_reader import decoded, name_empty
+from socialcrawl.platforms.headers import parse_date, parse_pause
+from socialcrawl.platforms.http_client import HttpAnswer, bound_memory
+from socialcrawl.platforms.json_reader import decode_json, name_empty
 from socialcrawl.platforms.x import classify, parse
 from socialcrawl.platforms.x.source import BY_ID, BY_NAME, FOLLOWING, MENTIONS, TIMELINE
 from socialcrawl.platforms.x.transport import NoAnswerError, XSession
@@ -21,7 +21,7 @@ from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.system.secret import conceal, redacted
 
 
-def client(
+def make_client(
     token: str | tuple[str, ...], base: str, timeout: float = 30.0, deadline: float | None = None
 ) -> tweepy.Client:
     """Make a tweepy client that speaks to `base`, and whose token no log shows from now on.
@@ -67,7 +67,7 @@ class XWire:
         for made in self.clients.values():
             made.session.close()
 
-    @bounded
+    @bound_memory
     def send(self, grant: Grant) -> Reply:
         """Return the reply to one request; see `protocols.Wire.send`."""
         reply, body = self.ask(grant)
@@ -80,7 +80,7 @@ class XWire:
         """
         request, made = grant.request, self.clients[grant.credential]
         try:
-            response = _get(made, request)
+            response = _send_get(made, request)
         except NoAnswerError as error:
             if error.reply.kind != ReplyKind.LOST:
                 return replace(error.reply, kind=ReplyKind.BROKEN, at=self.now()), None
@@ -90,32 +90,32 @@ class XWire:
             why = f"the request cannot be made ({type(error).__name__}): is base_url right?"
             return Reply(ReplyKind.BROKEN, self.now(), why=why), None
         at, status = self.now(), response.status_code
-        body = decoded(response.content)
-        known, told = classify.limits(response.headers), date(response.headers)
+        body = decode_json(response.content)
+        known, told = classify.parse_limits(response.headers), parse_date(response.headers)
         if told is None and status == 429:
             told = at  # without the server's clock, the reset is read by ours
-        kind, why = classify.kind(status, body, known, at if told is None else told)
+        kind, why = classify.classify(status, body, known, at if told is None else told)
         cost = {ReplyKind.OK: self.policy.fee(request.endpoint), ReplyKind.LOST: request.most}.get(kind, 0)
-        received = _answer(response).received() if self.whole else None
+        received = _make_answer(response).received() if self.whole else None
         why = redacted(name_empty(why, response.content))
         reply = Reply(kind, at, cost=cost, status=status, date=told, limits=known, why=why, received=received)
-        return replace(reply, after=asked_pause(status, response.headers, at if told is None else told)), body
+        return replace(reply, after=parse_pause(status, response.headers, at if told is None else told)), body
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """Return the reply with its rows, cursor and cost."""
-        if bare.kind == ReplyKind.MISSING and not _of_user(request, body):
+        if bare.kind == ReplyKind.MISSING and not _is_about_user(request, body):
             why = f"the server does not know what was asked for ({bare.status}: {bare.why}): is base_url right?"
             return replace(bare, kind=ReplyKind.INVALID, why=why)
         try:
-            page = self._page(request, body if bare.kind == ReplyKind.OK else {"errors": _gone(request, body)})
-            cursor, more = parse.cursor(body), parse.included(body, self.words)
+            page = self._page(request, body if bare.kind == ReplyKind.OK else {"errors": _make_errors(request, body)})
+            cursor, more = parse.find_cursor(body), parse.count_included(body, self.words)
         except parse.FieldsMissingError as error:
             why = (
                 f"X did not send the fields that were asked for ({', '.join(error.args[0])}): it may no longer speak "
                 f'the vocabulary {self.words.name!r}; set vocabulary = "tweet" or "post" under [source]'
             )
             return replace(
-                bare, kind=ReplyKind.INVALID, cost=bare.cost + self._price(*_returned(request, body)), why=why
+                bare, kind=ReplyKind.INVALID, cost=bare.cost + self._price(*_count_returned(request, body)), why=why
             )
         except (KeyError, TypeError, AttributeError) as error:
             why = f"the server's JSON is not what X sends ({type(error).__name__}: {error}), and may have been billed"
@@ -135,18 +135,18 @@ class XWire:
 
     def _page(self, request: Request, body: Mapping[str, Any]) -> Page:
         if request.endpoint in (BY_ID, BY_NAME):
-            return parse.users_page(body, self.words, recent=self.words.asks_recent(request.params))
+            return parse.parse_users(body, self.words, recent=self.words.asks_recent(request.params))
         if request.endpoint == FOLLOWING:
-            return parse.follows_page(body, self.words, request.params["id"])
+            return parse.parse_follows(body, self.words, request.params["id"])
         user = request.params.get("id")
         author = user if request.endpoint == TIMELINE else None
-        page = parse.posts_page(body, self.words, self.hits, keep=self.keep, author=author)
-        if user and not page.posts and (reason := parse.gone(body.get("errors") or ())):
+        page = parse.parse_posts(body, self.words, self.hits, keep=self.keep, author=author)
+        if user and not page.posts and (reason := parse.explain_missing(body.get("errors") or ())):
             return Page(missing=[(Who(user, None), reason)])
         return page
 
 
-def _get(made: tweepy.Client, request: Request) -> requests.Response:
+def _send_get(made: tweepy.Client, request: Request) -> requests.Response:
     params = dict(request.params)
     route = request.endpoint.replace(":id", quote(params.pop("id", ""), safe=""))
     try:
@@ -163,18 +163,18 @@ def _get(made: tweepy.Client, request: Request) -> requests.Response:
     return answer
 
 
-def _answer(response: requests.Response) -> HttpAnswer:
+def _make_answer(response: requests.Response) -> HttpAnswer:
     """Return the answer that a response was made of."""
     return cast("HttpAnswer", response.raw)
 
 
-def _of_user(request: Request, problem: Mapping[str, Any]) -> bool:
+def _is_about_user(request: Request, problem: Mapping[str, Any]) -> bool:
     """Return whether a 404 or 403 speaks of the users who were asked for; else it is the address that is wrong."""
     about_one = str(problem.get("type", "")).endswith(classify.RESOURCE)
     return about_one and request.endpoint in (TIMELINE, MENTIONS, FOLLOWING, BY_ID, BY_NAME)
 
 
-def _gone(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _make_errors(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the partial errors that a 404, or a 403 for one user, stands for."""
     name = next(key for key in ("usernames", "ids", "id") if key in request.params)
     said = {key: problem.get(key, "") for key in ("type", "detail")}
@@ -184,7 +184,7 @@ def _gone(request: Request, problem: Mapping[str, Any]) -> list[Mapping[str, Any
     ]
 
 
-def _returned(request: Request, body: Mapping[str, Any]) -> tuple[int, int]:
+def _count_returned(request: Request, body: Mapping[str, Any]) -> tuple[int, int]:
     """The posts and users of an answer whose fields are not those that were asked for: it was billed all the same."""
     includes, many = body.get("includes"), len(body["data"])
     users = includes.get("users") if isinstance(includes, dict) else None

@@ -8,7 +8,7 @@ from x_crawls import TOKEN_ENV
 from socialcrawl.campaign.credentials import access
 from socialcrawl.campaign.settings import checked
 from socialcrawl.errors import SettingsError
-from socialcrawl.platforms.x.applications import number_of
+from socialcrawl.platforms.x.applications import find_number
 
 X = "https://api.x.com"
 HERE = "http://127.0.0.1:9"
@@ -158,7 +158,7 @@ def test_an_address_in_front_of_x_is_taken_for_x():
     ],
 )
 def test_the_number_of_an_application_is_read_off_its_bearer_token(token, number):
-    assert number_of(token) == number
+    assert find_number(token) == number
 
 
 def test_what_a_file_may_say_of_applications():

@@ -37,7 +37,7 @@ from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.importers.import_posts import as_history, as_posts
 from socialcrawl.platforms.node_reading import Reading
-from socialcrawl.platforms.x.parse import posts_page
+from socialcrawl.platforms.x.parse import parse_posts
 from socialcrawl.platforms.x.vocabulary import TWEET
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.database.lease import Lease
@@ -104,7 +104,7 @@ def test_the_outcomes_are_those_that_the_live_source_makes_of_the_same_pages(tmp
         for node, outcome in imported.items():
             (who,) = store.accounts([node]).values()
             own = [line for line in flat(posts) if line["author_id"] == who.id]
-            page = posts_page({"data": own}, TWEET, Topic([WORD]).hits, author=who.id)
+            page = parse_posts({"data": own}, TWEET, Topic([WORD]).hits, author=who.id)
             reading = Reading(Pick(outcome.n, node, "expand"))
             reading.take(Reply("ok", NOW, live._keep(page, "2023-01-01T00:00:00.000000Z", frozenset())))
             asked = reading.outcome()

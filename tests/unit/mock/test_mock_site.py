@@ -33,9 +33,9 @@ from socialcrawl.mock.service import Asked, Guest, Standing
 from socialcrawl.mock.web.html import marked, marks, page_of, path_of
 from socialcrawl.mock.web.page_file import numbered, read_pages
 from socialcrawl.mock.web.service import Site
-from socialcrawl.platforms.web.page import read
+from socialcrawl.platforms.web.page import parse_page
 from socialcrawl.platforms.web.source import WebSource
-from socialcrawl.platforms.web.wire import page_of as rows_of
+from socialcrawl.platforms.web.wire import make_page as rows_of
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
@@ -162,7 +162,7 @@ NAMES = ["New_York", "York", "New", "Art", "Party_art", "strasse", "fine", "musi
 )
 def test_whatever_overlaps_in_a_text_its_links_have_the_windows_of_the_laboratory(text, keys):
     url = f"{HOST}/wiki/me"
-    rows = rows_of(read(page_of("me", WebPage(text, keys)), url), url, MUSIC.hits)
+    rows = rows_of(parse_page(page_of("me", WebPage(text, keys)), url), url, MUSIC.hits)
     assert [key_of(mention.who.id) for mention in rows.mentions] == keys
     assert rows.posts[0].text == " ".join(text.split())
     line = normalize_line(text)
@@ -191,8 +191,11 @@ def test_a_page_shows_its_title_and_a_menu_of_all_its_links_and_its_text_is_only
     html = page_of("A_&_b", WebPage("some <text>", ["C_d", "x/y%"]))
     assert findall("<title>(.*)</title>", html) == ["A &amp; b"]
     assert [unescape(name) for name in findall("<li><a [^>]*>([^<]*)</a>", html)] == ["C d", "x/y%"]
-    assert read(html, f"{HOST}/wiki/A").text == "some <text>"
-    assert [link.url for link in read(html, f"{HOST}/wiki/A").links] == [f"{HOST}/wiki/C_d", f"{HOST}/wiki/x%2Fy%25"]
+    assert parse_page(html, f"{HOST}/wiki/A").text == "some <text>"
+    assert [link.url for link in parse_page(html, f"{HOST}/wiki/A").links] == [
+        f"{HOST}/wiki/C_d",
+        f"{HOST}/wiki/x%2Fy%25",
+    ]
 
 
 def test_the_site_has_pages_rules_and_what_goes_wrong_with_pages():

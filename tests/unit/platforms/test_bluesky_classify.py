@@ -34,11 +34,11 @@ def headers(left="7", most="3000", resets=str(NOW + 100), policy="3000;w=300"):
     ],
 )
 def test_limits_are_read_from_the_headers_or_left_out(given, expected):
-    assert classify.limits(headers(**given)) == expected
+    assert classify.parse_limits(headers(**given)) == expected
 
 
 def test_the_names_of_headers_are_compared_without_case():
-    assert classify.limits(httpx.Headers({name.upper(): value for name, value in headers().items()}))
+    assert classify.parse_limits(httpx.Headers({name.upper(): value for name, value in headers().items()}))
 
 
 TOLD = {
@@ -53,9 +53,9 @@ TOLD = {
 @pytest.mark.parametrize("error", TOLD)
 def test_errors_that_name_an_account_say_why_it_cannot_be_read(error):
     for by_id in (True, False):
-        assert classify.gone(400, {"error": error, "message": "x"}, by_id=by_id) == TOLD[error]
-    assert classify.gone(401, {"error": error, "message": "x"}, by_id=True) is None  # it speaks of who asks
-    assert classify.gone(500, {"error": error, "message": "x"}, by_id=True) is None
+        assert classify.explain_missing(400, {"error": error, "message": "x"}, by_id=by_id) == TOLD[error]
+    assert classify.explain_missing(401, {"error": error, "message": "x"}, by_id=True) is None  # it speaks of who asks
+    assert classify.explain_missing(500, {"error": error, "message": "x"}, by_id=True) is None
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_errors_that_name_an_account_say_why_it_cannot_be_read(error):
 )
 def test_an_account_that_is_not_found_was_there_once_if_it_is_asked_by_did(message, nobody):
     body = {"error": "InvalidRequest", "message": message}
-    assert classify.gone(400, body, by_id=True) == ("deleted" if nobody else None)
-    assert classify.gone(400, body, by_id=False) == ("unknown" if nobody else None)
+    assert classify.explain_missing(400, body, by_id=True) == ("deleted" if nobody else None)
+    assert classify.explain_missing(400, body, by_id=False) == ("unknown" if nobody else None)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_an_account_that_is_not_found_was_there_once_if_it_is_asked_by_did(messa
 )
 def test_the_kind_of_a_reply_is_told_by_status_and_error(status, error, signed, expected):
     body = {"error": error, "message": "told"} if error else {}
-    kind, why = classify.kind(status, body, [], NOW, signed=signed)
+    kind, why = classify.classify(status, body, [], NOW, signed=signed)
     assert kind == expected
     assert (why == "") == (kind == "ok")
 
@@ -114,12 +114,12 @@ def test_the_kind_of_a_reply_is_told_by_status_and_error(status, error, signed, 
     [(200, "lost"), *((status, "broken") for status in (301, 302, 307, 400, 401, 403, 404, 502))],
 )
 def test_what_is_no_json_comes_from_a_proxy_or_a_server_in_trouble(status, expected):
-    assert classify.kind(status, None, [], NOW, signed=False)[0] == expected
+    assert classify.classify(status, None, [], NOW, signed=False)[0] == expected
 
 
 @pytest.mark.parametrize(("status", "word"), [(302, "sends us elsewhere"), (401, "wants callers to sign in")])
 def test_a_page_of_something_in_between_is_tried_again_and_its_sentence_told(status, word):
-    assert word in classify.kind(status, None, [], NOW, signed=False)[1]
+    assert word in classify.classify(status, None, [], NOW, signed=False)[1]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_page_of_something_in_between_is_tried_again_and_its_sentence_told(sta
     ],
 )
 def test_a_429_waits_for_what_its_headers_say_if_they_say_it(known, expected):
-    assert classify.kind(429, {"error": "RateLimitExceeded"}, known, NOW, signed=False)[0] == expected
+    assert classify.classify(429, {"error": "RateLimitExceeded"}, known, NOW, signed=False)[0] == expected
 
 
 ERRORS = st.fixed_dictionaries({"error": st.text() | st.integers() | st.none(), "message": st.text()})
@@ -143,8 +143,8 @@ BODIES = st.none() | st.dictionaries(st.text(), st.text()) | st.lists(st.integer
 @given(st.integers(100, 599), BODIES, st.booleans())
 @settings(deadline=None)
 def test_whatever_comes_has_a_kind_and_a_sentence_on_one_line(status, body, signed):
-    kind, why = classify.kind(status, body, [], NOW, signed=signed)
+    kind, why = classify.classify(status, body, [], NOW, signed=signed)
     assert kind in ("ok", "lost", "backoff", "broken", "refused", "invalid")
     assert "\n" not in why
     assert (kind == "ok") == (200 <= status < 300 and isinstance(body, dict))
-    classify.gone(status, body, by_id=signed)
+    classify.explain_missing(status, body, by_id=signed)

@@ -17,7 +17,7 @@ HOSTILE = (KeyError, TypeError, AttributeError, ValueError)
 
 def feed(*items, actor="ann", hits=no_topic, **more):
     whole = [item if "post" in item else {"post": item} for item in items]
-    return parse.feed_page({"feed": whole}, did(actor), hits, **more)
+    return parse.parse_feed({"feed": whole}, did(actor), hits, **more)
 
 
 def named(page, place=0):
@@ -150,7 +150,7 @@ def test_posts_of_others_in_a_feed_are_not_the_accounts():
         {"post": post("ann"), "reason": repost("bob")},
     ]
     for actor in (did("ann"), "ann.test", "Ann.Test"):
-        page = parse.feed_page({"feed": thread}, actor, no_topic)
+        page = parse.parse_feed({"feed": thread}, actor, no_topic)
         assert [row.text for row in page.posts] == ["mine"]
 
 
@@ -202,7 +202,7 @@ def test_the_original_is_kept_where_it_is_wanted():
 
 def test_a_search_answers_with_authors_in_order_and_counts_the_topic():
     found = [post("bob", "yes yes", key="1"), post("ann", "yes", key="2"), post("bob", "no", key="3")]
-    page = parse.search_page({"posts": found}, lambda text, *_: text.count("yes"))
+    page = parse.parse_search({"posts": found}, lambda text, *_: text.count("yes"))
     assert page.hits == [2, 1, 0]
     assert page.answered == [Who(did("bob"), "bob.test"), Who(did("ann"), "ann.test")]
     assert [row.author for row in page.posts] == [did("bob"), did("ann"), did("bob")]
@@ -214,7 +214,7 @@ def test_profiles_become_accounts_and_who_is_left_out_is_unknown():
         followsCount=2, postsCount=3, verification={"verifiedStatus": "valid"}, website="https://ann.example",
     )  # fmt: skip
     payload = {"profiles": [full, {"did": did("bob"), "handle": "handle.invalid"}]}
-    page = parse.profiles_page(payload, ["Ann.test", did("bob"), did("cat"), "dan.test"])
+    page = parse.parse_profiles(payload, ["Ann.test", did("bob"), did("cat"), "dan.test"])
     assert page.accounts[0] == (
         did("ann"), "ann.test", "Ann", "d", "2023-04-26T19:05:34.249Z", 1, 2, 3, None, None, True, "https://ann.example",
     )  # fmt: skip
@@ -227,16 +227,16 @@ def test_profiles_become_accounts_and_who_is_left_out_is_unknown():
 def test_members_actors_and_follows_are_accounts_in_order_each_once():
     views = [profile("cat"), profile("ann"), profile("cat")]
     expected = [Who(did("cat"), "cat.test"), Who(did("ann"), "ann.test")]
-    assert parse.actors_page({"actors": views}) == Page(answered=expected)
-    assert parse.members_page({"items": [{"subject": view} for view in views]}) == Page(answered=expected)
-    assert parse.follows_page({"follows": views, "subject": profile("bob")}) == Page(follows=expected)
-    assert parse.resolved_page({"did": did("ann")}, "ann.test") == Page(answered=expected[1:])
+    assert parse.parse_actors({"actors": views}) == Page(answered=expected)
+    assert parse.parse_members({"items": [{"subject": view} for view in views]}) == Page(answered=expected)
+    assert parse.parse_follows({"follows": views, "subject": profile("bob")}) == Page(follows=expected)
+    assert parse.parse_resolved({"did": did("ann")}, "ann.test") == Page(answered=expected[1:])
 
 
 def test_a_feed_is_read_to_the_bound_by_what_the_account_wrote_or_reposted():
     def reaches(*items, begin="2026-01-10T00:00:00Z"):
         whole = [item if "post" in item else {"post": item} for item in items]
-        return parse.reaches({"feed": whole}, did("ann"), parse.instant(begin).timestamp())
+        return parse.reaches({"feed": whole}, did("ann"), parse.parse_instant(begin).timestamp())
 
     old, new = "2026-01-01T00:00:00Z", "2026-01-20T00:00:00Z"
     assert reaches(post("ann", at=new), post("ann", at=old))
@@ -252,11 +252,11 @@ def test_a_feed_is_read_to_the_bound_by_what_the_account_wrote_or_reposted():
 
 
 def test_the_end_of_a_list_has_no_cursor():
-    assert [parse.cursor(body) for body in ({}, {"cursor": ""}, {"cursor": None}, {"cursor": "c"})] == [None] * 3 + [
-        "c"
-    ]
+    assert [parse.find_cursor(body) for body in ({}, {"cursor": ""}, {"cursor": None}, {"cursor": "c"})] == [
+        None
+    ] * 3 + ["c"]
     with pytest.raises(TypeError):
-        parse.cursor({"cursor": 7})
+        parse.find_cursor({"cursor": 7})
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def bent(draw):
 @settings(deadline=None, max_examples=many(120))
 def test_odd_json_is_a_page_that_a_store_can_hold_or_a_typed_error(payload):
     try:
-        page = parse.feed_page(payload, did("ann"), lambda text, lang, at, urls=None: len(text), keep=True)
+        page = parse.parse_feed(payload, did("ann"), lambda text, lang, at, urls=None: len(text), keep=True)
         parse.reaches(payload, did("ann"), 1e9)
     except HOSTILE:
         return
@@ -343,7 +343,7 @@ def test_recorded_feeds_are_read_to_the_last_post():
             own = theirs.setdefault(reason.get("by", item["post"]["author"])["did"], {})
             own[reason.get("uri", item["post"]["uri"])] = item["post"]["record"]["text"]
         for actor, texts in theirs.items():
-            page = parse.feed_page({"feed": whole}, actor, no_topic, keep=True)
+            page = parse.parse_feed({"feed": whole}, actor, no_topic, keep=True)
             assert {row.id: row.text.split(": ", 1)[1] if row.repost_of else row.text for row in page.posts} == texts
             assert all(row.created_at and row.author == actor for row in page.posts)
             rows += len(page.posts)
@@ -357,13 +357,13 @@ def test_recorded_profiles_and_follows_are_read():
         profiles = whole if isinstance(whole, list) else [whole]
         if not all("did" in one for one in profiles):
             continue
-        page = parse.profiles_page({"profiles": profiles}, [one["did"] for one in profiles])
+        page = parse.parse_profiles({"profiles": profiles}, [one["did"] for one in profiles])
         assert [(row.id, row.followers) for row in page.accounts] == [
             (p["did"], p.get("followersCount")) for p in profiles
         ]
         assert page.missing == []
     body = orjson.loads(needed("reference/samples/bsky_get_follows.json").read_bytes())
-    page = parse.follows_page(body)
+    page = parse.parse_follows(body)
     assert [who.username for who in page.follows] == [one["handle"] for one in body["follows"]]
     assert all(is_did(who.id) and is_handle(who.username) for who in page.follows)
 
@@ -372,7 +372,7 @@ def test_a_recorded_post_with_media_and_a_quote_is_read():
     body = orjson.loads(needed("reference/samples/bsky_thread_view_post_with_embed_media.json").read_bytes())
     recorded = body["thread"]["post"]
     author = recorded["author"]["did"]
-    page = parse.feed_page({"feed": [{"post": recorded}]}, author, no_topic)
+    page = parse.parse_feed({"feed": [{"post": recorded}]}, author, no_topic)
     assert page.posts[0].quote_of == recorded["record"]["embed"]["record"]["record"]["uri"]
     assert page.mentions[0][:3] == (0, Who(author, "test.marshal.dev"), "quote")
     assert (page.posts[0].lang, page.posts[0].created_at) == ("en", "2023-09-28T12:49:36.735Z")

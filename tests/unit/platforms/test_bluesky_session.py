@@ -12,7 +12,7 @@ from socialcrawl.engine.model import Grant, Limit, Reply, Request
 from socialcrawl.errors import StoreError
 from socialcrawl.platforms import http_client
 from socialcrawl.platforms.bluesky import session_file
-from socialcrawl.platforms.bluesky.session import AccessToken, Session, sign_in_at
+from socialcrawl.platforms.bluesky.session import AccessToken, Session, find_sign_in_server
 from socialcrawl.platforms.bluesky.source import FEED
 from socialcrawl.platforms.bluesky.wire import BlueskyWire
 
@@ -381,9 +381,9 @@ def test_requests_go_to_the_accounts_own_server_unless_it_is_all_on_this_machine
         {"id": "#atproto_pds", "serviceEndpoint": endpoint},
     ]
     body = {"accessJwt": jwt(1), "refreshJwt": jwt(2), "didDoc": {"service": services}}
-    assert session_file.told(body, base, 1.0).base == expected
+    assert session_file.parse_tokens(body, base, 1.0).base == expected
     for document in (None, {}, {"service": None}, {"service": [7]}, []):
-        assert session_file.told({**body, "didDoc": document}, base, 1.0).base == base
+        assert session_file.parse_tokens({**body, "didDoc": document}, base, 1.0).base == base
 
 
 @pytest.mark.parametrize(
@@ -405,7 +405,7 @@ def test_requests_go_to_the_accounts_own_server_unless_it_is_all_on_this_machine
 def test_no_token_goes_to_a_private_or_unencrypted_server_that_an_answer_names(endpoint):
     service = {"id": "#atproto_pds", "serviceEndpoint": endpoint}
     body = {"accessJwt": jwt(1), "refreshJwt": jwt(2), "didDoc": {"service": [service]}}
-    assert session_file.told(body, "https://bsky.social", 1.0).base == "https://bsky.social"
+    assert session_file.parse_tokens(body, "https://bsky.social", 1.0).base == "https://bsky.social"
 
 
 @pytest.mark.parametrize("server", ["http://192.0.2.1", "https://10.0.0.1", "https://["])
@@ -418,9 +418,9 @@ def test_a_session_kept_by_an_older_version_for_such_a_server_is_begun_anew(sess
 
 
 def test_an_account_signs_in_at_its_own_server_or_at_blueskys_door():
-    assert sign_in_at("https://public.api.bsky.app") == "https://bsky.social"
-    assert sign_in_at("http://127.0.0.1:9") == "http://127.0.0.1:9"
-    assert sign_in_at("https://pds.example.org") == "https://pds.example.org"
+    assert find_sign_in_server("https://public.api.bsky.app") == "https://bsky.social"
+    assert find_sign_in_server("http://127.0.0.1:9") == "http://127.0.0.1:9"
+    assert find_sign_in_server("https://pds.example.org") == "https://pds.example.org"
 
 
 def test_a_wire_renews_a_session_that_the_server_ended_early(session, door, clock):

@@ -15,8 +15,8 @@ from socialcrawl.platforms.bluesky.source import (
     RESOLVE,
     SEARCH,
     BlueskySource,
-    probe_request,
-    resolve_request,
+    make_probe_request,
+    make_resolve_request,
 )
 
 NOBODY = Who(None, None)
@@ -246,8 +246,8 @@ def test_a_look_up_that_failed_for_a_while_makes_its_accounts_temporary_but_not_
 
 
 def test_the_doctors_requests_are_small():
-    assert resolve_request((0, 0), "ann.test").endpoint == RESOLVE
-    probe = probe_request((0, 0), "topic")
+    assert make_resolve_request((0, 0), "ann.test").endpoint == RESOLVE
+    probe = make_probe_request((0, 0), "topic")
     assert (probe.endpoint, probe.params["limit"], probe.items) == (SEARCH, "1", 1)
 
 

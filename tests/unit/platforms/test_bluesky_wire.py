@@ -17,12 +17,12 @@ from socialcrawl.platforms.bluesky.source import (
     PROFILES,
     RESOLVE,
     SEARCH,
-    probe_request,
-    resolve_request,
+    make_probe_request,
+    make_resolve_request,
 )
 from socialcrawl.platforms.bluesky.wire import BlueskyWire
 from socialcrawl.platforms.http_client import HttpAnswer
-from socialcrawl.platforms.json_reader import decoded
+from socialcrawl.platforms.json_reader import decode_json
 from socialcrawl.system.secret import conceal
 
 FEED_OF_ANN = Request((0, 1), FEED, {"id": did("ann"), "filter": "posts_with_replies", "limit": "100"}, 100)
@@ -78,8 +78,8 @@ def test_a_feed_is_asked_and_read():
         (Request((0, 1), FOLLOWS, {"id": did("a")}), [("actor", did("a"))]),
         (Request((0, 1), MEMBERS, {"list": "at://x/app.bsky.graph.list/y"}), [("list", "at://x/app.bsky.graph.list/y")]),
         (Request((0, 1), ACTORS, {"query": "a"}), [("q", "a")]),
-        (resolve_request((0, 0), "a.test"), [("handle", "a.test")]),
-        (probe_request((0, 0), "a"), [("q", "a"), ("sort", "latest"), ("limit", "1")]),
+        (make_resolve_request((0, 0), "a.test"), [("handle", "a.test")]),
+        (make_probe_request((0, 0), "a"), [("q", "a"), ("sort", "latest"), ("limit", "1")]),
     ],
 )  # fmt: skip
 def test_parameters_are_called_as_bluesky_calls_them(request_, query):
@@ -113,7 +113,7 @@ def test_every_endpoint_gives_its_page():
     [
         (FEED_OF_ANN, Who(did("ann"), None)),
         (Request((0, 1), FOLLOWS, {"id": did("ann")}), Who(did("ann"), None)),
-        (resolve_request((0, 0), "ann.test"), Who(None, "ann.test")),
+        (make_resolve_request((0, 0), "ann.test"), Who(None, "ann.test")),
     ],
 )
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ ANY = {"id": did("a"), "ids": did("a"), "query": "x"}
 ASKED = [
     FEED_OF_ANN,
     SEARCHING,
-    resolve_request((0, 0), "a.test"),
+    make_resolve_request((0, 0), "a.test"),
     *[Request((0, 0), endpoint, ANY) for endpoint in (PROFILES, ACTORS, MEMBERS, FOLLOWS)],
 ]
 
@@ -319,11 +319,11 @@ def test_whatever_json_comes_the_wire_does_not_raise(direct, asked, status, body
 @given(st.binary(max_size=30))
 @settings(deadline=None)
 def test_bytes_are_json_or_none(content):
-    decoded(content)
+    decode_json(content)
 
 
 def test_json_is_decoded_without_what_stores_cannot_hold():
-    assert decoded(b'{"a\\u0000": ["x\\u0000y", {"b": "\\u0000"}]}') == {"a\ufffd": ["x\ufffdy", {"b": "\ufffd"}]}
-    assert decoded(b'"half \\ud83d here"') == "half ? here"
-    assert decoded(b"[" * 2000 + b"]" * 2000) is None
-    assert [decoded(content) for content in (b"", b"{", b"NaN", b"<p>")] == [None] * 4
+    assert decode_json(b'{"a\\u0000": ["x\\u0000y", {"b": "\\u0000"}]}') == {"a\ufffd": ["x\ufffdy", {"b": "\ufffd"}]}
+    assert decode_json(b'"half \\ud83d here"') == "half ? here"
+    assert decode_json(b"[" * 2000 + b"]" * 2000) is None
+    assert [decode_json(content) for content in (b"", b"{", b"NaN", b"<p>")] == [None] * 4

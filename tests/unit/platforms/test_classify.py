@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from requests.structures import CaseInsensitiveDict
 
 from socialcrawl.engine.model import FAILED, LARGEST, Limit
-from socialcrawl.platforms.headers import date
+from socialcrawl.platforms.headers import parse_date
 from socialcrawl.platforms.x import classify
 
 NOW = 1_760_000_000.0
@@ -101,7 +101,7 @@ CASES = {
 
 @pytest.mark.parametrize(("status", "body", "known", "kind", "said"), CASES.values(), ids=CASES)
 def test_an_answer_means(status, body, known, kind, said):
-    found, why = classify.kind(status, body, known, NOW)
+    found, why = classify.classify(status, body, known, NOW)
     assert found == kind
     assert said in why
     assert (kind == "ok") == (why == "")
@@ -115,7 +115,7 @@ def test_an_answer_means(status, body, known, kind, said):
 )
 def test_any_json_with_any_status_is_of_some_kind(status, junk, key):
     for body in (junk, {key: junk}):
-        kind, why = classify.kind(status, body, [], NOW)
+        kind, why = classify.classify(status, body, [], NOW)
         assert kind in ("ok", "window", "day", "month", "money", "backoff", "refused", "invalid", "missing", *FAILED)
         assert len(why) < 1000
         assert why.isprintable()
@@ -137,7 +137,7 @@ def test_the_headers_of_all_families_are_read_without_regard_to_case():
     given.update(
         headers(**{f"X_User_Limit_24hour_{k}": v for k, v in (("limit", 25), ("remaining", "0"), ("reset", "5"))})
     )
-    assert classify.limits(given) == [
+    assert classify.parse_limits(given) == [
         Limit(299, 300, 1_760_000_600.0),
         Limit(8, 9, 7.0, daily=True),
         Limit(0, 25, 5.0, daily=True),
@@ -146,18 +146,18 @@ def test_the_headers_of_all_families_are_read_without_regard_to_case():
 
 @pytest.mark.parametrize("broken", ["", "soon", "nan", "inf", "-inf", "1e999", "12:00"])
 def test_a_family_of_headers_that_is_not_numbers_is_left_out(broken):
-    assert classify.limits(window(reset=broken)) == []
-    assert classify.limits(window(left=broken)) == []
-    assert classify.limits(window(most=broken)) == []
+    assert classify.parse_limits(window(reset=broken)) == []
+    assert classify.parse_limits(window(left=broken)) == []
+    assert classify.parse_limits(window(most=broken)) == []
 
 
 @pytest.mark.parametrize("huge", [str(2**63), "9" * 400, "9" * 5000])
 def test_a_family_of_headers_that_no_database_and_no_calendar_can_hold_is_left_out(huge):
-    assert classify.limits(window(reset=huge)) == []
-    assert classify.limits(window(left=huge)) == []
-    assert classify.limits(window(most=huge)) == []
-    assert classify.limits(window(reset="-1")) == []
-    assert classify.limits(window(most="-1")) == []
+    assert classify.parse_limits(window(reset=huge)) == []
+    assert classify.parse_limits(window(left=huge)) == []
+    assert classify.parse_limits(window(most=huge)) == []
+    assert classify.parse_limits(window(reset="-1")) == []
+    assert classify.parse_limits(window(most="-1")) == []
     datetime.fromtimestamp(classify.LAST - 1, UTC)
     with pytest.raises(ValueError, match="year"):
         datetime.fromtimestamp(classify.LAST, UTC)
@@ -165,34 +165,34 @@ def test_a_family_of_headers_that_no_database_and_no_calendar_can_hold_is_left_o
 
 @pytest.mark.parametrize("left", ["-1", "-0", "0", "-9999999999999999999999"])
 def test_fewer_than_none_remaining_is_none(left):
-    known = classify.limits(window(left=left))
+    known = classify.parse_limits(window(left=left))
     assert known == [Limit(0, 300, 1_760_000_600.0)]
-    assert classify.kind(429, TOO_MANY, known, NOW)[0] == "window"
+    assert classify.classify(429, TOO_MANY, known, NOW)[0] == "window"
 
 
 @settings(deadline=None)
 @given(*[st.text(st.characters(max_codepoint=255)) | st.integers().map(str) | st.floats().map(str)] * 3)
 def test_any_headers_are_limits_that_can_be_kept_or_left_out(most, left, reset):
-    for limit in classify.limits(window(most, left, reset)):
+    for limit in classify.parse_limits(window(most, left, reset)):
         assert 0 <= limit.left <= LARGEST
         assert 0 <= limit.most <= LARGEST
         assert datetime.fromtimestamp(limit.resets, UTC).year <= 9999
-        assert classify.kind(429, TOO_MANY, [limit], NOW)[0] in ("window", "backoff")
+        assert classify.classify(429, TOO_MANY, [limit], NOW)[0] in ("window", "backoff")
 
 
 def test_what_a_server_says_fits_on_a_line_and_moves_no_cursor():
     problem = {"detail": "\x1b[2J go\n\naway\r" + "a" * 100_000}
     for status in (400, 401, 402, 403, 404, 429):
-        why = classify.kind(status, problem, [], NOW)[1]
+        why = classify.classify(status, problem, [], NOW)[1]
         assert why.isprintable()
         assert len(why) < 1000
         assert "go away" in why or status == 429
 
 
 def test_headers_that_are_missing_are_left_out():
-    assert classify.limits({}) == []
-    assert classify.limits({"x-rate-limit-limit": "300"}) == []
-    assert classify.limits({"x-rate-limit-remaining": "0", "x-rate-limit-reset": "9"}) == []
+    assert classify.parse_limits({}) == []
+    assert classify.parse_limits({"x-rate-limit-limit": "300"}) == []
+    assert classify.parse_limits({"x-rate-limit-remaining": "0", "x-rate-limit-reset": "9"}) == []
 
 
 @pytest.fixture
@@ -208,21 +208,21 @@ def far_from_greenwich(monkeypatch):
 @pytest.mark.parametrize("zone", ["UTC", "GMT", "+0000", "-0000", "", "Z"])
 def test_the_servers_clock_is_read_in_every_zone_that_means_utc(zone):
     expected = datetime(2021, 10, 7, 7, 41, 19, tzinfo=UTC).timestamp()
-    assert date({"Date": f"Thu, 07 Oct 2021 07:41:19 {zone}".rstrip()}) == expected
+    assert parse_date({"Date": f"Thu, 07 Oct 2021 07:41:19 {zone}".rstrip()}) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["", "yesterday", "Thu, 99 Oct 2021 07:41:19 GMT", "2021", "Thu, 07 Oct 99999 07:41:19 GMT"]
 )
 def test_a_clock_that_says_nothing_is_none(text):
-    assert date({"Date": text}) is None
-    assert date({}) is None
+    assert parse_date({"Date": text}) is None
+    assert parse_date({}) is None
 
 
 @settings(deadline=None)
 @given(st.text(st.characters(max_codepoint=255)))
 def test_any_date_is_a_number_or_nothing(text):
-    found = date({"Date": text})
+    found = parse_date({"Date": text})
     assert found is None or math.isfinite(found)
 
 
@@ -232,5 +232,5 @@ def test_a_403_for_one_account_is_that_account_missing_and_not_the_end_of_the_ca
         "type": "https://api.x.com/2/problems/not-authorized-for-resource",
         "detail": "Sorry, you are not authorized to see the user with id: [1].",
     }
-    assert classify.kind(403, problem, [], 0.0)[0] == "missing"
-    assert classify.kind(403, problem | {"type": "about:blank"}, [], 0.0)[0] == "refused"
+    assert classify.classify(403, problem, [], 0.0)[0] == "missing"
+    assert classify.classify(403, problem | {"type": "about:blank"}, [], 0.0)[0] == "refused"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from socialcrawl.engine.model import Answer, Node, Outcome, Pick, Reply, Request, Who
 from socialcrawl.errors import SettingsError
-from socialcrawl.platforms.focusing import FocusedSource, Predicate, host
+from socialcrawl.platforms.focusing import FocusedSource, Predicate, find_host
 
 ANN, PAGE = Who("ann@jazz.example", "ann@jazz.example"), Who("https://w.example/Jazz/a", "https://w.example/Jazz/a")
 
@@ -177,7 +177,7 @@ def test_the_platform_is_asked_as_before():
     ],
 )
 def test_a_node_lives_on_its_host_or_instance(name, where):
-    assert host(name) == where
+    assert find_host(name) == where
 
 
 @pytest.mark.parametrize(

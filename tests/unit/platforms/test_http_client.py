@@ -13,7 +13,7 @@ from hostile_servers import framed, server
 
 from socialcrawl.engine.model import Grant, Reply, Request
 from socialcrawl.platforms import http_client, sockets
-from socialcrawl.platforms.http_client import HttpClient, bounded
+from socialcrawl.platforms.http_client import HttpClient, bound_memory
 from socialcrawl.system import bounds
 from socialcrawl.system.bounds import MAX_VALUES, Allowance, Share, is_crowded
 from socialcrawl.system.loopback import is_public
@@ -28,7 +28,7 @@ class Wire:
         self.now, self.ports, self.then = (lambda: 7.0), ports, then
         self.http = HttpClient("http://127.0.0.1", self.now, 20.0)
 
-    @bounded
+    @bound_memory
     def send(self, grant):
         for port in self.ports:
             answer = self.http.fetch("GET", f"http://127.0.0.1:{port}/", dearest=grant.request.most)

@@ -9,7 +9,7 @@ from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock.names import DELETED, HERE, SUSPENDED
 from socialcrawl.platforms.bluesky import parse
 from socialcrawl.platforms.bluesky.source import PROFILES, SEARCH, BlueskySource
-from socialcrawl.platforms.bluesky.wire import CLOSED, BlueskyWire, address
+from socialcrawl.platforms.bluesky.wire import CLOSED, BlueskyWire, make_address
 
 TOPIC = Topic(["hello"])
 
@@ -97,7 +97,7 @@ def test_a_failure_is_asked_again_later(kind):
 def test_the_search_is_for_everything_that_mentions_the_account():
     asked = Request((0, 1), SEARCH, {"id": did("ann"), "sort": "latest", "limit": "100"})
     query = f"q=%2A&mentions={did('ann').replace(':', '%3A')}&sort=latest&limit=100"
-    assert address("https://x.test", asked) == f"https://x.test{SEARCH}?{query}"
+    assert make_address("https://x.test", asked) == f"https://x.test{SEARCH}?{query}"
 
 
 def post(by, *names):
@@ -114,6 +114,6 @@ def post(by, *names):
 
 def test_where_the_filter_was_not_understood_posts_of_others_are_left_out():
     given = {"posts": [post("bob", "cy", "ann"), post("dot"), post("eve", "cy"), post("fay", "ann")]}
-    page = parse.mentions_page(given, did("ann"), TOPIC.hits)
+    page = parse.parse_mentions(given, did("ann"), TOPIC.hits)
     assert [who.username for who in page.answered] == ["bob.test", "fay.test"]
     assert len(page.posts) == 2

@@ -13,9 +13,9 @@ from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab.post_table import fold
 from socialcrawl.mock.names import HERE, SUSPENDED
-from socialcrawl.platforms.x.source import BY_NAME, MENTIONS, XSource, span
+from socialcrawl.platforms.x.source import BY_NAME, MENTIONS, XSource, make_time_bounds
 from socialcrawl.platforms.x.vocabulary import POST, TWEET
-from socialcrawl.platforms.x.wire import XWire, client
+from socialcrawl.platforms.x.wire import XWire, make_client
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage.memory_store import MemoryStore
@@ -31,7 +31,7 @@ def people():
 
 
 def asking(url, words=TWEET, **more):
-    wire = XWire({"main": client("token", url)}, words, POLICY, Topic(["hello"]).hits, lambda: float(NOW))
+    wire = XWire({"main": make_client("token", url)}, words, POLICY, Topic(["hello"]).hits, lambda: float(NOW))
     return Asking(url, XSource(POLICY, words, [], **more), wire)
 
 
@@ -71,7 +71,7 @@ def test_only_the_newer_vocabulary_tells_the_names_of_those_who_mention(people, 
 
 def test_only_the_time_that_counts_is_asked_for(people):
     begin = NOW - 120 * 60
-    who = asking(people.url, span=span(float(begin), None, float(NOW)))
+    who = asking(people.url, span=make_time_bounds(float(begin), None, float(NOW)))
     (pick,) = who.picks("inward", [people.username(STAR)])
     expected, posts = mentioners(people, STAR, begin=begin)
     outcome = who.ask((pick,))[pick.n]

@@ -3,7 +3,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.engine.model import Limit, parse_time
-from socialcrawl.platforms.mastodon.classify import RequestContext, limits, sense
+from socialcrawl.platforms.mastodon.classify import RequestContext, classify, parse_limits
 from socialcrawl.platforms.mastodon.source import NO_INSTANCE
 
 NOW = 1_775_949_256.0  # 2026-04-11 23:14:16 UTC
@@ -30,7 +30,7 @@ def headers(limit="300", remaining="286", reset=None, **more):
     ids=["mastodon", "zone", "no zone", "gotosocial", "overdrawn", "pixelfed"],
 )
 def test_limits_are_read_as_all_kinds_of_servers_send_them(given, expected):
-    assert limits(given, NOW) == [expected]
+    assert parse_limits(given, NOW) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -49,19 +49,19 @@ def test_limits_are_read_as_all_kinds_of_servers_send_them(given, expected):
     ],
 )
 def test_limits_that_cannot_be_used_are_none(given):
-    assert limits(given, NOW) == []
+    assert parse_limits(given, NOW) == []
 
 
 @settings(deadline=None)
 @given(st.fixed_dictionaries({}, optional={name: st.text() for name in [*headers(reset=""), "retry-after"]}))
 def test_no_headers_are_too_odd_to_be_read(given):
-    for limit in limits(given, NOW):
+    for limit in parse_limits(given, NOW):
         assert limit.left >= 0
         assert 0 <= limit.resets < 2**40
 
 
 def kind_of(status, body=None, asked=HOME, known=()):
-    found = sense(status, body, known, NOW, asked)
+    found = classify(status, body, known, NOW, asked)
     return (found.kind, found.missing) if found.missing else found.kind
 
 
@@ -126,11 +126,11 @@ def test_a_window_that_is_used_up_says_until_when():
 
 @pytest.mark.parametrize("asked", [HOME, SEARCH])
 def test_a_server_that_is_no_mastodon_is_told_so(asked):
-    told = sense(404, {"detail": "Not Found"}, (), NOW, asked).why
+    told = classify(404, {"detail": "Not Found"}, (), NOW, asked).why
     assert "HTTP 404: is base_url a Mastodon instance?" in told
     assert told.count("404") == 1
-    assert "base_url" not in sense(404, {"error": "Record not found"}, (), NOW, asked).why
-    assert "sends us elsewhere (HTTP 301): is base_url right" in sense(301, None, (), NOW, asked).why
+    assert "base_url" not in classify(404, {"error": "Record not found"}, (), NOW, asked).why
+    assert "sends us elsewhere (HTTP 301): is base_url right" in classify(301, None, (), NOW, asked).why
 
 
 @settings(deadline=None)
@@ -141,7 +141,7 @@ def test_a_server_that_is_no_mastodon_is_told_so(asked):
     st.builds(RequestContext, st.booleans(), st.booleans(), st.booleans(), st.booleans()),
 )
 def test_no_answer_about_another_instance_ends_the_run(status, body, asked):
-    found = sense(status, body, (), NOW, asked)
+    found = classify(status, body, (), NOW, asked)
     assert found.why or found.kind == "ok"
     assert found.why.isprintable()
     assert (found.kind == "missing") == (found.missing is not None)

@@ -7,7 +7,7 @@ from mastodon_posts import account_of, mention_of, status_of
 
 from socialcrawl.engine.model import PostRow, Who, parse_time
 from socialcrawl.platforms.mastodon.parse import PageParser
-from socialcrawl.platforms.mastodon.profiles import opted_out
+from socialcrawl.platforms.mastodon.profiles import has_opted_out
 
 ANN, BOB = Who("ann@home.example", "ann@home.example"), Who("bob@other.example", "bob@other.example")
 
@@ -275,7 +275,7 @@ def test_whoever_wants_no_crawlers_is_missing_and_nothing_of_them_is_kept(more):
 
 @pytest.mark.parametrize("more", OTHERS)
 def test_others_are_read(more):
-    assert not opted_out({**account_of(), **more})
+    assert not has_opted_out({**account_of(), **more})
 
 
 def test_a_suspended_account_is_missing_whatever_the_campaign_thinks_of_opt_outs():

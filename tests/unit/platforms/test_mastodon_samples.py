@@ -6,10 +6,10 @@ import pytest
 from mastodon_posts import account_of, mention_of, status_of
 from shared_data import SHARED, needed
 
-from socialcrawl.platforms.mastodon.classify import RequestContext, limits, sense
-from socialcrawl.platforms.mastodon.link_header import later
+from socialcrawl.platforms.mastodon.classify import RequestContext, classify, parse_limits
+from socialcrawl.platforms.mastodon.link_header import find_next_page
 from socialcrawl.platforms.mastodon.parse import PageParser
-from socialcrawl.platforms.mastodon.post_text import shown
+from socialcrawl.platforms.mastodon.post_text import parse_html
 
 FOLDER = SHARED / "reference" / "samples"
 # What the source never asks for: statuses that were just deleted, and what an instance says of itself.
@@ -62,7 +62,7 @@ def agrees(row, one, named, domain):
     assert (row.created_at, row.lang) == (one["created_at"], proper["language"])
     assert (row.likes, row.replies) == (proper["favourites_count"], proper["replies_count"])
     assert json.loads(row.original) == one
-    assert "<" not in shown(proper["content"]).text.replace("<3", "")
+    assert "<" not in parse_html(proper["content"]).text.replace("<3", "")
     assert {mention["acct"].lower() if "@" in mention["acct"] else f"{mention['acct'].lower()}@{domain}"
             for mention in proper["mentions"]} <= set(named)  # fmt: skip
 
@@ -70,10 +70,10 @@ def agrees(row, one, named, domain):
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_recorded_answer_is_read_whole(name):
     headers, status, body = recorded(name)
-    (limit,) = limits(headers, 0.0)
+    (limit,) = parse_limits(headers, 0.0)
     assert (limit.most, limit.left) == (300, int(headers["x-ratelimit-remaining"]))
     assert limit.resets % 300 < 1  # on the clock, but for the part of a second
-    found = sense(status, body, [limit], 0.0, RequestContext(True, False, True))
+    found = classify(status, body, [limit], 0.0, RequestContext(True, False, True))
     if status == 404:
         assert (found.kind, found.missing) == ("missing", "unknown")
         return
@@ -109,6 +109,6 @@ def test_recorded_link_headers_lead_to_the_next_page():
     links = {name: headers["link"] for name in SAMPLES if "link" in (headers := recorded(name)[0])}
     assert links
     for link in links.values():
-        cursor = later(link)
+        cursor = find_next_page(link)
         assert (cursor is not None) == ('rel="next"' in link)
         assert cursor is None or f"max_id={cursor}" in link

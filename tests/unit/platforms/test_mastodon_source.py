@@ -2,7 +2,7 @@ import pytest
 from mastodon_posts import POLICY
 
 from socialcrawl.engine.model import Answer, Node, Pick, Reply, SameAs, Who
-from socialcrawl.platforms.mastodon.source import NO_INSTANCE, MastodonSource, hashtag
+from socialcrawl.platforms.mastodon.source import NO_INSTANCE, MastodonSource, find_hashtag
 
 NOBODY = Who(None, None)
 ANN, BOB = Who("ann@home.example", "ann@home.example"), Who("bob@other.example", "bob@other.example")
@@ -236,7 +236,7 @@ def test_bounds_and_opt_outs_travel_with_the_requests_that_they_concern():
     [("sky", "sky"), ("#Sky", "Sky"), ("deep blue", "deepblue"), ('"l\'été"', "lété"), ("氷河", "氷河"), ("!?", "")],
 )
 def test_a_query_is_looked_for_as_a_hashtag(query, tag):
-    assert hashtag(query) == tag
+    assert find_hashtag(query) == tag
 
 
 def search(node, **more):

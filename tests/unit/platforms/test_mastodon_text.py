@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.platforms.mastodon import account_names
-from socialcrawl.platforms.mastodon.link_header import later
-from socialcrawl.platforms.mastodon.post_text import MAX_HTML, shown
+from socialcrawl.platforms.mastodon.link_header import find_next_page
+from socialcrawl.platforms.mastodon.post_text import MAX_HTML, parse_html
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from socialcrawl.platforms.mastodon.post_text import MAX_HTML, shown
     ],
 )
 def test_html_is_read_as_its_author_wrote_it(html, text):
-    assert shown(html).text == text
+    assert parse_html(html).text == text
 
 
 def test_a_mention_is_its_name_and_a_link_its_whole_address():
@@ -44,7 +44,7 @@ def test_a_mention_is_its_name_and_a_link_its_whole_address():
         '<a class="hashtag" rel="tag" href="https://pleroma.example/tag/sea">#sea</a> '
         '<a href="javascript:alert(1)">no</a> <a>none</a></p>'
     )
-    told = shown(html)
+    told = parse_html(html)
     assert told.text == "@bob see https://news.example/2026/a-long-way?x=1&y=2 #Sky #sea no none"
     assert told.urls == ("https://news.example/2026/a-long-way?x=1&y=2",)
 
@@ -59,26 +59,26 @@ POSTS = st.lists(st.lists(LINES, min_size=1, max_size=4), min_size=1, max_size=4
 @given(POSTS)
 def test_what_is_written_as_mastodon_writes_it_is_read_back(paragraphs):
     html = "".join(f"<p>{'<br>'.join(escaping.escape(line) for line in lines)}</p>" for lines in paragraphs)
-    assert shown(html).text == "\n\n".join("\n".join(lines) for lines in paragraphs)
+    assert parse_html(html).text == "\n\n".join("\n".join(lines) for lines in paragraphs)
 
 
 @settings(deadline=None)
 @given(st.text(st.sampled_from(list('<>/pbra"= &;\n\f\v!-xé\0'))) | st.text())
 def test_no_html_is_too_broken_to_be_read(html):
-    told = shown(html)
+    told = parse_html(html)
     assert "\0" not in told.text
     assert told.text == told.text.strip()
 
 
 @pytest.mark.parametrize("tag", ["<div>", "<b>", "<p>", "<a href='https://a.example'>", "<table>", "<"])
 def test_a_post_of_nothing_but_tags_is_read_up_to_its_bound(tag):
-    assert set(shown(tag * 100_000 + "x").text) <= set("<")  # of half a tag at the cut
-    assert shown(tag * 1000 + " deep").text.endswith("deep")
+    assert set(parse_html(tag * 100_000 + "x").text) <= set("<")  # of half a tag at the cut
+    assert parse_html(tag * 1000 + " deep").text.endswith("deep")
 
 
 def test_a_post_is_cut_where_it_is_longer_than_any():
-    assert shown("<p>" + "x" * 2 * MAX_HTML).text == "x" * (MAX_HTML - 3)
-    assert shown("y" * 2 * MAX_HTML).text == "y" * MAX_HTML
+    assert parse_html("<p>" + "x" * 2 * MAX_HTML).text == "x" * (MAX_HTML - 3)
+    assert parse_html("y" * 2 * MAX_HTML).text == "y" * MAX_HTML
 
 
 def test_what_a_link_says_of_itself_is_heard_behind_any_number_of_attributes():
@@ -86,7 +86,7 @@ def test_what_a_link_says_of_itself_is_heard_behind_any_number_of_attributes():
     post = (
         f"<a {noise} class='u-url mention' href='https://a.example/@b'>@b</a> <a {noise} href='https://c.example'>c</a>"
     )
-    assert shown(post) == ("@b c", ("https://c.example",))
+    assert parse_html(post) == ("@b c", ("https://c.example",))
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_what_a_link_says_of_itself_is_heard_behind_any_number_of_attributes():
     ],
 )
 def test_an_account_is_named_in_full_and_in_lower_case(acct, told, whole):
-    assert account_names.full(acct, told) == whole
-    assert account_names.legal(whole)
-    assert account_names.full(whole, "third.example") == whole  # a name in full is nobody else's
+    assert account_names.complete_name(acct, told) == whole
+    assert account_names.is_legal(whole)
+    assert account_names.complete_name(whole, "third.example") == whole  # a name in full is nobody else's
 
 
 @pytest.mark.parametrize(
@@ -122,16 +122,16 @@ def test_an_account_is_named_in_full_and_in_lower_case(acct, told, whole):
     ],
 )
 def test_what_nobody_is_called_is_no_name(name):
-    assert not account_names.legal(name)
+    assert not account_names.is_legal(name)
 
 
 @settings(deadline=None)
 @given(st.text(), st.text())
 def test_any_name_is_legal_or_not_and_its_instance_holds_no_path(acct, told):
-    name = account_names.full(acct, told)
-    if account_names.legal(name):
-        assert re.fullmatch(r"[a-z0-9.:-]+", account_names.instance(name))
-        assert account_names.full(name, "x.example") == name
+    name = account_names.complete_name(acct, told)
+    if account_names.is_legal(name):
+        assert re.fullmatch(r"[a-z0-9.:-]+", account_names.find_instance(name))
+        assert account_names.complete_name(name, "x.example") == name
 
 
 @pytest.mark.parametrize(
@@ -149,19 +149,19 @@ def test_any_name_is_legal_or_not_and_its_instance_holds_no_path(acct, told):
     ],
 )
 def test_no_post_sends_the_crawler_into_its_own_network(host):
-    assert not account_names.public(host)
+    assert not account_names.is_public(host)
 
 
 def test_instances_are_named_by_domain_or_pattern():
-    match = account_names.pattern(["Mastodon.Example", "*.art", "münchen.*"]).fullmatch
+    match = account_names.compile_pattern(["Mastodon.Example", "*.art", "münchen.*"]).fullmatch
     assert match("mastodon.example")
     assert match("pixel.art")
     assert match("xn--mnchen-3ya.social")
     assert not match("mastodon.example.org")
     assert not match("art")
-    assert account_names.pattern(["*"]).fullmatch("anything.at.all")
-    assert not account_names.pattern([]).fullmatch("anything.at.all")
-    assert not account_names.pattern([]).fullmatch("")
+    assert account_names.compile_pattern(["*"]).fullmatch("anything.at.all")
+    assert not account_names.compile_pattern([]).fullmatch("anything.at.all")
+    assert not account_names.compile_pattern([]).fullmatch("")
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_instances_are_named_by_domain_or_pattern():
     ],
 )
 def test_the_next_page_is_what_the_link_header_calls_so(link, cursor):
-    assert later(link) == cursor
+    assert find_next_page(link) == cursor
 
 
 IDS = st.text(st.characters(codec="ascii", exclude_categories=("Cc",)), min_size=1, max_size=20)
@@ -198,10 +198,10 @@ def test_any_cursor_comes_back_from_a_link_header(cursor, quoted, first):
         '"next"' if quoted else "next"
     )
     before = '<https://h.example/x?min_id=1>; rel="prev"'
-    assert later(", ".join([following, before] if first else [before, following])) == cursor
+    assert find_next_page(", ".join([following, before] if first else [before, following])) == cursor
 
 
 @settings(deadline=None)
 @given(st.text(st.sampled_from(list('<>;, ="relnxt?max_id9/'))) | st.text())
 def test_no_link_header_is_too_broken_to_be_read(link):
-    assert isinstance(later(link), str | None)
+    assert isinstance(find_next_page(link), str | None)

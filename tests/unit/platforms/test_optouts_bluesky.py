@@ -19,7 +19,7 @@ from socialcrawl.campaign.settings import checked
 from socialcrawl.engine.model import PUT_OFF, Answer, Node, Pick, Reply, Request, Who
 from socialcrawl.mock.names import chosen
 from socialcrawl.mock.server import running
-from socialcrawl.platforms.bluesky.opt_outs import HIDES, hides
+from socialcrawl.platforms.bluesky.opt_outs import HIDES, is_hidden
 from socialcrawl.platforms.bluesky.source import FEED, PROFILES, BlueskySource
 from socialcrawl.text.optouts import declines
 
@@ -179,10 +179,10 @@ def test_a_hashtag_in_a_description_says_no(text, says):
 
 def test_a_label_that_was_taken_back_says_nothing_and_one_in_a_record_counts():
     label = {"src": "did:plc:a", "val": HIDES}
-    assert hides({"labels": [label]})
-    assert not hides({"labels": [{**label, "neg": True}, {**label, "val": "!warn"}]})
-    assert hides({"labels": {"values": [{"val": HIDES}]}})
-    assert not hides({"labels": None})
+    assert is_hidden({"labels": [label]})
+    assert not is_hidden({"labels": [{**label, "neg": True}, {**label, "val": "!warn"}]})
+    assert is_hidden({"labels": {"values": [{"val": HIDES}]}})
+    assert not is_hidden({"labels": None})
 
 
 ANN, BOB, CAT = map(did, ("ann", "bob", "cat"))

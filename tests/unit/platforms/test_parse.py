@@ -32,7 +32,7 @@ def long(text, lang=None, created_at=None, urls=None):
 
 
 def page_of(words, *given, hits=long, author="1", **more):
-    return parse.posts_page({"data": list(given), "meta": {}}, words, hits, author=author, **more)
+    return parse.parse_posts({"data": list(given), "meta": {}}, words, hits, author=author, **more)
 
 
 def mentions_of(words, **more):
@@ -123,7 +123,7 @@ def test_a_search_names_its_authors_once_in_order(words):
 @BOTH
 def test_profiles_that_came_along_are_accounts(words):
     user = {"id": "1", "username": "Ann", "public_metrics": {words.posts: 12, "followers_count": 3}, "protected": False}
-    page = parse.posts_page({"data": [post_of(words)], "includes": {"users": [user]}}, words, long)
+    page = parse.parse_posts({"data": [post_of(words)], "includes": {"users": [user]}}, words, long)
     assert [(a.id, a.username, a.posts, a.followers, a.protected) for a in page.accounts] == [
         ("1", "Ann", 12, 3, False)
     ]
@@ -132,9 +132,9 @@ def test_profiles_that_came_along_are_accounts(words):
 @BOTH
 @pytest.mark.parametrize("payload", [{}, {"meta": {"result_count": 0}}, {"data": None}, {"data": []}])
 def test_an_empty_page_is_a_page_without_posts(words, payload):
-    page = parse.posts_page(payload, words, long, author="1")
+    page = parse.parse_posts(payload, words, long, author="1")
     assert (page.posts, page.hits, page.mentions, page.answered) == ([], [], [], ())
-    assert parse.cursor(payload) is None
+    assert parse.find_cursor(payload) is None
 
 
 @BOTH
@@ -176,27 +176,27 @@ def problem(**more):
     ],
 )
 def test_a_partial_error_says_who_is_missing_and_why(error, who, reason):
-    assert parse.missing([error]) == [(who, reason)]
-    assert parse.gone([error]) == reason
+    assert parse.list_missing([error]) == [(who, reason)]
+    assert parse.explain_missing([error]) == reason
 
 
 @pytest.mark.parametrize(
     "error", [problem(section="includes"), problem(resource_type="tweet"), problem(resource_type="post"), {}]
 )
 def test_errors_of_includes_and_of_posts_make_nobody_missing(error):
-    assert parse.missing([error]) == []
-    assert parse.gone([error]) is None
+    assert parse.list_missing([error]) == []
+    assert parse.explain_missing([error]) is None
 
 
 def test_an_error_without_a_name_makes_nobody_up_but_closes_a_timeline():
     nameless = problem(resource_id=None, detail="Sorry, you are not authorized to see the user")
-    assert parse.missing([nameless]) == []
-    assert parse.gone([nameless]) == "protected"
+    assert parse.list_missing([nameless]) == []
+    assert parse.explain_missing([nameless]) == "protected"
 
 
 def test_a_protected_account_is_known_and_missing():
     users = [{"id": "1", "username": "Ann", "protected": True}, {"id": "2", "username": "bob", "protected": False}]
-    page = parse.users_page({"data": users, "errors": [problem()]}, TWEET)
+    page = parse.parse_users({"data": users, "errors": [problem()]}, TWEET)
     assert [a.username for a in page.accounts] == ["Ann", "bob"]
     assert page.answered == [Who("1", "Ann"), Who("2", "bob")]
     assert page.missing == [(Who("1", "Ann"), "protected"), (Who("5", None), "deleted")]
@@ -246,9 +246,9 @@ def test_whoever_is_quoted_and_named_too_is_mentioned_once(words):
 @BOTH
 def test_a_page_of_whom_an_account_follows_has_their_profiles_or_says_why_not(words):
     users = {"data": [{"id": "2", "username": "bob"}, {"id": "3", "username": "eve"}], "meta": {"result_count": 2}}
-    page = parse.follows_page(users, words, "1")
+    page = parse.parse_follows(users, words, "1")
     assert page.follows == [Who("2", "bob"), Who("3", "eve")]
     assert [row.username for row in page.accounts] == ["bob", "eve"]
     assert not page.answered
     error = {"resource_type": "user", "parameter": "id", "resource_id": "1", "detail": "User has been suspended: [1]."}
-    assert parse.follows_page({"errors": [error]}, words, "1").missing == [(Who("1", None), "suspended")]
+    assert parse.parse_follows({"errors": [error]}, words, "1").missing == [(Who("1", None), "suspended")]

@@ -12,7 +12,7 @@ from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock.names import HERE, PROTECTED
 from socialcrawl.platforms.bluesky import parse
 from socialcrawl.platforms.bluesky.source import FEED, PROFILES, BlueskySource
-from socialcrawl.platforms.bluesky.wire import BlueskyWire, address
+from socialcrawl.platforms.bluesky.wire import BlueskyWire, make_address
 
 RECENTLY = Activity(float(HALF_A_YEAR))
 
@@ -80,7 +80,7 @@ def test_where_activity_is_to_exist_no_feed_is_asked_for(people):
 def test_a_server_is_not_told_that_it_is_enough_to_exist():
     request = next(probe(ONE, activity=Activity(None)))
     assert request.params == {"ids": ANN.id, "exists": "probe"}
-    assert address("https://a.example", request) == f"https://a.example{PROFILES}?actors={quote(str(ANN.id), '')}"
+    assert make_address("https://a.example", request) == f"https://a.example{PROFILES}?actors={quote(str(ANN.id), '')}"
 
 
 @pytest.mark.parametrize("within", [None, float(HALF_A_YEAR)])
@@ -184,12 +184,14 @@ def test_what_is_pinned_and_what_others_wrote_is_no_news_of_an_account():
     pinned = post("ann", "2026-09-09T00:00:00.000Z", reason={"$type": "app.bsky.feed.defs#reasonPin"})
     other = post("bob", "2026-09-09T00:00:00.000Z")
     mine = post("ann", "2025-01-01T00:00:00.123456Z")
-    page = parse.latest_page({"feed": [pinned, other, mine]}, did("ann"))
+    page = parse.parse_latest({"feed": [pinned, other, mine]}, did("ann"))
     assert page.active == [(Who(did("ann"), "ann.test"), "2025-01-01T00:00:00.123Z")]
     assert not page.posts
-    assert parse.latest_page({"feed": [other]}, did("ann")).active == ()
+    assert parse.parse_latest({"feed": [other]}, did("ann")).active == ()
 
 
 def test_no_server_is_told_what_is_kept():
     asked = Request((0, 0), FEED, {"id": did("ann"), "latest": "post", "limit": "1"})
-    assert address("https://x.test", asked) == f"https://x.test{FEED}?actor={did('ann').replace(':', '%3A')}&limit=1"
+    assert (
+        make_address("https://x.test", asked) == f"https://x.test{FEED}?actor={did('ann').replace(':', '%3A')}&limit=1"
+    )

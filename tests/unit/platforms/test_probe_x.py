@@ -16,7 +16,7 @@ from socialcrawl.mock.names import HERE, PROTECTED
 from socialcrawl.platforms.x import parse
 from socialcrawl.platforms.x.source import BY_ID, BY_NAME, XSource
 from socialcrawl.platforms.x.vocabulary import POST, TWEET, USER_FIELDS
-from socialcrawl.platforms.x.wire import XWire, client
+from socialcrawl.platforms.x.wire import XWire, make_client
 
 POLICY = policy("x")
 BOTH = pytest.mark.parametrize("words", [TWEET, POST], ids=["tweet", "post"])
@@ -31,7 +31,7 @@ def people():
 
 
 def asking(url, words=TWEET, activity=RECENTLY):
-    wire = XWire({"main": client("token", url)}, words, POLICY, Topic(["hello"]).hits, lambda: float(NOW))
+    wire = XWire({"main": make_client("token", url)}, words, POLICY, Topic(["hello"]).hits, lambda: float(NOW))
     return Asking(url, XSource(POLICY, words, [], activity=activity), wire)
 
 
@@ -182,7 +182,7 @@ def user(number, posts=5, **more):
 
 def test_a_post_from_before_snowflakes_is_no_younger_than_the_last_of_its_kind():
     given = {"data": [user(1, most_recent_tweet_id="20"), user(2, most_recent_tweet_id="1580661436132757506")]}
-    page = parse.users_page(given, TWEET, recent=True)
+    page = parse.parse_users(given, TWEET, recent=True)
     old, new = (at for _, at in page.active)
     assert old == "2010-11-04T01:42:54.657000Z"
     assert new.startswith("2022-10-13T20:47:08.")  # as X's own documents say of this post
@@ -191,7 +191,7 @@ def test_a_post_from_before_snowflakes_is_no_younger_than_the_last_of_its_kind()
 @pytest.mark.parametrize("wrong", [5, None, "", "x", "-5", "9" * 20])
 def test_a_latest_post_that_has_no_id_is_no_answer_of_x(wrong):
     with pytest.raises(TypeError, match="no number"):
-        parse.users_page({"data": [user(1, most_recent_tweet_id=wrong)]}, TWEET, recent=True)
+        parse.parse_users({"data": [user(1, most_recent_tweet_id=wrong)]}, TWEET, recent=True)
 
 
 def body(users):

@@ -23,15 +23,15 @@ from socialcrawl.engine.model import Answer, Node, Page, Pick, Reason, Reply, Wh
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.platforms.bluesky import parse
 from socialcrawl.platforms.bluesky.source import BlueskySource
-from socialcrawl.platforms.bluesky.wire import address
+from socialcrawl.platforms.bluesky.wire import make_address
 from socialcrawl.platforms.excluding import ExcludedAccounts, ExcludingSource
-from socialcrawl.platforms.marks import newest
+from socialcrawl.platforms.marks import find_newest
 from socialcrawl.platforms.mastodon import source as mastodon
 from socialcrawl.platforms.mastodon.parse import PageParser
 from socialcrawl.platforms.mastodon.source import MastodonSource
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.x import source as x
-from socialcrawl.platforms.x.source import XSource, span
+from socialcrawl.platforms.x.source import XSource, make_time_bounds
 from socialcrawl.platforms.x.vocabulary import TWEET
 from socialcrawl.storage import answers
 
@@ -102,7 +102,7 @@ def test_numbers_that_platforms_have_given_tell_when_it_was():
     ],
 )  # fmt: skip
 def test_the_newest_of_marks_is_the_latest_that_can_be_compared_with_it(marks, found):
-    assert newest(*marks) == found
+    assert find_newest(*marks) == found
 
 
 def ok(cursor=None, **answer):
@@ -144,7 +144,7 @@ def test_a_visit_that_failed_keeps_the_mark_that_it_had(reply):
     assert (reading.outcome().mark, len(reading.outcome().targets)) == ("100", 0)
 
 
-START_OF_2026 = span(parse_time("2026-01-01T00:00:00Z"), None, NOW)
+START_OF_2026 = make_time_bounds(parse_time("2026-01-01T00:00:00Z"), None, NOW)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_x_is_told_the_later_of_mark_and_bound_as_it_heeds_one_of_them(act, sinc
         assert told == ({"since_id": since} if bounds is None else bounds)
         assert request.params["end_time"] == "2027-01-01T00:00:00Z"
     assert requests[1].params["pagination_token"] == "b"
-    assert outcome.mark == newest(since, "9")
+    assert outcome.mark == find_newest(since, "9")
 
 
 def test_x_is_asked_for_everything_where_there_is_no_mark():
@@ -178,7 +178,7 @@ def test_x_is_asked_for_everything_where_there_is_no_mark():
 def feed(*items, after="", more="c"):
     """(keys of the posts, mark, whether reading ends) of a page of ann's feed."""
     body = {"feed": [item if "post" in item else {"post": item} for item in items], "cursor": more}
-    page = parse.feed_page(body, did("ann"), no_topic, after=after)
+    page = parse.parse_feed(body, did("ann"), no_topic, after=after)
     return [row.id.rpartition("/")[2] for row in page.posts], page.mark, parse.meets(body, did("ann"), after)
 
 
@@ -230,7 +230,7 @@ def test_the_mark_of_an_instant_on_bluesky_lets_its_millisecond_through(moment):
     whole = moment - timedelta(microseconds=moment.microsecond % 1000)
     mark = BlueskySource(SKY, []).mark(whole.timestamp() + 0.0004)
     assert parse_time(mark) == pytest.approx(whole.timestamp() - 0.001, abs=2e-6)
-    assert mark < parse.stamp(whole)
+    assert mark < parse.format_stamp(whole)
 
 
 def test_bluesky_is_not_told_where_reading_ends_as_it_knows_no_such_thing():
@@ -239,7 +239,7 @@ def test_bluesky_is_not_told_where_reading_ends_as_it_knows_no_such_thing():
         talk_of(BlueskySource(SKY, [], begin=0.0, opt_outs=False), Pick(1, Node(2), "recrawl", since=at(5)), who)
     )
     assert (request.params["after"], request.params["since"]) == (at(5), "1970-01-01T00:00:00.000Z")
-    assert "since" not in (told := address("https://sky.example", request))
+    assert "since" not in (told := make_address("https://sky.example", request))
     assert "after" not in told
     assert (
         next(talk_of(BlueskySource(SKY, [], opt_outs=False), Pick(1, Node(2), "recrawl"), who))
@@ -277,7 +277,7 @@ def test_where_another_server_answers_than_before_nothing_is_known_to_be_new():
     new = number("mastodon", 1_700_000_000_000)
     page = statuses(new, since="01H9")
     assert page == ([], mastodon.SNOWFLAKES.mark(new), True)
-    assert newest("01H9", page[1]) == page[1], "the next visit goes on from here"
+    assert find_newest("01H9", page[1]) == page[1], "the next visit goes on from here"
 
 
 def test_mastodon_looks_up_again_and_counts_a_request_with_a_mark_as_it_is_counted():

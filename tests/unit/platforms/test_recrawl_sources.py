@@ -21,7 +21,7 @@ from socialcrawl.platforms.mastodon.wire import MastodonWire
 from socialcrawl.platforms.x import source as x
 from socialcrawl.platforms.x.source import FOLLOWING, TIMELINE, XSource
 from socialcrawl.platforms.x.vocabulary import TWEET
-from socialcrawl.platforms.x.wire import XWire, client
+from socialcrawl.platforms.x.wire import XWire, make_client
 from socialcrawl.storage.memory_store import MemoryStore
 
 HOME = "home.example"
@@ -82,7 +82,7 @@ class World:
     def wire(self, platform, url):
         hits, now = TOPIC.hits, lambda: float(START)
         if platform == "x":
-            return XWire({"main": client("token", url)}, TWEET, policy("x"), hits, now)
+            return XWire({"main": make_client("token", url)}, TWEET, policy("x"), hits, now)
         if platform == "bluesky":
             return BlueskyWire(url, hits=hits, now=now)
         return MastodonWire(url, HOME, {}, hits=hits, now=now)

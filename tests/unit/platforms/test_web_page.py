@@ -14,9 +14,9 @@ from socialcrawl.graph.link_context import NOWHERE, find_window, unite_spans
 from socialcrawl.platforms import bounded_html
 from socialcrawl.platforms.bounded_html import MAX_LINKS
 from socialcrawl.platforms.sockets import resolves_privately
-from socialcrawl.platforms.web.page import MAX_INTERNATIONAL, PageLink, plain, read
+from socialcrawl.platforms.web.page import MAX_INTERNATIONAL, PageLink, parse_page, parse_plain_text
 from socialcrawl.platforms.web.robots import ParsedFiles, permits
-from socialcrawl.platforms.web.urls import allowed, hosts, is_private, joined, normalised, server
+from socialcrawl.platforms.web.urls import find_server, is_allowed, is_private, join_url, list_hosts, normalize_url
 
 HERE = "http://h.example/d/p"
 
@@ -52,7 +52,7 @@ HERE = "http://h.example/d/p"
     ],
 )
 def test_an_address_has_one_form(url, form):
-    assert normalised(url) == form
+    assert normalize_url(url) == form
 
 
 @settings(deadline=None, max_examples=many(150))
@@ -62,30 +62,30 @@ def test_an_address_has_one_form(url, form):
     st.text(st.sampled_from("aB%2eEf/.:?#@[]é &;=~-_\\\n"), max_size=40).map(lambda rest: f"http://{rest}"),
 ))  # fmt: skip
 def test_normalising_twice_changes_nothing_and_the_form_is_plain(url):
-    form = normalised(url)
+    form = normalize_url(url)
     if form is not None:
-        assert normalised(form) == form
+        assert normalize_url(form) == form
         assert re.fullmatch(r"https?://[a-z0-9_.:\[\]-]+/[A-Za-z0-9._~!$&'()*+,;=:@/?%-]*", form)
         assert not re.search(r"%(?![0-9A-F]{2})|/\.\.?(/|$)", form.partition("?")[0])
-        assert joined(form, "#part") == form
+        assert join_url(form, "#part") == form
 
 
 def test_links_are_followed_from_where_they_stand():
     told = {"x": "d/x", "../x": "x", "/x?y": "x?y", "?y": "d/p?y", "": "d/p", "//h.example/x": "x", " x\n": "d/x"}
-    assert {href: joined(HERE, href) for href in told} == {
+    assert {href: join_url(HERE, href) for href in told} == {
         href: f"http://h.example/{path}" for href, path in told.items()
     }
-    assert [joined(HERE, href) for href in ("tel:1", "http://[", "data:text/html,x")] == [None] * 3
+    assert [join_url(HERE, href) for href in ("tel:1", "http://[", "data:text/html,x")] == [None] * 3
 
 
 def test_hosts_are_told_apart_by_patterns():
     url = "http://www.Example.org:8080/"
-    form = normalised(url)
-    assert server(form) == "www.example.org:8080"
-    assert hosts([url, "https://b.example/", "http://b.example/x", "nonsense"]) == ["www.example.org", "b.example"]
+    form = normalize_url(url)
+    assert find_server(form) == "www.example.org:8080"
+    assert list_hosts([url, "https://b.example/", "http://b.example/x", "nonsense"]) == ["www.example.org", "b.example"]
     yes = (["www.example.org"], ["*.EXAMPLE.org"], ["*"], ["a", "*example*"])
     no = ([], ["example.org"], ["*.example"], ["wwwXexample.org"], ["*.b.example"])
-    assert [allowed(form, patterns) for patterns in (*yes, *no)] == [True] * 4 + [False] * 5
+    assert [is_allowed(form, patterns) for patterns in (*yes, *no)] == [True] * 4 + [False] * 5
 
 
 def test_what_is_of_the_neighbourhood_is_told_by_its_name():
@@ -104,7 +104,7 @@ def test_an_address_of_ipv6_that_stands_for_one_of_ipv4_is_as_private_as_that(in
     high, low = (int.from_bytes(bytes(map(int, inside.split(".")))[i : i + 2]) for i in (0, 2))
     for form in (f"64:ff9b::{inside}", f"64:ff9b::{high:x}:{low:x}", f"2002:{high:x}:{low:x}::1", f"::{inside}"):
         assert is_private(f"http://[{form}]/") is private
-        assert is_private(normalised(f"http://[{form}]/")) is private
+        assert is_private(normalize_url(f"http://[{form}]/")) is private
         assert resolves_privately(form) is private
 
 
@@ -139,11 +139,11 @@ def test_addresses_of_ipv6_that_are_of_one_place_only_are_private(host):
     ],
 )
 def test_the_text_of_a_page_is_what_is_shown(html, text):
-    assert read(html, HERE).text == text
+    assert parse_page(html, HERE).text == text
 
 
 def test_links_have_their_places_and_lead_where_the_page_says():
-    page = read(
+    page = parse_page(
         "<base href='/b/'><base href='/c/'><header><a href=top>no</a></header><p>see <a href='x?a=1&amp;b&copy=2&lt;'>"
         " the  <b>link</b> </a>, <a name=y>y</a> <a href>self</a> <a href=z>un<a href=w>closed</a> <a href=pic><img>"
         "</a>!<map><area href=area></map><a href='tel:1'>call</a>",
@@ -158,7 +158,7 @@ def test_links_have_their_places_and_lead_where_the_page_says():
 
 
 def test_a_page_says_its_title_language_and_wishes():
-    page = read("<html lang=' de-AT '><title> A\n b </title><svg><title>no</title></svg>"
+    page = parse_page("<html lang=' de-AT '><title> A\n b </title><svg><title>no</title></svg>"
                 "<meta name=ROBOTS content='NoIndex, X'><meta name=robots content=nofollow>"
                 "<meta name=description content=' all\nof it'>", HERE)  # fmt: skip
     assert (page.title, page.lang, page.robots, page.description) == (
@@ -167,9 +167,9 @@ def test_a_page_says_its_title_language_and_wishes():
         {"noindex", "x", "nofollow"},
         "all of it",
     )
-    bare = read("<html lang='no language'><p>x", HERE)
+    bare = parse_page("<html lang='no language'><p>x", HERE)
     assert (bare.title, bare.lang, bare.robots, bare.description) == ("", None, frozenset(), None)
-    assert plain(" a\n\0 b ").text == "a \ufffd b"
+    assert parse_plain_text(" a\n\0 b ").text == "a \ufffd b"
 
 
 TAGS = "p /p div /div a nav /nav script /script table tr td /table b /b svg /svg title /title template /template"
@@ -182,13 +182,13 @@ PIECES = [f"<{tag}>" for tag in f"{TAGS} select option button form frameset plai
 @settings(deadline=None, max_examples=many(200))
 @given(st.one_of(st.lists(st.sampled_from(PIECES), max_size=40).map("".join), st.text(max_size=80)))
 def test_whatever_the_page_its_text_is_collapsed_and_its_links_lie_inside(html):
-    page = read(html, HERE)
-    assert page == read(html, HERE)
+    page = parse_page(html, HERE)
+    assert page == parse_page(html, HERE)
     assert "\n".join(" ".join(line.split()) for line in page.text.split("\n")) == page.text
     assert page.text == page.text.strip()
     assert "\0" not in page.text
     for link in page.links:
-        assert normalised(link.url) == link.url
+        assert normalize_url(link.url) == link.url
         assert (link.start, link.end) == (-1, -1) or 0 <= link.start <= link.end <= len(page.text)
 
 
@@ -198,7 +198,7 @@ def test_whatever_the_page_its_text_is_collapsed_and_its_links_lie_inside(html):
 )
 def test_a_page_of_plain_pieces_and_links_is_read_as_it_was_written(pieces):
     html = "".join(f"<a href='{n}'>{escape(t)}</a>" if linked else escape(t) for n, (t, linked) in enumerate(pieces))
-    page = read(f"<main>{html}</main>", HERE)
+    page = parse_page(f"<main>{html}</main>", HERE)
     assert page.text == " ".join("".join(text for text, _ in pieces).split())
     linked = {f"http://h.example/d/{n}": " ".join(text.split()) for n, (text, is_link) in enumerate(pieces) if is_link}
     assert {link.url: page.text[link.start : link.end] for link in page.links} == linked
@@ -222,7 +222,7 @@ SLOW = {
 @pytest.mark.parametrize("name", SLOW)
 def test_no_page_takes_long(name):
     began = time.process_time()
-    page = read(SLOW[name], HERE)
+    page = parse_page(SLOW[name], HERE)
     # Seconds of the processor, whoever else uses it: 0.2 at most here. The parser alone takes 3 s to minutes.
     assert time.process_time() - began < 2
     assert [(link.url, page.text[link.start : link.end]) for link in page.links][-1:] == [
@@ -274,7 +274,7 @@ def test_no_file_of_rules_is_too_odd_to_be_read(text):
 
 
 def test_a_page_of_nothing_but_links_has_the_first_of_them_and_all_of_its_text():
-    page = read("".join(f"<a href=/{n}>{n} </a>" for n in range(MAX_LINKS + 5)), HERE)
+    page = parse_page("".join(f"<a href=/{n}>{n} </a>" for n in range(MAX_LINKS + 5)), HERE)
     assert [link.url for link in page.links] == [f"http://h.example/{n}" for n in range(MAX_LINKS)]
     assert page.text.split() == [str(n) for n in range(MAX_LINKS + 5)]
 
@@ -304,13 +304,13 @@ def test_only_attributes_that_say_something_reach_the_parser():
 
 
 def test_what_more_tags_than_any_page_has_hold_is_text():
-    assert read("<p>x</p>" * (bounded_html.MAX_TAGS // 2) + "<b>end</b>", HERE).text.endswith("x\nend")
+    assert parse_page("<p>x</p>" * (bounded_html.MAX_TAGS // 2) + "<b>end</b>", HERE).text.endswith("x\nend")
 
 
 @pytest.mark.parametrize("scheme", ["http://", "//", " HTTPS:\\\\"])
 def test_no_more_hosts_beyond_ascii_are_encoded_than_a_page_has(scheme):
     hrefs = [f"{scheme}\u00e9{n}.example/" for n in range(MAX_INTERNATIONAL + 5)]
-    page = read("".join(f"<a href='{href}'>x</a>" for href in [*hrefs, "/after"]), HERE)
+    page = parse_page("".join(f"<a href='{href}'>x</a>" for href in [*hrefs, "/after"]), HERE)
     assert len({link.url for link in page.links}) in (
         1,
         MAX_INTERNATIONAL + 1,
@@ -322,8 +322,8 @@ def test_no_more_hosts_beyond_ascii_are_encoded_than_a_page_has(scheme):
     "href", ["http://" + "\u00e9" * 300 + ".example/", "/" + "a" * 3000, "http://a" + "\u0301" * 5000]
 )
 def test_a_link_that_is_longer_than_any_address_leads_nowhere(href):
-    assert joined(HERE, href) is None
-    assert normalised(href) is None
+    assert join_url(HERE, href) is None
+    assert normalize_url(href) is None
 
 
 def test_too_little_memory_for_the_parser_is_told_as_such(monkeypatch):
@@ -334,4 +334,4 @@ def test_too_little_memory_for_the_parser_is_told_as_such(monkeypatch):
 
     monkeypatch.setattr(lexbor, "LexborHTMLParser", fails)
     with pytest.raises(MemoryError):
-        read("<p>x", HERE)
+        parse_page("<p>x", HERE)

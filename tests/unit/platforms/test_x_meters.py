@@ -30,7 +30,7 @@ def ask(url, request, words=TWEET):
 
 
 def search(words, **more):
-    request = meters.probe_request(KEY, TOPIC, words, POLICY)
+    request = meters.make_probe_request(KEY, TOPIC, words, POLICY)
     return replace(request, params={**request.params, "max_results": "100", **more})
 
 
@@ -48,18 +48,18 @@ def found_by_searching(url, words):
 @BOTH
 def test_a_query_is_counted_with_one_request_at_its_own_price(words):
     with running(posts()) as mock:
-        request = meters.counts_request(KEY, TOPIC, words, POLICY)
+        request = meters.make_counts_request(KEY, TOPIC, words, POLICY)
         reply, body = ask(mock.url, request, words)
         found = found_by_searching(mock.url, words)
     assert (reply.kind, reply.cost, request.most, request.items) == ("ok", 500, 500, 0)  # $0.005
-    assert meters.counted(body, words) == found > 20
+    assert meters.parse_counts(body, words) == found > 20
     assert f"total_{words.name}_count" in body["meta"]
 
 
 @BOTH
 def test_the_probe_is_the_smallest_search_with_all_fields(words):
     with running(posts()) as mock:
-        request = meters.probe_request(KEY, TOPIC, words, POLICY)
+        request = meters.make_probe_request(KEY, TOPIC, words, POLICY)
         reply = send(mock.url, request, words)
     assert reply.kind == "ok"
     assert len(reply.rows.posts) == request.items == 10
@@ -71,11 +71,11 @@ def test_the_probe_is_the_smallest_search_with_all_fields(words):
 def test_usage_is_what_was_billed_by_day(as_text):
     with running(posts(), time=lambda: NOW) as mock:
         searched = len(send(mock.url, search(TWEET)).rows.posts)
-        request = meters.usage_request(KEY, 3, POLICY)
+        request = meters.make_usage_request(KEY, 3, POLICY)
         if as_text:
             request = replace(request, params={**request.params, "post.fields": "id"})  # what this mock tells it by
         reply, body = ask(mock.url, request)
-    found = meters.usage(body)
+    found = meters.parse_usage(body)
     today = datetime.fromtimestamp(NOW, UTC).date()
     assert (reply.kind, reply.cost, request.most) == ("ok", 0, 0)
     assert isinstance(body["data"]["project_usage"], str) == as_text
@@ -114,7 +114,7 @@ USAGES = {
 
 @pytest.mark.parametrize(("data", "expected"), USAGES.values(), ids=USAGES)
 def test_both_official_shapes_of_usage_are_read(data, expected):
-    found = meters.usage({"data": data})
+    found = meters.parse_usage({"data": data})
     assert found == expected
     assert list(found.by_day) == sorted(found.by_day)
 
@@ -132,7 +132,7 @@ def test_both_official_shapes_of_usage_are_read(data, expected):
     ],
 )
 def test_counts_are_read_in_both_vocabularies(meta, words, expected):
-    assert meters.counted({"meta": meta, "data": []}, words) == expected
+    assert meters.parse_counts({"meta": meta, "data": []}, words) == expected
 
 
 WRONG = [
@@ -151,18 +151,18 @@ WRONG = [
 @pytest.mark.parametrize("body", WRONG)
 def test_a_body_that_does_not_say_is_a_sentence(body):
     with pytest.raises(SourceError, match="usage does not say it: is base_url right"):
-        meters.usage(body)
+        meters.parse_usage(body)
     with pytest.raises(SourceError, match="a count of posts does not say it: is base_url right"):
-        meters.counted(body, TWEET)
+        meters.parse_counts(body, TWEET)
 
 
 def test_the_sentence_has_what_x_said():
     body = {"errors": [{"detail": "Field\n [project_cap] is not yours."}]}
     with pytest.raises(SourceError, match=r"usage: Field \[project_cap\] is not yours\.$"):
-        meters.usage(body)
+        meters.parse_usage(body)
     for errors in (None, [], [5], [{}], "x"):
         with pytest.raises(SourceError, match="does not say it"):
-            meters.counted({"errors": errors}, POST)
+            meters.parse_counts({"errors": errors}, POST)
 
 
 @settings(deadline=None)
@@ -175,7 +175,7 @@ def test_any_json_is_numbers_or_a_sentence(junk, name):
         {"meta": {name: junk}},
         {"data": {"daily_project_usage": {name: junk}}},
     ):
-        for read in (meters.usage, lambda body: meters.counted(body, TWEET)):
+        for read in (meters.parse_usage, lambda body: meters.parse_counts(body, TWEET)):
             try:
                 found = read(body)
             except SourceError:
@@ -189,7 +189,7 @@ def test_any_json_is_numbers_or_a_sentence(junk, name):
 @pytest.mark.parametrize(("fault", "kind"), [(faults.refused(403), "refused"), (faults.html(200), "lost")])
 def test_a_meter_that_is_refused_is_a_reply_like_any_other(fault, kind):
     with running(posts(), fault=lambda endpoint, nth: fault) as mock:
-        reply, body = ask(mock.url, meters.counts_request(KEY, TOPIC, TWEET, POLICY))
+        reply, body = ask(mock.url, meters.make_counts_request(KEY, TOPIC, TWEET, POLICY))
     assert reply.kind == kind
     assert reply.cost == (500 if kind == "lost" else 0)
     assert (body is None) == (kind == "lost")

@@ -10,9 +10,9 @@ from socialcrawl.campaign.policies import policy
 from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, SameAs, Who
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock.server import running
-from socialcrawl.platforms.x.source import TIMELINE, XSource, span
+from socialcrawl.platforms.x.source import TIMELINE, XSource, make_time_bounds
 from socialcrawl.platforms.x.vocabulary import POST, TWEET, USER_FIELDS
-from socialcrawl.platforms.x.wire import XWire, client
+from socialcrawl.platforms.x.wire import XWire, make_client
 from socialcrawl.storage.memory_store import MemoryStore
 
 POLICY = policy("x")
@@ -88,7 +88,7 @@ NOW = unix("2026-11-20T12:00:00")
     ],
 )  # fmt: skip
 def test_a_timeline_is_bounded_by_the_times_that_x_knows(begin, end, found):
-    assert span(begin and unix(begin), end and unix(end), NOW) == found
+    assert make_time_bounds(begin and unix(begin), end and unix(end), NOW) == found
 
 
 def test_timelines_are_bounded_on_every_page_and_searches_are_not():
@@ -107,10 +107,10 @@ def test_what_a_bounded_timeline_brings_and_bills_is_what_counts(mock):
     begin, end = (float(times[len(times) * part // 5]) for part in (1, 4))
     topic = Topic([TOPIC], begin=begin, end=end)
     found = {}
-    for bounds in ({}, span(begin, end, end + 86_400.0)):
+    for bounds in ({}, make_time_bounds(begin, end, end + 86_400.0)):
         store = MemoryStore()
         (node,) = store.enlist([name], 0.0)
-        wire = XWire({"main": client(TOKEN, mock.url)}, TWEET, POLICY, topic.hits, lambda: 1.0)
+        wire = XWire({"main": make_client(TOKEN, mock.url)}, TWEET, POLICY, topic.hits, lambda: 1.0)
         talks = XSource(POLICY, TWEET, [], 32, span=bounds)
         (talk,) = talks.talks((Pick(0, node, "expand"),), {node: store.accounts([node])[node]})
         told = []
@@ -285,7 +285,7 @@ def by_the_definition(posts, author):
 def test_values_and_links_are_those_of_the_definition_and_a_replay_gives_them_again(mock, words):
     store = MemoryStore()
     talks = XSource(POLICY, words, [TOPIC], pages_per_user=32)
-    wire = XWire({"main": client(TOKEN, mock.url)}, words, POLICY, Topic([TOPIC]).hits, lambda: 1.0)
+    wire = XWire({"main": make_client(TOKEN, mock.url)}, words, POLICY, Topic([TOPIC]).hits, lambda: 1.0)
     written = Counter(name.lower() for name in posts().authors)
     order = sorted((count, name) for name, count in written.items())
     chosen = [name for _, name in (*order[-6:], *order[:3], *order[100:110])]

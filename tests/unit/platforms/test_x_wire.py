@@ -12,7 +12,7 @@ from socialcrawl.mock import faults
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
 from socialcrawl.platforms.x.vocabulary import POST, TWEET
-from socialcrawl.platforms.x.wire import XWire, client
+from socialcrawl.platforms.x.wire import XWire, make_client
 
 POLICY = policy("x")
 BOTH = pytest.mark.parametrize("words", [TWEET, POST], ids=["tweet", "post"])
@@ -29,7 +29,7 @@ def timeline(words=TWEET, **more):
 
 
 def wire(url, words=TWEET, *, patience=5.0, token=TOKEN, keep=False, rules=POLICY):
-    clients = {"main": client(token, url, patience)}
+    clients = {"main": make_client(token, url, patience)}
     return XWire(clients, words, rules, Topic([TOPIC]).hits, lambda: NOW, keep)
 
 
@@ -266,9 +266,12 @@ def test_an_endpoint_that_is_not_there_is_no_missing_user(endpoint):
 
 
 def test_half_a_character_in_a_text_does_not_cost_the_page():
-    from socialcrawl.platforms.json_reader import decoded
+    from socialcrawl.platforms.json_reader import decode_json
 
-    assert decoded(b'{"text": "a \\ud800 b", "n": [1, "\\ud83d\\ude00"]}') == {"text": "a ? b", "n": [1, "\U0001f600"]}
-    assert decoded(b'{"text": "a') is None
-    assert decoded(b"<html>") is None
-    assert decoded(b"[" * 100_000) is None
+    assert decode_json(b'{"text": "a \\ud800 b", "n": [1, "\\ud83d\\ude00"]}') == {
+        "text": "a ? b",
+        "n": [1, "\U0001f600"],
+    }
+    assert decode_json(b'{"text": "a') is None
+    assert decode_json(b"<html>") is None
+    assert decode_json(b"[" * 100_000) is None

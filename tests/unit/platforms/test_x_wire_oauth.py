@@ -13,7 +13,7 @@ from oauthlib.oauth1 import RequestValidator, ResourceEndpoint
 from test_x_wire import TIMELINE, send, timeline, wire
 
 from socialcrawl.engine.model import Grant, Request
-from socialcrawl.platforms.x.wire import client
+from socialcrawl.platforms.x.wire import make_client
 
 KEYS = ("a-consumer-key", "consumer/secret+&=", "123-an-access-token", "token secret's end")
 SEARCH = "/2/tweets/search/recent"
@@ -142,7 +142,7 @@ def test_a_bearer_token_is_not_signed_and_no_password_of_a_netrc_takes_its_place
     made.send(Grant(timeline(), "main", 0.0))
     assert [header for _, header in door.asked] == ["Bearer a-bearer-token"]
     made.clients["main"].session.headers["Other"] = "as before"
-    assert client(KEYS, "https://api.x.com").bearer_token is None
+    assert make_client(KEYS, "https://api.x.com").bearer_token is None
 
 
 def test_an_id_cannot_lead_to_another_address(door):

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.platforms.mastodon import account_names
-from socialcrawl.platforms.web.urls import joined, normalised
+from socialcrawl.platforms.web.urls import join_url, normalize_url
 from socialcrawl.system.host_names import AllowedHosts
 from socialcrawl.text.domains import encode_domain
 
@@ -43,14 +43,14 @@ def test_what_is_no_domain_is_still_refused(name):
         name.encode("idna")
     with pytest.raises(UnicodeError):
         encode_domain(name)
-    assert normalised(f"http://{name}/") is None
+    assert normalize_url(f"http://{name}/") is None
 
 
 def test_every_way_to_a_host_takes_the_same_letters():
-    assert normalised("http://Straße.de/weg") == "http://xn--strae-oqa.de/weg"
-    assert joined("http://example.org/", "//straße.de") == "http://xn--strae-oqa.de/"
-    assert account_names.full("anna@straße.de", "home.example") == "anna@xn--strae-oqa.de"
-    assert account_names.pattern(["*.straße.de"]).fullmatch("a.xn--strae-oqa.de")
+    assert normalize_url("http://Straße.de/weg") == "http://xn--strae-oqa.de/weg"
+    assert join_url("http://example.org/", "//straße.de") == "http://xn--strae-oqa.de/"
+    assert account_names.complete_name("anna@straße.de", "home.example") == "anna@xn--strae-oqa.de"
+    assert account_names.compile_pattern(["*.straße.de"]).fullmatch("a.xn--strae-oqa.de")
     assert AllowedHosts.of(["*.straße.de"], listening="127.0.0.1").allow("a.xn--strae-oqa.de")
 
 

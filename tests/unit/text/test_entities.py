@@ -7,10 +7,10 @@ from x_crawls import campaign_of
 from socialcrawl.campaign.plan import about
 from socialcrawl.engine.model import Answer, Node, Pick, Reply
 from socialcrawl.mock.bluesky.facets import tags
-from socialcrawl.platforms.bluesky.entities import asked_for
+from socialcrawl.platforms.bluesky.entities import make_search_parameters
 from socialcrawl.platforms.bluesky.platform import BlueskyPlatform
 from socialcrawl.platforms.mastodon.platform import MastodonPlatform
-from socialcrawl.platforms.mastodon.source import MastodonSource, hashtag
+from socialcrawl.platforms.mastodon.source import MastodonSource, find_hashtag
 from socialcrawl.text.entities import plain_address
 
 KEYWORDS = ["climate", "dark sky", "#climate", "$TSLA", "@nasa.bsky.social", "@nasa", "https://example.org/a", "c#"]
@@ -28,7 +28,7 @@ def test_bluesky_is_asked_for_entities_by_the_parameters_that_it_has_for_them(tm
     assert queries == [
         "climate", '"dark sky"', "#climate", "$TSLA", "@nasa.bsky.social", '"@nasa"', "https://example.org/a", '"c#"',
     ]  # fmt: skip
-    assert [asked_for(query) for query in queries] == [
+    assert [make_search_parameters(query) for query in queries] == [
         {"query": "climate"},
         {"query": '"dark sky"'},
         {"query": "#climate", "tag": "climate"},
@@ -38,7 +38,7 @@ def test_bluesky_is_asked_for_entities_by_the_parameters_that_it_has_for_them(tm
         {"query": "*", "url": "https://example.org/a"},
         {"query": '"c#"'},
     ]
-    assert asked_for("https://Example.org/") == {"query": "*", "domain": "example.org"}
+    assert make_search_parameters("https://Example.org/") == {"query": "*", "domain": "example.org"}
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_bluesky_is_asked_for_entities_by_the_parameters_that_it_has_for_them(tm
     ],
 )  # fmt: skip
 def test_mastodon_is_asked_for_hashtags_by_their_timeline_and_for_names_and_links_by_search(query, tag, searched):
-    assert hashtag(query) == tag
+    assert find_hashtag(query) == tag
     source = MastodonSource(POLICY, [query], "home.example", signed_in=True)
     (talk,) = source.talks([Pick(0, Node(-1), "search")], {})
     asked, more = [next(talk)], True
