@@ -206,7 +206,7 @@ def test_beside_a_huge_score_a_small_one_has_no_share_to_speak_of():
 
 @pytest.mark.parametrize(("draw", "place"), [(0.0, 1), (0.5, 3), (np.nextafter(1.0, 0.0), 3)])
 def test_at_the_ends_and_corners_of_the_draw_nothing_without_a_share_is_hit(monkeypatch, draw, place):
-    monkeypatch.setattr(strategies, "uniform", lambda *_: np.array([draw]))
+    monkeypatch.setattr(strategies, "draw_uniform", lambda *_: np.array([draw]))
     assert picks(Proportional(1), [0.0, 2.0, 0.0, 2.0, 0.0]) == [place]
     assert picks(Proportional(1), [0.0, 0.0, 0.0, 0.0]) == [int(4 * draw)]
 

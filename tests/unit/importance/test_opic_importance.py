@@ -279,7 +279,7 @@ def test_a_file_of_sites_gives_each_node_one_site(tmp_path, text, why):
 
 def test_owners_need_names_that_differ():
     made, _ = drawn()
-    twice = givens.Given(givens.out_links(np.array([0]), np.array([1]), SIZE), ["a"] * SIZE)
+    twice = givens.Given(givens.make_out_links(np.array([0]), np.array([1]), SIZE), ["a"] * SIZE)
     with pytest.raises(SettingsError, match="all different"):
         divided(twice, Asked(owners=2))
     assert len(made.names) == SIZE
