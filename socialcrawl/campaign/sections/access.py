@@ -8,7 +8,6 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from socialcrawl.campaign.sections.values import FilePath, Positive, Section, Size, Variable
 from socialcrawl.platforms.facts import BUILT_IN, DEFAULT, PLATFORMS, find_platform_facts
-from socialcrawl.platforms.x.vocabulary import VOCABULARIES
 from socialcrawl.text.wording import size
 
 LONGEST = 366 * 86_400  # seconds of a window
@@ -79,7 +78,9 @@ class SourceSection(Section):
         default=None,
         description="one: all tokens belong to one application of X; approved: X agreed in writing to several",
     )
-    vocabulary: str = Field(default="tweet", description="tweet (tweet.fields) or post (post.fields)")
+    vocabulary: Literal["tweet", "post"] = Field(
+        default="tweet", description="tweet (tweet.fields) or post (post.fields)"
+    )
     pages_per_user: Annotated[int, Field(ge=1, le=32)] = Field(
         default=1, description="pages of 100 posts of a timeline"
     )
@@ -141,13 +142,6 @@ class SourceSection(Section):
         if url is not None and not to_fill_in and not _is_address(url):
             raise ValueError("write the address of a server, such as https://api.x.com or http://127.0.0.1:8000")
         return url
-
-    @field_validator("vocabulary")
-    @classmethod
-    def _spoken(cls, name: str) -> str:
-        if name not in VOCABULARIES:
-            raise ValueError(f"the vocabulary {name!r} is not known; known are: {', '.join(VOCABULARIES)}")
-        return name
 
 
 class LimitsSection(Section):
