@@ -5,18 +5,18 @@ from fractions import Fraction
 
 import networkx as nx
 import numpy as np
+import optimum as module
 import pytest
 from example_counts import many
+from hardness import reduction
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from optimum import optimum
 
 from socialcrawl.crawls.collect.strategies import STRATEGIES
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab import optimum as module
 from socialcrawl.lab.graphs import checked
-from socialcrawl.lab.hardness import reduction
-from socialcrawl.lab.optimum import optimum
 from socialcrawl.lab.simulation import Setup, simulate
 
 VALUES = [0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 0.1, 0.2, 0.1 + 0.2, 1e-300, 1e16]
