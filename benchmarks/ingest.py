@@ -27,7 +27,7 @@ from socialcrawl.engine.model import (
 )
 from socialcrawl.ratelimit.policy import Tariff
 from socialcrawl.storage.campaigns import campaign
-from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.schema.tables import account, charge, hit, mention, post, request
 from socialcrawl.storage.sql_store import SqlStore
@@ -62,7 +62,7 @@ def measure() -> list[Figure]:
 
 
 @contextmanager
-def _place(name: str, folder: Path, server: Any, number: int) -> Iterator[Where]:
+def _place(name: str, folder: Path, server: Any, number: int) -> Iterator[DatabaseAddress]:
     if name == "sqlite":
         yield folder / f"{number}.db"
     else:
@@ -70,7 +70,7 @@ def _place(name: str, folder: Path, server: Any, number: int) -> Iterator[Where]
             yield place
 
 
-def _ours(where: Where) -> float:
+def _ours(where: DatabaseAddress) -> float:
     """Seconds a page, reservation included."""
     connection = connect(where)
     number = campaign(connection, {"name": "a", "seed": 1, "source": {"platform": "x"}}, {}, BEGIN)
@@ -105,7 +105,7 @@ def _page(n: int) -> Page:
     return Page(rows, [int(i % 5 == 0) for i in range(100)], mentions)
 
 
-def _rows(where: Where) -> list[Rows]:
+def _rows(where: DatabaseAddress) -> list[Rows]:
     """What the store wrote, page by page."""
     connection = connect(where)
     with connection.begin():
@@ -132,7 +132,7 @@ def _at(text: str) -> float:
     return parse_time(text) - BEGIN - 0.5
 
 
-def _bare(where: Where, pages: Sequence[Rows]) -> float:
+def _bare(where: DatabaseAddress, pages: Sequence[Rows]) -> float:
     """Seconds a page of the driver's `executemany`, into the same tables with the same indexes."""
     connection = connect(where)
     campaign(connection, {"name": "a", "seed": 1, "source": {"platform": "x"}}, {}, BEGIN)

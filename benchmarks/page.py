@@ -27,7 +27,7 @@ from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import Reuse
+from socialcrawl.storage.stored_answers import AnswerReuse
 
 TITLE = "A page of 100 posts with 100 mentions: ours against the barest loop"
 AUTHORS, ROUNDS = sized(100, 10), sized(4, 1)
@@ -95,7 +95,7 @@ def _ours(url: str, path: Path) -> Callable[[int, str], None]:
     settings = checked({"name": "bench", "topic": {"keywords": ["telescope"]}, "source": {"base_url": url}}, "bench")
     connection = connect(path)
     number = campaign(connection, settings.model_dump(mode="json"), settings.identity([]), time.time())
-    reuse = Reuse(24.0, Topic(["telescope"]).hits)
+    reuse = AnswerReuse(24.0, Topic(["telescope"]).hits)
     store = SqlStore(connection, number, "x", rules.tariff, reuse=reuse, server=url)
     source = XSource(rules, TWEET, [])
     planner = WindowPlanner(rules, [Credential("main")], Caps())

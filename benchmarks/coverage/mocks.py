@@ -27,13 +27,13 @@ from socialcrawl.crawls.sample.audit_report import audit_datasets
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Outcome, Stop
 from socialcrawl.engine.protocols import Batch
-from socialcrawl.importers.import_dataset import Tables, as_dataset
+from socialcrawl.importers.import_dataset import DatasetFiles, as_dataset
 from socialcrawl.lab.instant import Slowly, Virtual
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import Running, running
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.database.health import readable
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 
 TITLE = "Whole campaigns against mock servers"
 NOTE = """10 runs on each platform can show gross errors only: intervals that hold the truth in 95 of 100 runs hold it
@@ -245,7 +245,7 @@ def sample(desk: Desk) -> Iterator[Shown]:
         settings = desk.settings("sampled", steps, kind="sample", sample=walks)
         desk.run(settings)
         with readable(desk.database) as connection:
-            traces = Traces(connection)
+            traces = CampaignTraces(connection)
             audit = auditing.as_object(audit_datasets(traces, settings, of=["collected"]))
             known = knowledge(report(traces, "sampled"))["sampled"]
         (one,) = audit["datasets"]
@@ -288,11 +288,11 @@ def refresh(desk: Desk) -> Iterator[Shown]:
         settings = desk.settings("refreshed", steps, kind="refresh", refresh=rules, topic=None)
         if at == EARLY:
             connection = connect(desk.database)
-            as_dataset(Tables([file]), connection, settings, desk.clock.now())
+            as_dataset(DatasetFiles([file]), connection, settings, desk.clock.now())
             connection.close()
             connection.engine.dispose()
         desk.run(settings)
         with readable(desk.database) as connection:
-            known = knowledge(report(Traces(connection), "refreshed"))["refreshed"]["known"]
+            known = knowledge(report(CampaignTraces(connection), "refreshed"))["refreshed"]["known"]
         yield desk.show("report: active in all", at, (known["low"], known["high"]), alive)
         yield desk.show("report: share found", at, (known["share_low"], known["share_high"]), known["found"] / alive)

@@ -23,7 +23,7 @@ from socialcrawl.engine.model import Node
 from socialcrawl.graph.known_graph import KnownGraphSource
 from socialcrawl.lab.experiments.sampling.worlds import Floats
 from socialcrawl.lab.instant import Tape, parts
-from socialcrawl.storage.queries.traces import Steps
+from socialcrawl.storage.queries.traces import StepColumns
 from socialcrawl.system.garbage_collection import uncollected
 
 TITLE = "What steering gains"
@@ -142,7 +142,7 @@ def crawl(
 def compare(values: Floats, seed: int, control: float) -> Steering:
     """Return what a report says of these steps, none of which reads an account that was read before."""
     n = np.arange(len(values))
-    report = compare_arms(ESTIMATOR, Steps(n, n, values, np.full(len(n), ""), 0), seed, control)
+    report = compare_arms(ESTIMATOR, StepColumns(n, n, values, np.full(len(n), ""), 0), seed, control)
     assert report is not None
     return report
 

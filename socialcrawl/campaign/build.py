@@ -31,14 +31,14 @@ from socialcrawl.ratelimit.policy import host
 from socialcrawl.ratelimit.received import LAG
 from socialcrawl.ratelimit.retry import Backoff
 from socialcrawl.ratelimit.shared_windows import Membership, Shared
-from socialcrawl.storage.campaigns import Change, Line, campaign, line
-from socialcrawl.storage.counting_rule import Counting
+from socialcrawl.storage.campaigns import QueryHistory, TopicChange, campaign, line
+from socialcrawl.storage.counting_rule import CountingRule
 from socialcrawl.storage.database.connection import connect
-from socialcrawl.storage.database.disk_space import Look, Reserve, Roomy, disk_of
+from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpaceGuard, Look, disk_of
 from socialcrawl.storage.database.lease import Lease
-from socialcrawl.storage.erasure.skip_forgotten import Sparing
+from socialcrawl.storage.erasure.skip_forgotten import SkipForgottenSource
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import Reuse
+from socialcrawl.storage.stored_answers import AnswerReuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def _bounded(crawl: Crawling, settings: Settings, house: House | None) -> Crawl:
     """Return the crawl within its budget of accounts and the room on its disk."""
     most = settings.budget.max_nodes
     bounded = crawl if most is None else NodeLimit(crawl, most)
-    return Roomy(bounded, reserve(settings, house))
+    return DiskSpaceGuard(bounded, reserve(settings, house))
 
 
 def _allowed(meant: Plan, house: House | None) -> Access:
@@ -176,9 +176,9 @@ def _allowed(meant: Plan, house: House | None) -> Access:
         raise
 
 
-def reserve(settings: Settings, house: House | None) -> Reserve:
+def reserve(settings: Settings, house: House | None) -> DiskReserve:
     """Return what has to stay free on the disk of a campaign's database."""
-    return Reserve(settings.database, settings.limits.least_free, house.disk if house else disk_of)
+    return DiskReserve(settings.database, settings.limits.least_free, house.disk if house else disk_of)
 
 
 def known_as(settings: Settings) -> str:
@@ -204,7 +204,7 @@ def _attend(watcher: Watcher, kind: CrawlKind, crawl: Crawling, store: SqlStore,
     return watcher if snapshot is None else Keeping(watcher, crawl, lambda: snapshot.write(store, crawl), now)
 
 
-def _seeds(meant: Plan, along: Line, names: Sequence[Node]) -> Seeds:
+def _seeds(meant: Plan, along: QueryHistory, names: Sequence[Node]) -> Seeds:
     settings, platform = meant.settings, meant.platform
     look_up, known = not platform.expanded(settings), not platform.look_up
     return Seeds(
@@ -228,7 +228,7 @@ def _source(meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], 
     source = meant.platform.source(replace(meant.terms, ahead=ahead), queries, now())
     if (judges := meant.kind.predicates(meant.settings)) is not None:
         source = FocusedSource(source, *judges)
-    return Sparing(ExcludingSource(source, meant.accounts)), ahead
+    return SkipForgottenSource(ExcludingSource(source, meant.accounts)), ahead
 
 
 def _planner(meant: Plan, allowed: Access, member: Membership) -> WindowPlanner:
@@ -255,16 +255,16 @@ def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[
         lease = Lease(connection, settings.name)
         undo.callback(lease.release)
         whole = settings.model_dump(mode="json")
-        leave = Change(meant.topic.hits, meant.queries) if change else None
+        leave = TopicChange(meant.topic.hits, meant.queries) if change else None
         identity = settings.identity(meant.usernames)
-        counting = Counting.of(meant.topic)
+        counting = CountingRule.of(meant.topic)
         given, fixed = (whole, identity), meant.kind.facts.fixed
         number = campaign(connection, *given, now, change=leave, queries=meant.queries, counting=counting, fixed=fixed)
         undo.pop_all()
     source = settings.source
     links = meant.terms.links
     hours = source.reuse_hours if meant.kind.reuses else 0.0
-    reuse = Reuse(hours, meant.topic.hits, source.keep_original, links)
+    reuse = AnswerReuse(hours, meant.topic.hits, source.keep_original, links)
     return SqlStore(
         connection,
         number,

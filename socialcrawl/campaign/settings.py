@@ -38,7 +38,7 @@ from socialcrawl.engine.model import LARGEST
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import read_bytes, read_toml, toml_error, why_unreadable
 from socialcrawl.platforms import facts as platform_facts
-from socialcrawl.storage.database.address import Server, Where, where
+from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress, where
 from socialcrawl.storage.database.filetypes import describe_wrong_campaign
 
 __all__ = ["CrawlSection", "Section", "Settings", "checked", "read"]
@@ -57,8 +57,8 @@ def _digest(path: Path, kind: str) -> str:
         raise SettingsError(f"{path} cannot be read ({error.strerror}): [{kind}] names it.") from error
 
 
-def _database(given: Any) -> Where:
-    if isinstance(given, Path | Server):
+def _database(given: Any) -> DatabaseAddress:
+    if isinstance(given, Path | PostgresAddress):
         return given
     if not isinstance(given, str) or not given:
         raise ValueError("write the name of a file, or postgresql://USER@HOST/NAME")
@@ -66,7 +66,7 @@ def _database(given: Any) -> Where:
         found = where(given)
     except SettingsError as error:
         raise ValueError(str(error)) from error
-    if isinstance(found, Server) and found.secret:
+    if isinstance(found, PostgresAddress) and found.secret:
         raise ValueError("the password does not go into this file: put it into PGPASSWORD or ~/.pgpass")
     return found
 
@@ -84,7 +84,7 @@ class Settings(Section):
     name: Annotated[str, Field(min_length=1, pattern=r"^[\w.-]+$", description="letters, digits and _ . -")]
     seed: Annotated[int, Field(ge=0, le=LARGEST, description="of all random draws")] = 1
     database: Annotated[
-        Where,
+        DatabaseAddress,
         PlainValidator(_database),
         PlainSerializer(str),
         WithJsonSchema({"type": "string", "default": "socialcrawl.db"}),

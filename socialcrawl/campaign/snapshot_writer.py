@@ -17,8 +17,8 @@ from socialcrawl.crawls.track.tracked_graph import GONE
 from socialcrawl.engine.model import Grant, Outcome, Reply, Stop, Wait, format_time
 from socialcrawl.engine.protocols import Batch, Watcher
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.storage.queries.sampled import Sampled
-from socialcrawl.storage.queries.standings import Standing
+from socialcrawl.storage.queries.sampled import SampledRow
+from socialcrawl.storage.queries.standings import StandingRow
 
 DAY = 86_400.0
 EVERY = 600.0  # seconds between two writings, and of a wait before which it is worth one
@@ -79,7 +79,7 @@ class Keeping:
         self._written = self.now()
 
 
-def standings(crawl: Track) -> list[Standing]:
+def standings(crawl: Track) -> list[StandingRow]:
     """Return what a crawl knows of each account, as table `standing` has it, in order of discovery."""
     picture, cash = crawl.picture, crawl.picture.cash
     lists = picture.lists
@@ -87,7 +87,7 @@ def standings(crawl: Track) -> list[Standing]:
     importance = crawl.importance(rows).tolist()
     history = (np.zeros(picture.size) if cash is None else cash.past(rows)).tolist()
     return [
-        Standing(
+        StandingRow(
             node,
             int(lists["visits"][row]),
             None if isnan(picture.last_at[row]) else format_time(picture.last_at[row]),
@@ -106,7 +106,7 @@ def standings(crawl: Track) -> list[Standing]:
     ]
 
 
-def drawn(crawl: Sample) -> list[Sampled]:
+def drawn(crawl: Sample) -> list[SampledRow]:
     """Return what the walks of a crawl drew on topic after their burn-in, as table `sampled` has it, in order read.
 
     Draws in parts of the topic that statistics leave out are not in it (crawls/sample/walk_components.py). Where
@@ -119,7 +119,7 @@ def drawn(crawl: Sample) -> list[Sampled]:
     visits = np.bincount(rows.place[rows.kept & rows.on_topic & rows.came], minlength=size)
     whole = float(weight.sum())
     return [
-        Sampled(int(held.node[place]), int(visits[place]), weight[place] / whole,
+        SampledRow(int(held.node[place]), int(visits[place]), weight[place] / whole,
                 int(held.degree[place]))
         for place in np.flatnonzero(weight > 0).tolist()
     ]  # fmt: skip

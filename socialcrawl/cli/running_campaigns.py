@@ -18,8 +18,8 @@ from typing import NoReturn, TypeVar
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
 from socialcrawl.storage import daemons
-from socialcrawl.storage.daemons import Held, Pauser
-from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.daemons import CampaignLease, Pauser
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import opened
 from socialcrawl.storage.database.health import missing
 from socialcrawl.text.terminal import write_error
@@ -31,7 +31,9 @@ TERMINATED = 128 + signal.SIGTERM
 T = TypeVar("T")
 
 
-def give_way(command: str, where: Where, names: Sequence[str] | None, work: Callable[[], T], *, pause: bool) -> T:
+def give_way(
+    command: str, where: DatabaseAddress, names: Sequence[str] | None, work: Callable[[], T], *, pause: bool
+) -> T:
     """Do some work on a database, and return what comes of it.
 
     Args:
@@ -64,7 +66,7 @@ def give_way(command: str, where: Where, names: Sequence[str] | None, work: Call
             _resume(where, by, paused)
 
 
-def _attempt(where: Where, names: Sequence[str] | None, work: Callable[[], T]) -> T:
+def _attempt(where: DatabaseAddress, names: Sequence[str] | None, work: Callable[[], T]) -> T:
     try:
         return work()
     except HeldError as error:
@@ -79,7 +81,7 @@ def _attempt(where: Where, names: Sequence[str] | None, work: Callable[[], T]) -
         ) from error
 
 
-def _in_the_way(where: Where, names: Sequence[str] | None) -> list[Held]:
+def _in_the_way(where: DatabaseAddress, names: Sequence[str] | None) -> list[CampaignLease]:
     """Return the campaigns that daemons have open."""
     if missing(where):
         return []
@@ -88,7 +90,7 @@ def _in_the_way(where: Where, names: Sequence[str] | None) -> list[Held]:
         return [one for one in daemons.held(connection) if one.alive(now) and (names is None or one.campaign in names)]
 
 
-def _pause(where: Where, names: Sequence[str] | None, by: Pauser, paused: list[str]) -> None:
+def _pause(where: DatabaseAddress, names: Sequence[str] | None, by: Pauser, paused: list[str]) -> None:
     """Pause what is in the way, note it in `paused`, and wait until daemons have let go of it."""
     if not (found := [one.campaign for one in _in_the_way(where, names)]):
         return
@@ -107,7 +109,7 @@ def _pause(where: Where, names: Sequence[str] | None, by: Pauser, paused: list[s
         time.sleep(LOOK)
 
 
-def _resume(where: Where, by: Pauser, paused: Sequence[str]) -> None:
+def _resume(where: DatabaseAddress, by: Pauser, paused: Sequence[str]) -> None:
     """Resume campaigns, whatever happened, and whatever is pressed meanwhile; not those that a person paused since."""
     if not paused:
         return
@@ -147,6 +149,6 @@ def _named(names: Sequence[str]) -> str:
     return f"The campaign {shown} is" if len(names) == 1 else f"The campaigns {shown} are"
 
 
-def _command(where: Where, names: Sequence[str]) -> str:
+def _command(where: DatabaseAddress, names: Sequence[str]) -> str:
     words = [word for name in names for word in ("--campaign", name)]
     return shlex.join(["socialcrawl", "resume", "--db", str(where), *words])

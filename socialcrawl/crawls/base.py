@@ -21,7 +21,7 @@ from socialcrawl.platforms.registry import platform_of
 
 if TYPE_CHECKING:
     from socialcrawl.storage.database.connection import Opened
-    from socialcrawl.storage.queries.traces import Begun, Traces
+    from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
     from socialcrawl.storage.sql_store import SqlStore
 
 Crawling = Collect | Track | Refresh | Sample
@@ -143,7 +143,7 @@ class CrawlKind(ABC):
         del settings
         return 0.0
 
-    def report(self, traces: "Traces", whole: "Begun", asked: ReportRequest) -> Any:
+    def report(self, traces: "CampaignTraces", whole: "StoredCampaign", asked: ReportRequest) -> Any:
         """Return what a campaign knows beside the counts that all kinds have; None: nothing.
 
         Raises:
@@ -154,7 +154,7 @@ class CrawlKind(ABC):
                 f"This campaign samples nothing: take --sub {asked.sub[0]} out, or name one of kind sample."
             )
 
-    def explain(self, traces: "Traces", whole: "Begun", user: str) -> Any:
+    def explain(self, traces: "CampaignTraces", whole: "StoredCampaign", user: str) -> Any:
         """Return when and why a campaign asked `user`, a username or id.
 
         Raises:

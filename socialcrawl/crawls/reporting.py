@@ -6,13 +6,13 @@ from socialcrawl.campaign.settings import stored
 from socialcrawl.crawls.base import CrawlKind, ReportRequest, remember_seeds
 from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.crawls.registry import find_kind
-from socialcrawl.storage.queries.traces import Begun, Traces
+from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 from socialcrawl.storage.sql_store import SqlStore
 
 ANYTHING = ReportRequest()
 
 
-def find_stored_kind(whole: Begun) -> CrawlKind:
+def find_stored_kind(whole: StoredCampaign) -> CrawlKind:
     """Return the kind of a stored campaign.
 
     Raises:
@@ -21,7 +21,7 @@ def find_stored_kind(whole: Begun) -> CrawlKind:
     return find_kind(whole.identity.get("kind", COLLECT.name))
 
 
-def report(traces: Traces, campaign: str | None = None, asked: ReportRequest = ANYTHING) -> Any:
+def report(traces: CampaignTraces, campaign: str | None = None, asked: ReportRequest = ANYTHING) -> Any:
     """Return what a campaign (the newest, if none is named) knows beside counts; None: nothing.
 
     Raises:
@@ -32,7 +32,7 @@ def report(traces: Traces, campaign: str | None = None, asked: ReportRequest = A
     return find_stored_kind(whole).report(traces, whole, asked)
 
 
-def explain(traces: Traces, user: str, campaign: str | None = None) -> Any:
+def explain(traces: CampaignTraces, user: str, campaign: str | None = None) -> Any:
     """Return when and why a campaign (the newest, if none is named) asked `user`, a username or id.
 
     Raises:
@@ -43,7 +43,7 @@ def explain(traces: Traces, user: str, campaign: str | None = None) -> Any:
     return find_stored_kind(whole).explain(traces, whole, user)
 
 
-def renew_snapshots(traces: Traces) -> None:
+def renew_snapshots(traces: CampaignTraces) -> None:
     """Write again what campaigns know of each account, where nothing of that is left: so it is after an erasure."""
     for name in traces.campaigns():
         whole = traces.begun(name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
-from socialcrawl.storage.queries.traces import Ask, Begun, Traces
+from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, StoredCampaign
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +16,10 @@ class AccountTrace:
     campaign: str
     kind: str
     account: str
-    asks: Sequence[Ask]
+    asks: Sequence[AccountVisit]
 
 
-def trace_account(traces: Traces, whole: Begun, user: str) -> AccountTrace:
+def trace_account(traces: CampaignTraces, whole: StoredCampaign, user: str) -> AccountTrace:
     """Return what a campaign asked of `user`, a username or id.
 
     Raises:
@@ -30,7 +30,7 @@ def trace_account(traces: Traces, whole: Begun, user: str) -> AccountTrace:
     return AccountTrace(whole.name, whole.identity.get("kind", DEFAULT.name), name, traces.asks(whole.id, node))
 
 
-def find_account(traces: Traces, whole: Begun, user: str) -> Node:
+def find_account(traces: CampaignTraces, whole: StoredCampaign, user: str) -> Node:
     """Return the account of a campaign that `user`, a username or id, means.
 
     Raises:

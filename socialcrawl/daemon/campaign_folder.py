@@ -13,7 +13,7 @@ Mark = tuple[tuple[str, int, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FolderChange:
     """A campaign file that is new or has changed: its settings, or what is wrong with it; neither where it is gone."""
 
     file: Path
@@ -21,7 +21,7 @@ class Found:
     fault: str | None = None
 
 
-class Folder:
+class CampaignFolder:
     """The campaign files (*.toml) of a folder, and the files that they name.
 
     A file that has changed is read when it is the same at two looks: editors may write in several pieces.
@@ -53,7 +53,7 @@ class Folder:
             ) from error
         return [self.path / name for name in sorted(names) if name.endswith(".toml") and not name.startswith(".")]
 
-    def look(self, *, again: bool = False) -> list[Found]:
+    def look(self, *, again: bool = False) -> list[FolderChange]:
         """Return what has changed since the last look; everything, if it is to be read `again`.
 
         Raises:
@@ -65,7 +65,7 @@ class Folder:
         for file in gone:
             del self._read[file]
         some = [file for file in files if again or self._changed(file, at_once=at_once)]
-        return [*(Found(file) for file in gone), *(self._found(file) for file in some)]
+        return [*(FolderChange(file) for file in gone), *(self._found(file) for file in some)]
 
     def forget(self, file: Path) -> None:
         """Read a file again soon, though it has not changed: what was wrong with it may be so no more."""
@@ -77,7 +77,7 @@ class Folder:
         self._seen[file] = mark
         return mark != self._read.get(file) and (at_once or mark == before)
 
-    def _found(self, file: Path) -> Found:
+    def _found(self, file: Path) -> FolderChange:
         mark = _mark([file])  # before it is read: what is written meanwhile is another state
         named: list[Path] = []
         try:
@@ -87,10 +87,10 @@ class Folder:
             plan(settings).guard()
             kind_of(settings).check(settings)
         except SettingsError as error:
-            return Found(file, fault=str(error))
+            return FolderChange(file, fault=str(error))
         finally:
             self._read[file], self._named[file] = mark, named
-        return Found(file, settings)
+        return FolderChange(file, settings)
 
 
 def _mark(files: Iterable[Path]) -> Mark:

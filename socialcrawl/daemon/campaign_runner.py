@@ -22,18 +22,18 @@ from socialcrawl.daemon.campaign_state import (
     RUNNING,
     STOPPED,
     WAITING,
-    Figures,
-    Standing,
+    CampaignFigures,
+    CampaignState,
     describe_pause,
     is_settled,
 )
-from socialcrawl.daemon.next_run import Next, following, resting, without_rerun
-from socialcrawl.daemon.run_monitor import Eyes, figures
+from socialcrawl.daemon.next_run import NextRun, following, resting, without_rerun
+from socialcrawl.daemon.run_monitor import RunMonitor, figures
 from socialcrawl.engine.clock import InterruptibleClock
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Stop, StopKind, Wait
 from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
-from socialcrawl.storage.daemons import Held
+from socialcrawl.storage.daemons import CampaignLease
 from socialcrawl.storage.database.connection import inode
 from socialcrawl.storage.database.disk_space import AGAIN, MARGIN
 
@@ -44,7 +44,7 @@ Elsewhere = Callable[[Settings], str | None]
 """Who else runs a campaign, in words; None: nobody."""
 
 
-class Runner:
+class CampaignRunner:
     """A campaign of a daemon.
 
     Args:
@@ -60,7 +60,7 @@ class Runner:
 
     def __init__(self, file: Path, settings: Settings, house: House, elsewhere: Elsewhere) -> None:
         self.file, self.settings, self.house, self.elsewhere = file, settings, house, elsewhere
-        self.eyes, self.clock = Eyes(house.time.now), InterruptibleClock(house.time)
+        self.eyes, self.clock = RunMonitor(house.time.now), InterruptibleClock(house.time)
         self.schedule = settings.schedule.meant
         first = self._first()
         self.due = first.due
@@ -74,7 +74,7 @@ class Runner:
         self._fresh: Settings | None = None
         self._faults = self._failures = 0
         self._began: float | None = None  # when the turn of its schedule began that its runs belong to
-        self._lag, self._figures = 0.0, Figures()
+        self._lag, self._figures = 0.0, CampaignFigures()
         self._state = (first.state, first.why, house.time.now())
 
     @property
@@ -102,7 +102,7 @@ class Runner:
         """Whether it may not run for a moment."""
         return self._held
 
-    def standing(self) -> Standing:
+    def standing(self) -> CampaignState:
         """Return how it stands, at this moment."""
         campaign, (state, why, since) = self._campaign, self._state
         if campaign is not None:
@@ -113,9 +113,9 @@ class Runner:
             state, (since, why) = DOWN, down
             wait = self.eyes.wait
             until = wait.until if wait else until
-        return Standing(self.file, self.name, state, why, since, until, self.eyes.moved, self._figures)
+        return CampaignState(self.file, self.name, state, why, since, until, self.eyes.moved, self._figures)
 
-    def restore(self, held: Held) -> None:
+    def restore(self, held: CampaignLease) -> None:
         """Begin as an earlier daemon has left it; a time of its schedule that was missed since is made up for."""
         with self._guard:
             self.eyes.moved = held.moved
@@ -125,7 +125,7 @@ class Runner:
             if state == DOWN:
                 self.eyes.down = self.house.time.now() if held.since is None else held.since, why
             elif is_settled(state, why):
-                first = Next(state, why, first.due)
+                first = NextRun(state, why, first.due)
             self._become(first.state, first.why, held.since if first.state == state else None)
 
     def _down(self, campaign: Campaign | None) -> tuple[float, str] | None:
@@ -166,7 +166,7 @@ class Runner:
             self.running = True
             self._lag = max(0.0, now - self.due) if self.due is not None else 0.0
             self.clock.anew()
-        after: Next | None = None
+        after: NextRun | None = None
         try:
             after = self._work()
         except SocialcrawlError as error:
@@ -183,7 +183,7 @@ class Runner:
                 self._lost = True
                 self._interrupted()
 
-    def obey(self, wish: Held | None) -> bool:
+    def obey(self, wish: CampaignLease | None) -> bool:
         """Pause, or go on, as its database says; return whether that is a change."""
         why = describe_pause(wish) if wish is not None and wish.paused is not None else None
         if why is None and self.barred == PAUSED:
@@ -208,7 +208,7 @@ class Runner:
                 self._barred = None
                 goes_on = pause and self._began is not None  # its turn was not over
                 now = self.house.time.now()
-                self._settle(Next(WAITING, "it is about to go on", now, same=True) if goes_on else self._first())
+                self._settle(NextRun(WAITING, "it is about to go on", now, same=True) if goes_on else self._first())
 
     def change(self, settings: Settings) -> None:
         """Go on with other settings."""
@@ -237,9 +237,9 @@ class Runner:
         if self.running:
             self.clock.interrupt()
         else:
-            self._settle(Next(*self._state[:2], self.due))
+            self._settle(NextRun(*self._state[:2], self.due))
 
-    def _settle(self, after: Next) -> None:
+    def _settle(self, after: NextRun) -> None:
         """Take in what follows a run, and what others want meanwhile."""
         self.eyes.landing()
         if self._fresh is not None:
@@ -251,7 +251,7 @@ class Runner:
             self._lost = False
             after = self._trouble(StoreError(f"The database {self.settings.database} is gone: put it back."))
         if self._barred:
-            after = Next(*self._stays(after), None, close=True, same=self._barred[0] == PAUSED)
+            after = NextRun(*self._stays(after), None, close=True, same=self._barred[0] == PAUSED)
         if after.close:
             self._put_down()
         self.due = after.due
@@ -260,7 +260,7 @@ class Runner:
             self._campaign.idle()  # whoever does not wait for the window leaves it to the others
         self._become(after.state, after.why)
 
-    def _stays(self, after: Next) -> tuple[str, str]:
+    def _stays(self, after: NextRun) -> tuple[str, str]:
         """Return the state in which it may not run, and why: how it stands, where it has no way to go on anyway."""
         assert self._barred is not None
         left = self._barred[1] == LEFT
@@ -269,22 +269,22 @@ class Runner:
         stays = is_settled(after.state, after.why) if left else after.state == DONE
         return (after.state, after.why) if stays and self._barred[0] != BROKEN else self._barred
 
-    def _first(self, last: float | None = None) -> Next:
+    def _first(self, last: float | None = None) -> NextRun:
         """Return what a campaign begins with, or begins again: its first turn, now or when its schedule says."""
         now = self.house.time.now()
         first = resting(self.schedule, now, None if self.schedule.continuous else last)
-        return Next(WAITING, "it is about to begin", now) if first.due == now else first
+        return NextRun(WAITING, "it is about to begin", now) if first.due == now else first
 
-    def _work(self) -> Next:
+    def _work(self) -> NextRun:
         now, schedule = self.house.time.now(), self.schedule
         if not schedule.open(now):
             return resting(schedule, now, None)
         self._began = now if self._began is None else self._began
         if self._full and (why := reserve(self.settings, self.house).lacks(MARGIN)) is not None:
-            return Next(STOPPED, why, now + AGAIN, close=True)  # nothing is opened and folded for that
+            return NextRun(STOPPED, why, now + AGAIN, close=True)  # nothing is opened and folded for that
         if self._campaign is None:
             if other := self.elsewhere(self.settings):
-                return Next(ELSEWHERE, other, now + HELD)
+                return NextRun(ELSEWHERE, other, now + HELD)
             self._become(RUNNING, "it is being opened")
         campaign = self._opened()
         ends = schedule.ends(self._began)
@@ -306,28 +306,28 @@ class Runner:
             self._folded, self._counted, self._inode = False, False, inode(where)
         return self._campaign
 
-    def _after(self, reason: Wait | Stop) -> Next:
+    def _after(self, reason: Wait | Stop) -> NextRun:
         now = self.house.time.now()
         if self._held and isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED:
-            return Next(WAITING, "the clock of this machine was set", now, same=True)
+            return NextRun(WAITING, "the clock of this machine was set", now, same=True)
         self._full = isinstance(reason, Stop) and reason.kind == StopKind.ROOM
         after = following(reason, self.schedule, now, self._began or now, self._failures)
         failed = isinstance(reason, Stop) and reason.kind == StopKind.FAILED and reason.until is None
         self._failures = self._failures + 1 if failed else 0
         return after
 
-    def _trouble(self, error: SocialcrawlError | None) -> Next:
+    def _trouble(self, error: SocialcrawlError | None) -> NextRun:
         """Return what follows an error: it is closed, and tried again.
 
         None: an error of ours, which is told elsewhere.
         """
         now = self.house.time.now()
         if isinstance(error, HeldError):
-            return Next(ELSEWHERE, str(error), now + HELD, close=True)
+            return NextRun(ELSEWHERE, str(error), now + HELD, close=True)
         pause = PAUSES[min(self._faults, len(PAUSES) - 1)]
         self._faults += 1
         why = without_rerun(str(error)) if error else "an error of socialcrawl itself, see the log"
-        return Next(BROKEN, why, now + pause, close=True)
+        return NextRun(BROKEN, why, now + pause, close=True)
 
     def _put_down(self) -> None:
         if self._campaign is not None:

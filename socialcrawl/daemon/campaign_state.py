@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from socialcrawl.engine.model import format_time
-from socialcrawl.storage.daemons import Held
-from socialcrawl.storage.database.disk_space import UNKNOWN, Room
+from socialcrawl.storage.daemons import CampaignLease
+from socialcrawl.storage.database.disk_space import UNKNOWN, DatabaseSpace
 
 RUNNING, WAITING, RESTING, PAUSED, DONE = "running", "waiting", "resting", "paused", "done"
 STOPPED, BROKEN, ELSEWHERE, STALLED, DOWN = "stopped", "broken", "elsewhere", "stalled", "down"
@@ -33,7 +33,7 @@ PASSING = "paused until `socialcrawl "
 """How the reason of a pause begins that a command makes and ends."""
 
 
-def describe_pause(held: Held) -> str:
+def describe_pause(held: CampaignLease) -> str:
     """Return why a campaign is paused, as its database says."""
     if held.paused_by is None:
         at = "" if held.paused is None else f" at {format_time(held.paused)[:19].replace('T', ' ')} UTC"
@@ -64,7 +64,7 @@ class WindowUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class CampaignFigures:
     """A campaign in numbers.
 
     Attributes:
@@ -90,7 +90,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CampaignState:
     """How one campaign stands.
 
     Attributes:
@@ -112,5 +112,5 @@ class Standing:
     since: float
     until: float | None = None
     moved: float | None = None
-    figures: Figures | None = None
-    room: Room = UNKNOWN
+    figures: CampaignFigures | None = None
+    room: DatabaseSpace = UNKNOWN

@@ -24,21 +24,30 @@ from apscheduler.executors.base import BaseExecutor
 from socialcrawl.campaign.build import House
 from socialcrawl.campaign.plan import plan
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.daemon.campaign_folder import Folder, Found
-from socialcrawl.daemon.campaign_runner import Runner
-from socialcrawl.daemon.campaign_state import BROKEN, GONE, LEFT, PAUSED, STOPPED, Standing, describe_pause, is_settled
-from socialcrawl.daemon.daemon_records import Books
-from socialcrawl.daemon.database_threads import Hands, one_thread
-from socialcrawl.daemon.duplicate_campaigns import Namesakes
-from socialcrawl.daemon.metrics import Vitals
+from socialcrawl.daemon.campaign_folder import CampaignFolder, FolderChange
+from socialcrawl.daemon.campaign_runner import CampaignRunner
+from socialcrawl.daemon.campaign_state import (
+    BROKEN,
+    GONE,
+    LEFT,
+    PAUSED,
+    STOPPED,
+    CampaignState,
+    describe_pause,
+    is_settled,
+)
+from socialcrawl.daemon.daemon_records import DaemonRecords
+from socialcrawl.daemon.database_threads import DatabaseThreads, one_thread
+from socialcrawl.daemon.duplicate_campaigns import DuplicateCampaigns
+from socialcrawl.daemon.metrics import DaemonStatus
 from socialcrawl.daemon.overview import Overview
 from socialcrawl.daemon.scheduler import Scheduler
-from socialcrawl.daemon.state_changes import Changed, News
+from socialcrawl.daemon.state_changes import Changed, StateChanges
 from socialcrawl.engine.loop import GRACE
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.storage.daemons import Held
-from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.daemons import CampaignLease
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.system.locks import is_alive
 
 LOOK = 2.0  # seconds between two looks
@@ -51,7 +60,7 @@ LOOKING = "look"
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class DaemonIdentity:
     """Who a daemon is: its machine and its process."""
 
     host: str
@@ -77,25 +86,25 @@ class Daemon:
         folder: Path,
         house: House,
         executor: BaseExecutor,
-        who: Identity,
+        who: DaemonIdentity,
         changed: Changed,
         *,
         look: float = LOOK,
         stall: float = STALL,
         hands: Callable[[], Executor] = one_thread,
     ) -> None:
-        self.folder, self.house, self.who = Folder(folder), house, who
-        self.hands, self.every = Hands(hands), look
+        self.folder, self.house, self.who = CampaignFolder(folder), house, who
+        self.hands, self.every = DatabaseThreads(hands), look
         self.began = self.heart = house.time.now()
         self.name = f"{who.host}:{who.pid}:{format_time(self.began)}"
-        self.books = Books(self.name, who.host, who.pid, self._complain)
-        self.overview = Overview(house, self.books, News(changed), stall)
+        self.books = DaemonRecords(self.name, who.host, who.pid, self._complain)
+        self.overview = Overview(house, self.books, StateChanges(changed), stall)
         self.runners, self.faults = self.overview.runners, self.overview.faults
         self.scheduler = Scheduler(house.time, executor, self._ended)
         self.stopping = False
         self._reload = False
-        self._leaving: list[Runner] = []  # whose files are gone, while their last runs end
-        self._namesakes = Namesakes()
+        self._leaving: list[CampaignRunner] = []  # whose files are gone, while their last runs end
+        self._namesakes = DuplicateCampaigns()
         self._log = structlog.get_logger()
         house.shared.on_release = self._released
 
@@ -118,9 +127,9 @@ class Daemon:
         with suppress(RuntimeError):
             self.scheduler.wakeup()
 
-    def vitals(self) -> Vitals:
+    def vitals(self) -> DaemonStatus:
         """Return how the daemon is, and how its campaigns stand."""
-        return Vitals(self.began, self.heart, self.overview.standings())
+        return DaemonStatus(self.began, self.heart, self.overview.standings())
 
     def look(self) -> None:
         """Look after everything once."""
@@ -136,12 +145,12 @@ class Daemon:
         self.heart = self.house.time.now()
 
     def _look_into_folder(self, *, again: bool) -> None:
-        place, begun = self.folder.path, list[Runner]()
+        place, begun = self.folder.path, list[CampaignRunner]()
         try:
             changes = self.folder.look(again=again)
         except SettingsError as error:  # a volume that is away: no reason to stop anything, but to tell
             held = self.faults.get(place)
-            self.faults[place] = held or Standing(place, place.name, BROKEN, str(error), self.house.time.now())
+            self.faults[place] = held or CampaignState(place, place.name, BROKEN, str(error), self.house.time.now())
             return
         if self.folder.many:
             self.faults.pop(place, None)
@@ -151,7 +160,7 @@ class Daemon:
         for runner in begun:
             self._do(runner, partial(self._open, runner))
 
-    def _found(self, found: Found, begun: list[Runner], *, again: bool) -> None:
+    def _found(self, found: FolderChange, begun: list[CampaignRunner], *, again: bool) -> None:
         """Take in a campaign file that is new, changed or gone; `begun` gets the campaigns that are new."""
         runner = self.runners.get(found.file)
         if found.settings is None:
@@ -160,19 +169,21 @@ class Daemon:
         self.faults.pop(found.file, None)
         settings = found.settings
         if (first := self._namesake(found.file, settings)) is not None:
-            self._without(Found(found.file, fault=self._namesakes.leave_out(found.file, settings, first)), runner)
+            self._without(
+                FolderChange(found.file, fault=self._namesakes.leave_out(found.file, settings, first)), runner
+            )
         elif runner is not None and (runner.name, runner.settings.database) == (settings.name, settings.database):
             self._do(runner, partial(self._take_in, runner, settings, again=again))
         else:
             if runner is not None:
                 self._drop(found.file)
-            self.runners[found.file] = runner = Runner(found.file, settings, self.house, self._elsewhere)
+            self.runners[found.file] = runner = CampaignRunner(found.file, settings, self.house, self._elsewhere)
             begun.append(runner)
 
-    def _do(self, runner: Runner, deed: Callable[[], object]) -> "Future[None]":
+    def _do(self, runner: CampaignRunner, deed: Callable[[], object]) -> "Future[None]":
         return self.hands.do(runner.settings.database, deed)
 
-    def _take_in(self, runner: Runner, settings: Settings, *, again: bool) -> None:
+    def _take_in(self, runner: CampaignRunner, settings: Settings, *, again: bool) -> None:
         """Let a campaign go on with what its file says now."""
         if settings != runner.settings or again or runner.barred == BROKEN:
             self._log.info("the campaign file is taken in", campaign=settings.name, file=str(runner.file))
@@ -180,7 +191,7 @@ class Daemon:
             runner.change(settings)
             self._plan(runner.file)
 
-    def _open(self, runner: Runner) -> None:
+    def _open(self, runner: CampaignRunner) -> None:
         """Begin a campaign as its database knows it; it runs once all that begin with it are open."""
         try:
             now, where = self.house.time.now(), runner.settings.database
@@ -212,7 +223,7 @@ class Daemon:
         for runner in self.overview.opening.take_ready(self.house.time.now()):
             self._plan(runner.file)
 
-    def _without(self, found: Found, runner: Runner | None) -> None:
+    def _without(self, found: FolderChange, runner: CampaignRunner | None) -> None:
         """A file that is gone, or that nobody understands: its campaign stops, and no other."""
         now = self.house.time.now()
         if found.fault is None:
@@ -224,7 +235,7 @@ class Daemon:
             self._do(runner, partial(runner.bar, BROKEN, found.fault))
             self.scheduler.cancel(str(found.file))
         else:
-            self.faults[found.file] = Standing(found.file, found.file.stem, BROKEN, found.fault, now)
+            self.faults[found.file] = CampaignState(found.file, found.file.stem, BROKEN, found.fault, now)
 
     def _drop(self, file: Path) -> None:
         self.scheduler.cancel(str(file))
@@ -240,7 +251,7 @@ class Daemon:
                 return other
         return None
 
-    def _look_at(self, where: Where) -> None:
+    def _look_at(self, where: DatabaseAddress) -> None:
         """Hear from a database to stop, and who is paused; write the heartbeat, and how its campaigns stand."""
         for runner in self.overview.those_of(where):
             runner.check()
@@ -255,7 +266,7 @@ class Daemon:
             self.overview.notice(runner.file)
         self.overview.write(where)
 
-    def _obey(self, runner: Runner, one: Held | None) -> None:
+    def _obey(self, runner: CampaignRunner, one: CampaignLease | None) -> None:
         """Pause a campaign, or let it go on, as its database says."""
         log = self._log.bind(campaign=runner.name)
         if one is not None and (by := one.paused_by) is not None and by.host == self.who.host and not is_alive(by.pid):
@@ -325,7 +336,7 @@ class Daemon:
             runner.hold(still=False)
             self._plan(file)
 
-    def _complain(self, where: Where, trouble: str) -> None:
+    def _complain(self, where: DatabaseAddress, trouble: str) -> None:
         if trouble:
             self._log.warning("a database cannot be used: its campaigns wait for it", error=trouble)
         else:

@@ -16,15 +16,15 @@ from socialcrawl.campaign.plan import Plan
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage import daemons
 from socialcrawl.storage.campaigns import campaign
-from socialcrawl.storage.counting_rule import Counting
-from socialcrawl.storage.daemons import Held, Pauser, Told
-from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.counting_rule import CountingRule
+from socialcrawl.storage.daemons import CampaignHeartbeat, CampaignLease, Pauser
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import HURRY, Opened, closed, connect, inode
-from socialcrawl.storage.database.disk_space import UNKNOWN, Look, Room, room_of
+from socialcrawl.storage.database.disk_space import UNKNOWN, DatabaseSpace, Look, room_of
 from socialcrawl.storage.versions import latest
 
 T = TypeVar("T")
-Heard = tuple[bool, Mapping[str, Held]]
+DatabaseOrders = tuple[bool, Mapping[str, CampaignLease]]
 """What a database has to say: whether the daemon is to stop, and its campaigns by name."""
 
 
@@ -33,7 +33,7 @@ MOMENT = 0.4  # seconds that a daemon which leaves waits for a look under way
 
 
 @dataclass(slots=True)
-class _Book:
+class _OpenDatabase:
     lock: threading.Lock = field(default_factory=threading.Lock)  # a connection is used by one thread at a time
     connection: Opened | None = None
     inode: tuple[int, int] | None = None  # of the file when it was opened
@@ -41,10 +41,10 @@ class _Book:
     trouble: str | None = None
     writing: bool = False  # whether the trouble came of writing
     since: float | None = None  # when it could be written again, for the first time since
-    held: Mapping[str, Held] = field(default_factory=dict)
+    held: Mapping[str, CampaignLease] = field(default_factory=dict)
 
 
-class Books:
+class DaemonRecords:
     """The rows of one daemon in all databases.
 
     Args:
@@ -53,9 +53,9 @@ class Books:
         complain: told, once each time, what is wrong with a database, and when it is well again ("").
     """
 
-    def __init__(self, name: str, host: str, pid: int, complain: Callable[[Where, str], None]) -> None:
+    def __init__(self, name: str, host: str, pid: int, complain: Callable[[DatabaseAddress, str], None]) -> None:
         self.name, self.host, self.pid, self.complain = name, host, pid, complain
-        self._books: dict[Where, _Book] = {}
+        self._books: dict[DatabaseAddress, _OpenDatabase] = {}
 
     def begin(self, meant: Plan, now: float) -> None:
         """Have a campaign known to its database, so that it can be looked at and paused before it asks anything."""
@@ -65,46 +65,48 @@ class Books:
             if settings.name not in {one.campaign for one in daemons.held(connection)}:
                 whole, identity = settings.model_dump(mode="json"), settings.identity(meant.usernames)
                 with suppress(SettingsError):  # the campaign says so by itself
-                    counting, fixed = Counting.of(meant.topic), meant.kind.facts.fixed
+                    counting, fixed = CountingRule.of(meant.topic), meant.kind.facts.fixed
                     campaign(connection, whole, identity, now, queries=meant.queries, counting=counting, fixed=fixed)
 
         self._do(settings.database, now, begun, writes=True)
 
-    def heard(self, where: Where, now: float) -> Heard | None:
+    def heard(self, where: DatabaseAddress, now: float) -> DatabaseOrders | None:
         """Return what a database says; None while it cannot be reached."""
 
-        def hear(connection: Opened) -> Heard:
+        def hear(connection: Opened) -> DatabaseOrders:
             held = self._books[where].held = {one.campaign: one for one in daemons.held(connection)}
             return daemons.asked(connection, self.name), held
 
         return self._do(where, now, hear)
 
-    def told(self, where: Where, standings: Iterable[Told], now: float) -> None:
+    def told(self, where: DatabaseAddress, standings: Iterable[CampaignHeartbeat], now: float) -> None:
         """Write how the campaigns of a database stand."""
         self._do(where, now, lambda connection: daemons.beaten(connection, self.name, standings, now), writes=True)
 
-    def resume(self, where: Where, name: str, by: Pauser, now: float) -> None:
+    def resume(self, where: DatabaseAddress, name: str, by: Pauser, now: float) -> None:
         """Resume a campaign that a command has paused and left so."""
         self._do(where, now, lambda connection: daemons.resume(connection, [name], by), writes=True)
 
-    def stored(self, where: Where, name: str, now: float) -> dict[str, Any] | None:
+    def stored(self, where: DatabaseAddress, name: str, now: float) -> dict[str, Any] | None:
         """Return the settings with which a campaign was run last; None: it was not, or nobody can say."""
         return self._do(where, now, lambda connection: latest(connection, name))
 
-    def room(self, where: Where, now: float, look: Look) -> Room:
+    def room(self, where: DatabaseAddress, now: float, look: Look) -> DatabaseSpace:
         """Return the room of a database."""
         return self._do(where, now, lambda connection: room_of(connection, look)) or UNKNOWN
 
-    def places(self) -> list[Where]:
+    def places(self) -> list[DatabaseAddress]:
         """Return the databases that it knows."""
         return list(self._books)
 
-    def trouble(self, where: Where) -> str | None:
+    def trouble(self, where: DatabaseAddress) -> str | None:
         """Return why a server cannot be used, as of the last look; None: it can, or the database is a file."""
         book = self._books.get(where)
         return book.trouble if book and book.since is None and not isinstance(where, Path) else None
 
-    def other(self, where: Where, campaign: str, now: float, alive: Callable[[int], bool]) -> Held | None:
+    def other(
+        self, where: DatabaseAddress, campaign: str, now: float, alive: Callable[[int], bool]
+    ) -> CampaignLease | None:
         """Return the other daemon that has a campaign, as of the last look; None: nobody.
 
         Args:
@@ -120,7 +122,7 @@ class Books:
         gone = one.host == self.host and one.pid is not None and not alive(one.pid)
         return None if gone else one
 
-    def leave(self, where: Where, told: Iterable[Told], now: float) -> None:
+    def leave(self, where: DatabaseAddress, told: Iterable[CampaignHeartbeat], now: float) -> None:
         """Write that the daemon is gone, and how the campaigns of a database stand, if that can be done at once."""
         book = self._books.get(where)
         if book is None or book.connection is None or not book.lock.acquire(timeout=MOMENT):
@@ -132,9 +134,9 @@ class Books:
         book.connection = None
         book.lock.release()
 
-    def _do(self, where: Where, now: float, deed: Callable[[Opened], T], *, writes: bool = False) -> T | None:
+    def _do(self, where: DatabaseAddress, now: float, deed: Callable[[Opened], T], *, writes: bool = False) -> T | None:
         """Return what comes of a deed with the connection to a database; None where that is lost."""
-        book = self._books.setdefault(where, _Book())
+        book = self._books.setdefault(where, _OpenDatabase())
         try:
             with book.lock:
                 answer = deed(self._connection(where, book, now))
@@ -144,7 +146,7 @@ class Books:
         self._well(where, book, now, writes=writes)
         return answer
 
-    def _connection(self, where: Where, book: _Book, now: float) -> Opened:
+    def _connection(self, where: DatabaseAddress, book: _OpenDatabase, now: float) -> Opened:
         if book.connection is not None and inode(where) != book.inode:
             self._close(book)
         if book.connection is None:
@@ -157,12 +159,12 @@ class Books:
             book.enrolled = True
         return book.connection
 
-    def _close(self, book: _Book) -> None:
+    def _close(self, book: _OpenDatabase) -> None:
         if book.connection is not None:
             closed(book.connection)
             book.connection, book.enrolled = None, False
 
-    def _lose(self, where: Where, book: _Book, error: StoreError, *, writes: bool) -> None:
+    def _lose(self, where: DatabaseAddress, book: _OpenDatabase, error: StoreError, *, writes: bool) -> None:
         with book.lock:
             self._close(book)
         if book.trouble is None:
@@ -170,7 +172,7 @@ class Books:
             self.complain(where, str(error))
         book.trouble, book.since = str(error), None
 
-    def _well(self, where: Where, book: _Book, now: float, *, writes: bool) -> None:
+    def _well(self, where: DatabaseAddress, book: _OpenDatabase, now: float, *, writes: bool) -> None:
         if book.trouble is None or (book.writing and not writes):
             return
         book.since = now if book.since is None else book.since

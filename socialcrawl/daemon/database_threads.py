@@ -8,7 +8,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import structlog
 
-from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.address import DatabaseAddress
 
 
 def one_thread() -> Executor:
@@ -16,7 +16,7 @@ def one_thread() -> Executor:
     return ThreadPoolExecutor(1, thread_name_prefix="database")
 
 
-class Hands:
+class DatabaseThreads:
     """An executor for each database, made when it is first needed.
 
     Args:
@@ -25,17 +25,17 @@ class Hands:
 
     def __init__(self, made: Callable[[], Executor] = one_thread) -> None:
         self._made = made
-        self._executors: dict[Where, Executor] = {}
-        self._last: dict[Where, Future[None]] = {}
+        self._executors: dict[DatabaseAddress, Executor] = {}
+        self._last: dict[DatabaseAddress, Future[None]] = {}
 
-    def do(self, where: Where, deed: Callable[[], object]) -> "Future[None]":
+    def do(self, where: DatabaseAddress, deed: Callable[[], object]) -> "Future[None]":
         """Have something done with a database after all that was given before; return when it is or was done."""
         if where not in self._executors:
             self._executors[where] = self._made()
         self._last[where] = self._executors[where].submit(_done, deed)
         return self._last[where]
 
-    def busy(self, where: Where) -> bool:
+    def busy(self, where: DatabaseAddress) -> bool:
         """Return whether something is still to be done with a database."""
         return where in self._last and not self._last[where].done()
 

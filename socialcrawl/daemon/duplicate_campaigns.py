@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.campaign.settings import Settings, describe_namesake
-from socialcrawl.daemon.campaign_folder import Found
-from socialcrawl.daemon.campaign_runner import Runner
-from socialcrawl.storage.daemons import Held
+from socialcrawl.daemon.campaign_folder import FolderChange
+from socialcrawl.daemon.campaign_runner import CampaignRunner
+from socialcrawl.storage.daemons import CampaignLease
 from socialcrawl.storage.versions import changes
 
 Stored = Mapping[str, Any] | None
@@ -40,7 +40,7 @@ def describe_left_out(file: Path, first: Path, settings: Settings) -> str:
     return f"{file} is left out: {describe_namesake(first, settings)}"
 
 
-class Namesakes:
+class DuplicateCampaigns:
     """The files that a daemon leaves out, as another is that of their campaign.
 
     The first of them that is found is taken for that one, until the database of the campaign says which one is.
@@ -51,7 +51,7 @@ class Namesakes:
         self._right: set[Path] = set()  # that are those of their campaigns, though others were found first
         self._lock = threading.Lock()
 
-    def order(self, changes: Iterable[Found]) -> list[Found]:
+    def order(self, changes: Iterable[FolderChange]) -> list[FolderChange]:
         """Return what has changed in a folder, the files first that are known to be those of their campaigns."""
         with self._lock:
             found = sorted(changes, key=lambda one: one.file not in self._right)
@@ -65,7 +65,7 @@ class Namesakes:
             self._left_out[file] = settings
         return describe_left_out(file, first, settings)
 
-    def find_right(self, runner: Runner, held: Held | None, stored: Callable[[], Stored]) -> Path:
+    def find_right(self, runner: CampaignRunner, held: CampaignLease | None, stored: Callable[[], Stored]) -> Path:
         """Return the file of a campaign that is opened, which may be another than the one that was found first.
 
         Args:

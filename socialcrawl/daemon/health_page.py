@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl import __version__
-from socialcrawl.daemon.campaign_state import BROKEN, DOWN, STALLED, Standing
-from socialcrawl.daemon.metrics import CONTENT_TYPE, Vitals, registry, text
+from socialcrawl.daemon.campaign_state import BROKEN, DOWN, STALLED, CampaignState
+from socialcrawl.daemon.metrics import CONTENT_TYPE, DaemonStatus, registry, text
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.host_names import AllowedHosts, HostGuard
 from socialcrawl.system.loopback import is_loopback_host
@@ -52,7 +52,7 @@ def place(written: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def health(vitals: Vitals, now: float, silence: float = SILENCE) -> tuple[bool, dict[str, Any]]:
+def health(vitals: DaemonStatus, now: float, silence: float = SILENCE) -> tuple[bool, dict[str, Any]]:
     """Return whether all is well, and the page /healthz as plain values, without secrets.
 
     It is not when the daemon's heart has been silent for more than `silence` seconds, or a campaign is stalled or
@@ -72,7 +72,7 @@ def health(vitals: Vitals, now: float, silence: float = SILENCE) -> tuple[bool, 
     }
 
 
-def _shown(standing: Standing) -> dict[str, str | None]:
+def _shown(standing: CampaignState) -> dict[str, str | None]:
     return {
         "campaign": redacted(standing.campaign),
         "file": redacted(standing.file.name),
@@ -94,7 +94,7 @@ def iso(instant: float | None) -> str | None:
         return None
 
 
-def app(vitals: Callable[[], Vitals], now: Callable[[], float], silence: float = SILENCE) -> "ASGIApp":
+def app(vitals: Callable[[], DaemonStatus], now: Callable[[], float], silence: float = SILENCE) -> "ASGIApp":
     """Return the pages as an ASGI application.
 
     Args:
@@ -116,7 +116,7 @@ def app(vitals: Callable[[], Vitals], now: Callable[[], float], silence: float =
     return Starlette(routes=[Route("/healthz", healthz, methods=["GET"]), Route("/metrics", metrics, methods=["GET"])])
 
 
-def _healthz(vitals: Callable[[], Vitals], now: Callable[[], float], silence: float) -> "Response":
+def _healthz(vitals: Callable[[], DaemonStatus], now: Callable[[], float], silence: float) -> "Response":
     from starlette.responses import Response  # noqa: PLC0415
 
     try:
@@ -197,7 +197,7 @@ def _in_thread(pages: "ASGIApp", listener: socket.socket, deadline: float) -> It
     """Answer with uvicorn in a thread, inside the block."""
     import uvicorn  # noqa: PLC0415
 
-    class Server(uvicorn.Server):
+    class QuietServer(uvicorn.Server):
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
             yield
@@ -207,7 +207,7 @@ def _in_thread(pages: "ASGIApp", listener: socket.socket, deadline: float) -> It
             answering.set()
 
     answering = threading.Event()
-    server = Server(_config(pages, deadline))
+    server = QuietServer(_config(pages, deadline))
     thread = threading.Thread(target=_serve, args=(server, listener, answering), name="health", daemon=True)
     thread.start()
     answering.wait()

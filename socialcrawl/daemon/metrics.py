@@ -15,7 +15,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.registry import Collector
 
 from socialcrawl import __version__
-from socialcrawl.daemon.campaign_state import DOWN, STATES, Figures, Standing, WindowUse
+from socialcrawl.daemon.campaign_state import DOWN, STATES, CampaignFigures, CampaignState, WindowUse
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.system.secret import redacted
 
@@ -27,15 +27,15 @@ Family = CounterMetricFamily | GaugeMetricFamily
 
 
 @dataclass(frozen=True, slots=True)
-class Vitals:
+class DaemonStatus:
     """How a daemon is: when it began, when its heart last beat (Unix seconds), and how its campaigns stand."""
 
     began: float
     beat: float
-    standings: Sequence[Standing]
+    standings: Sequence[CampaignState]
 
 
-class Told(NamedTuple):
+class MetricDefinition(NamedTuple):
     """A metric: its name, whether it only grows (a counter) or not (a gauge), its labels, what it is."""
 
     name: str
@@ -48,39 +48,57 @@ C, W = ("campaign",), ("campaign", "credential", "endpoint")
 METRICS = {
     told.name: told
     for told in (
-        Told("socialcrawl_info", "gauge", ("version",), "1; the version of socialcrawl is in the label."),
-        Told("socialcrawl_daemon_start_time_seconds", "gauge", (), "When the daemon began, Unix time."),
-        Told("socialcrawl_daemon_heartbeat_age_seconds", "gauge", (), "Since the daemon's heart last beat."),
-        Told("socialcrawl_campaign_state", "gauge", (*C, "state"), "1 for the state a campaign is in, 0 for others."),
-        Told("socialcrawl_campaign_state_age_seconds", "gauge", C, "Since the campaign came into its state."),
-        Told("socialcrawl_platform_down_seconds", "gauge", C, "Since its platform has not answered; 0 while it does."),
-        Told("socialcrawl_campaign_idle_seconds", "gauge", C, "Since the last reply or step of the campaign."),
-        Told("socialcrawl_campaign_resume_time_seconds", "gauge", C, "When it goes on by itself, Unix time, if known."),
-        Told("socialcrawl_steps_total", "counter", C, "Accounts asked after the seeds, in the whole campaign."),
-        Told("socialcrawl_relevance", "gauge", C, "Sum of the relevance (beta) of the accounts asked."),
-        Told("socialcrawl_known_accounts", "gauge", C, "Accounts in the graph of the campaign."),
-        Told("socialcrawl_frontier_accounts", "gauge", C, "Known accounts that could be asked next."),
-        Told("socialcrawl_campaign_requests_total", "counter", C, "Requests sent, in the whole campaign."),
-        Told(
+        MetricDefinition("socialcrawl_info", "gauge", ("version",), "1; the version of socialcrawl is in the label."),
+        MetricDefinition("socialcrawl_daemon_start_time_seconds", "gauge", (), "When the daemon began, Unix time."),
+        MetricDefinition(
+            "socialcrawl_daemon_heartbeat_age_seconds", "gauge", (), "Since the daemon's heart last beat."
+        ),
+        MetricDefinition(
+            "socialcrawl_campaign_state", "gauge", (*C, "state"), "1 for the state a campaign is in, 0 for others."
+        ),
+        MetricDefinition(
+            "socialcrawl_campaign_state_age_seconds", "gauge", C, "Since the campaign came into its state."
+        ),
+        MetricDefinition(
+            "socialcrawl_platform_down_seconds", "gauge", C, "Since its platform has not answered; 0 while it does."
+        ),
+        MetricDefinition(
+            "socialcrawl_campaign_idle_seconds", "gauge", C, "Since the last reply or step of the campaign."
+        ),
+        MetricDefinition(
+            "socialcrawl_campaign_resume_time_seconds", "gauge", C, "When it goes on by itself, Unix time, if known."
+        ),
+        MetricDefinition(
+            "socialcrawl_steps_total", "counter", C, "Accounts asked after the seeds, in the whole campaign."
+        ),
+        MetricDefinition("socialcrawl_relevance", "gauge", C, "Sum of the relevance (beta) of the accounts asked."),
+        MetricDefinition("socialcrawl_known_accounts", "gauge", C, "Accounts in the graph of the campaign."),
+        MetricDefinition("socialcrawl_frontier_accounts", "gauge", C, "Known accounts that could be asked next."),
+        MetricDefinition("socialcrawl_campaign_requests_total", "counter", C, "Requests sent, in the whole campaign."),
+        MetricDefinition(
             "socialcrawl_requests_total",
             "counter",
             (*C, "endpoint", "kind", "status"),
             "Requests since the daemon began, by kind of reply and HTTP status (0: no answer).",
         ),
-        Told("socialcrawl_posts_total", "counter", C, "Posts read, in the whole campaign."),
-        Told("socialcrawl_spent_dollars_total", "counter", C, "Money spent, in the whole campaign."),
-        Told("socialcrawl_window_used_requests", "gauge", W, "Requests sent in the present window of a token."),
-        Told("socialcrawl_window_limit_requests", "gauge", W, "Requests that the window allows."),
-        Told("socialcrawl_window_end_time_seconds", "gauge", W, "When the open window ends, Unix time."),
-        Told("socialcrawl_database_size_bytes", "gauge", C, "Size of the database of the campaign."),
-        Told("socialcrawl_disk_free_bytes", "gauge", C, "Free on the disk of the database, where that is a file."),
-        Told("socialcrawl_lag_seconds", "gauge", C, "By how much the campaign's last turn began late."),
+        MetricDefinition("socialcrawl_posts_total", "counter", C, "Posts read, in the whole campaign."),
+        MetricDefinition("socialcrawl_spent_dollars_total", "counter", C, "Money spent, in the whole campaign."),
+        MetricDefinition(
+            "socialcrawl_window_used_requests", "gauge", W, "Requests sent in the present window of a token."
+        ),
+        MetricDefinition("socialcrawl_window_limit_requests", "gauge", W, "Requests that the window allows."),
+        MetricDefinition("socialcrawl_window_end_time_seconds", "gauge", W, "When the open window ends, Unix time."),
+        MetricDefinition("socialcrawl_database_size_bytes", "gauge", C, "Size of the database of the campaign."),
+        MetricDefinition(
+            "socialcrawl_disk_free_bytes", "gauge", C, "Free on the disk of the database, where that is a file."
+        ),
+        MetricDefinition("socialcrawl_lag_seconds", "gauge", C, "By how much the campaign's last turn began late."),
     )
 }
 """Every metric by its name, in the order in which they are shown."""
 
 
-def registry(vitals: Callable[[], Vitals], now: Callable[[], float]) -> CollectorRegistry:
+def registry(vitals: Callable[[], DaemonStatus], now: Callable[[], float]) -> CollectorRegistry:
     """A registry of its own: the metrics of the daemon, and memory and processor time of this process (on Linux).
 
     Args:
@@ -99,7 +117,7 @@ def text(source: CollectorRegistry) -> bytes:
 
 
 class _Daemon(Collector):
-    def __init__(self, vitals: Callable[[], Vitals], now: Callable[[], float]) -> None:
+    def __init__(self, vitals: Callable[[], DaemonStatus], now: Callable[[], float]) -> None:
         self._vitals = vitals
         self._now = now
 
@@ -113,13 +131,13 @@ class _Daemon(Collector):
 Sample = tuple[str, tuple[str, ...], float]
 
 
-def _family(told: Told) -> Family:
+def _family(told: MetricDefinition) -> Family:
     if told.kind == "counter":
         return CounterMetricFamily(told.name, told.help, labels=told.labels)
     return GaugeMetricFamily(told.name, told.help, labels=told.labels)
 
 
-def _samples(vitals: Vitals, now: float) -> Iterator[Sample]:
+def _samples(vitals: DaemonStatus, now: float) -> Iterator[Sample]:
     yield "socialcrawl_info", (__version__,), 1
     yield "socialcrawl_daemon_start_time_seconds", (), vitals.began
     yield "socialcrawl_daemon_heartbeat_age_seconds", (), max(0.0, now - vitals.beat)
@@ -131,7 +149,7 @@ def _samples(vitals: Vitals, now: float) -> Iterator[Sample]:
             yield from _of_windows(name, standing.figures.windows)
 
 
-def _named(standings: Iterable[Standing]) -> Iterator[tuple[str, Standing]]:
+def _named(standings: Iterable[CampaignState]) -> Iterator[tuple[str, CampaignState]]:
     """Yield each campaign under a label of its own: Prometheus refuses all metrics where two series are the same."""
     given = [(_label(standing.campaign), standing) for standing in standings]
     shared = Counter(name for name, _ in given)
@@ -152,7 +170,7 @@ def _label(text: str) -> str:
     return redacted(text).encode("utf-8", "replace").decode()[:LONGEST]
 
 
-def _of_standing(name: str, standing: Standing, now: float) -> Iterator[Sample]:
+def _of_standing(name: str, standing: CampaignState, now: float) -> Iterator[Sample]:
     for state in STATES:
         yield "socialcrawl_campaign_state", (name, state), float(standing.state == state)
     yield "socialcrawl_campaign_state_age_seconds", (name,), max(0.0, now - standing.since)
@@ -169,7 +187,7 @@ def _of_standing(name: str, standing: Standing, now: float) -> Iterator[Sample]:
         yield "socialcrawl_campaign_resume_time_seconds", (name,), standing.until
 
 
-def _of_figures(name: str, figures: Figures) -> Iterator[Sample]:
+def _of_figures(name: str, figures: CampaignFigures) -> Iterator[Sample]:
     for metric, value in (
         ("steps_total", figures.steps),
         ("relevance", figures.relevance),
@@ -183,7 +201,7 @@ def _of_figures(name: str, figures: Figures) -> Iterator[Sample]:
         yield f"socialcrawl_{metric}", (name,), value
 
 
-def _of_requests(name: str, figures: Figures) -> Iterator[Sample]:
+def _of_requests(name: str, figures: CampaignFigures) -> Iterator[Sample]:
     counted: Counter[tuple[str, str, str]] = Counter()
     for (endpoint, kind, status), n in figures.requests.items():
         counted[_label(endpoint), _label(kind), str(status)] += n

@@ -26,7 +26,7 @@ FAR = 600.0  # seconds of rest from which a campaign is closed meanwhile, and it
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class NextRun:
     """What follows: one of `standing.STATES`, why, when the next run is due (None: not by itself).
 
     `close`: whether the campaign is let go of until then. `same`: whether it belongs to the same turn of its schedule.
@@ -39,7 +39,7 @@ class Next:
     same: bool = False
 
 
-def following(reason: Wait | Stop, schedule: Schedule, now: float, began: float, failures: int = 0) -> Next:
+def following(reason: Wait | Stop, schedule: Schedule, now: float, began: float, failures: int = 0) -> NextRun:
     """Return what follows a run of a campaign.
 
     Args:
@@ -55,13 +55,13 @@ def following(reason: Wait | Stop, schedule: Schedule, now: float, began: float,
     if reason.kind == StopKind.INTERRUPTED:
         return resting(schedule, now, None if schedule.continuous else now)
     if reason.kind == StopKind.DONE:
-        return Next(DONE, why, None, close=True)
+        return NextRun(DONE, why, None, close=True)
     if reason.kind == StopKind.FAILED and reason.until is not None:  # the platform is down
         return _waiting(Wait(reason.until, why), schedule, now, began)
     if reason.kind == StopKind.FAILED:
         due = now + min(LONGEST, AGAIN * 2.0 ** min(failures, 8))
-        return Next(STOPPED, tidy(f"{why}; it is tried again"), due, close=True)
-    return Next(STOPPED, why, reason.until, close=True)
+        return NextRun(STOPPED, tidy(f"{why}; it is tried again"), due, close=True)
+    return NextRun(STOPPED, why, reason.until, close=True)
 
 
 def without_rerun(why: str) -> str:
@@ -71,7 +71,7 @@ def without_rerun(why: str) -> str:
     return tidy(why)
 
 
-def resting(schedule: Schedule, now: float, last: float | None) -> Next:
+def resting(schedule: Schedule, now: float, last: float | None) -> NextRun:
     """Return what follows where the schedule says when the next turn is.
 
     `last` is when the last one ended, if one did.
@@ -79,16 +79,16 @@ def resting(schedule: Schedule, now: float, last: float | None) -> Next:
     return _until(schedule.next(now, last), now)
 
 
-def _waiting(wait: Wait, schedule: Schedule, now: float, began: float) -> Next:
+def _waiting(wait: Wait, schedule: Schedule, now: float, began: float) -> NextRun:
     """Return when the turn continues: after the wait where the schedule lets it, else with the next turn."""
     due, ends = schedule.resumes(wait.until, began, now), schedule.ends(began)
     lasts = schedule.continuous or schedule.lasting is not None
     if lasts and due == max(now, wait.until) and (ends is None or due < ends):
-        return Next(WAITING, wait.why, due, same=True)
+        return NextRun(WAITING, wait.why, due, same=True)
     return _until(due, now)
 
 
-def _until(due: float | None, now: float) -> Next:
+def _until(due: float | None, now: float) -> NextRun:
     if due is None:
-        return Next(DONE, "its schedule has no further time", None, close=True)
-    return Next(RESTING, "its schedule says when it goes on", due, close=due - now > FAR)
+        return NextRun(DONE, "its schedule has no further time", None, close=True)
+    return NextRun(RESTING, "its schedule says when it goes on", due, close=due - now > FAR)

@@ -41,7 +41,7 @@ def require_apprise() -> None:
         raise SettingsError("[notify] apprise_env needs apprise: pip install 'socialcrawl[notify]'.")
 
 
-class Address:
+class NoticeAddress:
     """An address of apprise, such as `mailto://...`; `tell` returns what went wrong, or None.
 
     Args:

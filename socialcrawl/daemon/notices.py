@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, PAUSED, STALLED, STOPPED, Standing
+from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, PAUSED, STALLED, STOPPED, CampaignState
 from socialcrawl.daemon.health_page import iso
-from socialcrawl.daemon.notice_addresses import Address
+from socialcrawl.daemon.notice_addresses import NoticeAddress
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Reply
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.secret import conceal, redacted
@@ -73,15 +73,15 @@ class Notices:
         if unknown := sorted(set(on) - set(EVENTS)):
             raise SettingsError(f"There are no notices of {', '.join(unknown)}; choose among {', '.join(EVENTS)}.")
         self._on = frozenset(on)
-        self._ways: list[_Way] = []
+        self._ways: list[_Channel] = []
         if command:
-            self._ways.append(_Way("command", _Command(tuple(command), without, patience)))
+            self._ways.append(_Channel("command", _Command(tuple(command), without, patience)))
         if webhook is not None:
-            self._ways.append(_Way("webhook", _Webhook(_checked(webhook), pause)))
+            self._ways.append(_Channel("webhook", _Webhook(_checked(webhook), pause)))
         for number, address in enumerate(addresses, 1):
-            self._ways.append(_Way(f"address {number}", Address(address, patience, pause)))
+            self._ways.append(_Channel(f"address {number}", NoticeAddress(address, patience, pause)))
 
-    def tell(self, event: str, standing: Standing) -> None:
+    def tell(self, event: str, standing: CampaignState) -> None:
         """Let people know, if they want to, that this happened to a campaign; returns at once."""
         if event in self._on:
             told = facts(event, standing)
@@ -97,7 +97,7 @@ class Notices:
             way.give_up()
 
 
-def facts(event: str, standing: Standing) -> dict[str, Any]:
+def facts(event: str, standing: CampaignState) -> dict[str, Any]:
     """What is told of an event, without secrets: plain values, and a sentence `text`, which chats show as it is."""
     told: dict[str, Any] = {
         "text": _cut(f"{standing.campaign} is {standing.state}: {standing.why}"),
@@ -136,10 +136,10 @@ def _checked(webhook: str) -> str:
     return webhook
 
 
-class _Way:
+class _Channel:
     """One way to tell people, with a thread that does it. The thread is left behind where it hangs at the end."""
 
-    def __init__(self, name: str, door: "_Command | _Webhook | Address") -> None:
+    def __init__(self, name: str, door: "_Command | _Webhook | NoticeAddress") -> None:
         self.done: Future[None] = Future()
         self._name = name
         self._begun = False

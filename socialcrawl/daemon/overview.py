@@ -6,15 +6,15 @@ from functools import partial
 from pathlib import Path
 
 from socialcrawl.campaign.build import House
-from socialcrawl.daemon.campaign_runner import Runner
-from socialcrawl.daemon.campaign_state import BROKEN, RUNNING, STALLED, WAITING, Standing
-from socialcrawl.daemon.daemon_records import Books
-from socialcrawl.daemon.group_opening import Opening
+from socialcrawl.daemon.campaign_runner import CampaignRunner
+from socialcrawl.daemon.campaign_state import BROKEN, RUNNING, STALLED, WAITING, CampaignState
+from socialcrawl.daemon.daemon_records import DaemonRecords
+from socialcrawl.daemon.group_opening import GroupOpening
 from socialcrawl.daemon.stall_detector import stalled
-from socialcrawl.daemon.state_changes import News
-from socialcrawl.storage.daemons import Told
-from socialcrawl.storage.database.address import Where
-from socialcrawl.storage.database.disk_space import Room
+from socialcrawl.daemon.state_changes import StateChanges
+from socialcrawl.storage.daemons import CampaignHeartbeat
+from socialcrawl.storage.database.address import DatabaseAddress
+from socialcrawl.storage.database.disk_space import DatabaseSpace
 
 BEAT = 10.0  # seconds between two heartbeats where nothing changes
 
@@ -34,16 +34,16 @@ class Overview:
     """
 
     house: House
-    books: Books
-    news: News
+    books: DaemonRecords
+    news: StateChanges
     stall: float
-    runners: dict[Path, Runner] = field(default_factory=dict)
-    faults: dict[Path, Standing] = field(default_factory=dict)
-    opening: Opening = field(default_factory=Opening)
-    _rooms: dict[Where, Room] = field(default_factory=dict)
-    _beaten: dict[Where, tuple[float, list[Told]]] = field(default_factory=dict)
+    runners: dict[Path, CampaignRunner] = field(default_factory=dict)
+    faults: dict[Path, CampaignState] = field(default_factory=dict)
+    opening: GroupOpening = field(default_factory=GroupOpening)
+    _rooms: dict[DatabaseAddress, DatabaseSpace] = field(default_factory=dict)
+    _beaten: dict[DatabaseAddress, tuple[float, list[CampaignHeartbeat]]] = field(default_factory=dict)
 
-    def standings(self) -> list[Standing]:
+    def standings(self) -> list[CampaignState]:
         """Return how all campaigns stand, in order of their files."""
         runners = list(self.runners.items())  # at once: other threads change them
         found = {**dict(self.faults), **{file: self._show(runner) for file, runner in runners}}
@@ -62,12 +62,12 @@ class Overview:
         for standing in self.standings():
             self.notice(standing.file)
 
-    def those_of(self, where: Where) -> list[Runner]:
+    def those_of(self, where: DatabaseAddress) -> list[CampaignRunner]:
         """Return the campaigns of a database, in order of their files."""
         runners = list(self.runners.items())  # at once: other threads change them
         return [runner for _, runner in sorted(runners) if runner.settings.database == where]
 
-    def write(self, where: Where) -> None:
+    def write(self, where: DatabaseAddress) -> None:
         """Write the heartbeat into a database and how its campaigns stand, if that changed or the last one is old."""
         now, told = self.house.time.now(), self._told(where)
         before = self._beaten.get(where)
@@ -76,19 +76,21 @@ class Overview:
             self._beaten[where] = now, told
             self._rooms[where] = self.books.room(where, now, self.house.disk)
 
-    def leave(self, where: Where) -> Callable[[], None]:
+    def leave(self, where: DatabaseAddress) -> Callable[[], None]:
         """Return what writes into a database how its campaigns stand now, and that the daemon is gone."""
         return partial(self.books.leave, where, self._told(where), self.house.time.now())
 
-    def _told(self, where: Where) -> list[Told]:
+    def _told(self, where: DatabaseAddress) -> list[CampaignHeartbeat]:
         """Return what is to be written into a database."""
         shown = [(self._show(runner), runner.open) for runner in self.those_of(where)]
         return [
-            Told(one.campaign, one.state, one.why, one.until, one.moved, held, one.since, str(one.file.resolve()))
+            CampaignHeartbeat(
+                one.campaign, one.state, one.why, one.until, one.moved, held, one.since, str(one.file.resolve())
+            )
             for one, held in shown
         ]
 
-    def _show(self, runner: Runner) -> Standing:
+    def _show(self, runner: CampaignRunner) -> CampaignState:
         """Return how a campaign stands; broken where its server cannot be used, stalled where it should have moved."""
         standing, now = runner.standing(), self.house.time.now()
         standing = replace(standing, room=self._rooms.get(runner.settings.database, standing.room))
@@ -98,5 +100,5 @@ class Overview:
         return standing if why is None else replace(standing, state=STALLED, why=why)
 
 
-def _states(told: list[Told]) -> list[tuple[object, ...]]:
+def _states(told: list[CampaignHeartbeat]) -> list[tuple[object, ...]]:
     return [(one.campaign, one.state, one.why, one.until, one.held) for one in told]

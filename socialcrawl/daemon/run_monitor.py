@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from socialcrawl.campaign.build import Campaign
-from socialcrawl.daemon.campaign_state import Figures, WindowUse
+from socialcrawl.daemon.campaign_state import CampaignFigures, WindowUse
 from socialcrawl.engine.model import FAILED, Grant, Outcome, Reply, ReplyKind, Wait
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.ratelimit.policy import path
@@ -22,7 +22,7 @@ def note(grant: Grant, reply: Reply) -> str:
     return ""
 
 
-class Eyes:
+class RunMonitor:
     """A watcher that counts; other threads may read it at any time.
 
     Attributes:
@@ -77,10 +77,10 @@ class Eyes:
         self.wait = None
 
 
-def figures(campaign: Campaign, eyes: Eyes, lag: float) -> Figures:
+def figures(campaign: Campaign, eyes: RunMonitor, lag: float) -> CampaignFigures:
     """Return a campaign in numbers, as it is now."""
     crawl, budget = campaign.crawl, campaign.planner.budget
-    return Figures(
+    return CampaignFigures(
         steps=crawl.taken,
         relevance=crawl.relevance,
         known=crawl.graph.size,

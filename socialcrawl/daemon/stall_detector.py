@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from socialcrawl.daemon.campaign_state import RUNNING, WAITING, Standing
+from socialcrawl.daemon.campaign_state import RUNNING, WAITING, CampaignState
 from socialcrawl.text.wording import span
 
 Flying = Sequence[tuple[str, float]]
 
 
-def stalled(standing: Standing, flying: Flying, now: float, patience: float) -> str | None:
+def stalled(standing: CampaignState, flying: Flying, now: float, patience: float) -> str | None:
     """Return what a campaign waits for that should have moved, as a sentence for people; None: all is well.
 
     Only one that runs or waits can stall. It has when more than `patience` seconds have gone since each of: its last
@@ -31,7 +31,7 @@ def stalled(standing: Standing, flying: Flying, now: float, patience: float) -> 
     return f"Nothing has come for {span(now - last)}: it waits for {_awaited(standing, flying, now)}."
 
 
-def _awaited(standing: Standing, flying: Flying, now: float) -> str:
+def _awaited(standing: CampaignState, flying: Flying, now: float) -> str:
     if flying:
         endpoint, since = min(flying, key=lambda asked: (asked[1], asked[0]))
         others = f", and for {len(flying) - 1} more" if len(flying) > 1 else ""

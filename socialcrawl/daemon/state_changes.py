@@ -16,16 +16,16 @@ from socialcrawl.daemon.campaign_state import (
     STALLED,
     STOPPED,
     WAITING,
-    Standing,
+    CampaignState,
     is_passing,
 )
 
 SAME = 1.0  # seconds by which two outages differ that are two
-Changed = Callable[[Standing, Standing | None], None]
+Changed = Callable[[CampaignState, CampaignState | None], None]
 """Told whenever a campaign comes into another state: how it stands, and how it stood before."""
 
 
-class News:
+class StateChanges:
     """How the campaigns stood when somebody was last told.
 
     Args:
@@ -34,15 +34,15 @@ class News:
 
     def __init__(self, changed: Changed) -> None:
         self._changed = changed
-        self._stood: dict[Path, Standing] = {}
+        self._stood: dict[Path, CampaignState] = {}
         self._lock = threading.Lock()
 
-    def restore(self, standing: Standing) -> None:
+    def restore(self, standing: CampaignState) -> None:
         """Take in how a campaign stood under an earlier daemon, which has told it."""
         with self._lock:
             self._stood[standing.file] = standing
 
-    def look(self, file: Path, shown: Callable[[], Standing], now: float) -> None:
+    def look(self, file: Path, shown: Callable[[], CampaignState], now: float) -> None:
         """Tell how a campaign stands if that is news.
 
         Args:
@@ -59,13 +59,13 @@ class News:
                 self._changed(standing, before)
 
 
-def _is_news(standing: Standing, before: Standing, now: float) -> bool:
+def _is_news(standing: CampaignState, before: CampaignState, now: float) -> bool:
     if standing.state == before.state:
         return (standing.why != before.why and standing.state != STALLED) or _ended_again(standing, before)
     return not _is_trial(standing, before, now)
 
 
-def _is_trial(standing: Standing, before: Standing, now: float) -> bool:
+def _is_trial(standing: CampaignState, before: CampaignState, now: float) -> bool:
     """Return whether a campaign only finds out whether it still stands as it stood: nothing has come of it yet."""
     under_way = standing.state == RUNNING or (
         standing.state == WAITING and (standing.until is None or standing.until <= now)
@@ -73,19 +73,19 @@ def _is_trial(standing: Standing, before: Standing, now: float) -> bool:
     return before.state in SETTLED and under_way and standing.moved == before.moved
 
 
-def _ended_again(standing: Standing, before: Standing) -> bool:
+def _ended_again(standing: CampaignState, before: CampaignState) -> bool:
     """Return whether a campaign went on and ended as before, so soon that nobody saw it run."""
     return standing.state == before.state and standing.state in (DONE, STOPPED) and standing.moved != before.moved
 
 
-class Events:
+class EventFilter:
     """Which news people are told of: no event twice while nothing came of a campaign in between, no outage twice."""
 
     def __init__(self) -> None:
         self._told: dict[Path, tuple[float | None, set[tuple[str, str]]]] = {}  # by when it last moved
         self._down: dict[Path, float] = {}  # since when the outage lasts of which people were last told
 
-    def is_one(self, standing: Standing, before: Standing | None) -> bool:
+    def is_one(self, standing: CampaignState, before: CampaignState | None) -> bool:
         """Return whether a campaign came into a state of which people want to hear, and have not.
 
         Args:

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Table
 
 from socialcrawl.exporters.columns import Column
-from socialcrawl.exporters.exported_tables import SHEETS, Sheet
+from socialcrawl.exporters.exported_tables import SHEETS, ExportTable
 from socialcrawl.exporters.table_files import IDS
 from socialcrawl.storage.schema.tables import metadata
 from socialcrawl.storage.schema.views import CAMPAIGN, VIEWS
@@ -103,7 +103,7 @@ def _resource(file: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _schema(sheet: Sheet, form: str) -> dict[str, Any]:
+def _schema(sheet: ExportTable, form: str) -> dict[str, Any]:
     """Return the Table Schema of a table in one of its formats."""
     fields = [
         {"name": column.name, **_type(column, form), "description": _about(sheet, column)} for column in sheet.columns
@@ -118,7 +118,7 @@ def _type(column: Column, form: str) -> dict[str, str]:
     return {"type": TYPES[column.kind], **({"format": "any"} if column.name in DAYS else {})}
 
 
-def _about(sheet: Sheet, column: Column) -> str:
+def _about(sheet: ExportTable, column: Column) -> str:
     """Return what a column holds, in the words of the export: its tables are called by plurals, its lists are lists."""
     own = COLUMNS.get(f"{sheet.name}.{column.name}") or COLUMNS.get(column.name)
     said = own or next(words for name, words in _comments(sheet) if name == column.name)
@@ -126,7 +126,7 @@ def _about(sheet: Sheet, column: Column) -> str:
     return said.removeprefix("JSON list of ") if column.kind == "list" else said
 
 
-def _comments(sheet: Sheet) -> Iterator[tuple[str, str]]:
+def _comments(sheet: ExportTable) -> Iterator[tuple[str, str]]:
     """Yield what the database says of the columns behind a table of an export."""
     for view in VIEWS:
         if view.name == sheet.name:
@@ -135,13 +135,13 @@ def _comments(sheet: Sheet) -> Iterator[tuple[str, str]]:
         yield from ((column.name, str(column.comment)) for column in table.columns)
 
 
-def _tables(sheet: Sheet) -> list[Table]:
+def _tables(sheet: ExportTable) -> list[Table]:
     """Return the tables of the database behind a table of an export; none where that is a view."""
     names = FROM.get(sheet.name, (sheet.name, sheet.name.removesuffix("s")))
     return [metadata.tables[name] for name in names if name in metadata.tables]
 
 
-def _keys(sheet: Sheet) -> list[str]:
+def _keys(sheet: ExportTable) -> list[str]:
     """Return the columns that tell one row from all others, as in the database."""
     tables = _tables(sheet)
     return [column.name for column in tables[0].primary_key] if tables else KEYS.get(sheet.name, ["campaign", "node"])

@@ -12,8 +12,8 @@ from socialcrawl.crawls.facts import DEFAULT, find_kind_facts, list_foreign_keys
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.exporters.columns import Person
-from socialcrawl.exporters.pseudonymize import Hiding
-from socialcrawl.exporters.selection import Choice
+from socialcrawl.exporters.pseudonymize import Pseudonymizer
+from socialcrawl.exporters.selection import ExportSelection
 from socialcrawl.storage.counting_rule import COUNTING
 
 # What may be told of settings; the rest names people, files, servers and where tokens are.
@@ -83,7 +83,7 @@ CAMPAIGN = "select name, platform, seed, settings, identity, created_at from cam
 VERSIONS = "select settings from version where campaign = :campaign order by number"
 
 
-def facts(choice: Choice, hiding: Hiding | None, *, ids: bool = False) -> dict[str, Any]:
+def facts(choice: ExportSelection, hiding: Pseudonymizer | None, *, ids: bool = False) -> dict[str, Any]:
     """Return all that is known of what is exported, as values of JSON.
 
     Args:
@@ -99,7 +99,7 @@ def facts(choice: Choice, hiding: Hiding | None, *, ids: bool = False) -> dict[s
     }
 
 
-def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) -> dict[str, Any]:
+def _campaign(choice: ExportSelection, number: int, hiding: Pseudonymizer | None, *, ids: bool) -> dict[str, Any]:
     (about,) = choice.rows(CAMPAIGN, campaign=number)
     had = [orjson.loads(row.settings) for row in (about, *choice.rows(VERSIONS, campaign=number))]
     name = had[-1].get("kind", DEFAULT.name)
@@ -131,7 +131,7 @@ def _campaign(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) 
     }
 
 
-def _living(choice: Choice, name: str) -> dict[str, int]:
+def _living(choice: ExportSelection, name: str) -> dict[str, int]:
     """Return how many of an old dataset were last found so."""
     return {row.status: row.accounts for row in choice.rows(LIVING, name=name)}
 
@@ -167,7 +167,7 @@ def _read(connection: Connection, sql: str, **values: Any) -> Sequence[Any]:
     return connection.execute(text(sql), values).all()
 
 
-def tell_settings(given: dict[str, Any], hiding: Hiding | None = None) -> dict[str, Any]:
+def tell_settings(given: dict[str, Any], hiding: Pseudonymizer | None = None) -> dict[str, Any]:
     """Return the settings that may be told: none that names people, files, servers or tokens.
 
     Args:
@@ -195,7 +195,7 @@ def _may_be_told(section: str, name: str, names: Sequence[str] | None) -> bool:
     return (names is None or name in names) and (section, name) not in UNTOLD
 
 
-def _told(value: Any, hiding: Hiding | None) -> Any:
+def _told(value: Any, hiding: Pseudonymizer | None) -> Any:
     """Return what a topic says: names in its words are hidden where names are."""
     return [hiding.prose(word) for word in value] if hiding is not None and isinstance(value, list) else value
 
@@ -205,7 +205,7 @@ def _elsewhere(base_url: str | None) -> bool:
     return base_url is not None and (urlsplit(base_url).hostname or "") not in PLATFORMS
 
 
-def _seeds(choice: Choice, number: int, hiding: Hiding | None, *, ids: bool) -> list[str]:
+def _seeds(choice: ExportSelection, number: int, hiding: Pseudonymizer | None, *, ids: bool) -> list[str]:
     people = find_seeds(choice.reader, number)
     if ids:
         return list(dict.fromkeys(person.id or NO_ID for person in people))

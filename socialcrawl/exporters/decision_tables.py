@@ -13,9 +13,9 @@ from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.engine.model import Node, Reason
 from socialcrawl.exporters.columns import Person
 from socialcrawl.exporters.datasheet_facts import tell_settings
-from socialcrawl.exporters.selection import Choice
+from socialcrawl.exporters.selection import ExportSelection
 from socialcrawl.storage.queries.decisions import find_first_picks, read_aliases
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.storage.schema.tables import account, outcome, shadow
 from socialcrawl.storage.schema.tables import campaign as campaigns
 
@@ -24,9 +24,9 @@ OPTED_OUT = Reason.OPTED_OUT  # why an account could not be read
 Row = tuple[Any, ...]
 
 
-def versions(choice: Choice) -> Iterator[Row]:
+def versions(choice: ExportSelection) -> Iterator[Row]:
     """Yield the settings of each campaign, each time they changed: only what may be told of them."""
-    traces = Traces(choice.reader)
+    traces = CampaignTraces(choice.reader)
     for number, name in choice.campaigns:
         query = select(campaigns.c.seed, campaigns.c.created_at).where(campaigns.c.id == number)
         seed, created_at = choice.reader.execute(query).one()
@@ -35,12 +35,12 @@ def versions(choice: Choice) -> Iterator[Row]:
             yield name, one.number, one.at or created_at, one.first, orjson.dumps(told).decode(), one.changed
 
 
-def seeds(choice: Choice) -> Iterator[Row]:
+def seeds(choice: ExportSelection) -> Iterator[Row]:
     """Yield the seeds that each campaign names, in their order; without an account if one was never asked.
 
     Accounts that were forgotten or have opted out are not named.
     """
-    traces = Traces(choice.reader)
+    traces = CampaignTraces(choice.reader)
     for number, name in choice.campaigns:
         begun = traces.begun(name)
         meant = set(read_aliases(choice.reader, number).values())
@@ -53,13 +53,13 @@ def seeds(choice: Choice) -> Iterator[Row]:
             yield name, position, node, NOBODY if node is None or node in unnamed else _person(choice, node)
 
 
-def _person(choice: Choice, node: Node) -> Person:
+def _person(choice: ExportSelection, node: Node) -> Person:
     query = select(account.c.platform_id, account.c.username).where(account.c.node == node)
     row = choice.reader.execute(query).one_or_none()
     return NOBODY if row is None else Person(*row)
 
 
-def shadows(choice: Choice) -> Iterator[Row]:
+def shadows(choice: ExportSelection) -> Iterator[Row]:
     """Yield what estimators that looked on thought of the picks."""
     query = select(campaigns.c.name, shadow.c.n, shadow.c.estimator, shadow.c.score)
     ours = query.join(campaigns, campaigns.c.id == shadow.c.campaign).where(shadow.c.campaign.in_(choice.numbers))

@@ -21,11 +21,11 @@ from socialcrawl.exporters.columns import plain
 from socialcrawl.exporters.datasheet import FORMAT, page
 from socialcrawl.exporters.datasheet_facts import facts
 from socialcrawl.exporters.export_folder import beside
-from socialcrawl.exporters.exported_tables import SHEETS, Sheet
-from socialcrawl.exporters.pseudonymize import Hiding
+from socialcrawl.exporters.exported_tables import SHEETS, ExportTable
+from socialcrawl.exporters.pseudonymize import Pseudonymizer
 from socialcrawl.exporters.pseudonyms import Pseudonyms
-from socialcrawl.exporters.selection import SOME, Choice, choosing
-from socialcrawl.exporters.table_files import IDS, WRITERS, Ids, Maker, SafeCsv, pyarrow_version
+from socialcrawl.exporters.selection import SOME, ExportSelection, choosing
+from socialcrawl.exporters.table_files import IDS, WRITERS, IdWriter, Maker, SafeCsvWriter, pyarrow_version
 from socialcrawl.storage.database import address
 from socialcrawl.storage.database.trouble import told
 from socialcrawl.text.wording import pluralize
@@ -38,7 +38,7 @@ Watch = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExportOptions:
     """What to export.
 
     Attributes:
@@ -63,7 +63,7 @@ class Wanted:
 
 
 def export(
-    connection: Connection, folder: Path, wanted: Wanted, now: float, watch: Watch = lambda what, rows: None
+    connection: Connection, folder: Path, wanted: ExportOptions, now: float, watch: Watch = lambda what, rows: None
 ) -> dict[str, Any]:
     """Write what is wanted into a folder; the values of its datasheet.json.
 
@@ -88,7 +88,7 @@ def export(
             choosing(connection, wanted.campaign, whole=wanted.whole, active=wanted.active) as choice,
             beside(folder, force=wanted.force) as to,
         ):
-            hiding = None if pseudonyms is None else Hiding(choice, pseudonyms)
+            hiding = None if pseudonyms is None else Pseudonymizer(choice, pseudonyms)
             about = {name: _file(to / name, *said) for name, said in _write(choice, to, wanted, hiding, watch)}
             sheet = _sheet(choice, hiding, now, ids=set(wanted.formats) == {"ids"}) | {
                 **({"safe_csv": wanted.safe_csv} if "csv" in wanted.formats else {}),
@@ -106,7 +106,7 @@ def export(
         raise told(error, address.of(connection)) from error
 
 
-def _check(wanted: Wanted) -> None:
+def _check(wanted: ExportOptions) -> None:
     unknown = [name for name in wanted.formats if name not in FORMATS]
     if unknown or not wanted.formats:
         raise SettingsError(f"There is no format {', '.join(unknown) or 'named'}; choose of: {', '.join(FORMATS)}.")
@@ -129,10 +129,10 @@ def _check(wanted: Wanted) -> None:
 
 
 def _write(
-    choice: Choice, to: Path, wanted: Wanted, hiding: Hiding | None, watch: Watch
+    choice: ExportSelection, to: Path, wanted: ExportOptions, hiding: Pseudonymizer | None, watch: Watch
 ) -> Iterator[tuple[str, tuple[str, int]]]:
     """Write the files, as (name, (what it is, its rows))."""
-    formats, makers = wanted.formats, WRITERS | ({"csv": SafeCsv} if wanted.safe_csv else {})
+    formats, makers = wanted.formats, WRITERS | ({"csv": SafeCsvWriter} if wanted.safe_csv else {})
     for sheet in SHEETS:
         names = [f"{sheet.name}.{name}" for name in WRITERS if name in formats]
         ids = IDS.get(sheet.name) if "ids" in formats else None
@@ -154,13 +154,19 @@ def _write(
 
 
 def _table(
-    choice: Choice, sheet: Sheet, files: dict[Path, Maker], ids: Path | None, hiding: Hiding | None, *, watch: Watch
+    choice: ExportSelection,
+    sheet: ExportTable,
+    files: dict[Path, Maker],
+    ids: Path | None,
+    hiding: Pseudonymizer | None,
+    *,
+    watch: Watch,
 ) -> tuple[int, int]:
     """Write one table into all its files at once, and its ids into theirs: how many rows, how many ids."""
     count = 0
     with ExitStack() as stack:
         writers = [make(file, sheet.columns, stack) for file, make in files.items()]
-        listing = Ids(ids, sheet.columns, stack) if ids else None
+        listing = IdWriter(ids, sheet.columns, stack) if ids else None
         rows = sheet.rows(choice)
         while some := list(islice(rows, SOME)):
             count += len(some)
@@ -178,7 +184,7 @@ def _file(path: Path, about: str, rows: int) -> dict[str, Any]:
     return {"about": about, "rows": rows, "bytes": path.stat().st_size, "sha256": digest}
 
 
-def _sheet(choice: Choice, hiding: Hiding | None, now: float, *, ids: bool) -> dict[str, Any]:
+def _sheet(choice: ExportSelection, hiding: Pseudonymizer | None, now: float, *, ids: bool) -> dict[str, Any]:
     found = facts(choice, hiding, ids=ids)
     versions = {
         "socialcrawl": __version__,

@@ -10,9 +10,9 @@ from sqlalchemy import null as nothing
 
 from socialcrawl.exporters.columns import Column, Person
 from socialcrawl.exporters.decision_tables import seeds, shadows, versions
-from socialcrawl.exporters.selection import Choice, accounts, page_of, places, posts
+from socialcrawl.exporters.selection import ExportSelection, accounts, page_of, places, posts
 from socialcrawl.storage.queries.control_picks import find_drawn
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.storage.schema.tables import (
     account,
     campaign,
@@ -55,13 +55,13 @@ HOLDS = {
 }  # fmt: skip
 
 
-class Sheet(NamedTuple):
+class ExportTable(NamedTuple):
     """A table of an export: its name, what its rows are, its columns, and its rows for a choice."""
 
     name: str
     about: str
     columns: tuple[Column, ...]
-    rows: Callable[[Choice], Iterator[Row]]
+    rows: Callable[[ExportSelection], Iterator[Row]]
 
 
 def _columns(*names: str) -> tuple[Column, ...]:
@@ -79,7 +79,7 @@ def _kind(name: str) -> str:
     return "text" if name in TEXTS or name in HOLDS else "int"
 
 
-def _posts(choice: Choice) -> Iterator[Row]:
+def _posts(choice: ExportSelection) -> Iterator[Row]:
     found = literal(None) if choice.whole else func.coalesce(hit.c.occurrences, 0)
     who = (account.c.platform_id, account.c.username, account.c.name)
     query = select(post, *who, (nothing() if choice.whole else found).label("occurrences"))
@@ -102,7 +102,7 @@ def _posts(choice: Choice) -> Iterator[Row]:
 class _Named:
     """Whom posts mention, read along with them."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: ExportSelection) -> None:
         self._rows = _mentions(choice)
         self._next = next(self._rows, None)
 
@@ -115,7 +115,7 @@ class _Named:
         return found
 
 
-def _mentions(choice: Choice) -> Iterator[Row]:
+def _mentions(choice: ExportSelection) -> Iterator[Row]:
     who = (account.c.platform_id, account.c.username, account.c.name)
     query = select(mention, *who, places.c.position).join(posts, posts.c.id == mention.c.post)
     joined = query.join(account, account.c.node == mention.c.node).outerjoin(
@@ -128,7 +128,7 @@ def _mentions(choice: Choice) -> Iterator[Row]:
         yield row.post, row.node, person, person, row.kind, row.position
 
 
-def _accounts(choice: Choice) -> Iterator[Row]:
+def _accounts(choice: ExportSelection) -> Iterator[Row]:
     query = select(account).join(accounts, accounts.c.node == account.c.node).order_by(account.c.node)
     for row in choice.stream(query):
         person = Person(row.platform_id, row.username, row.name)
@@ -136,13 +136,13 @@ def _accounts(choice: Choice) -> Iterator[Row]:
         yield row.node, person, row.platform, person, person, row.name, *(given[name] for name in PROFILE)
 
 
-def _ours(choice: Choice, table: Any, *columns: Any) -> Select[Any]:
+def _ours(choice: ExportSelection, table: Any, *columns: Any) -> Select[Any]:
     """Return rows of the chosen campaigns, with the campaign's name first."""
     named = select(campaign.c.name.label("campaign"), *columns).join(campaign, campaign.c.id == table.c.campaign)
     return named.where(table.c.campaign.in_(choice.numbers))
 
 
-def _picks(choice: Choice) -> Iterator[Row]:
+def _picks(choice: ExportSelection) -> Iterator[Row]:
     asked = (pick.c.n, pick.c.batch, pick.c.node, pick.c.act, pick.c.score, pick.c.features, pick.c.since)
     found = (outcome.c.at, outcome.c.value, outcome.c.occurrences, outcome.c.posts, outcome.c.missing, outcome.c.mark)
     who = (account.c.platform_id, account.c.username, account.c.name)
@@ -150,13 +150,13 @@ def _picks(choice: Choice) -> Iterator[Row]:
         outcome, (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     )
     whole = query.outerjoin(account, account.c.node == pick.c.node)
-    drawn = {name: find_drawn(Traces(choice.reader), name) for _, name in choice.campaigns}
+    drawn = {name: find_drawn(CampaignTraces(choice.reader), name) for _, name in choice.campaigns}
     for row in choice.stream(_of_active(choice, whole, pick.c.node).order_by(pick.c.campaign, pick.c.n)):
         person = Person(row.platform_id, row.username, row.name)
         yield (*row[:4], person, *row[4:14], drawn[row.campaign].get(row.n))
 
 
-def _links(choice: Choice) -> Iterator[Row]:
+def _links(choice: ExportSelection) -> Iterator[Row]:
     source, target = account.alias("source"), account.alias("target")
     columns = (link.c.n, link.c.position, pick.c.act, pick.c.node, link.c.node, link.c.alpha)
     both = (source.c.platform_id, source.c.username, target.c.platform_id, target.c.username)
@@ -173,14 +173,14 @@ def _links(choice: Choice) -> Iterator[Row]:
         yield name, n, position, *first, *second, alpha
 
 
-def _of_active(choice: Choice, query: Select[Any], *nodes: Any) -> Select[Any]:
+def _of_active(choice: ExportSelection, query: Select[Any], *nodes: Any) -> Select[Any]:
     """Return the rows of a query, but where only those found active are exported those that are of nobody else."""
     for node in nodes if choice.active else ():
         query = query.where(node.in_(select(accounts.c.node)))
     return query
 
 
-def _liveness(choice: Choice) -> Iterator[Row]:
+def _liveness(choice: ExportSelection) -> Iterator[Row]:
     view = table("liveness", *map(field, ("campaign", "node", "n", *LIVENESS)))
     who = (account.c.platform_id, account.c.username, account.c.name)
     tests = (
@@ -195,13 +195,13 @@ def _liveness(choice: Choice) -> Iterator[Row]:
         yield name, node, person, person, bool(active), status, last, at, n
 
 
-def _hits(choice: Choice) -> Iterator[Row]:
+def _hits(choice: ExportSelection) -> Iterator[Row]:
     query = _ours(choice, hit, hit.c.post, hit.c.occurrences).join(posts, posts.c.id == hit.c.post)
     for row in choice.stream(query.order_by(hit.c.campaign, *choice.by_id(hit.c.post))):
         yield tuple(row)
 
 
-def _standings(choice: Choice) -> Iterator[Row]:
+def _standings(choice: ExportSelection) -> Iterator[Row]:
     who = (account.c.platform_id, account.c.username, account.c.name)
     query = _ours(choice, standing, standing.c.node, *(standing.c[name] for name in STANDING), *who)
     whole = query.join(account, account.c.node == standing.c.node)
@@ -209,7 +209,7 @@ def _standings(choice: Choice) -> Iterator[Row]:
         yield (*row[:2], Person(row.platform_id, row.username, row.name), *row[2 : 2 + len(STANDING)])
 
 
-def _sampled(choice: Choice) -> Iterator[Row]:
+def _sampled(choice: ExportSelection) -> Iterator[Row]:
     who = (account.c.platform_id, account.c.username, account.c.name)
     drawn = (sampled.c.visits, sampled.c.weight, sampled.c.degree)
     whole = _ours(choice, sampled, sampled.c.node, *drawn, *who).join(account, account.c.node == sampled.c.node)
@@ -217,7 +217,7 @@ def _sampled(choice: Choice) -> Iterator[Row]:
         yield (*row[:2], Person(row.platform_id, row.username, row.name), *row[2:5])
 
 
-def _requests(choice: Choice) -> Iterator[Row]:
+def _requests(choice: ExportSelection) -> Iterator[Row]:
     more = (request.c.params, request.c.digest, request.c.post_ids, request.c.nodes)
     query = _ours(choice, request, request.c.id, request.c.n, request.c.part, *(request.c[n] for n in LEDGER), *more)
     for rows in choice.reader.execute(query.order_by(request.c.id).execution_options(yield_per=200)).partitions():
@@ -228,7 +228,7 @@ def _requests(choice: Choice) -> Iterator[Row]:
             yield (*row[: 4 + len(LEDGER)], asked, [key for key in page if key in there] if page else None)
 
 
-def _there(choice: Choice, keys: list[str]) -> set[str]:
+def _there(choice: ExportSelection, keys: list[str]) -> set[str]:
     """Return which of these posts the export has."""
     found: set[str] = set()
     for start in range(0, len(keys), 500):
@@ -238,7 +238,7 @@ def _there(choice: Choice, keys: list[str]) -> set[str]:
 
 
 SHEETS = (
-    Sheet(
+    ExportTable(
         "posts",
         "one row a post, oldest id first",
         (
@@ -248,7 +248,7 @@ SHEETS = (
         ),
         _posts,
     ),
-    Sheet(
+    ExportTable(
         "accounts",
         "one row an account that was asked, wrote or was mentioned",
         (
@@ -258,7 +258,7 @@ SHEETS = (
         ),
         _accounts,
     ),
-    Sheet(
+    ExportTable(
         "mentions",
         "who is mentioned in which post; position: its place among the post's mentions, where it is known",
         (
@@ -267,7 +267,7 @@ SHEETS = (
         ),
         _mentions,
     ),
-    Sheet(
+    ExportTable(
         "picks",
         "one row a decision to ask, with what it found",
         (
@@ -278,13 +278,13 @@ SHEETS = (
         ),
         _picks,
     ),
-    Sheet(
+    ExportTable(
         "shadows",
         "the scores of each pick by shadows, which look on and choose nobody",
         (Column("campaign"), Column("n", "int"), Column("estimator"), Column("score", "float")),
         shadows,
     ),
-    Sheet(
+    ExportTable(
         "versions",
         "the settings by which campaigns decide, each time they changed",
         (
@@ -293,7 +293,7 @@ SHEETS = (
         ),
         versions,
     ),
-    Sheet(
+    ExportTable(
         "seeds",
         "the seeds that campaigns name, in their order",
         (
@@ -302,7 +302,7 @@ SHEETS = (
         ),
         seeds,
     ),
-    Sheet(
+    ExportTable(
         "links",
         "the links of the graph as each pick found them; those of a search lead to the authors",
         (
@@ -312,13 +312,13 @@ SHEETS = (
         ),
         _links,
     ),
-    Sheet(
+    ExportTable(
         "hits",
         "posts that match the topic of a campaign",
         (Column("campaign"), Column("post", holds="post"), Column("occurrences", "int")),
         _hits,
     ),
-    Sheet(
+    ExportTable(
         "standings",
         "what campaigns that track accounts knew of each when that was last written",
         (
@@ -330,7 +330,7 @@ SHEETS = (
         ),
         _standings,
     ),
-    Sheet(
+    ExportTable(
         "liveness",
         "who of an old dataset was found active: one row an account that was tested, as it was last",
         (
@@ -340,7 +340,7 @@ SHEETS = (
         ),
         _liveness,
     ),
-    Sheet(
+    ExportTable(
         "sampled",
         "accounts that a sample has drawn on topic; weight: theirs in means and shares, 1 of all together",
         (
@@ -349,7 +349,7 @@ SHEETS = (
         ),
         _sampled,
     ),
-    Sheet(
+    ExportTable(
         "requests",
         "the ledger, with the posts that each request brought",
         (

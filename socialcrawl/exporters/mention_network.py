@@ -17,7 +17,7 @@ from sqlalchemy import text
 
 from socialcrawl.exporters.columns import Person
 from socialcrawl.exporters.pseudonyms import Pseudonyms
-from socialcrawl.exporters.selection import SOME, Choice
+from socialcrawl.exporters.selection import SOME, ExportSelection
 
 # What XML 1.0 cannot hold, however it is quoted.
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -88,7 +88,7 @@ class Edge(NamedTuple):
         return self.alpha if self.posts is None else self.posts
 
 
-def vertices(choice: Choice, pseudonyms: Pseudonyms | None) -> Iterator[Vertex]:
+def vertices(choice: ExportSelection, pseudonyms: Pseudonyms | None) -> Iterator[Vertex]:
     """Yield the nodes, in the order of their numbers in the database."""
     for row in _stream(choice, NODES.format(acts=TESTED if choice.refreshes else READ)):
         who = Person(row.platform_id, row.username)
@@ -99,7 +99,7 @@ def vertices(choice: Choice, pseudonyms: Pseudonyms | None) -> Iterator[Vertex]:
         yield Vertex(key, label or str(key), row.asked is not None, row.value, row.occurrences, missing)
 
 
-def edges(choice: Choice, pseudonyms: Pseudonyms | None) -> Iterator[Edge]:
+def edges(choice: ExportSelection, pseudonyms: Pseudonyms | None) -> Iterator[Edge]:
     """Yield the links, by the numbers of their ends."""
     for row in _stream(choice, OLD_EDGES if choice.refreshes else EDGES):
         ends = (row.source, row.target)
@@ -108,12 +108,12 @@ def edges(choice: Choice, pseudonyms: Pseudonyms | None) -> Iterator[Edge]:
         yield Edge(*ends, row.posts, row.alpha)
 
 
-def _stream(choice: Choice, sql: str) -> Iterator[Any]:
+def _stream(choice: ExportSelection, sql: str) -> Iterator[Any]:
     query = text(sql).execution_options(yield_per=SOME)
     return iter(choice.reader.execute(query, {"campaign": choice.numbers[0]}))
 
 
-class Gexf:
+class GexfFile:
     """A GEXF 1.2 file, as Gephi and networkx read it."""
 
     def __init__(self, file: TextIO) -> None:
@@ -154,7 +154,7 @@ class Gexf:
         self._file.write("</edges>\n</graph>\n</gexf>\n")
 
 
-class GraphMl:
+class GraphMlFile:
     """A GraphML file; `weight` is the type of its weights."""
 
     weight = "long"
@@ -195,20 +195,20 @@ class GraphMl:
         self._file.write("</graph>\n</graphml>\n")
 
 
-class OldGraphMl(GraphMl):
+class OldGraphMlFile(GraphMlFile):
     """A GraphML file of an old dataset, which may weigh its links by any number."""
 
     weight = "double"
 
 
-Form = Gexf | GraphMl
-FORMS: dict[str, Callable[[TextIO], Form]] = {"gexf": Gexf, "graphml": GraphMl}
+Form = GexfFile | GraphMlFile
+FORMS: dict[str, Callable[[TextIO], Form]] = {"gexf": GexfFile, "graphml": GraphMlFile}
 """The forms of the network, by the ending of their files."""
-OLD_FORMS: dict[str, Callable[[TextIO], Form]] = {**FORMS, "graphml": OldGraphMl}
+OLD_FORMS: dict[str, Callable[[TextIO], Form]] = {**FORMS, "graphml": OldGraphMlFile}
 """The same, of an old dataset."""
 
 
-def write(choice: Choice, files: dict[str, Path], pseudonyms: Pseudonyms | None) -> tuple[int, int]:
+def write(choice: ExportSelection, files: dict[str, Path], pseudonyms: Pseudonyms | None) -> tuple[int, int]:
     """Write the network into these files, by form; the numbers of nodes and edges."""
     with ExitStack() as stack:
         opened = {form: stack.enter_context(path.open("w", encoding="utf-8")) for form, path in files.items()}

@@ -9,13 +9,13 @@ from sqlalchemy import MetaData, Table, Text, select
 from socialcrawl.engine.model import SAME_AS
 from socialcrawl.exporters.columns import NAMES, Column, Person
 from socialcrawl.exporters.pseudonyms import Pseudonyms
-from socialcrawl.exporters.selection import Choice
-from socialcrawl.exporters.text_redaction import SHORT, Known, words_of
+from socialcrawl.exporters.selection import ExportSelection
+from socialcrawl.exporters.text_redaction import SHORT, KnownNames, words_of
 from socialcrawl.storage.database.bulk import Lookup, among, inserting
 from socialcrawl.storage.schema.tables import account
 
 
-class Hiding:
+class Pseudonymizer:
     """The rows of tables, some at a time, without anything that names a person.
 
     Args:
@@ -23,7 +23,7 @@ class Hiding:
         pseudonyms: who is called what.
     """
 
-    def __init__(self, choice: Choice, pseudonyms: Pseudonyms) -> None:
+    def __init__(self, choice: ExportSelection, pseudonyms: Pseudonyms) -> None:
         self.pseudonyms = pseudonyms
         who = (account.c.platform_id, account.c.username, account.c.name)
         # Of several accounts that had a name the last one counts, as everywhere: see `nodes.Nodes`.
@@ -52,7 +52,7 @@ class Hiding:
         """Return one text that names nobody."""
         return self.known([text]).hidden(text)
 
-    def known(self, texts: Iterable[str]) -> Known:
+    def known(self, texts: Iterable[str]) -> KnownNames:
         """Return who of all that are known could be named in these texts."""
         texts = list(texts)
         words = {word for text in texts for word in words_of(text)}
@@ -60,9 +60,9 @@ class Hiding:
         handles = {row[0]: Person(*row[1:]) for row in self._by_name.rows(sorted(words))}
         by_id = {row[0]: Person(*row) for row in self._by_id.rows(sorted(word for word in words if word.isdigit()))}
         names = {row[0] for row in self._names.rows(sorted(phrases))}
-        return Known(self.pseudonyms, handles, by_id, names)
+        return KnownNames(self.pseudonyms, handles, by_id, names)
 
-    def _cell(self, holds: str, cell: Any, known: Known) -> Any:
+    def _cell(self, holds: str, cell: Any, known: KnownNames) -> Any:
         match holds:
             case "person" | "username" | "user id":
                 return self.pseudonyms.person(cell)
@@ -88,7 +88,7 @@ class Hiding:
             return text
         return SAME_AS + str(self.pseudonyms.node(int(text.removeprefix(SAME_AS))))
 
-    def _post(self, key: str, known: Known) -> str | None:
+    def _post(self, key: str, known: KnownNames) -> str | None:
         """Return the pseudonym of a post; files that were imported may name an author where a post is answered."""
         if key.lower() in known.handles and not key.isdigit():
             return self.pseudonyms.person(known.handles[key.lower()])
@@ -115,7 +115,7 @@ def _phrases(text: str) -> Iterator[str]:
             yield " ".join(words[start : start + length])
 
 
-def _named(choice: Choice) -> Any:
+def _named(choice: ExportSelection) -> Any:
     """Return the table of display names, made for this export, and the question which of some phrases are in it."""
     names = Table("export_name", MetaData(), Field("name", Text, primary_key=True), prefixes=["temporary"])
     names.create(choice.reader, checkfirst=False)

@@ -92,7 +92,7 @@ insert into export_account select a.node from account a where a.forgotten_at is 
 
 
 @dataclass(frozen=True)
-class Choice:
+class ExportSelection:
     """What is exported: (id, name) of campaigns, oldest first; `whole`: everything there is in the database.
 
     `active`: of a campaign that refreshes an old dataset only whoever was found active, and links between them.
@@ -145,7 +145,7 @@ class Choice:
 @contextmanager
 def choosing(
     connection: Connection, name: str | None = None, *, whole: bool = False, active: bool = False
-) -> Iterator[Choice]:
+) -> Iterator[ExportSelection]:
     """What belongs to the campaign `name`, or to the newest; or, `whole`, everything.
 
     Args:
@@ -161,7 +161,7 @@ def choosing(
     engine = _engine(connection)
     try:
         with engine.connect() as reader, reader.begin():
-            choice = Choice(reader, _campaigns(connection, name, whole=whole), whole, active)
+            choice = ExportSelection(reader, _campaigns(connection, name, whole=whole), whole, active)
             if active and not choice.refreshes:
                 raise SettingsError(f"The campaign {choice.name!r} tests no accounts: leave --only-active out.")
             _metadata.create_all(reader, checkfirst=False)
@@ -202,7 +202,7 @@ def _campaigns(connection: Connection, name: str | None, *, whole: bool) -> list
     return chosen[-1:]
 
 
-def _fill(choice: Choice) -> None:
+def _fill(choice: ExportSelection) -> None:
     run = choice.reader.execute
     _read(choice)
     if choice.whole:
@@ -223,7 +223,7 @@ def _fill(choice: Choice) -> None:
             run(text(f"analyze {table.name}"))
 
 
-def _read(choice: Choice) -> None:
+def _read(choice: ExportSelection) -> None:
     """The posts of all pages that were read, with the order in which each names people."""
     keep = inserting(choice.reader, posts, ("id", "asked"), "ignore")
     place = inserting(choice.reader, places, ("post", "node", "position"), "ignore")
@@ -232,7 +232,7 @@ def _read(choice: Choice) -> None:
         place.run([found for _, ids, pairs in chunk for found in _places(ids, pairs)])
 
 
-def pages(choice: Choice) -> Iterator[list[tuple[Any, list[str], Pairs]]]:
+def pages(choice: ExportSelection) -> Iterator[list[tuple[Any, list[str], Pairs]]]:
     """The requests that brought posts, oldest first, as (row, ids of the posts, `StoredPage.pairs`), some at a time."""
     columns = (request.c.id, request.c.kind, request.c.digest, request.c.post_ids, request.c.nodes)
     ours = select(*columns).where(request.c.campaign.in_(choice.numbers))
@@ -241,7 +241,7 @@ def pages(choice: Choice) -> Iterator[list[tuple[Any, list[str], Pairs]]]:
         yield [(row, *page_of(choice, row)) for row in rows]
 
 
-def page_of(choice: Choice, row: Any) -> tuple[list[str], Pairs]:
+def page_of(choice: ExportSelection, row: Any) -> tuple[list[str], Pairs]:
     """Return the ids of the posts that a request brought and `StoredPage.pairs`; of one held, from where it came."""
     found = row
     if row.kind == ReplyKind.HELD and row.digest is not None:

@@ -14,14 +14,14 @@ from socialcrawl.exporters.columns import Column
 from socialcrawl.formats.csv_rows import CsvRows
 
 
-class Writer(Protocol):
+class TableWriter(Protocol):
     """A file that takes the rows of a table, some at a time."""
 
     def write(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Add rows."""
 
 
-class Parquet:
+class ParquetWriter:
     """A Parquet file; times are UTC timestamps in microseconds, a time that is none is NULL."""
 
     def __init__(self, path: Path, columns: tuple[Column, ...], stack: ExitStack) -> None:
@@ -60,7 +60,7 @@ class Parquet:
         self._file.write_batch(self._batch(cells, schema=self._schema))
 
 
-class Csv:
+class CsvWriter:
     """A CSV file with a first line of names; lists are JSON, what is unknown is empty."""
 
     safe = False
@@ -75,13 +75,13 @@ class Csv:
         self._rows.write([_cell(cell) for cell in row] for row in rows)
 
 
-class SafeCsv(Csv):
+class SafeCsvWriter(CsvWriter):
     """The same for spreadsheets: texts that look like formulas have an apostrophe before them."""
 
     safe = True
 
 
-class Lines:
+class JsonLinesWriter:
     """A file with one JSON object a line; ids are texts, as readers of JSON round numbers of more than 15 digits."""
 
     def __init__(self, path: Path, columns: tuple[Column, ...], stack: ExitStack) -> None:
@@ -101,7 +101,7 @@ class Lines:
         return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
 
 
-class Ids:
+class IdWriter:
     """A text file with one id a line."""
 
     def __init__(self, path: Path, columns: tuple[Column, ...], stack: ExitStack) -> None:
@@ -116,12 +116,12 @@ class Ids:
         self.count += len(ids)
 
 
-Maker = Callable[[Path, tuple[Column, ...], ExitStack], Writer]
+Maker = Callable[[Path, tuple[Column, ...], ExitStack], TableWriter]
 """What makes a file of a table, from its path, its columns and the stack that closes it."""
 WRITERS: dict[str, Maker] = {
-    "parquet": Parquet,
-    "csv": Csv,
-    "jsonl": Lines,
+    "parquet": ParquetWriter,
+    "csv": CsvWriter,
+    "jsonl": JsonLinesWriter,
 }
 """The forms of tables, by the ending of their files."""
 IDS = {"posts": "post_ids.txt", "accounts": "user_ids.txt"}

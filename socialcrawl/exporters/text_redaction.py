@@ -37,7 +37,7 @@ def words_of(text: str) -> list[str]:
     return [word.lower() for word in WORD.findall(text)]
 
 
-class Known:
+class KnownNames:
     """The people who could be named in some texts.
 
     Args:
@@ -55,9 +55,9 @@ class Known:
         self._names = {name for name in names if " " in name or _unmistakable(name)}
         self._near: dict[str, Person] = {}
 
-    def near(self, people: Sequence[Person]) -> "Known":
+    def near(self, people: Sequence[Person]) -> "KnownNames":
         """The same, where these people are the ones a text is about: their names are hidden whatever they are."""
-        made = Known(self.pseudonyms, self.handles, self.ids, self._all_names)
+        made = KnownNames(self.pseudonyms, self.handles, self.ids, self._all_names)
         for person in people:
             if person.username:
                 made._near[person.username.lower()] = person

@@ -18,7 +18,7 @@ from sqlalchemy import select
 
 from socialcrawl import __version__
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.exporters.selection import Choice
+from socialcrawl.exporters.selection import ExportSelection
 from socialcrawl.storage.schema.tables import request, response
 
 SECRET = ("authorization", "cookie", "set-cookie", "proxy-authorization")
@@ -38,7 +38,7 @@ def check() -> None:
         raise SettingsError("A web archive needs warcio: pip install 'socialcrawl[warc]'.") from error
 
 
-def write(choice: Choice, path: Path) -> int:
+def write(choice: ExportSelection, path: Path) -> int:
     """Write the answers that were kept into a .warc.gz; how many.
 
     Raises:
@@ -62,7 +62,7 @@ def write(choice: Choice, path: Path) -> int:
     return count
 
 
-def _rows(choice: Choice) -> Iterator[Any]:
+def _rows(choice: ExportSelection) -> Iterator[Any]:
     columns = (request.c.id, request.c.status, request.c.sent_at, request.c.arrived_at)
     query = select(*columns, response.c.url, response.c.headers, response.c.body)
     joined = query.join(response, response.c.request == request.c.id)

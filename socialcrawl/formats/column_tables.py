@@ -16,7 +16,7 @@ from typing import IO, Any
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.csv_cells import NOT_UTF8
 from socialcrawl.formats.documents import why_unreadable
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.formats.lines import NO_END, UNREADABLE, first_bytes, lines, opened, reason_of, too_long
 from socialcrawl.formats.parquet import PARQUET, sheet
 from socialcrawl.system.bounds import MAX_BATCH, MAX_ROW
@@ -30,7 +30,7 @@ Cell = str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class CellTable:
     """A table.
 
     Attributes:
@@ -50,8 +50,8 @@ class Grid:
 
 @contextmanager
 def grid(
-    path: Path, words: Collection[str], trouble: Trouble, legal: Callable[[str], bool] = lambda _: True
-) -> Iterator[Grid | None]:
+    path: Path, words: Collection[str], trouble: LineErrors, legal: Callable[[str], bool] = lambda _: True
+) -> Iterator[CellTable | None]:
     """The table in a file; None where the file has JSON lines.
 
     Args:
@@ -68,7 +68,7 @@ def grid(
             begin = file.read(len(PARQUET))
         if begin == PARQUET:
             with sheet(path, trouble) as found:
-                yield Grid(path, [name.lower() for name in found.names], found.rows(CHUNK, _texts))
+                yield CellTable(path, [name.lower() for name in found.names], found.rows(CHUNK, _texts))
             return
         with opened(path, begin) as file:
             first = first_bytes(file)
@@ -85,17 +85,19 @@ def grid(
         raise PostsFileError(f"{why_unreadable(path, error)}: name a file, and check that it is complete.") from error
 
 
-def _text(path: Path, file: IO[bytes], words: Collection[str], trouble: Trouble, legal: Callable[[str], bool]) -> Grid:
+def _text(
+    path: Path, file: IO[bytes], words: Collection[str], trouble: LineErrors, legal: Callable[[str], bool]
+) -> CellTable:
     rows = _Lines(path, file, trouble, words, legal)
     names = rows.header(words)
-    return Grid(path, names, rows.chunks(None if names is None else len(names)))
+    return CellTable(path, names, rows.chunks(None if names is None else len(names)))
 
 
 class _Lines:
     """The rows of a text, as (number of the line, its cells)."""
 
     def __init__(
-        self, path: Path, file: IO[bytes], trouble: Trouble, words: Collection[str], legal: Callable[[str], bool]
+        self, path: Path, file: IO[bytes], trouble: LineErrors, words: Collection[str], legal: Callable[[str], bool]
     ) -> None:
         self.path, self.trouble = path, trouble
         self._held = 0  # characters since a chunk began

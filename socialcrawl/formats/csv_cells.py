@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.line_errors import Trouble
-from socialcrawl.formats.lines import Record, lines, reason_of
+from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import RecordLines, lines, reason_of
 from socialcrawl.system.bounds import MAX_COLUMNS, MAX_ROW
 
 NEEDED = ("author", "created_at", "text")  # columns that a table of posts has
@@ -15,8 +15,8 @@ BETWEEN = (",", ";", "\t")  # what stands between cells; the first that fits
 NOT_UTF8 = "it is not UTF-8: save the file as UTF-8"
 
 
-def posts_in(path: Path, file: IO[bytes], first: bytes, trouble: Trouble) -> "Rows":
-    """Return the rows of a CSV file of posts; see `Rows`.
+def posts_in(path: Path, file: IO[bytes], first: bytes, trouble: LineErrors) -> "CsvTable":
+    """Return the rows of a CSV file of posts; see `CsvTable`.
 
     Raises:
         PostsFileError: it is no such file.
@@ -24,7 +24,7 @@ def posts_in(path: Path, file: IO[bytes], first: bytes, trouble: Trouble) -> "Ro
     if b"\0" in first[:4096] or not first or first.startswith(b"["):
         kind = "is empty" if not first else "is one JSON list" if first.startswith(b"[") else "is of no known kind"
         raise PostsFileError(f"{path} {kind}: give Parquet, CSV or JSON lines.")
-    rows = Rows(path, file, first, trouble)
+    rows = CsvTable(path, file, first, trouble)
     check_columns(path, rows.columns)
     return rows
 
@@ -43,7 +43,7 @@ def check_columns(path: Path, columns: Sequence[str]) -> None:
         )
 
 
-class Rows:
+class CsvTable:
     """The rows of a CSV file by column; those that cannot be read are noted.
 
     Args:
@@ -56,10 +56,10 @@ class Rows:
         PostsFileError: the header cannot be read.
     """
 
-    def __init__(self, path: Path, file: IO[bytes], first: bytes, trouble: Trouble) -> None:
+    def __init__(self, path: Path, file: IO[bytes], first: bytes, trouble: LineErrors) -> None:
         self.path, self.trouble = path, trouble
         self._damaged = False
-        self._text = Record(self._decoded(lines(path, file, MAX_ROW)))
+        self._text = RecordLines(self._decoded(lines(path, file, MAX_ROW)))
         self._reader = csv.DictReader(self._text, strict=True, delimiter=_between(first))
         try:
             names = list(self._reader.fieldnames or ())

@@ -10,7 +10,7 @@ LONGEST = 300  # characters of a reason: it may quote what stands in a file
 
 
 @dataclass
-class Trouble:
+class LineErrors:
     """The bad lines so far; `notes` is what else is to be said of the files."""
 
     count: int = 0

@@ -120,7 +120,7 @@ def check_packed(path: Path) -> None:
                     raise grown(path, str(path))
 
 
-class Record:
+class RecordLines:
     """The lines of rows of a table, for `csv.reader`: a row may have several of them, but not endlessly many.
 
     Attributes:

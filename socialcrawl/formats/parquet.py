@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.formats.lines import allowed, grown, too_long
 from socialcrawl.formats.parquet_layout import check_footer, refused, rows_at_once
 from socialcrawl.formats.parquet_pages import PageError
@@ -26,7 +26,7 @@ BUFFER = 1_000_000  # bytes of a column that are read from the disk at once
 Cells = Callable[[Any], list[Any]]
 
 
-class Sheet:
+class ParquetTable:
     """A table in a Parquet file.
 
     Attributes:
@@ -36,7 +36,9 @@ class Sheet:
         size: bytes of the rows that were read last.
     """
 
-    def __init__(self, path: Path, trouble: Trouble, file: Any, schema: Any, *, chosen: list[str], most: int) -> None:
+    def __init__(
+        self, path: Path, trouble: LineErrors, file: Any, schema: Any, *, chosen: list[str], most: int
+    ) -> None:
         self.names, self.chosen = list(schema.names), chosen
         self.schema = schema
         self._path, self._trouble, self._file, self._most = path, trouble, file, most
@@ -100,7 +102,7 @@ class Sheet:
 
 
 @contextmanager
-def sheet(path: Path, trouble: Trouble, wanted: Sequence[str] | None = None) -> Iterator[Sheet]:
+def sheet(path: Path, trouble: LineErrors, wanted: Sequence[str] | None = None) -> Iterator[ParquetTable]:
     """Open a Parquet file.
 
     Args:
@@ -126,7 +128,7 @@ def sheet(path: Path, trouble: Trouble, wanted: Sequence[str] | None = None) -> 
             raise refused(path, "two of its columns have the same name", "Rename one")
         most = rows_at_once(path, about, chosen)
         with parquet.ParquetFile(path, metadata=about, pre_buffer=False, buffer_size=BUFFER) as file:
-            yield Sheet(path, trouble, file, plain, chosen=chosen, most=most)
+            yield ParquetTable(path, trouble, file, plain, chosen=chosen, most=most)
     except PageError as error:
         raise refused(path, str(error), "Check the file") from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
@@ -145,7 +147,7 @@ def table(path: Path, wanted: Sequence[str] | None = None) -> Any:
     """
     import pyarrow as pa  # noqa: PLC0415
 
-    with sheet(path, Trouble(), wanted) as found:
+    with sheet(path, LineErrors(), wanted) as found:
         batches = [pa.RecordBatch.from_arrays(columns, names=found.chosen) for columns, _ in found.batches(WHOLE, HELD)]
         return pa.Table.from_batches(batches, None if batches else found.schema)
 

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.lines import size_of
-from socialcrawl.formats.parquet_pages import INDEXED, PREFIXED, Page, longest, pages
+from socialcrawl.formats.parquet_pages import INDEXED, PREFIXED, ParquetPage, longest, pages
 from socialcrawl.system.bounds import MAX_ITEMS, MAX_LINE, MAX_PAGES
 
 WIDEST = 64  # bytes of a value of fixed width; decimals and UUIDs have 16
@@ -57,7 +57,7 @@ def rows_at_once(path: Path, about: Any, chosen: Sequence[str]) -> int:
     with path.open("rb") as file:
         for place in range(about.num_columns):
             if about.schema.column(place).path.split(".")[0] in chosen:
-                chunks = [Chunk.of(file, about.row_group(group), place) for group in range(about.num_row_groups)]
+                chunks = [ColumnChunk.of(file, about.row_group(group), place) for group in range(about.num_row_groups)]
                 _check(path, about.schema.column(place), chunks)
                 total += max((chunk.largest for chunk in chunks), default=0)
                 cost += max((chunk.row for chunk in chunks), default=0.0)
@@ -66,7 +66,7 @@ def rows_at_once(path: Path, about: Any, chosen: Sequence[str]) -> int:
     return max(1, int(READ / cost))
 
 
-def _check(path: Path, column: Any, chunks: Sequence["Chunk"]) -> None:
+def _check(path: Path, column: Any, chunks: Sequence["ColumnChunk"]) -> None:
     """Refuse a column whose values or lists are too long."""
     if column.length > WIDEST:
         raise refused(path, f"values of {column.path} have {column.length:,} bytes each", "Write them as text")
@@ -78,7 +78,7 @@ def _check(path: Path, column: Any, chunks: Sequence["Chunk"]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class ColumnChunk:
     """A column in one row group.
 
     Attributes:
@@ -96,7 +96,7 @@ class Chunk:
     density: float
 
     @classmethod
-    def of(cls, file: IO[bytes], group: Any, place: int) -> "Chunk":
+    def of(cls, file: IO[bytes], group: Any, place: int) -> "ColumnChunk":
         """Return the column in this place of a row group."""
         chunk = group.column(place)
         first = chunk.data_page_offset
@@ -119,7 +119,7 @@ class Chunk:
         return self.longest + (0.0 if self.more else self.density)
 
 
-def _longest(file: IO[bytes], page: Page, chunk: Any) -> int:
+def _longest(file: IO[bytes], page: ParquetPage, chunk: Any) -> int:
     """Bytes of the longest text in a dictionary, or more."""
     import pyarrow as pa  # noqa: PLC0415
 

@@ -24,7 +24,7 @@ class PageError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ParquetPage:
     """A page of a column.
 
     Attributes:
@@ -44,7 +44,7 @@ class Page:
     is_dictionary: bool = False
 
 
-def pages(file: IO[bytes], start: int, size: int) -> Iterator[Page]:
+def pages(file: IO[bytes], start: int, size: int) -> Iterator[ParquetPage]:
     """Iterate over the pages of a column chunk.
 
     Args:
@@ -80,7 +80,7 @@ def longest(page: bytes) -> int:
     return most
 
 
-def _page(fields: dict[int, object], header: "_Header", at: int) -> Page:
+def _page(fields: dict[int, object], header: "_Header", at: int) -> ParquetPage:
     packed, unpacked = fields.get(_PACKED), fields.get(_UNPACKED)
     if not isinstance(packed, int) or not isinstance(unpacked, int):
         raise PageError("the header of a page lacks its size")
@@ -89,8 +89,8 @@ def _page(fields: dict[int, object], header: "_Header", at: int) -> Page:
             values, encoding = told.get(_VALUES), told.get(place)
             if not isinstance(values, int) or not isinstance(encoding, int):
                 raise PageError("the header of a page lacks the number of its values")
-            return Page(at + header.at, packed, unpacked, values, encoding, kind == _DICTIONARY)
-    return Page(at + header.at, packed, unpacked)
+            return ParquetPage(at + header.at, packed, unpacked, values, encoding, kind == _DICTIONARY)
+    return ParquetPage(at + header.at, packed, unpacked)
 
 
 class _Header:

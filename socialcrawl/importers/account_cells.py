@@ -15,7 +15,7 @@ READINGS = ("auto", "ids", "names")
 CLUE = " (under [seeds])"  # what a platform says of names in a campaign file
 
 
-class Naming:
+class CellAccounts:
     """The accounts that cells name on a platform.
 
     Args:
@@ -76,7 +76,7 @@ class Naming:
 
 
 def site_of(name: str, who: Who) -> str:
-    """Return the site of an account of the platform `name`; see `Naming.site`."""
+    """Return the site of an account of the platform `name`; see `CellAccounts.site`."""
     told, facts = who.username or who.id or "", find_platform_facts(name)
     if facts.pages:
         return urlsplit(told).hostname or ""

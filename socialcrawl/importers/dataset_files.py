@@ -18,16 +18,16 @@ import numpy as np
 
 from socialcrawl.engine.model import Who
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.column_tables import Cell, Grid, grid
+from socialcrawl.formats.column_tables import Cell, CellTable, grid
 from socialcrawl.formats.csv_cells import NEEDED
 from socialcrawl.formats.header_lines import ENDS, KNOWN, WEIGHTS, is_head, unknown
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Hits
-from socialcrawl.importers.account_cells import Naming
+from socialcrawl.importers.account_cells import CellAccounts
 from socialcrawl.importers.exported_datasets import check_names, check_text, table_of
 from socialcrawl.importers.post_files import count_nothing, read
-from socialcrawl.storage.imports.old_graph import Named
-from socialcrawl.storage.imports.parsed_page import MADE, Found
+from socialcrawl.storage.imports.old_graph import NamedGraph
+from socialcrawl.storage.imports.parsed_page import MADE, ParsedPage
 
 IDS = ("platform_id", "account_id", "user_id", "author_id", "id")
 NAMES = ("username", "screen_name", "handle", "account", "url", "page")
@@ -35,7 +35,7 @@ WORDS = {*NEEDED, *IDS, *NAMES, *WEIGHTS[:2], *(end for pair in ENDS for end in 
 Watch = Callable[[str, int], None]
 
 
-class Gathered:
+class DatasetBuilder:
     """What was read so far: accounts, those that the dataset is about, and links.
 
     Args:
@@ -43,7 +43,7 @@ class Gathered:
         trouble: what bad lines are added to.
     """
 
-    def __init__(self, naming: Naming, trouble: Trouble) -> None:
+    def __init__(self, naming: CellAccounts, trouble: LineErrors) -> None:
         self.naming, self.trouble = naming, trouble
         self._places: dict[Who, int] = {}
         self._about: set[int] = set()
@@ -90,17 +90,19 @@ class Gathered:
         self._links[1].append(target)
         self._links[2].append(weight)
 
-    def graph(self) -> Named:
+    def graph(self) -> NamedGraph:
         """Return all that was read."""
         whos = list(self._places)
         member = np.zeros(len(whos), np.bool_)
         member[list(self._about)] = True
         source, target, weight = self._links
         ends = np.array(source, np.int64), np.array(target, np.int64)
-        return Named(whos, [self.naming.site(who) for who in whos], member, *ends, np.array(weight, np.float64))
+        return NamedGraph(whos, [self.naming.site(who) for who in whos], member, *ends, np.array(weight, np.float64))
 
 
-def gathered(paths: Iterable[Path], naming: Naming, trouble: Trouble, watch: Watch = lambda what, rows: None) -> Named:
+def gathered(
+    paths: Iterable[Path], naming: CellAccounts, trouble: LineErrors, watch: Watch = lambda what, rows: None
+) -> NamedGraph:
     """Return the graph that files tell, in their order.
 
     Args:
@@ -112,7 +114,7 @@ def gathered(paths: Iterable[Path], naming: Naming, trouble: Trouble, watch: Wat
     Raises:
         PostsFileError: a file cannot be read.
     """
-    found, posts, rows = Gathered(naming, trouble), _Posts(), 0
+    found, posts, rows = DatasetBuilder(naming, trouble), _Posts(), 0
     for path in paths:
         check_text(path)
         with _table(path, naming, trouble) as table:
@@ -131,7 +133,7 @@ def gathered(paths: Iterable[Path], naming: Naming, trouble: Trouble, watch: Wat
     return found.graph()
 
 
-def _told(table: Grid) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
+def _told(table: CellTable) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
     """Yield the rows of a table.
 
     Raises:
@@ -147,7 +149,7 @@ def _told(table: Grid) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
         yield lines, columns
 
 
-def _unread(table: Grid) -> Iterator[str]:
+def _unread(table: CellTable) -> Iterator[str]:
     """Yield what is to be said of columns that are not read though they may be weights."""
     names = table.names or []
     ends = next((pair for pair in ENDS if {*pair} <= {*names}), None)
@@ -160,7 +162,7 @@ def _unread(table: Grid) -> Iterator[str]:
 
 
 @contextmanager
-def _table(path: Path, naming: Naming, trouble: Trouble) -> Iterator[Grid | None]:
+def _table(path: Path, naming: CellAccounts, trouble: LineErrors) -> Iterator[CellTable | None]:
     """The table in a file; None where the file has posts as JSON lines."""
     with grid(path, WORDS, trouble, naming.legal) as found:
         if found is not None:
@@ -170,7 +172,7 @@ def _table(path: Path, naming: Naming, trouble: Trouble) -> Iterator[Grid | None
         yield found
 
 
-def spoken(path: Path, naming: Naming, hits: Hits) -> Mapping[Who, int]:
+def spoken(path: Path, naming: CellAccounts, hits: Hits) -> Mapping[Who, int]:
     """Return the occurrences of a topic in a file of posts, by author as `gathered` has them.
 
     None where it has no posts.
@@ -183,8 +185,8 @@ def spoken(path: Path, naming: Naming, hits: Hits) -> Mapping[Who, int]:
     Raises:
         PostsFileError: the file cannot be read.
     """
-    trouble = Trouble()
-    found, posts, told = Gathered(naming, trouble), _Posts(), Counter[Who]()
+    trouble = LineErrors()
+    found, posts, told = DatasetBuilder(naming, trouble), _Posts(), Counter[Who]()
     with grid(path, WORDS, trouble, naming.legal) as table:
         if table is not None and not set(NEEDED) <= set(table.names or ()):
             return told
@@ -195,7 +197,7 @@ def spoken(path: Path, naming: Naming, hits: Hits) -> Mapping[Who, int]:
     return told
 
 
-def describe_members(path: Path, naming: Naming) -> str:
+def describe_members(path: Path, naming: CellAccounts) -> str:
     """Return which accounts of a file `gathered` takes: authors of its posts, ends of its links, those in columns.
 
     "" for a list that names nothing else.
@@ -207,7 +209,7 @@ def describe_members(path: Path, naming: Naming) -> str:
     Raises:
         PostsFileError: the file cannot be read.
     """
-    with _table(path, naming, Trouble()) as table:
+    with _table(path, naming, LineErrors()) as table:
         if table is None or set(NEEDED) <= set(table.names or ()):
             return "the authors of its posts"
         reader = _reader(table)
@@ -219,7 +221,7 @@ def describe_members(path: Path, naming: Naming) -> str:
         return f"the accounts in its column{'s' if len(places) > 1 else ''} {columns}" if columns else ""
 
 
-def _reader(table: Grid) -> "_Links | _Accounts":
+def _reader(table: CellTable) -> "_Links | _Accounts":
     """Return what reads the rows of a table, by the names of its columns.
 
     Raises:
@@ -254,7 +256,9 @@ class _Links:
     def __init__(self, source: int, target: int, weight: int | None, *, ours: bool = False) -> None:
         self.source, self.target, self.weight, self.ours = source, target, weight, ours
 
-    def __call__(self, found: Gathered, table: Grid, lines: Sequence[int], columns: list[list[Cell]]) -> None:
+    def __call__(
+        self, found: DatasetBuilder, table: CellTable, lines: Sequence[int], columns: list[list[Cell]]
+    ) -> None:
         if len(columns) == 1:
             _Accounts(None, 0, None)(found, table, lines, columns)
             return
@@ -276,7 +280,7 @@ class _Links:
             if not isinstance(target, str):  # a row without a target is an account without a link
                 found.link(place, found.member(target), weight)
 
-    def _alone(self, found: Gathered, place: str, there: Cell, target: Who | str) -> None:
+    def _alone(self, found: DatasetBuilder, place: str, there: Cell, target: Who | str) -> None:
         if isinstance(target, Who):
             found.member(target)
         elif there:
@@ -302,7 +306,9 @@ class _Accounts:
     ) -> None:
         self.ids, self.names, self.reading, self.ours = ids, names, reading, ours
 
-    def __call__(self, found: Gathered, table: Grid, lines: Sequence[int], columns: list[list[Cell]]) -> None:
+    def __call__(
+        self, found: DatasetBuilder, table: CellTable, lines: Sequence[int], columns: list[list[Cell]]
+    ) -> None:
         none: list[Who | str] = [""] * len(lines)
         ids = none if self.ids is None else found.read(columns[self.ids], "ids")
         names = none if self.names is None else found.read(columns[self.names], self.reading)
@@ -323,7 +329,7 @@ class _Posts:
         self._authors: dict[str, int] = {}  # by the id of the post
         self._replies: list[tuple[int, str]] = []
 
-    def take(self, found: Gathered, page: Found, path: str) -> None:
+    def take(self, found: DatasetBuilder, page: ParsedPage, path: str) -> None:
         """Add the posts of a page."""
         whos = [page.author(i) for i in range(len(page.page.posts))]
         authors = [self.settled(found, who, path) for who in whos]
@@ -338,7 +344,7 @@ class _Posts:
             if (author := authors[i]) is not None:
                 self._replies.append((found.place(author), to))
 
-    def answered(self, found: Gathered) -> None:
+    def answered(self, found: DatasetBuilder) -> None:
         """Link to whom posts answer, of which the files say the post or the name."""
         for author, to in self._replies:
             if (place := self._authors.get(to)) is not None:
@@ -348,7 +354,7 @@ class _Posts:
                 if isinstance(who, Who):
                     found.link(author, found.place(who))
 
-    def settled(self, found: Gathered, who: Who, path: str) -> Who | None:
+    def settled(self, found: DatasetBuilder, who: Who, path: str) -> Who | None:
         """Return an account as the platform names it; None, and a bad line, where it is none."""
         (told,) = found.read([who.username or who.id], "names" if who.username else None)
         if isinstance(told, str):

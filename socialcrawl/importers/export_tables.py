@@ -11,9 +11,9 @@ import orjson
 from socialcrawl.errors import PostsFileError
 from socialcrawl.exporters.columns import Column
 from socialcrawl.exporters.exported_tables import SHEETS
-from socialcrawl.formats.csv_cells import Rows
+from socialcrawl.formats.csv_cells import CsvTable
 from socialcrawl.formats.csv_rows import FORMULA
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.formats.lines import UNREADABLE, opened
 from socialcrawl.formats.parquet import sheet
 from socialcrawl.importers.exported_datasets import FORMATS, objects_in
@@ -46,7 +46,7 @@ def read_table(
         PostsFileError: the file is missing or damaged, lacks a column, or has rows that cannot be read.
         ValueError, TypeError: a cell is of another type than its column.
     """
-    path, trouble = folder / f"{table}.{form}", Trouble()
+    path, trouble = folder / f"{table}.{form}", LineErrors()
     columns = [next(column for column in COLUMNS[table] if column.name == name) for name in wanted]
     try:
         read = _parquet if form == "parquet" else _csv if form == "csv" else _lines
@@ -65,27 +65,27 @@ def count_rows(path: Path) -> int | None:
         PostsFileError: it is damaged.
     """
     if path.suffix == ".parquet":
-        with sheet(path, Trouble()) as found:
+        with sheet(path, LineErrors()) as found:
             return sum(count for _, count in found.batches(CHUNK))
     if path.suffix == ".csv":
         with path.open("rb") as file:
-            return sum(1 for _ in Rows(path, file, _first(path), Trouble()))
+            return sum(1 for _ in CsvTable(path, file, _first(path), LineErrors()))
     if path.suffix in (".jsonl", ".txt"):
         with path.open("rb") as file:
             return sum(1 for _ in file)
     return None
 
 
-def _parquet(path: Path, wanted: Sequence[str], trouble: Trouble) -> Iterator[Cells]:
+def _parquet(path: Path, wanted: Sequence[str], trouble: LineErrors) -> Iterator[Cells]:
     with sheet(path, trouble, wanted) as found:
         places = _places(path, found.chosen, wanted)
         for _, cells in found.rows(CHUNK, _listed):
             yield [cells[place] for place in places]
 
 
-def _csv(path: Path, wanted: Sequence[str], trouble: Trouble) -> Iterator[Cells]:
+def _csv(path: Path, wanted: Sequence[str], trouble: LineErrors) -> Iterator[Cells]:
     with path.open("rb") as file:
-        rows = Rows(path, file, _first(path), trouble)
+        rows = CsvTable(path, file, _first(path), trouble)
         _places(path, list(rows.columns or ()), wanted)
         empty = [name in NEVER_NULL for name in wanted]
         for some in _chunks([row[name] for name in wanted] for _, row in rows):
@@ -95,7 +95,7 @@ def _csv(path: Path, wanted: Sequence[str], trouble: Trouble) -> Iterator[Cells]
             ]
 
 
-def _lines(path: Path, wanted: Sequence[str], trouble: Trouble) -> Iterator[Cells]:
+def _lines(path: Path, wanted: Sequence[str], trouble: LineErrors) -> Iterator[Cells]:
     def rows(file: IO[bytes]) -> Iterator[list[Any]]:
         for _, told in objects_in(path, file, trouble):
             _places(path, list(told), wanted)

@@ -12,8 +12,8 @@ from typing import IO, Any
 import orjson
 
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.column_tables import CHUNK, Cell, Grid
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.column_tables import CHUNK, Cell, CellTable
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.formats.lines import first_bytes, lines, opened, too_long
 from socialcrawl.system.bounds import MAX_BATCH, MAX_ROW
 
@@ -77,7 +77,7 @@ def check_text(path: Path) -> None:
 
 
 @contextmanager
-def table_of(path: Path, trouble: Trouble) -> Iterator[Grid | None]:
+def table_of(path: Path, trouble: LineErrors) -> Iterator[CellTable | None]:
     """Open JSON lines as a table; None where they are no table of an export, or one of posts.
 
     Args:
@@ -87,7 +87,7 @@ def table_of(path: Path, trouble: Trouble) -> Iterator[Grid | None]:
     with path.open("rb") as file:
         begin = file.read(4)
     with opened(path, begin) as file:
-        first = next((told for _, told in objects_in(path, file, Trouble())), None)
+        first = next((told for _, told in objects_in(path, file, LineErrors())), None)
     names = [name.lower() for name in first or ()]
     if any(wanted <= set(names) for wanted in WITHOUT):
         check_names(path, names)
@@ -96,11 +96,11 @@ def table_of(path: Path, trouble: Trouble) -> Iterator[Grid | None]:
         return
     with opened(path, begin) as file:
         first_bytes(file)
-        yield Grid(path, names, _chunks(path, file, list(first), trouble))
+        yield CellTable(path, names, _chunks(path, file, list(first), trouble))
 
 
 def _chunks(
-    path: Path, file: IO[bytes], names: list[str], trouble: Trouble
+    path: Path, file: IO[bytes], names: list[str], trouble: LineErrors
 ) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
     numbers: list[int] = []
     rows: list[list[Cell]] = []
@@ -116,7 +116,7 @@ def _chunks(
         yield numbers, [list(column) for column in zip(*rows, strict=True)]
 
 
-def objects_in(path: Path, file: IO[bytes], trouble: Trouble) -> Iterator[tuple[int, dict[str, Any]]]:
+def objects_in(path: Path, file: IO[bytes], trouble: LineErrors) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects of JSON lines, with the numbers of their lines; lines that hold none are noted."""
     for number, raw in lines(path, file, MAX_ROW):
         why = too_long(MAX_ROW) if raw is None else ""

@@ -10,8 +10,8 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.model import Who, format_time
 from socialcrawl.errors import SettingsError
-from socialcrawl.formats.line_errors import Trouble
-from socialcrawl.importers.account_cells import Naming, site_of
+from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.importers.account_cells import CellAccounts, site_of
 from socialcrawl.importers.dataset_files import gathered
 from socialcrawl.importers.import_posts import Watch
 from socialcrawl.importers.probe_results import results
@@ -19,17 +19,17 @@ from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.imports.earlier_campaign import earlier
-from socialcrawl.storage.imports.old_graph import Arrived, Entered, enter, numbered
-from socialcrawl.storage.imports.probes import Learned, learn
+from socialcrawl.storage.imports.old_graph import GraphImportResult, NumberedGraph, enter, numbered
+from socialcrawl.storage.imports.probes import ProbeImportResult, learn
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class DatasetFiles:
     """Files with tables and how they are read.
 
     Attributes:
         paths: the files.
-        reading: auto | ids | names; see `naming.Naming`.
+        reading: auto | ids | names; see `account_cells.CellAccounts`.
         skip_bad: whether bad lines may be left out.
         watch: told how far it has come.
     """
@@ -41,8 +41,8 @@ class Tables:
 
 
 def as_dataset(
-    tables: Tables, connection: Opened, settings: Settings, now: float, earlier_one: str | None = None
-) -> tuple[Entered, Trouble]:
+    tables: DatasetFiles, connection: Opened, settings: Settings, now: float, earlier_one: str | None = None
+) -> tuple[GraphImportResult, LineErrors]:
     """Return what came of bringing an old dataset into a campaign, and the lines that were left out.
 
     Nothing is stored where something is wrong. A second time only what is new is stored.
@@ -60,8 +60,8 @@ def as_dataset(
         StoreError: the campaign is running; there is no earlier one.
     """
     _refreshes(settings)
-    platform, trouble = settings.source.platform, Trouble()
-    data = gathered(tables.paths, Naming(platform, tables.reading), trouble, tables.watch)
+    platform, trouble = settings.source.platform, LineErrors()
+    data = gathered(tables.paths, CellAccounts(platform, tables.reading), trouble, tables.watch)
     if not tables.skip_bad:
         trouble.refuse()
     with _resting(connection, settings, now) as number:
@@ -69,7 +69,7 @@ def as_dataset(
         def site(who: Who) -> str:
             return site_of(platform, who)
 
-        arrivals: list[Callable[[], Arrived]] = []
+        arrivals: list[Callable[[], NumberedGraph]] = []
         if tables.paths:
             arrivals.append(lambda: numbered(connection, platform, data, format_time(now)))
         if earlier_one is not None:
@@ -77,7 +77,9 @@ def as_dataset(
         return enter(connection, number, arrivals, now), trouble
 
 
-def as_liveness(tables: Tables, connection: Opened, settings: Settings, now: float) -> tuple[Learned, Trouble]:
+def as_liveness(
+    tables: DatasetFiles, connection: Opened, settings: Settings, now: float
+) -> tuple[ProbeImportResult, LineErrors]:
     """Return what came of bringing tests into a campaign that were made elsewhere, and the lines that were left out.
 
     Raises:
@@ -86,8 +88,8 @@ def as_liveness(tables: Tables, connection: Opened, settings: Settings, now: flo
         StoreError: the campaign is running.
     """
     _refreshes(settings)
-    rule, trouble = settings.refresh.activity(settings.source.platform), Trouble()
-    found, waiting = results(tables.paths, Naming(settings.source.platform, tables.reading), rule, now, trouble)
+    rule, trouble = settings.refresh.activity(settings.source.platform), LineErrors()
+    found, waiting = results(tables.paths, CellAccounts(settings.source.platform, tables.reading), rule, now, trouble)
     if not tables.skip_bad:
         trouble.refuse()
     with _resting(connection, settings, now) as number:

@@ -12,25 +12,25 @@ from pathlib import Path
 from socialcrawl.campaign.plan import about, plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import format_time
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Hits, Topic
 from socialcrawl.importers.post_files import count_nothing, read
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.platforms.x.source import LEGAL
 from socialcrawl.storage.campaigns import campaign
-from socialcrawl.storage.counting_rule import Counting
+from socialcrawl.storage.counting_rule import CountingRule
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.imports.import_picks import remember
-from socialcrawl.storage.imports.page_rows import Intake, Stored
-from socialcrawl.storage.imports.parsed_page import Found
+from socialcrawl.storage.imports.page_rows import ImportCounts, PostImport
+from socialcrawl.storage.imports.parsed_page import ParsedPage
 
 Watch = Callable[[str, int], None]
 """Told what is being done and how many posts of the files it has come to."""
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class PostImportResult:
     """How an import ended.
 
     Attributes:
@@ -40,14 +40,14 @@ class Brought:
         asked: authors whom the campaign had asked already: they stay as they were.
     """
 
-    stored: Stored
-    trouble: Trouble
+    stored: ImportCounts
+    trouble: LineErrors
     authors: int = 0
     asked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class PostFiles:
     """The files of an import and how they are read: bad lines may be skipped; `watch` is told how far it has come."""
 
     paths: Sequence[Path]
@@ -61,12 +61,12 @@ class Files:
             PostsFileError: a file cannot be read, or has bad lines that are not to be skipped.
         """
         if not self.skip_bad:
-            trouble = Trouble()
+            trouble = LineErrors()
             for _ in self.found(count_nothing, trouble, "looking through"):
                 pass
             trouble.refuse()
 
-    def found(self, count: Hits, trouble: Trouble, what: str, *, keep: bool = False) -> Iterator[Found]:
+    def found(self, count: Hits, trouble: LineErrors, what: str, *, keep: bool = False) -> Iterator[ParsedPage]:
         """Yield all that is in the files, in order."""
         posts = 0
         for path in self.paths:
@@ -76,7 +76,7 @@ class Files:
                 self.watch(what, posts)
 
 
-def as_posts(files: Files, connection: Opened, settings: Settings | None, now: float) -> Brought:
+def as_posts(files: PostFiles, connection: Opened, settings: Settings | None, now: float) -> PostImportResult:
     """Return posts of the files in the tables; with a campaign, also which of them match its topic.
 
     Args:
@@ -89,12 +89,12 @@ def as_posts(files: Files, connection: Opened, settings: Settings | None, now: f
     number = None if settings is None else _campaign(connection, settings, now)
     count = count_nothing if settings is None else about(settings).hits
     platform = DEFAULT.name if settings is None else settings.source.platform
-    intake = Intake(connection, platform, format_time(now), number)
+    intake = PostImport(connection, platform, format_time(now), number)
     trouble = _taken(files, intake, count, keep=settings is not None and settings.source.keep_original)
-    return Brought(intake.stored, trouble)
+    return PostImportResult(intake.stored, trouble)
 
 
-def as_history(files: Files, connection: Opened, settings: Settings, now: float) -> Brought:
+def as_history(files: PostFiles, connection: Opened, settings: Settings, now: float) -> PostImportResult:
     """Return every author of the files as asked by the campaign, which goes on from there; see `store.imports.history`.
 
     Raises:
@@ -105,19 +105,19 @@ def as_history(files: Files, connection: Opened, settings: Settings, now: float)
     lease = Lease(connection, settings.name)
     try:
         number = _campaign(connection, settings, now)
-        intake = Intake(connection, platform, format_time(now), number, history=True)
+        intake = PostImport(connection, platform, format_time(now), number, history=True)
         count = about(settings).hits
         trouble = _taken(files, intake, count, keep=settings.source.keep_original, drop=False)
         authors, asked = remember(connection, number, platform, now)
         intake.close()
     finally:
         lease.release()
-    return Brought(intake.stored, trouble, authors, asked)
+    return PostImportResult(intake.stored, trouble, authors, asked)
 
 
 def as_seeds(
-    files: Files, topic: Topic | None, spare: Callable[[Found], Found] = lambda found: found
-) -> tuple[list[tuple[str, int]], Brought]:
+    files: PostFiles, topic: Topic | None, spare: Callable[[ParsedPage], ParsedPage] = lambda found: found
+) -> tuple[list[tuple[str, int]], PostImportResult]:
     """Usernames that a campaign can begin with, by number of posts (of the topic, where one is given), most first.
 
     Each post counts once. Authors of whom the files tell no username, or one that is none of X's, are left out.
@@ -127,7 +127,7 @@ def as_seeds(
         topic: what the posts have to be about; None for anything.
         spare: takes out what was forgotten.
     """
-    trouble, stored = Trouble(), Stored()
+    trouble, stored = LineErrors(), ImportCounts()
     posts: Counter[str] = Counter()
     names: dict[str, str] = {}
     seen: set[str] = set()
@@ -152,11 +152,11 @@ def as_seeds(
             by_name[name.lower()] += number
             shown.setdefault(name.lower(), name)
     ordered = sorted(by_name.items(), key=lambda pair: (-pair[1], pair[0]))
-    return [(shown[name], number) for name, number in ordered], Brought(stored, trouble, len(posts))
+    return [(shown[name], number) for name, number in ordered], PostImportResult(stored, trouble, len(posts))
 
 
-def _taken(files: Files, intake: Intake, count: Hits, *, keep: bool = False, drop: bool = True) -> Trouble:
-    trouble = Trouble()
+def _taken(files: PostFiles, intake: PostImport, count: Hits, *, keep: bool = False, drop: bool = True) -> LineErrors:
+    trouble = LineErrors()
     for found in files.found(count, trouble, "storing", keep=keep):
         intake.take(found)
     intake.answered()
@@ -167,6 +167,6 @@ def _taken(files: Files, intake: Intake, count: Hits, *, keep: bool = False, dro
 
 def _campaign(connection: Opened, settings: Settings, now: float) -> int:
     whole, meant = settings.model_dump(mode="json"), plan(settings)
-    identity, counting = settings.identity(meant.usernames), Counting.of(meant.topic)
+    identity, counting = settings.identity(meant.usernames), CountingRule.of(meant.topic)
     fixed = meant.kind.facts.fixed
     return campaign(connection, whole, identity, now, queries=meant.queries, counting=counting, fixed=fixed)

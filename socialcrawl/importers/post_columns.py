@@ -21,9 +21,9 @@ import orjson
 
 from socialcrawl.engine.model import LARGEST, Mention, Page, PostRow, Who, format_time
 from socialcrawl.formats.csv_cells import NEEDED
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Hits
-from socialcrawl.storage.imports.parsed_page import MADE, Found
+from socialcrawl.storage.imports.parsed_page import MADE, ParsedPage
 
 TEXTS = ("lang", "conversation_id", "reply_to", "repost_of", "quote_of")
 LISTS = ("hashtags", "urls")
@@ -44,7 +44,7 @@ class BadRowError(ValueError):
     """A row that is no post; `str(error)` says why."""
 
 
-def page_of(rows: Sequence[tuple[str, Row]], count: Hits, trouble: Trouble) -> Found:
+def page_of(rows: Sequence[tuple[str, Row]], count: Hits, trouble: LineErrors) -> ParsedPage:
     """Return the posts of some rows; the bad ones are noted.
 
     Args:
@@ -73,7 +73,7 @@ def page_of(rows: Sequence[tuple[str, Row]], count: Hits, trouble: Trouble) -> F
         if post.reply_to is not None:
             replies.append((place, post.reply_to))
     page = Page(posts, _counted(posts, mentions, authors, count), mentions)
-    return Found(page, None, times, authors, replies=replies)
+    return ParsedPage(page, None, times, authors, replies=replies)
 
 
 def _counted(

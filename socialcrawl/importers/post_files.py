@@ -13,13 +13,13 @@ import orjson
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.csv_cells import check_columns, posts_in
 from socialcrawl.formats.documents import why_unreadable
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.formats.lines import MARK, UNREADABLE, first_bytes, lines, opened, too_long
 from socialcrawl.formats.parquet import PARQUET, sheet
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.importers.post_columns import KNOWN, page_of
-from socialcrawl.importers.twarc_files import JUNK, Tweets, line_of
-from socialcrawl.storage.imports.parsed_page import Found
+from socialcrawl.importers.twarc_files import JUNK, TwarcPages, line_of
+from socialcrawl.storage.imports.parsed_page import ParsedPage
 from socialcrawl.system.bounds import MAX_BATCH, MAX_CELL, MAX_LINE, MAX_VALUES, is_crowded
 
 CHUNK = 1000  # posts stored together
@@ -31,7 +31,7 @@ def count_nothing(text: str, /, *_: str | None) -> int:
     return 0
 
 
-def read(path: Path, count: Hits, trouble: Trouble, *, keep: bool = False) -> Iterator[Found]:
+def read(path: Path, count: Hits, trouble: LineErrors, *, keep: bool = False) -> Iterator[ParsedPage]:
     """Yield the posts of a file, in its order, some at a time.
 
     Args:
@@ -59,9 +59,9 @@ def read(path: Path, count: Hits, trouble: Trouble, *, keep: bool = False) -> It
         raise PostsFileError(f"{why_unreadable(path, error)}: name a file of posts.") from error
 
 
-def _lines(path: Path, file: IO[bytes], count: Hits, trouble: Trouble, *, keep: bool) -> Iterator[Found]:
+def _lines(path: Path, file: IO[bytes], count: Hits, trouble: LineErrors, *, keep: bool) -> Iterator[ParsedPage]:
     """JSON lines: X's in any of their forms, or rows with columns; both may stand in one file."""
-    tweets, rows, held = Tweets(count, trouble, keep), list[tuple[str, Any]](), 0
+    tweets, rows, held = TwarcPages(count, trouble, keep), list[tuple[str, Any]](), 0
     for number, raw in lines(path, file, MAX_LINE):
         where, text = f"{path}, line {number}", b"" if raw is None else raw.removeprefix(MARK).strip()
         held = held + len(text) if tweets.lines or rows else len(text)
@@ -120,7 +120,7 @@ def _longest(given: Any) -> int:
     return max(map(_longest, given), default=0) if isinstance(given, list) else 0
 
 
-def _rows(rows: list[tuple[str, Any]], count: Hits, trouble: Trouble) -> Iterator[Found]:
+def _rows(rows: list[tuple[str, Any]], count: Hits, trouble: LineErrors) -> Iterator[ParsedPage]:
     """Yield the rows that wait, as a page."""
     if rows:
         found = page_of(rows, count, trouble)
@@ -128,7 +128,7 @@ def _rows(rows: list[tuple[str, Any]], count: Hits, trouble: Trouble) -> Iterato
         yield found
 
 
-def _csv(path: Path, file: IO[bytes], first: bytes, count: Hits, trouble: Trouble) -> Iterator[Found]:
+def _csv(path: Path, file: IO[bytes], first: bytes, count: Hits, trouble: LineErrors) -> Iterator[ParsedPage]:
     cells = posts_in(path, file, first, trouble)
     rows: list[tuple[str, Any]] = []
     held = 0
@@ -141,7 +141,7 @@ def _csv(path: Path, file: IO[bytes], first: bytes, count: Hits, trouble: Troubl
     yield from _rows(rows, count, trouble)
 
 
-def _parquet(path: Path, count: Hits, trouble: Trouble) -> Iterator[Found]:
+def _parquet(path: Path, count: Hits, trouble: LineErrors) -> Iterator[ParsedPage]:
     with sheet(path, trouble, KNOWN) as found:
         check_columns(path, found.names)
         rows, held = list[tuple[str, Any]](), 0

@@ -10,11 +10,11 @@ from pathlib import Path
 from socialcrawl.engine.model import Reason, Who, format_time
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.column_tables import Cell, grid
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.liveness import Activity, parse_latest
-from socialcrawl.importers.account_cells import Naming
+from socialcrawl.importers.account_cells import CellAccounts
 from socialcrawl.importers.dataset_files import IDS, NAMES
-from socialcrawl.storage.imports.probes import Tested
+from socialcrawl.storage.imports.probes import ProbeResult
 
 ACTIVE, LAST, STATUS, CHECKED = "active", "last_active_at", "status", "checked_at"
 PLACE = "place"
@@ -37,8 +37,8 @@ class BadResultError(ValueError):
 
 
 def results(
-    paths: Iterable[Path], naming: Naming, rule: Activity, now: float, trouble: Trouble
-) -> tuple[list[Tested], int]:
+    paths: Iterable[Path], naming: CellAccounts, rule: Activity, now: float, trouble: LineErrors
+) -> tuple[list[ProbeResult], int]:
     """Return the tests that files tell, in their order, and how many rows of our own lists nobody has filled in yet.
 
     Args:
@@ -51,7 +51,7 @@ def results(
     Raises:
         PostsFileError: a file cannot be read, or lacks a column.
     """
-    found: list[Tested] = []
+    found: list[ProbeResult] = []
     waiting = 0
     for path in paths:
         with grid(path, WORDS, trouble, naming.legal) as table:
@@ -75,7 +75,7 @@ def results(
     return found, waiting
 
 
-def _whos(rows: Sequence[Row], names: Sequence[str], naming: Naming) -> Iterator[Who | str]:
+def _whos(rows: Sequence[Row], names: Sequence[str], naming: CellAccounts) -> Iterator[Who | str]:
     """Yield the account of each row, by its id or else its name; why there is none."""
     by_id, by_name = (next((name for name in some if name in names), None) for some in (IDS, NAMES))
     readings = [(name, how) for name, how in ((by_id, "ids"), (by_name, "names")) if name is not None]
@@ -85,7 +85,7 @@ def _whos(rows: Sequence[Row], names: Sequence[str], naming: Naming) -> Iterator
         yield Who(known[0].id, known[-1].username) if known else told[0]
 
 
-def _tested(row: Row, who: Who | str, rule: Activity, now: float) -> Tested:
+def _tested(row: Row, who: Who | str, rule: Activity, now: float) -> ProbeResult:
     if isinstance(who, str):
         raise BadResultError(who)
     at = min(_instant(row.get(CHECKED), CHECKED) or now, now)
@@ -99,7 +99,7 @@ def _tested(row: Row, who: Who | str, rule: Activity, now: float) -> Tested:
         raise BadResultError("it says neither active, nor when it last acted, nor why it is not there")
     acted = "" if last is None else format_time(last)
     alive = rule.alive(acted, at, missing) if told is None else told
-    return Tested(who, at, alive, None if alive else missing, acted)
+    return ProbeResult(who, at, alive, None if alive else missing, acted)
 
 
 def _active(cell: Cell) -> bool | None:

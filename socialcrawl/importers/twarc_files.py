@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from socialcrawl.engine.model import AccountRow, Page, Who, format_time
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.x.parse import FieldsMissingError, parse_posts, parse_users
 from socialcrawl.platforms.x.vocabulary import POST, TWEET, Vocabulary
-from socialcrawl.storage.imports.parsed_page import Found
+from socialcrawl.storage.imports.parsed_page import ParsedPage
 
 Json = Mapping[str, Any]
 # An archive was asked for what others needed: of a post, its id, author and text have to be there.
@@ -27,7 +27,7 @@ JUNK = (FieldsMissingError, TypeError, KeyError, AttributeError, ValueError, Ind
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TwarcLine:
     """What one line holds: posts and users in the words of API v2, and when they were fetched."""
 
     posts: Sequence[Json]
@@ -37,16 +37,16 @@ class Line:
 
 
 @dataclass
-class Tweets:
+class TwarcPages:
     """Lines on their way to becoming a page; `count` counts the topic in a text."""
 
     count: Hits
-    trouble: Trouble
+    trouble: LineErrors
     keep: bool = False
-    lines: list[tuple[str, Line]] = field(default_factory=list)
+    lines: list[tuple[str, TwarcLine]] = field(default_factory=list)
     waiting: int = 0
 
-    def add(self, place: str, line: Line, most: int) -> Iterator[Found]:
+    def add(self, place: str, line: TwarcLine, most: int) -> Iterator[ParsedPage]:
         """Yield what became a page when `line` was added: lines fetched at another time, or `most` posts."""
         if self.lines and (self.lines[0][1].at, self.lines[0][1].words) != (line.at, line.words):
             yield from self.flush()
@@ -55,7 +55,7 @@ class Tweets:
         if self.waiting >= most:
             yield from self.flush()
 
-    def flush(self) -> Iterator[Found]:
+    def flush(self) -> Iterator[ParsedPage]:
         """Yield the lines that wait, as a page; where that fails, one by one, so that only the bad ones are missing."""
         lines, self.lines, self.waiting = self.lines, [], 0
         if not lines:
@@ -65,7 +65,7 @@ class Tweets:
         except JUNK:
             yield from self._apart(lines)
 
-    def _apart(self, lines: Sequence[tuple[str, Line]]) -> Iterator[Found]:
+    def _apart(self, lines: Sequence[tuple[str, TwarcLine]]) -> Iterator[ParsedPage]:
         for place, line in lines:
             for some in [line.posts[i : i + 1] for i in range(max(1, len(line.posts)))]:
                 try:
@@ -75,7 +75,7 @@ class Tweets:
                     continue
                 yield found
 
-    def _page(self, lines: Sequence[Line]) -> Found:
+    def _page(self, lines: Sequence[TwarcLine]) -> ParsedPage:
         first = lines[0]
         posts = [post for line in lines for post in line.posts]
         for post in posts:
@@ -90,10 +90,10 @@ class Tweets:
         at = first.at or max((row.created_at for row in page.posts if row.created_at), default=None)
         kept = Page(page.posts, page.hits, page.mentions, accounts)
         times = [None if first.at is None else (first.at, first.at)] * len(page.posts)
-        return Found(kept, at, times, named=others)
+        return ParsedPage(kept, at, times, named=others)
 
 
-def line_of(given: Json) -> Line | None:
+def line_of(given: Json) -> TwarcLine | None:
     """Return the posts of a line, whichever of the three forms it has; None if it has none of them.
 
     Raises:
@@ -105,27 +105,27 @@ def line_of(given: Json) -> Line | None:
     if not alone and isinstance(data := given.get("data"), list | dict):
         return _answer(given, [data] if isinstance(data, dict) else data)
     if isinstance(given.get("user"), dict) and ("full_text" in given or "text" in given):
-        return Line([_post(given)], [_user(given["user"])])
+        return TwarcLine([_post(given)], [_user(given["user"])])
     if isinstance(given.get("author"), dict) or ("author_id" in given and "author" not in given):
         return _flat(given)
-    return Line([]) if not alone and ("errors" in given or "__twarc" in given) else None  # an answer without posts
+    return TwarcLine([]) if not alone and ("errors" in given or "__twarc" in given) else None  # an answer without posts
 
 
-def _answer(given: Json, data: Sequence[Json]) -> Line:
+def _answer(given: Json, data: Sequence[Json]) -> TwarcLine:
     users = (given.get("includes") or {}).get("users") or []
     at = _fetched(given)
     if data and all("username" in one and "text" not in one for one in data):
-        return Line([], [*users, *data], at, _words(data))
-    return Line(data, users, at, _words(data))
+        return TwarcLine([], [*users, *data], at, _words(data))
+    return TwarcLine(data, users, at, _words(data))
 
 
-def _flat(given: Json) -> Line:
+def _flat(given: Json) -> TwarcLine:
     """Return a post with those it speaks of inside, as `twarc2 flatten` writes it."""
     users = [user for key in ("in_reply_to_user", "author") if isinstance(user := given.get(key), dict) and user]
     post = dict(given)
     if "author_id" not in post:
         post["author_id"] = given["author"]["id"]
-    return Line([post], users, _fetched(given), _words([given]))
+    return TwarcLine([post], users, _fetched(given), _words([given]))
 
 
 def _words(posts: Sequence[Json]) -> Vocabulary:

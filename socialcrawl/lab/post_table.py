@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.csv_cells import NEEDED, check_columns, posts_in
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.formats.lines import UNREADABLE, check_packed, first_bytes, lines, opened, too_long
 from socialcrawl.formats.parquet import PARQUET, table
 from socialcrawl.system.bounds import MAX_LINE
@@ -128,7 +128,7 @@ def _table(path: Path) -> Any:
 def _read_csv(path: Path, file: IO[bytes], first: bytes) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
-    trouble = Trouble()
+    trouble = LineErrors()
     rows = posts_in(path, file, first, trouble)
     cells: dict[str, list[str]] = {name: [] for name in rows.columns if name in READ}
     for _, row in rows:

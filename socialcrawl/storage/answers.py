@@ -55,7 +55,7 @@ def answer(
 
 
 def weigh_mentions(pairs: Mentioned, hits: Sequence[int], links: Links) -> Iterable[Link]:
-    """Yield each mention that makes a link, in order; see `Linking.weigh` for those that are stored."""
+    """Yield each mention that makes a link, in order; see `LinkWeigher.weigh` for those that are stored."""
     weights = {kind: links.weight(kind) for kind in KINDS}
     for (place, node), mention in pairs.items():
         if weight := weights.get(mention.kind, 0):

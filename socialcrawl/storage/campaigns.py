@@ -11,13 +11,22 @@ from sqlalchemy.exc import DBAPIError
 from socialcrawl.engine.model import Act, Node, format_time
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.storage import epochs, versions
-from socialcrawl.storage.counting_rule import COUNTING, RULE, Counting
-from socialcrawl.storage.database.address import Where, of
+from socialcrawl.storage.counting_rule import COUNTING, RULE, CountingRule
+from socialcrawl.storage.database.address import DatabaseAddress, of
 from socialcrawl.storage.database.health import looked_at, missing, usable
 from socialcrawl.storage.database.trouble import told
 from socialcrawl.storage.erasure.seed_slots import Seat, reseated, spoken_of, unnamed
 from socialcrawl.storage.erasure.tombstones import barred
-from socialcrawl.storage.identity import QUERIES, Difference, admit, differences, parts, queries_of, refuse, texts_of
+from socialcrawl.storage.identity import (
+    QUERIES,
+    SettingDifference,
+    admit,
+    differences,
+    parts,
+    queries_of,
+    refuse,
+    texts_of,
+)
 from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.retopic import retopic
 from socialcrawl.storage.schema.tables import campaign as table
@@ -26,7 +35,7 @@ from socialcrawl.storage.schema.tables import pick
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TopicChange:
     """The leave to take up other settings than those that a campaign was begun with.
 
     Attributes:
@@ -39,7 +48,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class QueryHistory:
     """What the seeds of a campaign rest on beside its file.
 
     Attributes:
@@ -59,9 +68,9 @@ def campaign(
     identity: dict[str, Any],
     now: float,
     *,
-    change: Change | None = None,
+    change: TopicChange | None = None,
     queries: Sequence[str] | None = None,
-    counting: Counting | None = None,
+    counting: CountingRule | None = None,
     fixed: Collection[str] = (),
 ) -> int:
     """Return the campaign.id of the campaign named in `settings`, which is begun if it is new.
@@ -95,7 +104,7 @@ def campaign(
             held = connection.execute(select(table).where(table.c.name == settings["name"])).one_or_none()
             if held is None:
                 return _begun(connection, settings, given | rule, format_time(now), queries)
-            moved = _Moved(
+            moved = _CampaignUpdate(
                 connection, int(held.id), orjson.loads(held.identity), given | rule, barred=gone, fixed=fixed
             )
             moved.take_up(settings, format_time(now), change, queries, counting)
@@ -104,7 +113,7 @@ def campaign(
         raise told(error, of(connection)) from error
 
 
-def keywords_of(where: Where, name: str) -> set[str]:
+def keywords_of(where: DatabaseAddress, name: str) -> set[str]:
     """Return the keywords that a database has of a campaign; nothing is made or changed.
 
     Args:
@@ -124,11 +133,11 @@ def keywords_of(where: Where, name: str) -> set[str]:
     return set(topic.get("keywords") or ())
 
 
-def line(connection: Connection, campaign: int, current: Sequence[str]) -> Line:
+def line(connection: Connection, campaign: int, current: Sequence[str]) -> QueryHistory:
     """Return what the seeds of a campaign rest on, whose topic is searched by the texts `current`."""
     with connection.begin():
         known = connection.execute(select(table.c.identity).where(table.c.id == campaign)).scalar_one()
-        return Line(*queries_of(orjson.loads(known), current), epochs.topics(connection, campaign))
+        return QueryHistory(*queries_of(orjson.loads(known), current), epochs.topics(connection, campaign))
 
 
 def _begun(
@@ -150,7 +159,7 @@ def _begun(
     return number
 
 
-class _Moved:
+class _CampaignUpdate:
     """A campaign whose file may have changed; called in a transaction.
 
     Args:
@@ -179,9 +188,9 @@ class _Moved:
         self,
         settings: dict[str, Any],
         now: str,
-        change: Change | None,
+        change: TopicChange | None,
         queries: Sequence[str] | None,
-        counting: Counting | None,
+        counting: CountingRule | None,
     ) -> None:
         """Keep what changed; nothing where nothing did."""
         found = differences(self.held, self.given, self.barred)
@@ -205,7 +214,7 @@ class _Moved:
             retopic(self.connection, self.campaign, told.hits)
         versions.renewed(self.connection, self.campaign, settings, now, [one.dotted for one in found])
 
-    def _write(self, found: Sequence[Difference], texts: Sequence[str], platform: str, now: str) -> None:
+    def _write(self, found: Sequence[SettingDifference], texts: Sequence[str], platform: str, now: str) -> None:
         new = {key: self.held[key] for key in (COUNTING,) if key in self.held} | self.given | {QUERIES: list(texts)}
         if "seeds" in self.held or "seeds" in self.given:
             seats = list(self.held.get("seeds", {}).get("usernames") or [])

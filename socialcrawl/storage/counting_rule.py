@@ -19,7 +19,7 @@ _UNSPACED_BEFORE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Counting:
+class CountingRule:
     """How a campaign counts now.
 
     Attributes:
@@ -31,7 +31,7 @@ class Counting:
     since: int
 
     @classmethod
-    def of(cls, topic: Topic) -> "Counting":
+    def of(cls, topic: Topic) -> "CountingRule":
         """Return how a topic is counted."""
         words = () if topic.judge is not None else topic.keywords
         return cls(topic.hits, max((_since(topic, word) for word in words), default=1))

@@ -21,7 +21,7 @@ EXPIRY = 30.0  # seconds after which a daemon that was not heard of counts as go
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CampaignHeartbeat:
     """What a daemon says of one campaign: its name, and the columns of table `lease`; instants in Unix seconds.
 
     `held`: whether it has the right to run it now.
@@ -56,7 +56,7 @@ def read_pauser(text: str) -> Pauser | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CampaignLease:
     """A campaign and who runs it, as the database knows.
 
     `daemon`, `host` and `pid` are None, and `state` "" where no daemon ever ran it; `paused` is when somebody paused
@@ -85,7 +85,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Living:
+class LiveDaemon:
     """A daemon that has not left: its id, machine, process, and when it was last heard of (Unix seconds)."""
 
     id: str
@@ -103,7 +103,7 @@ def enrolled(connection: Connection, name: str, host: str, pid: int, now: float)
             connection.execute(insert(daemon).values(values))
 
 
-def beaten(connection: Connection, name: str, standings: Iterable[Told], now: float) -> None:
+def beaten(connection: Connection, name: str, standings: Iterable[CampaignHeartbeat], now: float) -> None:
     """The sign of life of a daemon, and how its campaigns stand; one transaction. Campaigns not begun have no row."""
     with in_words(connection), connection.begin():
         connection.execute(update(daemon).where(daemon.c.id == name).values(beat_at=format_time(now)))
@@ -151,7 +151,7 @@ def resume(connection: Connection, names: Sequence[str], by: Pauser | None = Non
     return _set_paused(connection, names, which, None, None)
 
 
-def ask_to_stop(connection: Connection, now: float) -> list[Living]:
+def ask_to_stop(connection: Connection, now: float) -> list[LiveDaemon]:
     """Return the daemons that run campaigns of this database, which are now asked to stop."""
     with in_words(connection), connection.begin():
         found = _living(connection, now)
@@ -160,13 +160,13 @@ def ask_to_stop(connection: Connection, now: float) -> list[Living]:
     return found
 
 
-def living(connection: Connection, now: float) -> list[Living]:
+def living(connection: Connection, now: float) -> list[LiveDaemon]:
     """Return the daemons of this database that have not left and were heard of a short while ago."""
     with in_words(connection), unlocked(connection):
         return _living(connection, now)
 
 
-def held(connection: Connection) -> list[Held]:
+def held(connection: Connection) -> list[CampaignLease]:
     """Return all campaigns of the database, oldest first, and who runs them."""
     mine = campaign.c.name, campaign.c.paused_at, campaign.c.paused_by
     joined = select(*mine, lease, daemon.c.host, daemon.c.pid).select_from(
@@ -182,17 +182,17 @@ def held(connection: Connection) -> list[Held]:
         )
         who = row.daemon, row.host, row.pid, row.state or "", row.why or ""
         by = None if row.paused_by is None else read_pauser(row.paused_by)
-        found.append(Held(row.name, paused, *who, until, moved, beat, released, since, row.file, by))
+        found.append(CampaignLease(row.name, paused, *who, until, moved, beat, released, since, row.file, by))
     return found
 
 
-def _living(connection: Connection, now: float) -> list[Living]:
+def _living(connection: Connection, now: float) -> list[LiveDaemon]:
     recent = daemon.c.ended_at.is_(None) & (daemon.c.beat_at >= format_time(now - EXPIRY))
     rows = connection.execute(select(daemon).where(recent).order_by(daemon.c.began_at, daemon.c.id)).all()
-    return [Living(row.id, row.host, row.pid, parse_time(row.beat_at), row.stop_at is not None) for row in rows]
+    return [LiveDaemon(row.id, row.host, row.pid, parse_time(row.beat_at), row.stop_at is not None) for row in rows]
 
 
-def _is_ours(row: Any, one: Told, name: str, others: Collection[str]) -> bool:
+def _is_ours(row: Any, one: CampaignHeartbeat, name: str, others: Collection[str]) -> bool:
     """Return whether a daemon that does not hold a campaign writes its row: it was the last that did, or that is gone.
 
     Of another daemon that has let go, it is also its own where the campaign has moved since.
@@ -202,7 +202,7 @@ def _is_ours(row: Any, one: Told, name: str, others: Collection[str]) -> bool:
     return later or row.daemon not in others
 
 
-def _write(connection: Connection, number: int, row: Any, one: Told, mine: tuple[str, str]) -> None:
+def _write(connection: Connection, number: int, row: Any, one: CampaignHeartbeat, mine: tuple[str, str]) -> None:
     """Write one campaign's row, for a daemon at an instant (`mine`)."""
     name, now = mine
     still = row is not None and row.daemon == name

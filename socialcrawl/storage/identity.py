@@ -25,7 +25,7 @@ FIXED = frozenset({"seed", "source", "name", "kind", "crawl.links"})
 """What may not change in any campaign. Kinds have more of their own."""
 
 
-class Difference(NamedTuple):
+class SettingDifference(NamedTuple):
     """One setting that differs: its section, its key ("" where the section is none), and what it was."""
 
     section: str
@@ -43,12 +43,12 @@ class Difference(NamedTuple):
         return f"[{self.section}] {self.key} was {shown}" if self.key else f"{self.section} was {shown}"
 
 
-def differences(held: Mapping[str, Any], given: Mapping[str, Any], barred: Collection[str]) -> list[Difference]:
+def differences(held: Mapping[str, Any], given: Mapping[str, Any], barred: Collection[str]) -> list[SettingDifference]:
     """Return where two identities differ, in the order of `given`; `barred` are names that were forgotten.
 
     What is not there is the same as what says nothing.
     """
-    found: list[Difference] = []
+    found: list[SettingDifference] = []
     for key in dict.fromkeys([*given, *held]):
         before, after = held.get(key), given.get(key)
         if key in (QUERIES, COUNTING):
@@ -56,17 +56,17 @@ def differences(held: Mapping[str, Any], given: Mapping[str, Any], barred: Colle
         if isinstance(before, dict) or isinstance(after, dict):
             found += _in_section(key, before or {}, after or {}, barred)
         elif not _alike(before, after):
-            found.append(Difference(key, "", before))
+            found.append(SettingDifference(key, "", before))
     return found
 
 
-def parts(found: Sequence[Difference]) -> list[str]:
+def parts(found: Sequence[SettingDifference]) -> list[str]:
     """Return the parts of the identity that differ, as an epoch names them."""
     sections = dict.fromkeys(one.section for one in found)
     return [*(part for part in PARTS if part in sections), *(part for part in sections if part not in PARTS)]
 
 
-def admit(name: str, found: Sequence[Difference], fixed: Collection[str] = ()) -> None:
+def admit(name: str, found: Sequence[SettingDifference], fixed: Collection[str] = ()) -> None:
     """Check that all that differs may change; `fixed` are the settings that this kind of campaign fixes besides.
 
     Raises:
@@ -80,7 +80,7 @@ def admit(name: str, found: Sequence[Difference], fixed: Collection[str] = ()) -
         )
 
 
-def refuse(name: str, found: Sequence[Difference], fixed: Collection[str] = ()) -> None:
+def refuse(name: str, found: Sequence[SettingDifference], fixed: Collection[str] = ()) -> None:
     """Check that nothing differs; `fixed` are the settings that this kind of campaign fixes besides.
 
     Raises:
@@ -99,7 +99,7 @@ def refuse(name: str, found: Sequence[Difference], fixed: Collection[str] = ()) 
     )
 
 
-def _is_fixed(one: Difference, fixed: Collection[str]) -> bool:
+def _is_fixed(one: SettingDifference, fixed: Collection[str]) -> bool:
     return not {*FIXED, *fixed}.isdisjoint({one.section, one.dotted})
 
 
@@ -127,7 +127,7 @@ def queries_of(identity: Mapping[str, Any], current: Sequence[str]) -> tuple[lis
     return everything, [numbers[text] for text in dict.fromkeys(current)]
 
 
-def _in_section(section: str, before: Any, after: Any, barred: Collection[str]) -> Iterator[Difference]:
+def _in_section(section: str, before: Any, after: Any, barred: Collection[str]) -> Iterator[SettingDifference]:
     old, new = (told if isinstance(told, dict) else {"": told} for told in (before, after))
     for key in dict.fromkeys([*new, *old]):
         was, now = old.get(key), new.get(key)
@@ -138,7 +138,7 @@ def _in_section(section: str, before: Any, after: Any, barred: Collection[str]) 
         else:
             alike = _alike(was, now)
         if not alike:
-            yield Difference(section, key, was)
+            yield SettingDifference(section, key, was)
 
 
 def _alike(one: object, other: object) -> bool:

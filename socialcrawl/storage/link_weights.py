@@ -20,7 +20,7 @@ def links_of(settings: str) -> Links:
     return Links.of(whole.get("crawl", {}).get("links", {}))
 
 
-class Linking:
+class LinkWeigher:
     """The links of one campaign, as `answers.weigh_mentions` makes them, from the tables.
 
     Args:

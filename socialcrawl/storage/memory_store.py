@@ -26,7 +26,7 @@ from socialcrawl.ratelimit.policy import Tariff
 from socialcrawl.storage import answers
 from socialcrawl.storage.ledger.charges import MemoryCharges, bill
 from socialcrawl.storage.nodes import called
-from socialcrawl.storage.queries.judgement import Scored, scored_of
+from socialcrawl.storage.queries.judgement import ScoredPicks, scored_of
 
 
 class MemoryStore:
@@ -112,7 +112,7 @@ class MemoryStore:
         """See `protocols.Store.ledger`."""
         return list(self._ledger)
 
-    def scored(self) -> Scored | None:
+    def scored(self) -> ScoredPicks | None:
         """Return what the estimators thought of the picks; see `shadows.scored`."""
         return scored_of(self._history, self._shadows)
 

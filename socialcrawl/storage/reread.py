@@ -15,7 +15,7 @@ from socialcrawl.graph.relevance import Hits
 from socialcrawl.storage.answers import StoredPage, parse_page
 from socialcrawl.storage.counted_posts import counted
 from socialcrawl.storage.database.bulk import Lookup, among
-from socialcrawl.storage.link_weights import Linking, links_of
+from socialcrawl.storage.link_weights import LinkWeigher, links_of
 from socialcrawl.storage.schema.tables import campaign as table
 from socialcrawl.storage.schema.tables import link, mention, outcome, pick, post, request
 
@@ -25,7 +25,7 @@ PAGE = ("n", "part", "kind", "digest", "arrived_at", "posts", "post_ids", "nodes
 Count = Callable[[Sequence[str]], Mapping[str, int]]
 
 
-class Reread:
+class PickReadings:
     """The picks of one campaign, and what they have read. Called in a transaction.
 
     Args:
@@ -37,7 +37,7 @@ class Reread:
     def __init__(self, connection: Connection, campaign: int, hits: Hits) -> None:
         self.connection, self.campaign, self.hits = connection, campaign, hits
         mine = connection.execute(select(table.c.settings, table.c.platform).where(table.c.id == campaign)).one()
-        self.linking = Linking(connection, links_of(mine.settings), mine.platform, hits)
+        self.linking = LinkWeigher(connection, links_of(mine.settings), mine.platform, hits)
         again = (post.c.metrics_at != post.c.fetched_at).label("again")
         texts = select(post.c.id, again, post.c.author, *counted(connection, mine.platform))
         self._texts = Lookup(connection, texts.where(among(connection, post.c.id)))
@@ -172,7 +172,7 @@ def _bounded(rows: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 def _origin(row: Any, known: Iterable[Any]) -> StoredPage | None:
-    """The page that a held answer was made of, as `held.Held` chose it: the newest that the platform had given."""
+    """Return the page behind a reused answer, as `StoredAnswers` chose it: the newest that the platform had given."""
     before = [one for one in known if one.kind in ANSWERED and one.id < row.id]
     newest = max(before, key=lambda one: (one.arrived_at, one.id), default=None)
     return None if newest is None else parse_page(newest)

@@ -14,8 +14,8 @@ from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits, compute_worth
 from socialcrawl.storage import answers
 from socialcrawl.storage.database.bulk import inserting, setting
-from socialcrawl.storage.link_weights import Linking
-from socialcrawl.storage.reread import CHUNK, Reread
+from socialcrawl.storage.link_weights import LinkWeigher
+from socialcrawl.storage.reread import CHUNK, PickReadings
 from socialcrawl.storage.schema.tables import hit, link, outcome, request
 
 HIT = ("campaign", "post", "occurrences")
@@ -26,18 +26,18 @@ def retopic(connection: Connection, campaign: int, hits: Hits) -> None:
 
     Called in a transaction, while the campaign does not run. Its cost is linear in the posts.
     """
-    anew = _Anew(connection, campaign, hits)
+    anew = _TopicRecount(connection, campaign, hits)
     anew.known()
     for picks in anew.reread.picks():
         anew.derive(picks)
 
 
-class _Anew:
+class _TopicRecount:
     """A campaign whose topic is another one now."""
 
     def __init__(self, connection: Connection, campaign: int, hits: Hits) -> None:
         self.connection, self.campaign = connection, campaign
-        self.reread = Reread(connection, campaign, hits)
+        self.reread = PickReadings(connection, campaign, hits)
         self._counted: dict[str, int] = {}  # the posts that matched the old topic; the others are not remembered
         self._hit = inserting(connection, hit, HIT, "ignore")
         self._value = setting(connection, outcome, ("value", "occurrences"), ("campaign", "n"))
@@ -96,7 +96,7 @@ class _Anew:
 
 
 def _answer(
-    row: Any, page: answers.StoredPage | None, counts: Mapping[str, int], linking: Linking, first: dict[str, int]
+    row: Any, page: answers.StoredPage | None, counts: Mapping[str, int], linking: LinkWeigher, first: dict[str, int]
 ) -> str | None:
     """Return the answer that an open batch goes on from, counted anew; None: it has to be asked for, or made, again."""
     if page is None or row.answer is None:

@@ -9,7 +9,7 @@ from socialcrawl.graph.recount import find_repeats
 from socialcrawl.storage.schema.tables import request
 
 
-class Seen:
+class SeenPosts:
     """The posts that the picks of an open batch have read, from the ledger where a process did not see them come."""
 
     def __init__(self, connection: Connection, campaign: int) -> None:

@@ -18,20 +18,20 @@ from socialcrawl.storage.database.bulk import Lookup, among
 from socialcrawl.storage.database.connection import closed
 from socialcrawl.storage.database.trouble import told
 from socialcrawl.storage.epochs import topics
-from socialcrawl.storage.erasure.page_redaction import Barred, Barring, billed_as, without
+from socialcrawl.storage.erasure.page_redaction import ForgottenKeys, PageRedaction, billed_as, without
 from socialcrawl.storage.erasure.seed_slots import seated
 from socialcrawl.storage.ledger.billed import SqlCharges
 from socialcrawl.storage.ledger.charges import bill
-from socialcrawl.storage.ledger.request_log import Requests
+from socialcrawl.storage.ledger.request_log import RequestLog
 from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.queries import row_values, sampled, standings
-from socialcrawl.storage.queries.history import Finished, find_gap
-from socialcrawl.storage.queries.sampled import Sampled
-from socialcrawl.storage.queries.standings import Standing
+from socialcrawl.storage.queries.history import FinishedBatches, find_gap
+from socialcrawl.storage.queries.sampled import SampledRow
+from socialcrawl.storage.queries.standings import StandingRow
 from socialcrawl.storage.schema.tables import account, outcome, pick, request
-from socialcrawl.storage.seen_posts import Seen
-from socialcrawl.storage.stored_answers import Held, Reuse
-from socialcrawl.storage.writes import Writes
+from socialcrawl.storage.seen_posts import SeenPosts
+from socialcrawl.storage.stored_answers import AnswerReuse, StoredAnswers
+from socialcrawl.storage.writes import CampaignWriter
 
 
 class SqlStore:
@@ -59,7 +59,7 @@ class SqlStore:
         platform: str,
         tariff: Tariff | None = None,
         *,
-        reuse: Reuse | None = None,
+        reuse: AnswerReuse | None = None,
         server: str = "",
         marks: Mapping[str, str] | None = None,
         links: Links = answers.ALIKE,
@@ -68,12 +68,12 @@ class SqlStore:
         self.connection, self.campaign, self.tariff, self.marks = connection, campaign, tariff, marks or {}
         self.links, self.names = links, columns
         self.note: Callable[[Grant, Reply | None], None] = lambda grant, reply: None
-        self._write = Writes(connection, campaign, platform, server, columns)
+        self._write = CampaignWriter(connection, campaign, platform, server, columns)
         self._nodes = Nodes(connection, platform)
         self._charges = SqlCharges(connection)
-        self._barring = Barring(connection, platform)
-        self._seen = Seen(connection, campaign)
-        self._held = Held(connection, self._write, self._nodes, reuse, self._seen) if reuse else None
+        self._barring = PageRedaction(connection, platform)
+        self._seen = SeenPosts(connection, campaign)
+        self._held = StoredAnswers(connection, self._write, self._nodes, reuse, self._seen) if reuse else None
         known = select(account.c.node, account.c.platform_id, account.c.username)
         self._who = Lookup(connection, known.where(among(connection, account.c.node)))
         self._looked = False  # whether it is known if others were imported after the picks of an open batch
@@ -175,27 +175,27 @@ class SqlStore:
 
     def history(self) -> History:
         """See `protocols.Store.history`."""
-        return Finished(self.connection, self.campaign, self._transaction, self.names)
+        return FinishedBatches(self.connection, self.campaign, self._transaction, self.names)
 
     def imported(self, batch: Batch) -> History:
         """See `protocols.Store.imported`."""
         if not batch or self._gap is None:
             return ()
-        return Finished(self.connection, self.campaign, self._transaction, self.names, first=batch[-1].n + 1)
+        return FinishedBatches(self.connection, self.campaign, self._transaction, self.names, first=batch[-1].n + 1)
 
-    def stand(self, rows: Sequence[Standing]) -> None:
+    def stand(self, rows: Sequence[StandingRow]) -> None:
         """Write what is known of all accounts; see `standing.keep`."""
         with self._transaction():
             standings.keep(self.connection, self.campaign, rows)
 
-    def sample(self, rows: Sequence[Sampled]) -> None:
+    def sample(self, rows: Sequence[SampledRow]) -> None:
         """Write what the walks have drawn; see `sampled.keep`."""
         with self._transaction():
             sampled.keep(self.connection, self.campaign, rows)
 
     def ledger(self) -> Ledger:
         """See `protocols.Store.ledger`."""
-        return Requests(self.connection, self.campaign, self._transaction)
+        return RequestLog(self.connection, self.campaign, self._transaction)
 
     def _save(self, grant: Grant, reply: Reply) -> Reply:
         reply = replace(reply, items=grant.request.items)
@@ -207,13 +207,13 @@ class SqlStore:
             if not isinstance(reply.rows, Page):
                 self._write.settlement(number, reply)
                 return reply
-            return self._keep(number, grant, reply, reply.rows, gone or Barred())
+            return self._keep(number, grant, reply, reply.rows, gone or ForgottenKeys())
 
     def _note(self, batch: Batch) -> None:
         if self._held is not None:
             self._held.returning = frozenset(pick.n for pick in batch if pick.act == Act.RECRAWL)
 
-    def _keep(self, number: int, grant: Grant, reply: Reply, whole: Page, gone: Barred) -> Reply:
+    def _keep(self, number: int, grant: Grant, reply: Reply, whole: Page, gone: ForgottenKeys) -> Reply:
         """Store a page but for what of it was `gone`; the bill is that of the whole page."""
         now, page = format_time(reply.at), without(whole, gone)
         same = self._nodes.profiles(page.accounts, now) if page.accounts else {}

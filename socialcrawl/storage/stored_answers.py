@@ -16,11 +16,11 @@ from socialcrawl.graph.relevance import Hits, Links
 from socialcrawl.storage import answers
 from socialcrawl.storage.counted_posts import counted
 from socialcrawl.storage.database.bulk import Lookup, among
-from socialcrawl.storage.link_weights import Linking
+from socialcrawl.storage.link_weights import LinkWeigher
 from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.schema.tables import account, post, request
-from socialcrawl.storage.seen_posts import Seen
-from socialcrawl.storage.writes import Writes
+from socialcrawl.storage.seen_posts import SeenPosts
+from socialcrawl.storage.writes import CampaignWriter
 from socialcrawl.text.optouts import declines
 
 HOUR, DAY = 3600.0, 24.0  # seconds, hours
@@ -28,7 +28,7 @@ FOR_A_DAY = ("/robots.txt",)  # endpoints whose answers hold for so long (RFC 93
 
 
 @dataclass(frozen=True, slots=True)
-class Reuse:
+class AnswerReuse:
     """Which answers are taken again: those of the last `hours`; 0 for none.
 
     `hits` counts this campaign's topic in a post, by its text, its language and when it was written; `keep` says that
@@ -41,7 +41,7 @@ class Reuse:
     links: Links = answers.ALIKE
 
 
-class Held:
+class StoredAnswers:
     """The answers of a database for one campaign. Called inside a transaction.
 
     Args:
@@ -52,7 +52,9 @@ class Held:
         seen: the posts that the picks of the open batch have read.
     """
 
-    def __init__(self, connection: Connection, writes: Writes, nodes: Nodes, reuse: Reuse, seen: Seen) -> None:
+    def __init__(
+        self, connection: Connection, writes: CampaignWriter, nodes: Nodes, reuse: AnswerReuse, seen: SeenPosts
+    ) -> None:
         self.reuse, self._write, self._nodes, self._seen = reuse, writes, nodes, seen
         self._facts = writes.facts
         self.returning: frozenset[int] = frozenset()  # the picks of the open batch that go back to an account
@@ -64,7 +66,7 @@ class Held:
         texts = select(post.c.id, *counted(connection, writes.platform)).where(among(connection, post.c.id))
         self._texts = Lookup(connection, texts.where(post.c.original.is_not(None)) if reuse.keep else texts)
         who = select(account.c.node, account.c.platform_id, account.c.username)
-        self._linking = Linking(connection, reuse.links, writes.platform, reuse.hits)
+        self._linking = LinkWeigher(connection, reuse.links, writes.platform, reuse.hits)
         self._who = Lookup(connection, who.where(among(connection, account.c.node)))
         self._by_id = Lookup(connection, _profiles(connection, writes.platform, account.c.platform_id))
         self._by_name = Lookup(connection, _profiles(connection, writes.platform, account.c.handle))

@@ -39,7 +39,7 @@ RESPONSE = ("request", "url", "headers", "body")
 UNBILLED = Bill(0)
 
 
-class Writes:
+class CampaignWriter:
     """Every INSERT and UPDATE of a campaign, on a platform; `columns` are the names of its picks' features."""
 
     def __init__(

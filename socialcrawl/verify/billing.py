@@ -12,10 +12,10 @@ from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.erasure.tombstones import any_set
-from socialcrawl.storage.ledger.request_costs import Answered, Fetched, find_loose_pages, read_bills
-from socialcrawl.verify.budgets import Budgets
+from socialcrawl.storage.ledger.request_costs import FetchTimes, FirstAnswers, find_loose_pages, read_bills
+from socialcrawl.verify.budgets import BudgetCheck
 from socialcrawl.verify.findings import SHOWN, Check
-from socialcrawl.verify.story import Story
+from socialcrawl.verify.story import CampaignRecord
 
 UNANSWERED = "no answer came: the dearest price counts"
 INCLUDED = "answers with posts or users that they carried along, whose number is not kept"
@@ -39,7 +39,7 @@ FREE = (
 Watch = Callable[[str, int, int | None], None]
 
 
-class Bills:
+class BillingCheck:
     """The requests of a campaign, held against prices and posts.
 
     Args:
@@ -53,15 +53,15 @@ class Bills:
         budgets: whether what was spent was allowed.
     """
 
-    def __init__(self, connection: Opened, story: Story, *, whole: bool = True) -> None:
+    def __init__(self, connection: Opened, story: CampaignRecord, *, whole: bool = True) -> None:
         self.connection, self.story, self._whole = connection, story, whole
         self.costs, self.pages = Check("costs of requests"), Check("pages of requests")
         self.place = "the first request"  # where it is
-        self._fetched, self._answered = Fetched(connection), Answered(connection)
+        self._fetched, self._answered = FetchTimes(connection), FirstAnswers(connection)
         self._prices, self._why = _prices(story)
         self._erased = not whole or any_set(connection)  # whether questions may have gone
         self._profiles = find_platform_facts(story.begun.platform).profiles
-        self._budgets = Budgets(connection, story, self._prices)
+        self._budgets = BudgetCheck(connection, story, self._prices)
         self.budgets = self._budgets.check
 
     def run(self, watch: Watch = lambda what, done, total: None) -> None:
@@ -156,7 +156,7 @@ class Bills:
             self.costs.prove()
 
 
-def _prices(story: Story) -> tuple[Policy | None, str | None]:
+def _prices(story: CampaignRecord) -> tuple[Policy | None, str | None]:
     """Return the price table of a campaign; None, and why, where it is a file that is not here."""
     own = ((story.settings or {}).get("source") or {}).get("policy")
     if own is None:

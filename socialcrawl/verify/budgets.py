@@ -8,20 +8,20 @@ from socialcrawl.campaign.plan import about
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, ReplyKind, parse_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.ratelimit.policy import Policy
-from socialcrawl.storage.counting_rule import Counting
+from socialcrawl.storage.counting_rule import CountingRule
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.epochs import TOPIC
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.storage.versions import Version, changes
 from socialcrawl.text.wording import seconds
 from socialcrawl.verify.findings import MALFORMED, Check
-from socialcrawl.verify.story import Story
+from socialcrawl.verify.story import CampaignRecord
 
 RECOUNTED = "an earlier socialcrawl may have counted the same keywords by another rule"
 NAMED = {"seeds.usernames", "seeds.file", "seeds.lists"}  # change also where a file names others, which is not stored
 
 
-class Budgets:
+class BudgetCheck:
     """What a campaign has spent, request by request, held against the budget of the settings in force.
 
     What is in flight counts at its dearest before a request is sent, so sums of what was used never exceed a budget.
@@ -35,9 +35,9 @@ class Budgets:
         check: what came of it.
     """
 
-    def __init__(self, connection: Opened, story: Story, prices: Policy | None) -> None:
+    def __init__(self, connection: Opened, story: CampaignRecord, prices: Policy | None) -> None:
         self.check = Check("budgets")
-        self._versions = Traces(connection).versions(story.begun)
+        self._versions = CampaignTraces(connection).versions(story.begun)
         self._prices = prices
         self._used: dict[str, float] = {"max_requests": 0, "max_posts": 0, "max_money": 0, "max_time": 0.0}
         self._caps = [_caps(one) for one in self._versions]
@@ -89,7 +89,7 @@ def _caps(version: Version) -> dict[str, float]:
     return caps
 
 
-def check_settings(connection: Opened, story: Story) -> Check:
+def check_settings(connection: Opened, story: CampaignRecord) -> Check:
     """Check that the settings of a campaign changed as it wrote down, and began as it began."""
     check = Check("settings")
     try:
@@ -102,8 +102,8 @@ def check_settings(connection: Opened, story: Story) -> Check:
     return check
 
 
-def _compare_settings(check: Check, connection: Opened, story: Story) -> None:
-    known: Sequence[Version] = Traces(connection).versions(story.begun)
+def _compare_settings(check: Check, connection: Opened, story: CampaignRecord) -> None:
+    known: Sequence[Version] = CampaignTraces(connection).versions(story.begun)
     for key in changes(story.begun.settings, known[0].settings):
         check.differ("version 0", key, _at(known[0].settings, key), _at(story.begun.settings, key))
     check.prove(not check.differing)
@@ -115,19 +115,19 @@ def _compare_settings(check: Check, connection: Opened, story: Story) -> None:
             check.differ(f"version {after.number}", "changed", after.changed, changed)
 
 
-def _compare_topics(check: Check, connection: Opened, story: Story) -> None:
+def _compare_topics(check: Check, connection: Opened, story: CampaignRecord) -> None:
     """Hold each new topic against the settings: versions and epochs of topics have been stored together from the first.
 
     A program that counts the same keywords by another rule begins an epoch too, and no version.
     """
-    traces = Traces(connection)
+    traces = CampaignTraces(connection)
     changed = {one.first for one in traces.versions(story.begun) if TOPIC in {key.split(".")[0] for key in one.changed}}
     for number, first, _, why in traces.epochs(story.begun.id):
         if TOPIC not in why.split(","):
             continue
         if first in changed:
             check.prove()
-        elif TOPIC not in story.kind.facts.fixed and Counting.of(about(story.stage(first).settings)).since > 1:
+        elif TOPIC not in story.kind.facts.fixed and CountingRule.of(about(story.stage(first).settings)).since > 1:
             check.leave(RECOUNTED)
         else:
             check.differ(f"epoch {number}", "why", why, "no other topic in table version")

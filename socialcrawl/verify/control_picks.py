@@ -4,7 +4,7 @@ from socialcrawl.errors import PostsFileError
 from socialcrawl.exporters.restore import Reader
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.queries.control_picks import find_drawn
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.verify.findings import Check
 
 EARLIER = "an earlier version wrote the export, which did not say which picks were drawn"
@@ -19,7 +19,7 @@ def check_drawn(connection: Opened, read: Reader, why: str | None) -> Check:
         read: gives the cells of some columns of a table, row by row.
         why: the settings are not known; None: they are.
     """
-    check, traces = Check("drawn picks"), Traces(connection)
+    check, traces = Check("drawn picks"), CampaignTraces(connection)
     drawn: dict[str, dict[int, str]] = {}
     try:
         for campaign, n, told in read("picks", COLUMNS):

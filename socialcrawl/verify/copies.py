@@ -37,7 +37,7 @@ UNKNOWN = "seeds of whom the table accounts says nothing"
 Row = dict[str, Any]
 
 
-class Copies:
+class CopyCheck:
     """Whether the columns that an export repeats agree with the tables they are copied from.
 
     Args:

@@ -27,13 +27,13 @@ from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.link_weights import links_of
 from socialcrawl.storage.versions import leaves
 from socialcrawl.system.bounds import MAX_LINE
-from socialcrawl.verify.billing import Bills
+from socialcrawl.verify.billing import BillingCheck
 from socialcrawl.verify.control_picks import check_drawn
-from socialcrawl.verify.copies import COPIES, Copies
-from socialcrawl.verify.findings import MALFORMED, Check, Verified
+from socialcrawl.verify.copies import COPIES, CopyCheck
+from socialcrawl.verify.findings import MALFORMED, Check, CheckResults
 from socialcrawl.verify.integrity import check_order, check_references, check_shared
-from socialcrawl.verify.outcomes import Lacking, Outcomes
-from socialcrawl.verify.story import Story, read_story
+from socialcrawl.verify.outcomes import MissingSources, OutcomeCheck
+from socialcrawl.verify.story import CampaignRecord, read_story
 from socialcrawl.verify.verification import check_decisions
 
 EARLIER = "exported by an earlier version, without seeds and settings: export again, or verify the database"
@@ -53,7 +53,7 @@ ACTIVE_ONLY = "an export of active accounts has a part of each table"
 Watch = Callable[[str, int, int | None], None]
 
 
-def verify_export(folder: Path, campaign: str | None = None, watch: Watch = lambda *_: None) -> Iterator[Verified]:
+def verify_export(folder: Path, campaign: str | None = None, watch: Watch = lambda *_: None) -> Iterator[CheckResults]:
     """Yield what the checks of an export found: of its files, then of its campaigns in each form.
 
     Args:
@@ -68,7 +68,7 @@ def verify_export(folder: Path, campaign: str | None = None, watch: Watch = lamb
     try:
         campaigns = [one for one in sheet["campaigns"] if campaign in (None, one["name"])]
         files = {file["name"]: file for file in sheet["files"]}
-        yield Verified(None, f"files of {folder}", _check_files(folder, sheet, files, watch))
+        yield CheckResults(None, f"files of {folder}", _check_files(folder, sheet, files, watch))
     except MALFORMED as error:
         raise StoreError(f"{folder / SHEETS[0]} is damaged ({error}): copy the export again.") from error
     if campaign is not None and not campaigns:
@@ -78,7 +78,7 @@ def verify_export(folder: Path, campaign: str | None = None, watch: Watch = lamb
         check = Check("sums")
         why = ACTIVE_ONLY if sheet.get("only_active") else INCOMPLETE.format(tables=", ".join(TABLES))
         check.leave(why, len(campaigns))
-        yield Verified(None, "tables", [check])
+        yield CheckResults(None, "tables", [check])
     for form in forms:
         yield from _check_tables(folder, sheet, form, campaign, watch)
 
@@ -161,7 +161,7 @@ def _check_sheets(folder: Path, sheet: Mapping[str, Any]) -> Check:
 
 def _check_tables(
     folder: Path, sheet: Mapping[str, Any], form: str, campaign: str | None, watch: Watch
-) -> Iterator[Verified]:
+) -> Iterator[CheckResults]:
     read = partial(_read, folder, form, safe=form == "csv" and bool(sheet.get("safe_csv")))
     check, why = Check("keys of tables"), _undecidable(sheet, form)
     names = {file["name"] for file in sheet["files"]}
@@ -173,16 +173,18 @@ def _check_tables(
             check.prove(sum(not count for count in twice.values()))
             for one in sheet["campaigns"]:
                 if campaign in (None, one["name"]):
-                    yield Verified(one["name"], f"{form} of the export", _check_one(connection, sheet, one, why, watch))
+                    yield CheckResults(
+                        one["name"], f"{form} of the export", _check_one(connection, sheet, one, why, watch)
+                    )
             checks = check_shared(connection, whole=False)
             checks.append(_check_posts(connection, sheet["posts"], checks[1]))
-            copies = Copies(connection, read, whole=sheet["campaign"] is None)
+            copies = CopyCheck(connection, read, whole=sheet["campaign"] is None)
             copies.run([table for table in COPIES if f"{table}.{form}" in names])
             drawn = check_drawn(connection, read, why)
-            yield Verified(None, f"{form} of the export", [check, copies.check, drawn, *checks])
+            yield CheckResults(None, f"{form} of the export", [check, copies.check, drawn, *checks])
     except (PostsFileError, StoreError, *MALFORMED) as error:
         check.differ(f"tables as {form}", "rows", f"{error}", "rows that can be read")
-        yield Verified(None, f"{form} of the export", [check])
+        yield CheckResults(None, f"{form} of the export", [check])
 
 
 def _read(folder: Path, form: str, table: str, columns: Sequence[str], *, safe: bool) -> Iterator[Sequence[Any]]:
@@ -206,9 +208,9 @@ def _check_one(
         decisions = check_decisions(connection, story, watch)
     else:
         decisions[0].leave(why, sum(count_picks(connection, story.begun.id).values()))
-    outcomes = Outcomes(connection, story, _lacking(sheet, told, story, why))
+    outcomes = OutcomeCheck(connection, story, _lacking(sheet, told, story, why))
     outcomes.run(watch)
-    bills = Bills(connection, story, whole=False)
+    bills = BillingCheck(connection, story, whole=False)
     bills.run(watch)
     number = story.begun.id
     rows = [check_order(connection, number), check_references(connection, number)]
@@ -216,10 +218,12 @@ def _check_one(
     return [*decisions, *outcomes.checks, *sums, _check_settings(story.settings, told, why), *rows]
 
 
-def _lacking(sheet: Mapping[str, Any], told: Mapping[str, Any], story: Story, why: str | None) -> Lacking:
+def _lacking(
+    sheet: Mapping[str, Any], told: Mapping[str, Any], story: CampaignRecord, why: str | None
+) -> MissingSources:
     links = links_of(orjson.dumps(dict(story.settings)).decode())
     parts = find_platform_facts(story.begun.platform).partial_mentions or bool(links.follows)
-    return Lacking(
+    return MissingSources(
         texts=HIDDEN if sheet["pseudonymised"] else TREE if told.get("judged_by_tree") else None,
         answers=ANSWERS,
         tests=TESTS if why else None,

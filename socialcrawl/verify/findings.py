@@ -19,7 +19,7 @@ CLOSE = 1e-9  # relative: what processors and libraries may differ in the last d
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ValueDifference:
     """A stored value that is not the one that was recomputed.
 
     Attributes:
@@ -51,7 +51,7 @@ class Check:
     proved: int = 0
     unproved: Counter[str] = field(default_factory=Counter)
     differing: int = 0
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[ValueDifference] = field(default_factory=list)
 
     def prove(self, items: int = 1) -> None:
         """Count items that agree."""
@@ -66,7 +66,7 @@ class Check:
         """Note a value that differs."""
         self.differing += 1
         if len(self.differences) < SHOWN:
-            self.differences.append(Difference(place, column, stored, recomputed))
+            self.differences.append(ValueDifference(place, column, stored, recomputed))
 
     def compare(self, place: str, column: str, stored: Any, recomputed: Any) -> bool:
         """Return whether a stored value is the recomputed one; note it if it is not."""
@@ -77,7 +77,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class CheckResults:
     """The checks of one campaign, or of what all campaigns of a database share (`campaign` None)."""
 
     campaign: str | None

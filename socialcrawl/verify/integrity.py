@@ -14,7 +14,7 @@ from socialcrawl.storage.queries.integrity import (  # fmt: skip
     find_strays,
     find_unlisted,
 )
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.verify.findings import Check
 from socialcrawl.verify.story import ERASING
 
@@ -30,7 +30,7 @@ def check_order(connection: Opened, campaign: int) -> Check:
     """
     tables = ("pick", "outcome", "request", "epoch", "version")
     check = _check("order of decisions", connection, ORDER, tables, campaign, expected="what the rows beside it say")
-    for number, first, began_at, why in Traces(connection).epochs(campaign):
+    for number, first, began_at, why in CampaignTraces(connection).epochs(campaign):
         last = find_last_answer(connection, campaign, first) if ERASING & {*why.split(",")} else None
         if last is not None and not _is_before(last, began_at):
             check.differ(f"epoch {number}", "began_at", began_at, f"after {last}, before pick {first}")

@@ -15,16 +15,16 @@ from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.focusing import NOBODY
-from socialcrawl.storage.counting_rule import COUNTING, Counting
+from socialcrawl.storage.counting_rule import COUNTING, CountingRule
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.queries.holdings import named as called
 from socialcrawl.storage.queries.integrity import count_rows
 from socialcrawl.storage.queries.matches import Matches, read_matches
-from socialcrawl.storage.reread import Reread
+from socialcrawl.storage.reread import PickReadings
 from socialcrawl.verify.findings import Check, is_equal
 from socialcrawl.verify.replay import BROUGHT, FORGOTTEN, IMPORTED
-from socialcrawl.verify.stored_posts import Posts
-from socialcrawl.verify.story import Story
+from socialcrawl.verify.stored_posts import PostCheck
+from socialcrawl.verify.story import CampaignRecord
 
 READ = (Act.SEED, Act.EXPAND, Act.RECRAWL, Act.WALK, Act.IMPORT)  # acts that read an account's posts
 FOUND = (Act.SEARCH, Act.INWARD)  # acts that find accounts by posts of others
@@ -40,7 +40,7 @@ Watch = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class MissingSources:
     """What is not there to count outcomes by: each is why, or None where it is there.
 
     Attributes:
@@ -58,10 +58,10 @@ class Lacking:
     names: str | None = None
 
 
-NOTHING = Lacking()
+NOTHING = MissingSources()
 
 
-class Outcomes:
+class OutcomeCheck:
     """The outcomes and links of a campaign, held against what its posts make of them.
 
     Args:
@@ -75,9 +75,9 @@ class Outcomes:
         links: whom each pick linked to, with weights.
     """
 
-    def __init__(self, connection: Opened, story: Story, lacking: Lacking = NOTHING) -> None:
+    def __init__(self, connection: Opened, story: CampaignRecord, lacking: MissingSources = NOTHING) -> None:
         self.connection, self.story, self._lacking = connection, story, lacking
-        self._posts, self._facts = Posts(connection, story), find_platform_facts(story.begun.platform)
+        self._posts, self._facts = PostCheck(connection, story), find_platform_facts(story.begun.platform)
         self.matches, self.outcomes, self.links = Check("matches"), Check("outcomes"), Check("link weights")
         self._settings = story.stages[-1].settings
         self.place = "the first pick"  # where it is
@@ -103,7 +103,7 @@ class Outcomes:
             self.outcomes.leave(EARLIER_RULE)
             return
         self._topic = topic
-        self._reread = Reread(self.connection, self.story.begun.id, topic.hits)
+        self._reread = PickReadings(self.connection, self.story.begun.id, topic.hits)
         self._matching = Matches(self.connection, self.story.begun.id)
         self._check_matches()
         for picks in self._reread.picks():
@@ -113,7 +113,7 @@ class Outcomes:
 
     def _counted_otherwise(self, topic: Topic) -> bool:
         identity = self.story.begun.identity
-        return bool(identity.get("topic")) and identity.get(COUNTING, 1) < Counting.of(topic).since
+        return bool(identity.get("topic")) and identity.get(COUNTING, 1) < CountingRule.of(topic).since
 
     def _check_matches(self) -> None:
         """Count the posts again that are said to match."""

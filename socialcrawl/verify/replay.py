@@ -16,10 +16,10 @@ from socialcrawl.engine.model import Act, Node, Pick, Stop, Wait
 from socialcrawl.engine.protocols import Batch, cut_history
 from socialcrawl.importance.pagerank_batch import TOLERANCE
 from socialcrawl.storage.database.connection import Opened
-from socialcrawl.storage.queries.decisions import Decided, find_forgotten, read_decided
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.decisions import StoredBatch, find_forgotten, read_decided
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.verify.findings import ACCOUNT, Check, is_equal
-from socialcrawl.verify.story import Stage, Story
+from socialcrawl.verify.story import CampaignRecord, SettingsStage
 
 LINE = (Act.SEARCH, Act.RESOLVE, Act.SEED)  # acts whose order the campaign file gives
 IMPORTED = "came from a file (act import): nobody chose them"
@@ -34,7 +34,7 @@ NEARLY = 1e-3  # relative: what PageRanks may be apart whose sweeps ended where 
 Watch = Callable[[str, int, int | None], None]
 
 
-class Replay:
+class DecisionReplay:
     """The decisions of a campaign, held against those that its crawl makes.
 
     Args:
@@ -46,10 +46,10 @@ class Replay:
         scores: the estimates, the features and the scores of those that looked on.
     """
 
-    def __init__(self, connection: Opened, story: Story) -> None:
+    def __init__(self, connection: Opened, story: CampaignRecord) -> None:
         self.connection, self.story = connection, story
         self.picks, self.scores = Check("picks"), Check("scores and features")
-        self._history = Traces(connection).history(story.begun, story.columns)
+        self._history = CampaignTraces(connection).history(story.begun, story.columns)
         self._gone = find_forgotten(connection, story.begun.id)
         self._found: set[Node] = set()  # by searches
         self._renamed: set[Node] = set()  # seeds that no name leads to any more
@@ -76,13 +76,13 @@ class Replay:
             watch(what, one.batch[-1].n + 1, None)
         return crawl
 
-    def _crawl(self, stage: Stage) -> Crawling:
+    def _crawl(self, stage: SettingsStage) -> Crawling:
         """Return the crawl of a stage, told everything before the present pick."""
         crawl = stage.crawl(self.story.topics)
         crawl.fold(cut_history(self._history, self._n))
         return crawl
 
-    def _judge(self, crawl: Crawling, one: Decided) -> None:
+    def _judge(self, crawl: Crawling, one: StoredBatch) -> None:
         batch = one.batch
         if batch[0].act == Act.IMPORT:
             self._leave(IMPORTED, batch)
@@ -97,7 +97,7 @@ class Replay:
         if batch[0].act == Act.SEARCH:
             self._found |= {Node(node) for told in one.outcomes for node in told.targets.tolist()}
 
-    def _chosen(self, crawl: Crawling, one: Decided) -> Batch:
+    def _chosen(self, crawl: Crawling, one: StoredBatch) -> Batch:
         """Return what the crawl chooses in place of a batch; none where it would choose nothing."""
         size = len({pick.node for pick in one.batch})
         if not isinstance(crawl, Track):
@@ -110,7 +110,7 @@ class Replay:
             first = chosen if first is None else first
         return first or ()
 
-    def _since(self, crawl: Track, one: Decided, chosen: Batch) -> Batch:
+    def _since(self, crawl: Track, one: StoredBatch, chosen: Batch) -> Batch:
         """Return the chosen with the stored marks where these are of a moment in between."""
         width = crawl.window
         if width is None or all(a.since == b.since for a, b in zip(one.batch, chosen, strict=True)):
@@ -122,7 +122,7 @@ class Replay:
             for stored, made in zip(one.batch, chosen, strict=True)
         )
 
-    def _compare(self, stored: Pick, chosen: Pick | None, one: Decided) -> None:
+    def _compare(self, stored: Pick, chosen: Pick | None, one: StoredBatch) -> None:
         place = _place(stored)
         if stored.n in self._gone:
             self._leave(FORGOTTEN, [stored])
@@ -142,7 +142,7 @@ class Replay:
             self.picks.prove()
             self._score(place, stored, chosen, one)
 
-    def _score(self, place: str, stored: Pick, chosen: Pick, one: Decided) -> None:
+    def _score(self, place: str, stored: Pick, chosen: Pick, one: StoredBatch) -> None:
         shadows = one.shadows.get(stored.n, {})
         pairs = [("score", stored.score, chosen.score)]
         pairs += zip(self.story.columns, stored.x, chosen.x, strict=False)

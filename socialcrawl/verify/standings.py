@@ -4,15 +4,15 @@ from collections.abc import Mapping
 
 from socialcrawl.crawls.base import Crawling
 from socialcrawl.storage.database.connection import Opened
-from socialcrawl.storage.queries.sampled import Sampled
-from socialcrawl.storage.queries.standings import Standing
+from socialcrawl.storage.queries.sampled import SampledRow
+from socialcrawl.storage.queries.standings import StandingRow
 from socialcrawl.verify.findings import Check
-from socialcrawl.verify.story import Story
+from socialcrawl.verify.story import CampaignRecord
 
 EARLIER = "written before the last visits of the campaign: a run writes them again"
 
 
-def check_standings(connection: Opened, story: Story, crawl: Crawling | None) -> list[Check]:
+def check_standings(connection: Opened, story: CampaignRecord, crawl: Crawling | None) -> list[Check]:
     """Hold the standings, or the weights of a sample, against those of a crawl that was told the whole history.
 
     Args:
@@ -35,7 +35,9 @@ def check_standings(connection: Opened, story: Story, crawl: Crawling | None) ->
     return [check]
 
 
-def _compare(check: Check, kept: Mapping[int, Standing | Sampled], made: Mapping[int, Standing | Sampled]) -> None:
+def _compare(
+    check: Check, kept: Mapping[int, StandingRow | SampledRow], made: Mapping[int, StandingRow | SampledRow]
+) -> None:
     """Compare row by row."""
     for node in kept.keys() | made.keys():
         stored, told = kept.get(node), made.get(node)

@@ -7,16 +7,16 @@ from socialcrawl.engine.model import Node, ReplyKind
 from socialcrawl.storage.answers import StoredPage
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.erasure.tombstones import reasons
-from socialcrawl.storage.reread import Reread
+from socialcrawl.storage.reread import PickReadings
 from socialcrawl.verify.findings import Check
-from socialcrawl.verify.story import Story
+from socialcrawl.verify.story import CampaignRecord
 
 ERASED = "erased, on request or by age: nobody can count them again"
 MOST = 100  # posts with more mentions than a page that brought them, whose other pages are looked for
 Page = tuple[Any, StoredPage | None]
 
 
-class Posts:
+class PostCheck:
     """Whether each post that the ledger lists is stored, with those whom it mentions and nobody else.
 
     Args:
@@ -27,14 +27,14 @@ class Posts:
         posts, mentions: what came of it.
     """
 
-    def __init__(self, connection: Opened, story: Story) -> None:
+    def __init__(self, connection: Opened, story: CampaignRecord) -> None:
         self.connection, self.story = connection, story
         self.posts, self.mentions = Check("posts of the ledger"), Check("mentions")
         self._more: dict[str, set[int]] = {}  # whom posts mention beside those of a page
 
     def check(
         self,
-        reread: Reread,
+        reread: PickReadings,
         pages: Sequence[Page],
         authors: Mapping[str, int],
         doubts: Mapping[str, str],
@@ -64,7 +64,7 @@ class Posts:
             self._present(row, came, authors, erased, others)
             self._mentioned(row, came, named, doubts, authors)
 
-    def finish(self, reread: Reread) -> None:
+    def finish(self, reread: PickReadings) -> None:
         """Look for what brought mentions that a page of their post does not have."""
         for key, nodes in list(self._more.items())[:MOST]:
             for came in reread.listing(key):

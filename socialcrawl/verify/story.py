@@ -17,7 +17,7 @@ from socialcrawl.platforms.registry import platform_of
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.erasure.orders import WHY as FORGET
 from socialcrawl.storage.queries.decisions import find_first_picks, find_searches, read_aliases
-from socialcrawl.storage.queries.traces import Begun, Traces
+from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 from socialcrawl.storage.versions import Version
 
 ERASING = {FORGET, "retain"}  # why epochs began after which something is not there
@@ -26,7 +26,7 @@ STEERING = {"kind", "seed", "topic", "seeds", "crawl", "track", "refresh", "samp
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class SettingsStage:
     """A campaign while its settings stayed as they were.
 
     Attributes:
@@ -54,7 +54,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class CampaignRecord:
     """A campaign, as far as its decisions rest on it.
 
     Attributes:
@@ -67,8 +67,8 @@ class Story:
         renamed: how many names of seeds lead to nobody who was asked, as names change hands.
     """
 
-    begun: Begun
-    stages: Sequence[Stage]
+    begun: StoredCampaign
+    stages: Sequence[SettingsStage]
     topics: Sequence[int]
     erased: int
     same: Mapping[Node, Node]
@@ -90,7 +90,7 @@ class Story:
         """The names of the features of its picks."""
         return self.kind.features
 
-    def stage(self, n: int) -> Stage:
+    def stage(self, n: int) -> SettingsStage:
         """Return the stage in which pick `n` was decided."""
         return [one for number, one in enumerate(self.stages) if one.first <= n or not number][-1]
 
@@ -103,13 +103,13 @@ class Story:
         return node
 
 
-def read_story(connection: Opened, name: str) -> Story:
+def read_story(connection: Opened, name: str) -> CampaignRecord:
     """Return the story of a campaign; called in a transaction.
 
     Raises:
         StoreError: there is no such campaign, or its settings are not understood.
     """
-    traces = Traces(connection)
+    traces = CampaignTraces(connection)
     begun = traces.begun(name)
     same, epochs, topics = read_aliases(connection, begun.id), traces.epochs(begun.id), traces.topics(begun.id)
     erased = [first for _, first, _, why in epochs if ERASING & {*why.split(",")}]
@@ -119,7 +119,7 @@ def read_story(connection: Opened, name: str) -> Story:
     known = traces.versions(begun)
     stages = _stages(begun, known, lines)
     lost = len(seats) - len(stages[-1].names)
-    return Story(begun, stages, topics, max(erased, default=0), same, known[-1].settings, lost)
+    return CampaignRecord(begun, stages, topics, max(erased, default=0), same, known[-1].settings, lost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class _Lines:
         return self.first.get(node, NEVER)
 
 
-def _stages(begun: Begun, versions: Sequence[Version], lines: _Lines) -> list[Stage]:
+def _stages(begun: StoredCampaign, versions: Sequence[Version], lines: _Lines) -> list[SettingsStage]:
     kept: list[tuple[int, dict[str, Any]]] = []
     for one in versions:
         told = _steering(one.settings)
@@ -162,7 +162,7 @@ def _stages(begun: Begun, versions: Sequence[Version], lines: _Lines) -> list[St
     except SettingsError as error:
         raise StoreError(f"{error} Verify it with the version of socialcrawl that ran it.") from error
     return [
-        Stage(first, one, lines.named(end), lines.queries(end))
+        SettingsStage(first, one, lines.named(end), lines.queries(end))
         for (first, _), one, end in zip(kept, settings, ends, strict=True)
     ]
 

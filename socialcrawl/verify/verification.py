@@ -10,20 +10,20 @@ from socialcrawl.ratelimit.budget import dollars
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.ledger.request_costs import sum_bills
 from socialcrawl.storage.queries.summary import campaigns
-from socialcrawl.storage.queries.traces import Traces
-from socialcrawl.verify.billing import Bills
+from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.verify.billing import BillingCheck
 from socialcrawl.verify.budgets import check_settings
-from socialcrawl.verify.findings import ACCOUNT, MALFORMED, Check, Verified
+from socialcrawl.verify.findings import ACCOUNT, MALFORMED, Check, CheckResults
 from socialcrawl.verify.integrity import check_order, check_references, check_shared
-from socialcrawl.verify.outcomes import Outcomes
-from socialcrawl.verify.replay import Replay
+from socialcrawl.verify.outcomes import OutcomeCheck
+from socialcrawl.verify.replay import DecisionReplay
 from socialcrawl.verify.standings import check_standings
-from socialcrawl.verify.story import Story, read_story
+from socialcrawl.verify.story import CampaignRecord, read_story
 
 Watch = Callable[[str, int, int | None], None]
 
 
-def verify(connection: Opened, campaign: str | None = None, watch: Watch = lambda *_: None) -> Iterator[Verified]:
+def verify(connection: Opened, campaign: str | None = None, watch: Watch = lambda *_: None) -> Iterator[CheckResults]:
     """Yield what the checks of each campaign found, the oldest campaign first.
 
     Args:
@@ -37,10 +37,10 @@ def verify(connection: Opened, campaign: str | None = None, watch: Watch = lambd
     names = [name for _, name in campaigns(connection)] if campaign is None else [campaign]
     for name in names:
         yield _one(connection, name, watch)
-    yield Verified(None, "all campaigns", check_shared(connection))
+    yield CheckResults(None, "all campaigns", check_shared(connection))
 
 
-def _one(connection: Opened, name: str, watch: Watch) -> Verified:
+def _one(connection: Opened, name: str, watch: Watch) -> CheckResults:
     try:
         story = read_story(connection, name)
     except MALFORMED as error:
@@ -49,9 +49,9 @@ def _one(connection: Opened, name: str, watch: Watch) -> Verified:
             "else has written to the database. Verify a copy from before."
         ) from error
     decisions = check_decisions(connection, story, watch)
-    outcomes = Outcomes(connection, story)
+    outcomes = OutcomeCheck(connection, story)
     _run(outcomes.outcomes, outcomes, watch)
-    bills = Bills(connection, story)
+    bills = BillingCheck(connection, story)
     _run(bills.costs, bills, watch)
     rows = [check_order(connection, story.begun.id), check_references(connection, story.begun.id)]
     checks = [
@@ -67,10 +67,10 @@ def _one(connection: Opened, name: str, watch: Watch) -> Verified:
     about = (
         f"{story.kind.facts.name}, {story.begun.platform}; {requests:,} requests, {dollars(mills)} by the price table"
     )
-    return Verified(name, about, checks)
+    return CheckResults(name, about, checks)
 
 
-def check_decisions(connection: Opened, story: Story, watch: Watch = lambda *_: None) -> list[Check]:
+def check_decisions(connection: Opened, story: CampaignRecord, watch: Watch = lambda *_: None) -> list[Check]:
     """Replay the decisions of a campaign: its picks, their scores, and what it wrote down of accounts.
 
     Args:
@@ -78,14 +78,14 @@ def check_decisions(connection: Opened, story: Story, watch: Watch = lambda *_: 
         story: the campaign.
         watch: told what is done, and how much of it.
     """
-    replay = Replay(connection, story)
+    replay = DecisionReplay(connection, story)
     crawl = _run(replay.picks, replay, watch)
     checks = [replay.picks, replay.scores, *check_standings(connection, story, crawl)]
-    _name_accounts(Traces(connection), checks)
+    _name_accounts(CampaignTraces(connection), checks)
     return checks
 
 
-def _run(check: Check, part: Replay | Outcomes | Bills, watch: Watch) -> Crawling | None:
+def _run(check: Check, part: DecisionReplay | OutcomeCheck | BillingCheck, watch: Watch) -> Crawling | None:
     """Run a part of the verification, to its end or to rows that no campaign has stored, which is a difference."""
     try:
         return part.run(watch)
@@ -94,7 +94,7 @@ def _run(check: Check, part: Replay | Outcomes | Bills, watch: Watch) -> Crawlin
         return None
 
 
-def _name_accounts(traces: Traces, checks: Sequence[Check]) -> None:
+def _name_accounts(traces: CampaignTraces, checks: Sequence[Check]) -> None:
     """Say of accounts that differ what they are called."""
     for check in checks:
         for place, one in enumerate(check.differences):
@@ -103,7 +103,7 @@ def _name_accounts(traces: Traces, checks: Sequence[Check]) -> None:
                 check.differences[place] = replace(one, stored=stored, recomputed=recomputed)
 
 
-def _called(traces: Traces, node: Node | None) -> str:
+def _called(traces: CampaignTraces, node: Node | None) -> str:
     if node is None:
         return "nobody"
     if node < 0:

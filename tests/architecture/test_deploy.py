@@ -24,7 +24,7 @@ from socialcrawl.cli.definitions.daemon import daemon
 from socialcrawl.cli.main import app
 from socialcrawl.daemon import health_page
 from socialcrawl.daemon.campaign_state import STATES
-from socialcrawl.daemon.metrics import METRICS, Vitals, registry, text
+from socialcrawl.daemon.metrics import METRICS, DaemonStatus, registry, text
 from socialcrawl.daemon.notices import facts
 
 ROOT = Path(__file__).parents[2]
@@ -101,7 +101,7 @@ def test_its_options_are_those_of_the_function_behind_the_command(start):
 def test_a_prometheus_beside_the_container_may_ask_by_the_name_of_the_service():
     words = STARTS["compose"]()
     allowed = parsed(typer.main.get_command(app), words)["allow_host"]
-    pages = health_page.app(lambda: Vitals(0.0, 0.0, []), lambda: 1.0)
+    pages = health_page.app(lambda: DaemonStatus(0.0, 0.0, []), lambda: 1.0)
     with health_page.serving(pages, "0.0.0.0", 0, allow_remote=True, allow_hosts=allowed) as url:
         port = url.rpartition(":")[2]
         for service in compose()["services"].keys() - {"postgres"}:
@@ -216,10 +216,10 @@ def test_the_image_gets_its_signals_and_is_not_root():
 
 @pytest.mark.parametrize(("state", "code"), [("running", 0), ("stalled", 1)])
 def test_the_images_own_check_tells_a_daemon_that_is_well_from_one_that_is_ill(state, code):
-    from socialcrawl.daemon.campaign_state import Standing
+    from socialcrawl.daemon.campaign_state import CampaignState
 
     words = json.loads(of_image("HEALTHCHECK")[0].partition("CMD")[2])
-    shown = Vitals(0.0, 0.0, [Standing(Path("f"), "f", state, "", 0.0)])
+    shown = DaemonStatus(0.0, 0.0, [CampaignState(Path("f"), "f", state, "", 0.0)])
     pages = health_page.app(lambda: shown, lambda: 1.0)
     with health_page.serving(pages, "127.0.0.1", 0) as url:
         here = words[2].replace(str(health_page.PORT), url.rpartition(":")[2])
@@ -310,7 +310,7 @@ def test_the_alerts_ask_for_metrics_labels_and_states_that_there_are():
 
 
 def test_the_metrics_of_the_process_are_those_that_the_page_names():
-    shown = text(registry(lambda: Vitals(0.0, 0.0, []), lambda: 1.0)).decode()
+    shown = text(registry(lambda: DaemonStatus(0.0, 0.0, []), lambda: 1.0)).decode()
     told = {sample.name for family in text_string_to_metric_families(shown) for sample in family.samples}
     named = set(re.findall(r"`(process_[a-z_]+)`", PAGE))
     assert len(named) == 4

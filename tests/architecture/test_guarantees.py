@@ -15,7 +15,7 @@ from stores import opened
 from x_crawls import TOKEN_ENV, TOPIC, posts
 
 from socialcrawl.mock.server import running
-from socialcrawl.storage.database.address import Server
+from socialcrawl.storage.database.address import PostgresAddress
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked and limited")
 K, D, SIZE = 40, 0.6, 3
@@ -41,7 +41,7 @@ FOUND = {
 def settings(url, place, k=K, d=D):
     return {
         "name": "campaign",
-        "database": place.url if isinstance(place, Server) else str(place),
+        "database": place.url if isinstance(place, PostgresAddress) else str(place),
         "topic": {"keywords": [TOPIC]},
         "seeds": {"most": 10},
         "crawl": {"estimator": "hybrid-sum", "switch_after": 15, "steps": 45, "refresh_rate": SIZE},

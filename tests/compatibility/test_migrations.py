@@ -31,7 +31,7 @@ from socialcrawl.storage.schema.tables import (
     shadow,
     standing,
 )
-from socialcrawl.storage.stored_answers import Reuse
+from socialcrawl.storage.stored_answers import AnswerReuse
 
 VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008"]
 
@@ -87,7 +87,9 @@ def filled(place):
     """A database with rows in every table: a crawl, an open batch, a reuse, kept answers, something forgotten."""
     store = beside(stored(place), "first", Tariff(500, 1000))
     run(parts_of(store, Wire(Clock())))
-    second = beside(store, "second", Tariff(500, 1000), Reuse(1e6, lambda text, lang, created_at, urls=None: len(text)))
+    second = beside(
+        store, "second", Tariff(500, 1000), AnswerReuse(1e6, lambda text, lang, created_at, urls=None: len(text))
+    )
     run(parts_of(second, Wire(Clock())))
     received = Received("https://example.org/2/users", [("Date", "now")], b"{}")
     limits = [Limit(1, 2, AT + 9, daily=True)]

@@ -16,7 +16,7 @@ from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.database.connection import alembic_config, engine
 from socialcrawl.storage.queries.summary import summary
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import Reuse
+from socialcrawl.storage.stored_answers import AnswerReuse
 
 KEPT = [1, 2, [1], [2], [], []]  # an answer as the first version packed it: posts, hits, targets, their hits
 PARAMS = '{"id":"900"}'
@@ -101,7 +101,7 @@ def test_a_campaign_of_the_first_version_goes_on(path):
 def test_what_the_first_version_bought_is_not_held_but_what_came_since_is(path):
     with opened(path) as connection:
         store = SqlStore(connection, 1, "x")
-        asking = beside(store, "asking", reuse=Reuse(24.0, long))
+        asking = beside(store, "asking", reuse=AnswerReuse(24.0, long))
         assert asking.held(timeline(0, 1, "900"), AT + 60) is None, "nobody noted in which order it came"
         save(store, mentioning(Who("5", "Ann")), 1, AT + 9, asked=timeline(1, 2, "900"))
         assert asking.held(timeline(0, 1, "900"), AT + 60).answer == Answer(1, 7, [1], [7], {}, {})
@@ -111,7 +111,7 @@ def test_going_back_to_the_first_version_takes_what_was_never_sent_out_of_its_le
     with opened(path) as connection:
         store = SqlStore(connection, 1, "x", Tariff(500, 1000))
         save(store, mentioning(Who("5", "Ann")), 1, asked=timeline(1, 2), cost=500, date=AT)
-        assert beside(store, "asking", reuse=Reuse(24.0, long)).held(timeline(), AT + 60)
+        assert beside(store, "asking", reuse=AnswerReuse(24.0, long)).held(timeline(), AT + 60)
         assert one(store, "select count(*) from request") == 5
     with at_version(path, "0001"), closing(sqlite3.connect(path)) as plain:
         assert plain.execute("select id from request order by id").fetchall() == [(1,), (2,), (3,), (4,)]
@@ -123,6 +123,6 @@ def test_going_back_to_the_first_version_takes_what_was_never_sent_out_of_its_le
 
 def test_equal_questions_are_found_by_an_index(path):
     with opened(path) as connection:
-        store = SqlStore(connection, 1, "x", reuse=Reuse(1.0, long))
+        store = SqlStore(connection, 1, "x", reuse=AnswerReuse(1.0, long))
         plan = rows(store, f"explain query plan {store._held._asked.sql}".replace("?", "'[]'"))
         assert "ix_request_digest" in str(plan)

@@ -23,7 +23,7 @@ from socialcrawl.crawls.sample.neighbour_lists import NeighbourLists
 from socialcrawl.crawls.sample.report import fold_sample
 from socialcrawl.engine.model import Who
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
-from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.mock.server import running
 from socialcrawl.storage.queries.holdings import known
 
@@ -247,7 +247,7 @@ def test_a_note_says_which_accounts_of_a_file_are_counted(tmp_path):
     """The table of picks and that of posts, of one export, name different accounts."""
     file = file_of(tmp_path, crawled())
     with opened(crawled()) as connection:
-        export(connection, tmp_path / "out", Wanted("small", formats=("csv",)), 1_800_000_000.0)
+        export(connection, tmp_path / "out", ExportOptions("small", formats=("csv",)), 1_800_000_000.0)
     (tmp_path / "ids.txt").write_text("".join(f"{key_of(name)}\n" for name in sorted(everybody())[:30]), "utf-8")
     said = {}
     for name, column in {"posts.csv": "author_id", "picks.csv": "account", "links.csv": "", "accounts.csv": ""}.items():

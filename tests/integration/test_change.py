@@ -39,13 +39,13 @@ from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.importers.import_posts import as_history
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.x.source import SEARCH
-from socialcrawl.storage.campaigns import Change, campaign
+from socialcrawl.storage.campaigns import TopicChange, campaign
 from socialcrawl.storage.erasure.execution import erase
 from socialcrawl.storage.erasure.forgetting import forget
 from socialcrawl.storage.erasure.orders import ordered
 from socialcrawl.storage.retopic import retopic
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import Reuse
+from socialcrawl.storage.stored_answers import AnswerReuse
 
 LATER = BEGIN + 1e6
 STAR, MOON = File("star", estimator="bfs"), File("moon", estimator="bfs")
@@ -78,7 +78,7 @@ def test_answers_that_the_database_had_are_counted_anew_too(database):
         makers = {word: File(word, word, estimator="bfs") for word in hits}
         stores = {}
         for word, file in makers.items():
-            stores[word] = begun(connection, file, reuse=Reuse(1e6, hits[word]))
+            stores[word] = begun(connection, file, reuse=AnswerReuse(1e6, hits[word]))
             assert crawled(stores[word], Sky(word), file).kind == "done"
         mine = f"where kind = 'held' and campaign = {stores['star'].campaign}"
         held = rows(stores["star"], f"select count(*) from request {mine}")
@@ -359,7 +359,7 @@ def test_what_was_imported_is_counted_anew_as_an_import_would_have_counted_it(da
         as_history(files(path), other, mine("comet"), NOW)
         before = derived(kept(connection))
         new = mine("comet")
-        change = Change(Topic(["comet"]).hits, ["comet"])
+        change = TopicChange(Topic(["comet"]).hits, ["comet"])
         campaign(connection, new.model_dump(mode="json"), new.identity([]), NOW, change=change)
         assert derived(kept(connection)) == derived(kept(other)) != before
         assert len(before["outcome"]) > 5
@@ -399,7 +399,7 @@ def test_an_account_that_a_held_answer_calls_by_another_number_keeps_its_weight(
         )
         claim, _ = save(first, page, 1, asked=timeline(1, 1, "5")).answer.targets
         (ann,) = save(first, users(profile("7", "Ann")), 2).answer.found
-        store = begun(connection, File(name="second"), reuse=Reuse(1e6, counted("star")))
+        store = begun(connection, File(name="second"), reuse=AnswerReuse(1e6, counted("star")))
         store.open((Pick(0, Node(3), "expand"),))
         reading = Reading(Pick(0, Node(3), "expand"))
         reading.take(store.held(timeline(0, 1, "5"), BEGIN))

@@ -19,7 +19,7 @@ from x_crawls import rows
 from socialcrawl.cli.commands import sql as asking
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.storage.database.address import Server
+from socialcrawl.storage.database.address import PostgresAddress
 from socialcrawl.storage.database.readonly import SOME, asked
 
 KINDS = ("sqlite", "postgres")
@@ -190,7 +190,7 @@ def written(capsys, place, sql, style, most=None):
 def test_both_databases_answer_in_all_three_ways(place, capsys):
     query = "select act, count(*) as picks, null as none, '50%s' as t from pick where act like 'se%' group by act"
     with opened(place) as connection, connection.begin():
-        sql = query.replace("%", "%%") if isinstance(place, Server) else query
+        sql = query.replace("%", "%%") if isinstance(place, PostgresAddress) else query
         expected = [tuple(row) for row in connection.exec_driver_sql(f"{sql} order by act")]
     assert len(expected) == 2
     assert found(place, f"{query} order by act;") == (["act", "picks", "none", "t"], expected)

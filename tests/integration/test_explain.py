@@ -27,9 +27,9 @@ from socialcrawl.platforms.x.source import XSource
 from socialcrawl.platforms.x.vocabulary import find_vocabulary
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.storage.campaigns import Change, campaign, line
+from socialcrawl.storage.campaigns import TopicChange, campaign, line
 from socialcrawl.storage.database.connection import connect
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.storage.sql_store import SqlStore
 
 USERNAMES = ["PERSON0", "person11", "nobody"]
@@ -50,7 +50,7 @@ def settings_of(name="tiny", *, words="tweet", **crawl):
 
 
 def explain(connection, user, name=None):
-    return explain_by(Traces(connection), user, name)
+    return explain_by(CampaignTraces(connection), user, name)
 
 
 @contextmanager
@@ -309,7 +309,7 @@ def told_of(store, capsys, place, pick):
     return explain(store.connection, user), capsys.readouterr().out
 
 
-NEVER = Change(lambda text, lang, created_at, urls=None: 0, ["telescope"])
+NEVER = TopicChange(lambda text, lang, created_at, urls=None: 0, ["telescope"])
 
 
 def test_decisions_are_explained_with_the_settings_of_their_time(file, capsys):
@@ -330,7 +330,7 @@ def test_decisions_are_explained_with_the_settings_of_their_time(file, capsys):
 
 @pytest.mark.parametrize("estimator", ["nh-ne-sum", "lnh-sum", "hybrid-sum", "opic-e"])
 def test_decisions_under_an_older_topic_say_that_another_one_came(file, estimator, capsys):
-    change = Change(lambda text, lang, created_at, urls=None: int(text[-1]) % 4, ["telescope"])
+    change = TopicChange(lambda text, lang, created_at, urls=None: int(text[-1]) % 4, ["telescope"])
     with crawled(file, settings_of(estimator=estimator, steps=5)):
         pass
     given = settings_of(estimator=estimator, steps=9).model_copy(update={"topic": TopicSection(keywords=["moon"])})
@@ -376,9 +376,9 @@ def test_the_crawl_is_made_anew_as_it_was(words, file):
 
 
 def test_the_command_tells_people_and_programs(place):
-    from socialcrawl.storage.database.address import Server
+    from socialcrawl.storage.database.address import PostgresAddress
 
-    where = place.url if isinstance(place, Server) else place
+    where = place.url if isinstance(place, PostgresAddress) else place
     with crawled(place, settings_of(estimator="hybrid-sum")) as store:
         last = asked(store)[-1]
         user, told = last["username"], explain(store.connection, last["username"])
@@ -440,7 +440,7 @@ def write(store, *statements):
 
 def test_the_seeds_that_could_not_be_read_are_named_with_why(place):
     with crawled(place, settings_of(steps=20)) as store:
-        traces = Traces(store.connection)
+        traces = CampaignTraces(store.connection)
         assert (
             list_unread_seeds(traces)
             == list_unread_seeds(traces, "tiny")

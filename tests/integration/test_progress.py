@@ -19,7 +19,7 @@ from socialcrawl.cli.commands import backup as keeping
 from socialcrawl.cli.render import progress
 from socialcrawl.cli.render.progress import BYTES, MANY, show_progress
 from socialcrawl.crawls.sample.cross_validation import cross_validate, make_examples
-from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.export import ExportOptions, export
 
 ERASED = "\x1b[2K"  # a line is
 
@@ -231,7 +231,7 @@ def test_where_there_is_no_terminal_lines_come_by_what_was_counted(monkeypatch):
 def test_an_export_tells_what_it_writes_and_how_many_rows(tmp_path):
     told = []
     with a_town(tmp_path) as connection:
-        wanted = Wanted(formats=("csv", "gexf"))
+        wanted = ExportOptions(formats=("csv", "gexf"))
         sheet = export(connection, tmp_path / "out", wanted, NOW, lambda what, rows: told.append((what, rows)))
     counts = {file["name"]: file["rows"] for file in sheet["files"]}
     assert ("posts", counts["posts.csv"]) in told

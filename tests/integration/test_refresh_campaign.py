@@ -22,7 +22,7 @@ from socialcrawl.campaign.settings import checked
 from socialcrawl.cli.commands.forget import Manner, forget
 from socialcrawl.cli.commands.run import work
 from socialcrawl.errors import SettingsError
-from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock.names import HERE, PROTECTED
 from socialcrawl.mock.server import running
@@ -267,7 +267,9 @@ def test_who_was_forgotten_is_not_asked_and_takes_nobody_along(world, tmp_path):
 
 def exported(settings, folder, **more):
     with opened(settings.database) as connection:
-        sheet = export(connection, folder, Wanted(**{"formats": ("csv",), "campaign": settings.name, **more}), NOW)
+        sheet = export(
+            connection, folder, ExportOptions(**{"formats": ("csv",), "campaign": settings.name, **more}), NOW
+        )
     return sheet, (folder / "datasheet.md").read_text("utf-8")
 
 

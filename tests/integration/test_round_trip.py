@@ -11,7 +11,7 @@ from x_crawls import scratch
 
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import PostsFileError
-from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.sql_store import SqlStore
 
@@ -46,7 +46,7 @@ def folder_of(kind, *, gone=False):
               t.platform_id)), alpha from link l join pick p using (campaign, n)
               left join account s on s.node = p.node left join account t on t.node = l.node"""
             rows = ask(sql).all()
-        export(connection, folder / "out", Wanted(formats=(*FORMATS, "gexf", "graphml", "ids")), 1_800_000_000.0)
+        export(connection, folder / "out", ExportOptions(formats=(*FORMATS, "gexf", "graphml", "ids")), 1_800_000_000.0)
     graph = {}
     for act, source, target, alpha in rows:
         one, two = (target, source) if act == "inward" else (source, target)

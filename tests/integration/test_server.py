@@ -19,7 +19,7 @@ from socialcrawl.cli.commands.quote import already, quoted
 from socialcrawl.errors import StoreError
 from socialcrawl.forecast.shape import Done
 from socialcrawl.mock.server import running
-from socialcrawl.storage.database.address import Server
+from socialcrawl.storage.database.address import PostgresAddress
 from socialcrawl.storage.database.connection import OURS, connect, unlocked
 from socialcrawl.storage.database.health import looked_at, readable, wanting
 from socialcrawl.storage.database.lease import Lease
@@ -102,7 +102,7 @@ def test_readers_do_not_wait_for_a_writer(server):
 
 def test_tables_go_where_the_search_path_leads(server):
     ask_in(server, "create schema mine")
-    theirs = Server(f"{server.url}&options=-csearch_path%3Dmine")
+    theirs = PostgresAddress(f"{server.url}&options=-csearch_path%3Dmine")
     with opened(theirs) as connection, connection.begin():
         assert connection.exec_driver_sql("select current_schema()").scalar() == "mine"
         here = "select count(*) from information_schema.tables where table_schema = 'mine' and table_name = 'post'"
@@ -160,7 +160,7 @@ def test_a_server_that_is_not_there_a_wrong_user_and_a_wrong_name_are_told_apart
         (server.url.replace("postgres:@", "nobody@").replace("postgres@", "nobody@"), "createuser"),
     ):
         with pytest.raises(StoreError, match=said):
-            connect(Server(url))
+            connect(PostgresAddress(url))
 
 
 def test_looking_takes_no_writers_lock(server):

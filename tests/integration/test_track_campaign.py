@@ -46,7 +46,7 @@ from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.erasure.orders import ordered
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.storage.sql_store import SqlStore
 
 LIMIT = 100_000
@@ -199,7 +199,7 @@ def test_places_of_then_and_now_are_those_of_the_folded_history(visited):
     database, _, _ = visited
     connection = connect(database)
     try:
-        traces = Traces(connection)
+        traces = CampaignTraces(connection)
         found = report(traces, "campaign", ReportRequest(10))
         times = [parse_time(at) for (at,) in rows(database, "select at from outcome")]
         assert found.now == max(times)

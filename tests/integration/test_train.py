@@ -21,7 +21,7 @@ from socialcrawl.storage.database.health import readable
 from socialcrawl.storage.queries.examples import found, quiet
 from socialcrawl.storage.queries.summary import chosen
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import Reuse
+from socialcrawl.storage.stored_answers import AnswerReuse
 
 SEARCHED = [posts_of(number)[0] for number in (3, 4, 5, 7, 9, 12) if posts_of(number)]
 NOUNS = ["mirror", "lens", "dome", "orbit", "comet"]
@@ -125,7 +125,7 @@ def test_what_the_search_of_an_earlier_campaign_found_is_learned_from_where_it_w
     connection = connect(place)
     again = SETTINGS | {"name": "again"}
     number = campaign(connection, again, {}, BEGIN)
-    store = SqlStore(connection, number, "x", reuse=Reuse(24.0, lambda *_: 1))
+    store = SqlStore(connection, number, "x", reuse=AnswerReuse(24.0, lambda *_: 1))
     wire = Speaking(Clock())
     assert run(parts_of(store, wire)).kind == "done"
     assert not [endpoint for endpoint, _, _ in wire.calls if endpoint == SEARCH]  # the database had the answers

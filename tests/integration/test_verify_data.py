@@ -15,7 +15,7 @@ from socialcrawl.errors import StoreError
 from socialcrawl.mock.server import running
 from socialcrawl.storage.schema.tables import post
 from socialcrawl.verify.billing import UNANSWERED
-from socialcrawl.verify.findings import Check, Verified
+from socialcrawl.verify.findings import Check, CheckResults
 from socialcrawl.verify.outcomes import NO_PAGE
 
 DATA = ("posts of the ledger", "mentions", "matches", "outcomes", "link weights", "costs of requests",
@@ -199,7 +199,7 @@ def test_a_lie_ends_the_command_with_1_and_is_told_where_it_is(lie, tmp_path):
 def test_values_that_differ_are_plain_numbers_and_words(value, said):
     check, screen = Check("scores and features"), io.StringIO()
     check.differ("pick 3", "score", value, value)
-    show(Console(file=screen), [Verified("mine", "collect, x", [check])])
+    show(Console(file=screen), [CheckResults("mine", "collect, x", [check])])
     assert f"differs: pick 3, score: stored {said}, recomputed {said}\n" in screen.getvalue()
 
 

@@ -17,7 +17,7 @@ from verified_campaigns import changed as lied
 from x_crawls import crawl, posts, rows
 
 from socialcrawl.cli.commands.forget import Manner, forget
-from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.mock.server import running
 from socialcrawl.storage.erasure.orders import ordered
 from socialcrawl.verify.copies import OPTED_OUT
@@ -130,7 +130,7 @@ def test_everything_in_a_database_is_proved_campaign_by_campaign(tmp_path):
         named = {"usernames": [posts().authors[0]], "search": False}
         crawl(collecting(mock.url, database, seeds=named, crawl={"steps": 9}).model_copy(update={"name": "second"}))
     with opened(database) as connection:
-        export(connection, tmp_path / "out", Wanted(formats=("jsonl",), whole=True), NOW)
+        export(connection, tmp_path / "out", ExportOptions(formats=("jsonl",), whole=True), NOW)
     parts = {part.campaign: {check.name: check for check in part.checks} for part in verify_export(tmp_path / "out")}
     assert not [one for part in parts.values() for check in part.values() for one in check.differences]
     count = dict(rows(database, "select name, count(*) from pick join campaign on id = campaign group by 1"))
@@ -162,7 +162,7 @@ def test_who_was_forgotten_or_excluded_and_where_the_campaign_ran_is_in_no_file(
         crawl(collecting(mock.url, database, seeds=named, accounts={"exclude": [never, "*_secretive"]}))
         forget(database, Manner(yes=True, as_json=True), ordered([other], [], None, None), "x")
         with opened(database) as connection:
-            export(connection, tmp_path / "out", Wanted(formats=("csv", "jsonl")), NOW)
+            export(connection, tmp_path / "out", ExportOptions(formats=("csv", "jsonl")), NOW)
     assert [row["account"].lower() for row in table_of(tmp_path / "out", "seeds")] == [one.lower(), "", third.lower()]
     gone = rows(database, "select distinct node from outcome where missing = 'forgotten'")
     assert [row["node"] for row in table_of(tmp_path / "out", "seeds")][1] == str(gone[0][0])
@@ -192,7 +192,7 @@ def test_a_sample_that_judges_by_names_is_proved_and_tells_none_of_them(judged, 
         settings = sampling(mock.url, tmp_path / "a.db", sample=given)
         crawl(settings)
         with opened(settings.database) as connection:
-            export(connection, tmp_path / "out", Wanted(formats=("csv",)), NOW)
+            export(connection, tmp_path / "out", ExportOptions(formats=("csv",)), NOW)
     found = {name: check for (_, name), check in found_in(tmp_path / "out").items()}
     assert not [one for check in found.values() for one in check.differences]
     assert found["picks"].proved == rows(settings.database, "select count(*) from pick")[0][0] > 40
@@ -211,7 +211,7 @@ def test_a_sample_that_a_tree_judges_is_proved_from_its_matches(tmp_path):
         settings = sampling(mock.url, tmp_path / "a.db", sample={"tree": str(tmp_path / "tree.json")})
         crawl(settings)
     with opened(settings.database) as connection:
-        export(connection, tmp_path / "out", Wanted(formats=("csv",)), NOW)
+        export(connection, tmp_path / "out", ExportOptions(formats=("csv",)), NOW)
     (tmp_path / "tree.json").unlink()
     found = {name: check for (_, name), check in found_in(tmp_path / "out").items()}
     assert differences(tmp_path / "out") == []
@@ -227,7 +227,7 @@ def test_a_topic_that_an_earlier_rule_counted_is_not_counted_by_the_rule_of_toda
     lied(tmp_path / "a.db", "update campaign set identity = json_remove(identity, '$.counting')")
     lied(tmp_path / "a.db", "update outcome set value = 1, occurrences = 1 where n = (select max(n) from outcome)")
     with opened(tmp_path / "a.db") as connection:
-        export(connection, tmp_path / "out", Wanted(formats=("csv",)), NOW)
+        export(connection, tmp_path / "out", ExportOptions(formats=("csv",)), NOW)
     outcomes = {name: check for (_, name), check in found_in(tmp_path / "out").items()}["outcomes"]
     assert [*outcomes.unproved] == ([why] if why else [NO_PAGE])
     assert bool(outcomes.differing) == (why is None)
@@ -236,11 +236,11 @@ def test_a_topic_that_an_earlier_rule_counted_is_not_counted_by_the_rule_of_toda
 def test_a_seed_that_opted_out_keeps_its_place_without_its_name(tmp_path):
     database = copied("change", tmp_path)
     with opened(database) as connection:
-        export(connection, tmp_path / "before", Wanted(formats=("csv",)), NOW)
+        export(connection, tmp_path / "before", ExportOptions(formats=("csv",)), NOW)
         (seat,) = table_of(tmp_path / "before", "seeds")
         assert seat["account"]
         lied(database, "update outcome set missing = 'opted-out' where node = ?", int(seat["node"]))
-        export(connection, tmp_path / "after", Wanted(formats=("csv",)), NOW)
+        export(connection, tmp_path / "after", ExportOptions(formats=("csv",)), NOW)
     assert table_of(tmp_path / "after", "seeds") == [{**seat, "account": ""}]
     copies = {name: check for (_, name), check in found_in(tmp_path / "after").items()}["copied columns"]
     assert (copies.differing, copies.unproved) == (0, {OPTED_OUT: 1})

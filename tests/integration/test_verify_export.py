@@ -21,7 +21,7 @@ from socialcrawl.cli.commands.forget import Manner, forget
 from socialcrawl.cli.commands.verify import prove
 from socialcrawl.engine.model import parse_time
 from socialcrawl.errors import StoreError
-from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.exporters.restore import DECISIONS, TABLES
 from socialcrawl.importers.export_tables import COLUMNS, read_table
 from socialcrawl.importers.exported_datasets import FORMATS
@@ -38,7 +38,7 @@ def exported(kind, *forms, key=None, **more):
     """The folder of an export of a campaign of that kind, which nobody changes."""
     folder = scratch() / "out"
     with opened(lasting(kind)) as connection:
-        export(connection, folder, Wanted(formats=forms, key=key, **more), NOW)
+        export(connection, folder, ExportOptions(formats=forms, key=key, **more), NOW)
     return folder
 
 
@@ -109,7 +109,7 @@ def test_an_export_after_an_erasure_agrees(tmp_path):
     (name,) = rows(database, "select username from pick join account using (node) where act = 'expand'")[0]
     forget(database, Manner(yes=True, as_json=True), ordered([name], [], None, None), "x")
     with opened(database) as connection:
-        export(connection, tmp_path / "out", Wanted(formats=("csv",)), NOW)
+        export(connection, tmp_path / "out", ExportOptions(formats=("csv",)), NOW)
     assert differences(tmp_path / "out") == []
 
 

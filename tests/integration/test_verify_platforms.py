@@ -13,7 +13,7 @@ from x_crawls import crawl, rows
 
 from socialcrawl.campaign.settings import checked
 from socialcrawl.cli.commands.forget import Manner, forget
-from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.storage.erasure.orders import ordered
 from socialcrawl.verify.exported import RENUMBERED, verify_export
@@ -92,7 +92,7 @@ def agrees(database, folder):
 def proved(database, folder, key=None):
     """The checks of the tables of an export, by their names."""
     with opened(database) as connection:
-        export(connection, folder, Wanted(formats=("csv",), key=key), 1_800_000_000.0)
+        export(connection, folder, ExportOptions(formats=("csv",), key=key), 1_800_000_000.0)
     return {check.name: check for part in verify_export(folder) for check in part.checks}
 
 

@@ -15,7 +15,7 @@ from socialcrawl.lab.generators.generate import topics
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
 from socialcrawl.storage.database.health import readable
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 
 OTHER, WORD = list(topics().values())[:2]  # the topic of the sample is WORD: nearly all who use it hang together
 SAMPLE = {"walkers": 8, "burn_in": 20, "length": 1500, "trap": "off"}
@@ -101,7 +101,7 @@ def crawled(steps=180):
 @contextmanager
 def looking(database):
     with readable(database) as connection:
-        yield Traces(connection)
+        yield CampaignTraces(connection)
 
 
 def read_by(database, name):

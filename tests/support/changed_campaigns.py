@@ -18,7 +18,7 @@ from socialcrawl.platforms.x.source import SEARCH, XSource
 from socialcrawl.platforms.x.vocabulary import TWEET
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.storage.campaigns import Change, campaign, line
+from socialcrawl.storage.campaigns import TopicChange, campaign, line
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.versions import versions
 
@@ -119,7 +119,7 @@ class File:
 
     @property
     def change(self):
-        return Change(hits_of(self.word), self.queries)
+        return TopicChange(hits_of(self.word), self.queries)
 
 
 def begun(connection, file, now=BEGIN, *, change=False, **more):

@@ -17,7 +17,7 @@ from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.erasure.execution import erase
 from socialcrawl.storage.erasure.forgetting import forget, retain
 from socialcrawl.storage.erasure.orders import ordered
-from socialcrawl.storage.erasure.skip_forgotten import Sparing
+from socialcrawl.storage.erasure.skip_forgotten import SkipForgottenSource
 from socialcrawl.storage.sql_store import SqlStore
 
 NAMED = ["PERSON0", "person11", "nobody"]
@@ -96,7 +96,7 @@ def crawled(where, wire=None, *, size=1, stop=None, store=None, **more):
     """A store after (more of) a crawl that leaves the forgotten alone; it dies before request number `stop`."""
     store, wire = store or stored(where), wire or Town(Clock())
     whole = parts_of(store, wire, **more)
-    whole = replace(whole, source=Sparing(whole.source))
+    whole = replace(whole, source=SkipForgottenSource(whole.source))
     if stop is not None:
         wire.last = stop
     with suppress(EndError):

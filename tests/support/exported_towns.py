@@ -7,7 +7,7 @@ from stores import opened
 from tiny_town import BEGIN, Clock, Wire, parts_of
 
 from socialcrawl.engine.loop import run
-from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.sql_store import SqlStore
 
@@ -54,7 +54,7 @@ def a_town(folder):
 
 def exported(connection, folder, *formats, now=NOW, **more):
     """The datasheet of an export into `folder`."""
-    return export(connection, folder, Wanted(formats=formats or ("parquet",), **more), now)
+    return export(connection, folder, ExportOptions(formats=formats or ("parquet",), **more), now)
 
 
 @lru_cache

@@ -21,7 +21,7 @@ from x_crawls import crawl, rows, sequence
 
 from socialcrawl import __version__
 from socialcrawl.campaign.settings import read
-from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.storage.database.connection import opened
 
@@ -95,7 +95,7 @@ def freeze(kind, on, folder):
         crawl(settings)
         found = decided(settings.database)
         with opened(settings.database) as connection:
-            export(connection, Path(place) / name, Wanted(formats=("csv",)), 1_800_000_000.0)
+            export(connection, Path(place) / name, ExportOptions(formats=("csv",)), 1_800_000_000.0)
         with tarfile.open(folder / f"{name}-export.tar.xz", "w:xz") as tar:
             tar.add(Path(place) / name, arcname=name)
         (folder / f"{name}.db.xz").write_bytes(lzma.compress(Path(place, "whole.db").read_bytes()))

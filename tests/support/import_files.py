@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
 
-from socialcrawl.importers.import_posts import Files
+from socialcrawl.importers.import_posts import PostFiles
 
 WORD = "telescope"
 FETCHED = "2023-05-06T07:08:09+00:00"
@@ -161,7 +161,7 @@ def write_lines(path, lines):
 
 
 def files(*paths, **more):
-    return Files(list(paths), **more)
+    return PostFiles(list(paths), **more)
 
 
 def table(connection, sql):

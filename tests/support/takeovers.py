@@ -92,13 +92,13 @@ def work(folder, clock, dies, stops, until):
     from apscheduler.executors.debug import DebugExecutor
 
     from socialcrawl.campaign.build import House
-    from socialcrawl.daemon.daemon import Daemon, Identity
+    from socialcrawl.daemon.daemon import Daemon, DaemonIdentity
     from socialcrawl.lab.instant import AtOnce
 
     time = Turns(Path(clock))
     executor = Mortal(time, dies, stops)
     house = House(time, pool=lambda size: executor)
-    who = Identity("here", os.getpid())
+    who = DaemonIdentity("here", os.getpid())
     daemon = Daemon(Path(folder), house, DebugExecutor(), who, lambda now, before: None, look=60.0, hands=AtOnce)
     look_round = daemon.look
 

@@ -9,8 +9,8 @@ from apscheduler.executors.debug import DebugExecutor
 from x_crawls import TOKEN_ENV
 
 from socialcrawl.campaign.build import House
-from socialcrawl.daemon.daemon import Daemon, Identity
-from socialcrawl.daemon.state_changes import Events
+from socialcrawl.daemon.daemon import Daemon, DaemonIdentity
+from socialcrawl.daemon.state_changes import EventFilter
 from socialcrawl.lab import instant
 from socialcrawl.lab.generators.generate import topics
 from socialcrawl.lab.instant import AtOnce
@@ -60,9 +60,9 @@ class Week:
 
     def __init__(self, folder, time, until, each=lambda now: None, look=300.0, *, disk=disk_of):
         self.time, self.until, self.each = time, until, each
-        self.states, self.told, self.logged, self._events = [], [], [], Events()
+        self.states, self.told, self.logged, self._events = [], [], [], EventFilter()
         house = House(time, pool=lambda size: Slowly(time), disk=disk)
-        who = Identity("here", 1)
+        who = DaemonIdentity("here", 1)
         self.daemon = Daemon(folder, house, DebugExecutor(), who, self._changed, look=look, hands=AtOnce)
         look_round = self.daemon.look
 

@@ -23,9 +23,9 @@ from socialcrawl.crawls.sample.audit_report import GROUPS, AuditedDataset, Audit
 from socialcrawl.crawls.sample.estimates import Estimate
 from socialcrawl.crawls.sample.holdings import AccountList
 from socialcrawl.errors import PostsFileError, SettingsError
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Hits
-from socialcrawl.importers.account_cells import Naming
+from socialcrawl.importers.account_cells import CellAccounts
 from socialcrawl.importers.dataset_files import describe_members, gathered, spoken
 from socialcrawl.platforms.registry import platform_of
 from socialcrawl.storage.database.address import where
@@ -39,7 +39,7 @@ from socialcrawl.storage.database.filetypes import (
     recognize,
 )
 from socialcrawl.storage.database.health import readable
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import write_error, write_json
 from socialcrawl.text.wording import pluralize
 
@@ -85,10 +85,10 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
         given = {str(path): accounts(path, settings.source.platform, hits) for path in wanted.held}
         held = {name: replace(one, on_topic=wanted.on_topic) for name, one in given.items()}
         watch("auditing")
-        traces = Traces(ends.enter_context(readable(settings.database)))
+        traces = CampaignTraces(ends.enter_context(readable(settings.database)))
         place = None if wanted.database is None else where(wanted.database)
         others = None if place in (None, settings.database) else place
-        there = None if others is None else Traces(ends.enter_context(readable(others)))
+        there = None if others is None else CampaignTraces(ends.enter_context(readable(others)))
         found = audit_datasets(traces, settings, there, wanted.of, held)
     if as_json:
         write_json(json.dumps(as_object(found), ensure_ascii=False, allow_nan=False))
@@ -123,8 +123,8 @@ def accounts(path: Path, platform: str, hits: Hits | None = None) -> AccountList
     """
     if (wrong := _no_list(path)) is not None:
         raise SettingsError(wrong)
-    trouble = Trouble()
-    naming = Naming(platform)
+    trouble = LineErrors()
+    naming = CellAccounts(platform)
     found = gathered([path], naming, trouble)
     trouble.refuse("Fix the file, or take such lines out.")
     told = [who for who, member in zip(found.whos, found.member.tolist(), strict=True) if member]

@@ -26,13 +26,13 @@ from socialcrawl.daemon.campaign_state import (
     RUNNING,
     STALLED,
     WAITING,
-    Standing,
+    CampaignState,
 )
-from socialcrawl.daemon.daemon import Daemon, Identity
+from socialcrawl.daemon.daemon import Daemon, DaemonIdentity
 from socialcrawl.daemon.health_page import app, place, serving
 from socialcrawl.daemon.logs import configure
 from socialcrawl.daemon.notices import COMMAND_PATIENCE, EVENT_OF, Notices
-from socialcrawl.daemon.state_changes import Events
+from socialcrawl.daemon.state_changes import EventFilter
 from socialcrawl.engine.clock import SteadyClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
@@ -71,7 +71,7 @@ def operate(wanted: Wanted) -> int:
         bell = _Bell()
         undo.callback(bell.close)
         time = SteadyClock()
-        who = Identity(socket.gethostname(), os.getpid())
+        who = DaemonIdentity(socket.gethostname(), os.getpid())
         daemon = Daemon(
             wanted.folder, House(time), ThreadPoolExecutor(wanted.workers + 1), who, bell.ring, stall=wanted.stall
         )
@@ -95,9 +95,9 @@ class _Bell:
         self._secrets: set[str] = set()  # variables of all campaigns that hold secrets
         self._notices: dict[Path, tuple[Settings, Notices | None]] = {}
         self._lock = threading.Lock()
-        self._events = Events()
+        self._events = EventFilter()
 
-    def ring(self, now: Standing, before: Standing | None) -> None:
+    def ring(self, now: CampaignState, before: CampaignState | None) -> None:
         log = structlog.get_logger().bind(campaign=now.campaign)
         if before is not None and (line := _describe_return(now, before)) is not None:
             log.info(line, was=before.state, after=span(max(0.0, self.daemon.house.time.now() - before.since)))
@@ -133,7 +133,7 @@ class _Bell:
             return held[1]
 
 
-def _describe_return(now: Standing, before: Standing) -> str | None:
+def _describe_return(now: CampaignState, before: CampaignState) -> str | None:
     """Return a line that says that a campaign is well again; None: it is not, or was well before."""
     if before.state == DOWN and now.state in (RUNNING, WAITING, DONE):  # DOWN lasts until the platform answers
         return "the platform answers again"
@@ -168,7 +168,7 @@ def _notices(settings: Settings, secrets: set[str]) -> Notices | None:
         return None
 
 
-def _figures(standing: Standing) -> dict[str, object]:
+def _figures(standing: CampaignState) -> dict[str, object]:
     figures = standing.figures
     return {} if figures is None else {"steps": figures.steps, "relevance": round(figures.relevance, 1)}
 

@@ -20,7 +20,7 @@ from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.ratelimit.budget import dollars
-from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import opened
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.queries.summary import campaigns
@@ -49,7 +49,7 @@ class Demo:
     limit: int
     missing: float
     vocabulary: str
-    database: Where | None
+    database: DatabaseAddress | None
 
 
 def demo(wanted: Demo, console: Console, *, as_json: bool) -> int:

@@ -22,8 +22,8 @@ from socialcrawl.crawls.track.report import VisitHistory
 from socialcrawl.engine.arms import CHANCE, STEERED
 from socialcrawl.engine.model import Act
 from socialcrawl.platforms.facts import find_platform_facts
-from socialcrawl.storage.database.address import Where
-from socialcrawl.storage.queries.traces import Led, Traces
+from socialcrawl.storage.database.address import DatabaseAddress
+from socialcrawl.storage.queries.traces import CampaignTraces, IncomingLink
 from socialcrawl.text.terminal import write_json
 from socialcrawl.text.wording import pluralize
 
@@ -40,7 +40,7 @@ SAID = {
 
 
 def explained(
-    where: Where, user: str, campaign: str | None, console: Console, *, top: int = 10, as_json: bool = False
+    where: DatabaseAddress, user: str, campaign: str | None, console: Console, *, top: int = 10, as_json: bool = False
 ) -> int:
     """Say why a campaign asked `user`, or did not, and return the exit code: 1 if nothing is known of that name.
 
@@ -76,11 +76,11 @@ def explained(
     return code
 
 
-def _asked(where: Where, user: str, campaign: str | None) -> Any:
+def _asked(where: DatabaseAddress, user: str, campaign: str | None) -> Any:
     from socialcrawl.storage.database.health import readable  # noqa: PLC0415
 
     with readable(where) as connection:
-        traces, campaign = Traces(connection), choose_campaign(connection, campaign)
+        traces, campaign = CampaignTraces(connection), choose_campaign(connection, campaign)
         return explain(traces, user, campaign)
 
 
@@ -196,7 +196,7 @@ def _links(told: Explanation, top: int) -> Table:
     return table
 
 
-def _source(told: Explanation, link: Led) -> str:
+def _source(told: Explanation, link: IncomingLink) -> str:
     return _called(told, link.source)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.system.host_names import AllowedHosts, HostGuard
 from socialcrawl.text.terminal import write_error
 
@@ -23,7 +23,9 @@ PLUGIN = "socialcrawl_memory"  # Datasette's name for the hook that bounds its q
 ODD = set("?#%")  # Datasette reads them in the name of a file as those of an address
 
 
-def explore(where: Where, port: int, seconds: float, *, browser: bool = True, allow_hosts: Iterable[str] = ()) -> int:
+def explore(
+    where: DatabaseAddress, port: int, seconds: float, *, browser: bool = True, allow_hosts: Iterable[str] = ()
+) -> int:
     """Return the exit code of Datasette, which shows a database until Ctrl-C.
 
     Args:

@@ -16,11 +16,11 @@ from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.crawls.collect.steering import measure_steering
 from socialcrawl.crawls.sample.report import fold_sample
 from socialcrawl.errors import SettingsError
-from socialcrawl.exporters.export import Wanted, export
+from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.exporters.export_folder import check
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.storage.database.connection import opened
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.system.secret import conceal
 from socialcrawl.text.terminal import write_error, write_json, write_line
 from socialcrawl.text.wording import pluralize
@@ -51,7 +51,7 @@ def key_of(variable: str, file: Path | None) -> bytes:
     return key
 
 
-def _notes(traces: Traces, campaign: str | None) -> tuple[str, ...]:
+def _notes(traces: CampaignTraces, campaign: str | None) -> tuple[str, ...]:
     """Return what a datasheet says of a sample as a whole, and of what steering gained where steps were drawn.
 
     Args:
@@ -66,7 +66,7 @@ def _notes(traces: Traces, campaign: str | None) -> tuple[str, ...]:
     return tuple(f"does the sample tell of the whole topic? {one}" for one in said[:1]) + tuple(said[1:])
 
 
-def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, pause: bool = False) -> None:
+def hand_on(place: str | None, folder: Path, wanted: ExportOptions, *, as_json: bool, pause: bool = False) -> None:
     """Export what is wanted, and say what was written; `pause`: while campaigns that a daemon runs are paused."""
     check(folder.resolve(), force=wanted.force)  # before a database is looked for
     where = database(place)
@@ -74,7 +74,9 @@ def hand_on(place: str | None, folder: Path, wanted: Wanted, *, as_json: bool, p
     def write() -> dict[str, Any]:
         with opened(where, create=False) as connection, show_progress("exporting", unit="rows") as watch:
             name = None if wanted.whole else choose_campaign(connection, wanted.campaign)
-            chosen = replace(wanted, campaign=name, notes=() if wanted.whole else _notes(Traces(connection), name))
+            chosen = replace(
+                wanted, campaign=name, notes=() if wanted.whole else _notes(CampaignTraces(connection), name)
+            )
             return export(connection, folder, chosen, time.time(), lambda what, rows: watch(f"writing {what}", rows))
 
     sheet = give_way("export", where, None, write, pause=pause)

@@ -20,15 +20,15 @@ from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.platforms.web.urls import normalize_url
-from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import Opened, opened
 from socialcrawl.storage.database.health import missing
 from socialcrawl.storage.erasure import execution, forgetting
-from socialcrawl.storage.erasure.forgetting import Report
-from socialcrawl.storage.erasure.orders import Order
+from socialcrawl.storage.erasure.forgetting import ErasureReport
+from socialcrawl.storage.erasure.orders import ErasureOrder
 from socialcrawl.storage.erasure.similar_names import alike
 from socialcrawl.storage.queries.summary import ElsewhereError, platform_meant
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import write_error, write_json, write_line
 from socialcrawl.text.wording import pluralize
 
@@ -88,7 +88,9 @@ def days(text: str) -> float:
     return int(written[1]) * UNITS[written[2]] * DAY
 
 
-def erase_in(given: Addressed, erase: Callable[[Where, Manner], Report], manner: Manner, *, several: bool) -> int:
+def erase_in(
+    given: Addressed, erase: Callable[[DatabaseAddress, Manner], ErasureReport], manner: Manner, *, several: bool
+) -> int:
     """Erase in a database, or in all databases of campaign files, and return the exit code.
 
     Args:
@@ -115,7 +117,9 @@ def erase_in(given: Addressed, erase: Callable[[Where, Manner], Report], manner:
     return int(bool(given.broken) or any("error" in one for one in told))
 
 
-def _erase_one(where: Where, erase: Callable[[Where, Manner], Report], manner: Manner) -> dict[str, Any]:
+def _erase_one(
+    where: DatabaseAddress, erase: Callable[[DatabaseAddress, Manner], ErasureReport], manner: Manner
+) -> dict[str, Any]:
     """Return what came of one of several databases, as plain values."""
     say = _ignore if manner.as_json else write_line
     say(f"{where}:")
@@ -136,7 +140,7 @@ def _ignore(line: str) -> None:
     """Write nothing."""
 
 
-def forget(where: Where, manner: Manner, order: Order, platform: str | None) -> Report:
+def forget(where: DatabaseAddress, manner: Manner, order: ErasureOrder, platform: str | None) -> ErasureReport:
     """Carry out an order on a database, after it was agreed to, and return what went.
 
     Raises:
@@ -154,7 +158,7 @@ def forget(where: Where, manner: Manner, order: Order, platform: str | None) -> 
     return _work(where, _Erasure("forget", work, passed, kind), manner)
 
 
-def ordered_on(connection: Any, order: Order, platform: str) -> Order:
+def ordered_on(connection: Any, order: ErasureOrder, platform: str) -> ErasureOrder:
     """Return an order in the words of a platform: names in full, addresses of pages in their one form.
 
     Args:
@@ -167,7 +171,7 @@ def ordered_on(connection: Any, order: Order, platform: str) -> Order:
     """
     if (facts := find_platform_facts(platform)).numeric_ids:
         return order
-    told = Order(posts=order.posts, places=order.places, passed=order.passed)
+    told = ErasureOrder(posts=order.posts, places=order.places, passed=order.passed)
     if facts.pages:
         told.posts = {normalize_url(key) or key: why for key, why in order.posts.items()}
     for key, why in (*order.users.items(), *order.names.items()):
@@ -186,7 +190,7 @@ def _called(connection: Any, given: str, platform: str) -> str:
         raise SettingsError(f"{given!r} is no whole name on {platform}: {asked.full_name}.{here}") from error
 
 
-def retain(where: Where, manner: Manner, kept: float) -> Report:
+def retain(where: DatabaseAddress, manner: Manner, kept: float) -> ErasureReport:
     """Forget what was fetched more than `kept` seconds ago, after it was agreed to, and return what went.
 
     Raises:
@@ -203,12 +207,12 @@ class _Erasure(NamedTuple):
     """What a command does: its name, its work in a transaction, what is said of it, and what it calls accounts."""
 
     command: str
-    work: Callable[[Opened], Report]
+    work: Callable[[Opened], ErasureReport]
     more: str
     kind: str = "user"
 
 
-def _work(where: Where, erasure: _Erasure, manner: Manner) -> Report:
+def _work(where: DatabaseAddress, erasure: _Erasure, manner: Manner) -> ErasureReport:
     """Say what would go, for which no campaign has to be paused; or have it agreed to, and carry it out."""
     if manner.dry or not manner.yes:
         with opened(where, create=False) as connection, show_progress("counting what would be forgotten"):
@@ -222,11 +226,11 @@ def _work(where: Where, erasure: _Erasure, manner: Manner) -> Report:
             return report
         typer.confirm("This cannot be undone. Go on?", abort=True)
 
-    def erase() -> Report:
+    def erase() -> ErasureReport:
         with opened(where, create=False, durable=True) as connection, show_progress("forgetting") as watch:
             report = execution.erase(connection, erasure.work)
             watch("computing reports again")
-            renew_snapshots(Traces(connection))
+            renew_snapshots(CampaignTraces(connection))
             return report
 
     report = _of_kind(give_way(erasure.command, where, None, erase, pause=manner.pause), erasure.kind)
@@ -235,22 +239,22 @@ def _work(where: Where, erasure: _Erasure, manner: Manner) -> Report:
     return report
 
 
-def _plain(report: Report, manner: Manner) -> dict[str, Any]:
+def _plain(report: ErasureReport, manner: Manner) -> dict[str, Any]:
     """Return a report as plain values."""
     told = {"dry_run": manner.dry, "rows": report.counts, "not_held": report.unheld, "before": report.before}
     return told | {"answers": report.answers}
 
 
-def _of_kind(report: Report, kind: str) -> Report:
+def _of_kind(report: ErasureReport, kind: str) -> ErasureReport:
     """Return the report, in which accounts are called what they are: on the web they are pages."""
 
     def named(keys: list[str]) -> list[str]:
         return [f"{kind}:{key.removeprefix('user:')}" if key.startswith("user:") else key for key in keys]
 
-    return Report(report.counts, named(report.unheld), named(report.before), report.answers)
+    return ErasureReport(report.counts, named(report.unheld), named(report.before), report.answers)
 
 
-def _tell(report: Report, more: str, manner: Manner) -> None:
+def _tell(report: ErasureReport, more: str, manner: Manner) -> None:
     write_line(f"{'would be forgotten' if manner.dry else 'forgotten'}{more}:")
     for table, (one, several) in ROWS.items():
         if count := report.counts.get(table):

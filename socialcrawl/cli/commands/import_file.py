@@ -14,13 +14,13 @@ from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.importers.exported_datasets import files_in
-from socialcrawl.importers.import_posts import Brought, Files, as_history, as_posts, as_seeds
+from socialcrawl.importers.import_posts import PostFiles, PostImportResult, as_history, as_posts, as_seeds
 from socialcrawl.platforms.facts import X
-from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import Opened, opened
-from socialcrawl.storage.imports.parsed_page import Found
+from socialcrawl.storage.imports.parsed_page import ParsedPage
 from socialcrawl.text.terminal import data_stream, write_error
 from socialcrawl.text.wording import pluralize
 
@@ -44,7 +44,7 @@ class Wanted:
 
     @property
     def reading(self) -> str:
-        """How cells name accounts; see `imports.naming.Naming`."""
+        """How cells name accounts; see `account_cells.CellAccounts`."""
         return "auto" if self.by_id is None else "ids" if self.by_id else "names"
 
 
@@ -64,8 +64,8 @@ def bring(wanted: Wanted) -> None:
 
 
 def _posts(wanted: Wanted, settings: Settings | None) -> None:
-    def work(connection: Opened, watch: Watch) -> Brought:
-        return as_posts(Files(wanted.files, wanted.skip_bad, watch), connection, settings, SystemClock().now())
+    def work(connection: Opened, watch: Watch) -> PostImportResult:
+        return as_posts(PostFiles(wanted.files, wanted.skip_bad, watch), connection, settings, SystemClock().now())
 
     place = _place(wanted, settings)
     _tell(_store(place, wanted, settings, "posts", work), f"into {place}")
@@ -74,8 +74,8 @@ def _posts(wanted: Wanted, settings: Settings | None) -> None:
 def _history(wanted: Wanted, settings: Settings | None) -> None:
     assert settings is not None  # it needs a campaign
 
-    def work(connection: Opened, watch: Watch) -> Brought:
-        return as_history(Files(wanted.files, wanted.skip_bad, watch), connection, settings, SystemClock().now())
+    def work(connection: Opened, watch: Watch) -> PostImportResult:
+        return as_history(PostFiles(wanted.files, wanted.skip_bad, watch), connection, settings, SystemClock().now())
 
     brought = _store(settings.database, wanted, settings, "posts", work)
     _tell(brought, f"into {settings.database}")
@@ -86,10 +86,10 @@ def _history(wanted: Wanted, settings: Settings | None) -> None:
 
 def _dataset(wanted: Wanted, settings: Settings | None) -> None:
     assert settings is not None  # it needs a campaign
-    from socialcrawl.importers.import_dataset import Tables, as_dataset  # noqa: PLC0415
+    from socialcrawl.importers.import_dataset import DatasetFiles, as_dataset  # noqa: PLC0415
 
-    def work(connection: Opened, watch: Watch) -> tuple[list[str], Trouble]:
-        tables = Tables(wanted.files, wanted.reading, wanted.skip_bad, watch)
+    def work(connection: Opened, watch: Watch) -> tuple[list[str], LineErrors]:
+        tables = DatasetFiles(wanted.files, wanted.reading, wanted.skip_bad, watch)
         entered, trouble = as_dataset(tables, connection, settings, SystemClock().now(), wanted.earlier)
         accounts, links = pluralize(entered.nodes, "account"), pluralize(entered.links, "link")
         return [
@@ -103,10 +103,10 @@ def _dataset(wanted: Wanted, settings: Settings | None) -> None:
 
 def _liveness(wanted: Wanted, settings: Settings | None) -> None:
     assert settings is not None  # it needs a campaign
-    from socialcrawl.importers.import_dataset import Tables, as_liveness  # noqa: PLC0415
+    from socialcrawl.importers.import_dataset import DatasetFiles, as_liveness  # noqa: PLC0415
 
-    def work(connection: Opened, watch: Watch) -> tuple[list[str], Trouble]:
-        tables = Tables(wanted.files, wanted.reading, wanted.skip_bad, watch)
+    def work(connection: Opened, watch: Watch) -> tuple[list[str], LineErrors]:
+        tables = DatasetFiles(wanted.files, wanted.reading, wanted.skip_bad, watch)
         learned, trouble = as_liveness(tables, connection, settings, SystemClock().now())
         return [
             f"{pluralize(learned.new, 'test is', 'tests are')} new in the campaign {settings.name!r}",
@@ -118,7 +118,9 @@ def _liveness(wanted: Wanted, settings: Settings | None) -> None:
     _tell_tables(*_store(settings.database, wanted, settings, "rows", work))
 
 
-def _store(place: Where, wanted: Wanted, settings: Settings | None, unit: str, work: Callable[[Opened, Watch], T]) -> T:
+def _store(
+    place: DatabaseAddress, wanted: Wanted, settings: Settings | None, unit: str, work: Callable[[Opened, Watch], T]
+) -> T:
     """Return what comes of work with a database, which shows how far it has come and may pause a daemon."""
 
     def storing() -> T:
@@ -148,7 +150,7 @@ def _agree(wanted: Wanted, kind: "Kind") -> None:
 def _seeds(wanted: Wanted, settings: Settings | None) -> None:
     topic = None if settings is None else about(settings)
     with _sparing(wanted, settings) as spare, show_progress("reading", unit="posts", lines=True) as watch:
-        names, brought = as_seeds(Files(wanted.files, wanted.skip_bad, watch), topic, spare)
+        names, brought = as_seeds(PostFiles(wanted.files, wanted.skip_bad, watch), topic, spare)
     lines = "".join(f"{name}\n" for name, _ in names[: wanted.most])
     if wanted.out is None:
         data_stream().write(lines)
@@ -164,33 +166,33 @@ def _seeds(wanted: Wanted, settings: Settings | None) -> None:
 
 
 @contextmanager
-def _sparing(wanted: Wanted, settings: Settings | None) -> Iterator[Callable[[Found], Found]]:
+def _sparing(wanted: Wanted, settings: Settings | None) -> Iterator[Callable[[ParsedPage], ParsedPage]]:
     """What takes the forgotten out of what is found, by the database, where there is one."""
     place = _place(wanted, settings)
     if (wanted.database is None and settings is None) or (isinstance(place, Path) and not place.exists()):
         yield lambda found: found
         return
-    from socialcrawl.storage.erasure.page_redaction import Barring  # noqa: PLC0415
+    from socialcrawl.storage.erasure.page_redaction import PageRedaction  # noqa: PLC0415
     from socialcrawl.storage.imports.skip_forgotten_posts import shown, spared  # noqa: PLC0415
 
     with opened(place) as connection:
-        barring, now = Barring(connection, X.name), format_time(SystemClock().now())
+        barring, now = PageRedaction(connection, X.name), format_time(SystemClock().now())
 
-        def spare(found: Found) -> Found:
+        def spare(found: ParsedPage) -> ParsedPage:
             with connection.begin():
                 return spared(found, barring.of(shown(found), now))
 
         yield spare
 
 
-def _place(wanted: Wanted, settings: Settings | None) -> Where:
+def _place(wanted: Wanted, settings: Settings | None) -> DatabaseAddress:
     if settings is not None:
         return settings.database
     stores = KINDS[wanted.kind].stores
     return database(wanted.database, changed=stores) if stores or wanted.database else Path("none")
 
 
-def _tell(brought: Brought, more: str) -> None:
+def _tell(brought: PostImportResult, more: str) -> None:
     stored = brought.stored
     _tell_skipped(brought.trouble)
     new = f", {stored.new:,} of them new," if stored.new or more.startswith("into") else ""
@@ -199,12 +201,12 @@ def _tell(brought: Brought, more: str) -> None:
         _say(f"{pluralize(stored.forgotten, 'post')} skipped: forgotten, or by forgotten authors")
 
 
-def _tell_tables(lines: Sequence[str], trouble: Trouble) -> None:
+def _tell_tables(lines: Sequence[str], trouble: LineErrors) -> None:
     _tell_skipped(trouble)
     _say("; ".join(lines))
 
 
-def _tell_skipped(trouble: Trouble) -> None:
+def _tell_skipped(trouble: LineErrors) -> None:
     for note in trouble.notes:
         _say(note)
     if trouble.count:

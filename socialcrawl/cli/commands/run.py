@@ -31,7 +31,7 @@ from socialcrawl.storage.queries.judgement import Judgement
 from socialcrawl.storage.queries.shadow_estimates import judgement
 from socialcrawl.storage.queries.statistics import spending
 from socialcrawl.storage.queries.summary import Summary, summary
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import flush, write_json
 from socialcrawl.text.wording import pluralize, span, tidy
 
@@ -85,9 +85,9 @@ def work(settings: Settings, console: Console, *, quiet: bool = False, change: b
         found = summary(campaign.store.connection, settings.name)
         spent = spending(campaign.store.connection, settings.name)
         guessed = judgement(campaign.store.connection, settings.name)
-        lost = list_unread_seeds(Traces(campaign.store.connection), settings.name) if found.missing else []
-        other = report(Traces(campaign.store.connection), settings.name)
-        gained = measure_steering(Traces(campaign.store.connection), settings.name)
+        lost = list_unread_seeds(CampaignTraces(campaign.store.connection), settings.name) if found.missing else []
+        other = report(CampaignTraces(campaign.store.connection), settings.name)
+        gained = measure_steering(CampaignTraces(campaign.store.connection), settings.name)
     finally:
         campaign.close()
     code = CODES[reason.kind] if isinstance(reason, Stop) else STOPPED

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from socialcrawl.cli.render.query_table import CELL, ROWS, SIZE, hold, show
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.formats.csv_rows import CsvRows
-from socialcrawl.storage.database.address import Where, where
+from socialcrawl.storage.database.address import DatabaseAddress, where
 from socialcrawl.storage.database.filetypes import describe_none
 from socialcrawl.text.terminal import data_stream, write_error, write_json
 from socialcrawl.text.wording import pluralize
@@ -28,7 +28,7 @@ STYLES = ("table", "csv", "json")
 
 
 def answer(
-    place: Where,
+    place: DatabaseAddress,
     sql: str,
     style: str,
     seconds: float,
@@ -97,7 +97,7 @@ def _write_table(columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> boo
     return held.full
 
 
-def database(given: Path | str | None, *, changed: bool = False) -> Where:
+def database(given: Path | str | None, *, changed: bool = False) -> DatabaseAddress:
     """Return the database to read: the one named, $SOCIALCRAWL_DB, or the newest *.db in this folder (said on stderr).
 
     Raises:

@@ -21,8 +21,8 @@ from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.storage import daemons
-from socialcrawl.storage.daemons import Held, Living
-from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.daemons import CampaignLease, LiveDaemon
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import HURRY, Opened, opened
 from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.health import missing
@@ -48,7 +48,7 @@ class Addressed:
         broken: files that nobody understands, and why.
     """
 
-    places: dict[Where, dict[str, Files]]
+    places: dict[DatabaseAddress, dict[str, Files]]
     broken: list[tuple[Path, str]] = field(default_factory=list)
 
 
@@ -87,7 +87,7 @@ def show_status(given: Addressed, console: Console, *, as_json: bool) -> int:
     with ThreadPoolExecutor(min(TOGETHER, len(given.places))) as pool:  # one that hangs holds up no other
         seen = list(pool.map(lambda place: _see(place[0], place[1], now), given.places.items()))
     rows = [row for one in seen for row in one.rows]
-    rows += [_Row(file, Held(file.stem, None, state=BROKEN, why=why), file) for file, why in given.broken]
+    rows += [_Row(file, CampaignLease(file.stem, None, state=BROKEN, why=why), file) for file, why in given.broken]
     rows.sort(key=lambda row: row.held.state == BROKEN and row.held.daemon is None)  # left out: after the others
     watching = {one.id: one for place in seen for one in place.daemons}
     if as_json:
@@ -119,7 +119,7 @@ def set_paused(given: Addressed, console: Console, *, again: bool) -> int:
 
 def stop_daemons(given: Addressed, console: Console) -> int:
     """Ask daemons to stop, and wait until they have; return the exit code."""
-    waiting: list[tuple[Where, str]] = []
+    waiting: list[tuple[DatabaseAddress, str]] = []
     _report_broken(given)
     for where in given.places:
         with opened(where, create=False, busy=HURRY) as connection:
@@ -139,7 +139,7 @@ def _report_broken(given: Addressed) -> None:
         write_error(f"left out: {why}")
 
 
-def _left(waiting: list[tuple[Where, str]]) -> list[tuple[Where, str]]:
+def _left(waiting: list[tuple[DatabaseAddress, str]]) -> list[tuple[DatabaseAddress, str]]:
     """Return those who have not left after PATIENCE seconds."""
     ends = time.monotonic() + PATIENCE
     while waiting and time.monotonic() < ends:
@@ -148,7 +148,7 @@ def _left(waiting: list[tuple[Where, str]]) -> list[tuple[Where, str]]:
     return waiting
 
 
-def _alive(where: Where) -> list[str]:
+def _alive(where: DatabaseAddress) -> list[str]:
     with opened(where, create=False, busy=HURRY) as connection:
         return [one.id for one in daemons.living(connection, _now())]
 
@@ -156,8 +156,8 @@ def _alive(where: Where) -> list[str]:
 class _Row(NamedTuple):
     """How a campaign stands: where it is, as its database knows it, and its file, where one is given."""
 
-    where: Where
-    held: Held
+    where: DatabaseAddress
+    held: CampaignLease
     file: Path | None = None
 
 
@@ -165,10 +165,10 @@ class _Seen(NamedTuple):
     """What a database says: its campaigns, and the daemons that watch it."""
 
     rows: list[_Row]
-    daemons: list[Living]
+    daemons: list[LiveDaemon]
 
 
-def _see(where: Where, names: dict[str, Files], now: float) -> _Seen:
+def _see(where: DatabaseAddress, names: dict[str, Files], now: float) -> _Seen:
     """Return the campaigns of a database by name, those that have not begun too, and its daemons."""
     try:
         if missing(where):
@@ -182,17 +182,19 @@ def _see(where: Where, names: dict[str, Files], now: float) -> _Seen:
             ]
             return _Seen(rows, daemons.living(connection, now))
     except SocialcrawlError as error:
-        broken = [Held(name, None, state=BROKEN, why=str(error)) for name in names or ["?"]]
+        broken = [CampaignLease(name, None, state=BROKEN, why=str(error)) for name in names or ["?"]]
         return _Seen([_Row(where, one, next(iter(names.get(one.campaign, [])), None)) for one in broken], [])
 
 
-def _rows_of(connection: Opened, where: Where, held: Held, files: Files, now: float) -> list[_Row]:
+def _rows_of(connection: Opened, where: DatabaseAddress, held: CampaignLease, files: Files, now: float) -> list[_Row]:
     """Return how a campaign of a database stands, and its second file, which is left out."""
     stored = latest(connection, held.campaign) if len(files) > 1 else None
     return _rows(where, _now_of(connection, held, now), files, stored)
 
 
-def _rows(where: Where, held: Held, files: Files, stored: dict[str, Any] | None = None) -> list[_Row]:
+def _rows(
+    where: DatabaseAddress, held: CampaignLease, files: Files, stored: dict[str, Any] | None = None
+) -> list[_Row]:
     if not files:
         return [_Row(where, held)]
     its = choose_file(files, held.file, stored)
@@ -200,15 +202,15 @@ def _rows(where: Where, held: Held, files: Files, stored: dict[str, Any] | None 
     for file, settings in files.items():
         if file != its:
             why = describe_left_out(file, its, settings)
-            rows.append(_Row(file, Held(file.stem, None, state=BROKEN, why=why), file))
+            rows.append(_Row(file, CampaignLease(file.stem, None, state=BROKEN, why=why), file))
     return rows
 
 
-def _not_begun(name: str) -> Held:
-    return Held(name, None, state=IDLE, why="it has not begun")
+def _not_begun(name: str) -> CampaignLease:
+    return CampaignLease(name, None, state=IDLE, why="it has not begun")
 
 
-def _now_of(connection: Opened, one: Held, now: float) -> Held:
+def _now_of(connection: Opened, one: CampaignLease, now: float) -> CampaignLease:
     """Return how a campaign stands now, as a person needs it: what a daemon wrote that is gone is not what it does."""
     if one.alive(now):
         return one if one.until is None or one.until > now else replace(one, until=None)
@@ -241,7 +243,7 @@ def _table(rows: Sequence[_Row]) -> Table:
     return table
 
 
-def _daemons(rows: Sequence[Held], living: Sequence[Living], now: float) -> list[str]:
+def _daemons(rows: Sequence[CampaignLease], living: Sequence[LiveDaemon], now: float) -> list[str]:
     """Return a line for each daemon that watches the databases; it has those campaigns open that are not at rest."""
     lines = []
     for one in sorted(living, key=lambda one: one.id):

@@ -129,10 +129,10 @@ def _posts(path: Path) -> list[str]:
             raise PostsFileError(f"{path} is not UTF-8: save the file as UTF-8.") from error
         except OSError as error:
             raise PostsFileError(f"{why_unreadable(path, error)}: name a file of posts.") from error
-    from socialcrawl.formats.line_errors import Trouble  # noqa: PLC0415
+    from socialcrawl.formats.line_errors import LineErrors  # noqa: PLC0415
     from socialcrawl.importers.post_files import read  # noqa: PLC0415
 
-    trouble = Trouble()
+    trouble = LineErrors()
     found = [post.text for some in read(path, lambda *_: 0, trouble) for post in some.page.posts]
     if trouble.count:
         raise PostsFileError(

@@ -18,7 +18,7 @@ from socialcrawl.storage.database.filetypes import describe_no_export
 from socialcrawl.storage.database.snapshot import open_snapshot
 from socialcrawl.text.terminal import write_json
 from socialcrawl.verify.exported import verify_export
-from socialcrawl.verify.findings import Check, Difference, Verified
+from socialcrawl.verify.findings import Check, CheckResults, ValueDifference
 from socialcrawl.verify.verification import verify
 
 AGREES, DIFFERS = 0, 1
@@ -51,7 +51,7 @@ def prove(place: str | None, campaign: str | None, console: Console, *, as_json:
     return DIFFERS if any(one.differing for one in found) else AGREES
 
 
-def as_object(found: Sequence[Verified]) -> dict[str, Any]:
+def as_object(found: Sequence[CheckResults]) -> dict[str, Any]:
     """Return what was found as values of JSON; what is no number there is a text."""
     parts = [
         {"campaign": one.campaign, "about": one.about, "checks": [_check(check) for check in one.checks]}
@@ -71,7 +71,7 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) or (isinstance(value, float) and not isfinite(value)) else value
 
 
-def show(console: Console, found: Sequence[Verified]) -> None:
+def show(console: Console, found: Sequence[CheckResults]) -> None:
     """Show what was found: a table for each campaign, reasons, differences, and the verdict."""
     for one in found:
         title = f"{one.campaign} ({one.about})" if one.campaign is not None else one.about
@@ -85,7 +85,7 @@ def show(console: Console, found: Sequence[Verified]) -> None:
         console.print("Everything that can be checked agrees.")
 
 
-def _table(one: Verified) -> Table:
+def _table(one: CheckResults) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("check")
     for name in ("proved", "not provable", "differ"):
@@ -96,7 +96,7 @@ def _table(one: Verified) -> Table:
     return table
 
 
-def _lines(one: Verified) -> Iterator[str]:
+def _lines(one: CheckResults) -> Iterator[str]:
     """Yield why some of it cannot be proved, and what differs; an empty line at the end."""
     reasons: dict[str, list[str]] = {}
     for check in one.checks:
@@ -111,7 +111,7 @@ def _lines(one: Verified) -> Iterator[str]:
     yield ""
 
 
-def _told(one: Difference) -> str:
+def _told(one: ValueDifference) -> str:
     return f"{one.place}, {one.column}: stored {_value(one.stored)}, recomputed {_value(one.recomputed)}"
 
 

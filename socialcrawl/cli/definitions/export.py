@@ -42,8 +42,10 @@ def export(
 ) -> None:
     """Write a campaign's posts, accounts, network and ledger as files, with a datasheet; people named or hidden."""
     from socialcrawl.cli.commands.export import hand_on, key_of  # noqa: PLC0415
-    from socialcrawl.exporters.export import Wanted  # noqa: PLC0415
+    from socialcrawl.exporters.export import ExportOptions  # noqa: PLC0415
 
     key = key_of(key_env, key_file) if pseudonymise or key_file is not None else None
-    wanted = Wanted(campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active, safe_csv)
+    wanted = ExportOptions(
+        campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active, safe_csv
+    )
     hand_on(database, folder, wanted, as_json=as_json, pause=pause)

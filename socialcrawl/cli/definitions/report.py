@@ -10,7 +10,7 @@ from socialcrawl.cli.options import Database, Nothing, refuse_argument
 from socialcrawl.errors import SettingsError
 
 if TYPE_CHECKING:
-    from socialcrawl.storage.database.address import Where
+    from socialcrawl.storage.database.address import DatabaseAddress
 
 
 def report(
@@ -48,7 +48,7 @@ def report(
         compare(plan(settings), plain())
 
 
-def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Sequence[str]) -> None:
+def _show(place: "DatabaseAddress", name: str | None, png: Path | None, top: int, sub: Sequence[str]) -> None:
     from socialcrawl.campaign.policies import policy  # noqa: PLC0415
     from socialcrawl.cli.commands.report import show  # noqa: PLC0415
     from socialcrawl.cli.commands.sql import choose_campaign  # noqa: PLC0415
@@ -62,14 +62,14 @@ def _show(place: "Where", name: str | None, png: Path | None, top: int, sub: Seq
     from socialcrawl.storage.queries.shadow_estimates import judgement  # noqa: PLC0415
     from socialcrawl.storage.queries.statistics import spending  # noqa: PLC0415
     from socialcrawl.storage.queries.summary import summary  # noqa: PLC0415
-    from socialcrawl.storage.queries.traces import Traces  # noqa: PLC0415
+    from socialcrawl.storage.queries.traces import CampaignTraces  # noqa: PLC0415
     from socialcrawl.system.loopback import is_loopback  # noqa: PLC0415
 
     with readable(place) as connection:
         name = choose_campaign(connection, name)
         found = summary(connection, name, top)
         spent, guessed = spending(connection, found.name), judgement(connection, found.name)
-        traces, now = Traces(connection), SystemClock().now()
+        traces, now = CampaignTraces(connection), SystemClock().now()
         missing, told = list_unread_seeds(traces, found.name), told_of(traces, found.name, ReportRequest(top, now, sub))
         gained = measure_steering(traces, found.name)
     show(

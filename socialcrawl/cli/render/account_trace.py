@@ -9,7 +9,7 @@ from rich.table import Table
 from socialcrawl.cli.render.console import Text
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.crawls.trace import AccountTrace
-from socialcrawl.storage.queries.traces import Ask
+from socialcrawl.storage.queries.traces import AccountVisit
 from socialcrawl.text.terminal import write_json
 
 FOUND = {"probe": ("active", "not active"), "walk": ("on topic", "off topic")}
@@ -36,7 +36,7 @@ def show(console: Console, told: AccountTrace, *, as_json: bool) -> None:
     console.print(table)
 
 
-def _found(ask: Ask) -> str:
+def _found(ask: AccountVisit) -> str:
     if ask.at is None:
         return ""
     yes, no = FOUND.get(ask.act, ("", ""))

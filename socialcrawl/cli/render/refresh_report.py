@@ -18,7 +18,7 @@ from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.importers.probe_results import HEAD
 from socialcrawl.storage.database.health import readable
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import write_error
 from socialcrawl.text.wording import pluralize
 
@@ -64,7 +64,7 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
     if there := [file for file in files if file.exists()]:
         raise SettingsError(f"{there[0]} exists already and is left as it is: name another folder.")
     with readable(settings.database) as connection:
-        found = plan_probes(Traces(connection), settings, workers, most)
+        found = plan_probes(CampaignTraces(connection), settings, workers, most)
     if not found.nodes:
         write_error(f"nobody is left to be tested: {found.why}")
         return

@@ -8,7 +8,7 @@ from rich.table import Table
 from socialcrawl.cli.render.console import Text
 from socialcrawl.crawls.collect.steering import CONFIDENCE, LEAST, ControlComparison, Steering
 from socialcrawl.forecast.intervals import Interval
-from socialcrawl.storage.queries.judgement import GROUP, Judged, Judgement
+from socialcrawl.storage.queries.judgement import GROUP, EstimatorRank, Judgement
 from socialcrawl.storage.queries.judgement import LEAST as GROUPS
 from socialcrawl.text.wording import pluralize, roughly
 
@@ -44,7 +44,7 @@ def _meaning(found: Judgement) -> Iterator[str]:
     yield "this says nothing of accounts that were passed over, so it is no reason to use another estimator"
 
 
-def _order(one: Judged, compared: int) -> str:
+def _order(one: EstimatorRank, compared: int) -> str:
     than = one.than_chance
     assert than is not None
     if not than.sign:
@@ -136,7 +136,7 @@ def _advice(found: Steering, judgement: Judgement | None) -> Iterator[str]:
             yield "  what to do: none that looked on is shown to order these accounts better; try other shadows"
 
 
-def _best_shadow(judged: Sequence[Judged]) -> Judged | None:
+def _best_shadow(judged: Sequence[EstimatorRank]) -> EstimatorRank | None:
     """The first, if it looked on, and is shown to order accounts better than the one that steered, and than chance."""
     best = judged[0] if judged else None
     if best is None or best.than_steered is None or best.than_chance is None:

@@ -24,7 +24,7 @@ from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.platforms.facts import DEFAULT, find_platform_facts
 from socialcrawl.platforms.web.urls import normalize_url
 from socialcrawl.storage.erasure.similar_names import alike
-from socialcrawl.storage.queries.traces import Ask, Begun, Led, Traces
+from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, IncomingLink, StoredCampaign
 from socialcrawl.storage.versions import in_force
 
 KEPT = ("name", "seed", "topic", "seeds", "crawl")  # the settings on which a decision rests
@@ -98,9 +98,9 @@ class Explanation:
     together: int = 1
     steps: int | None = None
     node: Node | None = None
-    asks: Sequence[Ask] = ()
+    asks: Sequence[AccountVisit] = ()
     decision: Decision | None = None
-    links: Sequence[Led] = ()
+    links: Sequence[IncomingLink] = ()
     same: Node | None = None
     rests_until: int | None = None
     names: dict[Node, str] | None = None
@@ -112,7 +112,7 @@ class Explanation:
     alike: Sequence[str] = ()
 
 
-def explain(traces: Traces, whole: Begun, user: str) -> Explanation:
+def explain(traces: CampaignTraces, whole: StoredCampaign, user: str) -> Explanation:
     """Return why a campaign asked `user`, a username or an id, or why it did not.
 
     Raises:
@@ -131,7 +131,7 @@ def explain(traces: Traces, whole: Begun, user: str) -> Explanation:
     return _Case(traces, whole, user, held.node).explanation()
 
 
-def list_unread_seeds(traces: Traces, campaign: str | None = None, most: int = 10) -> list[tuple[str, str]]:
+def list_unread_seeds(traces: CampaignTraces, campaign: str | None = None, most: int = 10) -> list[tuple[str, str]]:
     """The seeds that a campaign (the newest, if none is named) names and never could read, with why: the first `most`.
 
     Raises:
@@ -168,7 +168,7 @@ def make_crawl(settings: Settings, names: Sequence[Node], topics: Sequence[int] 
 class _Case:
     """One account of one campaign."""
 
-    def __init__(self, traces: Traces, begun: Begun, user: str, node: Node) -> None:
+    def __init__(self, traces: CampaignTraces, begun: StoredCampaign, user: str, node: Node) -> None:
         self.traces, self.begun, self.user, self.node = traces, begun, user, node
         self.asks = traces.asks(begun.id, node)
         self.epochs, self.versions = traces.epochs(begun.id), traces.versions(begun)
@@ -297,7 +297,7 @@ class _Case:
                  if first > self.before]  # fmt: skip
         return f"{', '.join(later)}: the history before is another one now" if later else "the history was changed"
 
-    def _links(self, before: int) -> list[Led]:
+    def _links(self, before: int) -> list[IncomingLink]:
         others = [node for node, n in self.traces.aliases(self.begun.id, self.node) if n < before]
         known = self.traces.led(self.begun.id, [self.node, *others], before)
         self.searched = any(link.act == Act.SEARCH for link in known)

@@ -12,7 +12,7 @@ from socialcrawl.text.wording import pluralize
 
 if TYPE_CHECKING:
     from socialcrawl.crawls.collect.explain import Explanation
-    from socialcrawl.storage.queries.traces import Begun, Traces
+    from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
 
 class CollectKind(CrawlKind):
@@ -34,7 +34,7 @@ class CollectKind(CrawlKind):
         choose_policy(settings)
         make_shadows(settings)
 
-    def explain(self, traces: "Traces", whole: "Begun", user: str) -> "Explanation":
+    def explain(self, traces: "CampaignTraces", whole: "StoredCampaign", user: str) -> "Explanation":
         """See `CrawlKind.explain`."""
         from socialcrawl.crawls.collect.explain import explain  # noqa: PLC0415 - plans are made without SQLAlchemy
 

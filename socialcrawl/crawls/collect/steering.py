@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, assign_arms
 from socialcrawl.forecast.intervals import Interval, difference_of
-from socialcrawl.storage.queries.traces import Steps, Traces
+from socialcrawl.storage.queries.traces import CampaignTraces, StepColumns
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Steering:
     breadth: ControlComparison | None = None
 
 
-def measure_steering(traces: Traces, campaign: str | None = None) -> Steering | None:
+def measure_steering(traces: CampaignTraces, campaign: str | None = None) -> Steering | None:
     """Return what the estimator of a campaign gained; None for one that does not collect, or has no steps yet.
 
     Raises:
@@ -76,7 +76,7 @@ def measure_steering(traces: Traces, campaign: str | None = None) -> Steering | 
     return compare_arms(crawl["estimator"], traces.steps(whole.id), told.get("seed", 0), crawl.get("control", 0.0))
 
 
-def compare_arms(estimator: str, steps: Steps, seed: int, control: float) -> Steering | None:
+def compare_arms(estimator: str, steps: StepColumns, seed: int, control: float) -> Steering | None:
     """Return what an estimator gained in these steps; None where it chose none of them.
 
     Args:

@@ -18,7 +18,7 @@ from socialcrawl.text.wording import pluralize
 
 if TYPE_CHECKING:
     from socialcrawl.crawls.refresh.report import RefreshReport
-    from socialcrawl.storage.queries.traces import Begun, Traces
+    from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
 
 class RefreshKind(CrawlKind):
@@ -70,7 +70,7 @@ sample of it, but for the ones that were drawn by lot."""
         del settings
         return False
 
-    def report(self, traces: "Traces", whole: "Begun", asked: ReportRequest) -> "RefreshReport":
+    def report(self, traces: "CampaignTraces", whole: "StoredCampaign", asked: ReportRequest) -> "RefreshReport":
         """See `CrawlKind.report`."""
         from socialcrawl.crawls.refresh.report import report_refresh  # noqa: PLC0415 - plans are made without SQLAlchemy
 

@@ -25,7 +25,7 @@ from socialcrawl.engine.model import Node, Stop, StopKind, Who
 from socialcrawl.errors import SettingsError
 from socialcrawl.storage.queries.probed import Status, found, statuses, whos
 from socialcrawl.storage.queries.statistics import spending
-from socialcrawl.storage.queries.traces import Begun, Traces
+from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
 SLICES = 10  # parts of the tests so far that are told one by one
 EVERYBODY = 2**62
@@ -106,7 +106,7 @@ class ProbePlan:
     why: str = ""
 
 
-def report_refresh(traces: Traces, whole: Begun) -> RefreshReport:
+def report_refresh(traces: CampaignTraces, whole: StoredCampaign) -> RefreshReport:
     """Return what a campaign that refreshes knows.
 
     Raises:
@@ -142,7 +142,7 @@ def slice_tests(tests: NDArray[np.bool_], parts: int = SLICES) -> list[TestSlice
     return [TestSlice(first + 1, last, int(np.count_nonzero(tests[first:last]))) for first, last in pairwise(edges)]
 
 
-def plan_probes(traces: Traces, settings: Settings, workers: int, most: int | None = None) -> ProbePlan:
+def plan_probes(traces: CampaignTraces, settings: Settings, workers: int, most: int | None = None) -> ProbePlan:
     """Return who is to be tested next by a campaign, shared out among `workers`; at most `most` of them.
 
     The wanted fraction bounds nothing here: `Order.enough` says whether it is found.
@@ -184,7 +184,7 @@ def _count_due(crawl: Refresh, learning: NDArray[np.int64]) -> int:
     return int(np.count_nonzero(crawl.view.state[learning] < CLOSED))
 
 
-def _fold(settings: Settings, traces: Traces, whole: Begun) -> Refresh:
+def _fold(settings: Settings, traces: CampaignTraces, whole: StoredCampaign) -> Refresh:
     crawl = make_refresh(settings)
     crawl.fold(traces.history(whole))
     return crawl

@@ -36,7 +36,7 @@ from socialcrawl.crawls.sample.report import (
 from socialcrawl.crawls.sample.walk_components import WalkComponent
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.storage.queries.traces import Begun, Traces
+from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 from socialcrawl.text.wording import pluralize
 
 GROUPS = 10  # gaps that are told, the widest
@@ -97,9 +97,9 @@ class AuditReport:
 
 
 def audit_datasets(
-    traces: Traces,
+    traces: CampaignTraces,
     settings: Settings,
-    others: Traces | None = None,
+    others: CampaignTraces | None = None,
     of: Sequence[str] = (),
     held: Mapping[str, AccountList] | None = None,
 ) -> AuditReport:
@@ -141,7 +141,7 @@ def audit_datasets(
     )
 
 
-def _fold_sample(traces: Traces, settings: Settings) -> FoldedSample:
+def _fold_sample(traces: CampaignTraces, settings: Settings) -> FoldedSample:
     if not kind_of(settings).sample:
         raise SettingsError(
             f'The campaign {settings.name!r} is of kind {settings.kind}: an audit rests on one of kind = "sample".'
@@ -161,7 +161,7 @@ def _fold_sample(traces: Traces, settings: Settings) -> FoldedSample:
     return found
 
 
-def _select_campaigns(judge: TopicJudge, traces: Traces, of: Sequence[str], *, same: bool) -> list[Begun]:
+def _select_campaigns(judge: TopicJudge, traces: CampaignTraces, of: Sequence[str], *, same: bool) -> list[StoredCampaign]:
     """Return the campaigns to audit, the oldest first, or as they are named."""
     platform, mine = judge.sample.whole.platform, judge.sample.whole.name
     if of:
@@ -260,7 +260,7 @@ def count_known(dataset: HeldAccounts, inside: NDArray[np.bool_], sampled: Ints)
     return len(np.union1d(dataset.read[inside], sampled))
 
 
-def _find_groups(traces: Traces, sample: FoldedSample) -> tuple[str, list[str] | None]:
+def _find_groups(traces: CampaignTraces, sample: FoldedSample) -> tuple[str, list[str] | None]:
     """What accounts are parted by, and the label of each row: hosts where there are several, else communities."""
     if sample.crawl.rules.trap != "community" and len(set(sample.group)) > 1:
         return "host", [one or NOWHERE for one in sample.group]
@@ -272,7 +272,7 @@ def _find_groups(traces: Traces, sample: FoldedSample) -> tuple[str, list[str] |
     return "community", [where.get(place, NOWHERE) for place in sample.seen.rows.place.tolist()]
 
 
-def _name_communities(traces: Traces, sample: FoldedSample, label: Ints) -> dict[int, str]:
+def _name_communities(traces: CampaignTraces, sample: FoldedSample, label: Ints) -> dict[int, str]:
     """Return what communities are called: by the account of the sample in them that has most neighbours."""
     first: dict[int, tuple[int, int]] = {}
     for place, one in zip(sample.seen.places.tolist(), label.tolist(), strict=True):

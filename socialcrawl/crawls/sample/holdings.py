@@ -18,7 +18,7 @@ from socialcrawl.crawls.sample.make import make_predicate
 from socialcrawl.crawls.sample.report import FoldedSample
 from socialcrawl.engine.model import Who
 from socialcrawl.storage.queries.holdings import (
-    Reading,
+    AccountReading,
     aliases,
     known,
     links,
@@ -28,7 +28,7 @@ from socialcrawl.storage.queries.holdings import (
     searches,
     whos,
 )
-from socialcrawl.storage.queries.traces import Begun, Traces
+from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 from socialcrawl.text.wording import pluralize
 
 TOGETHER = "all of them together"
@@ -91,19 +91,19 @@ class TopicJudge:
         outside: accounts on topic in the parts of it that the sample's statistics leave out.
     """
 
-    def __init__(self, traces: Traces, sample: FoldedSample, settings: Settings) -> None:
+    def __init__(self, traces: CampaignTraces, sample: FoldedSample, settings: Settings) -> None:
         self.traces, self.sample, self.settings = traces, sample, settings
         self.predicate, self.topic = make_predicate(settings), about(settings)
         self.aliases = aliases(traces.connection, sample.whole.id)
         self._read = dict(zip(sample.held.node.tolist(), sample.held.on_topic.tolist(), strict=True))
         self.outside = sample.held.node[sample.seen.parts.out & sample.held.on_topic]
 
-    def alike(self, other: Begun) -> bool:
+    def alike(self, other: StoredCampaign) -> bool:
         """Return whether a campaign counts the same topic, so that its counts need not be made anew."""
         mine, theirs = (one.get("topic") for one in (self.sample.whole.identity, other.identity))
         return self.settings.sample.tree is None and mine == theirs
 
-    def counted(self, traces: Traces, nodes: Iterable[int]) -> dict[int, int]:
+    def counted(self, traces: CampaignTraces, nodes: Iterable[int]) -> dict[int, int]:
         """Return the occurrences of the topic in the posts that a database has of accounts.
 
         Those without any are left out.
@@ -140,7 +140,7 @@ class TopicJudge:
         return [-1 - i if node is None else resolve_alias(self.aliases, node) for i, node in enumerate(found)]
 
 
-def read_campaign(judge: TopicJudge, traces: Traces, whole: Begun, *, same: bool) -> HeldAccounts:
+def read_campaign(judge: TopicJudge, traces: CampaignTraces, whole: StoredCampaign, *, same: bool) -> HeldAccounts:
     """Return what a campaign has read, searched and linked to.
 
     Args:
@@ -217,7 +217,7 @@ def read_list(judge: TopicJudge, name: str, given: AccountList) -> HeldAccounts:
     return HeldAccounts(name, read, on_topic, notes=tuple(notes), unjudged=left, taken=taken)
 
 
-def list_search_results(traces: Traces, whole: Begun, other: Mapping[int, int]) -> Ints | None:
+def list_search_results(traces: CampaignTraces, whole: StoredCampaign, other: Mapping[int, int]) -> Ints | None:
     """Return whom the searches of a campaign found; None: it made none. `other`: other names of accounts."""
     if not searches(traces.connection, whole.id):
         return None
@@ -273,7 +273,11 @@ def _note_unjudged(some: int, whole: int, *, taken: bool, said: bool) -> str:
 
 
 def _judge_read(
-    judge: TopicJudge, traces: Traces, whole: Begun, every: Sequence[Reading], number: Mapping[int, int]
+    judge: TopicJudge,
+    traces: CampaignTraces,
+    whole: StoredCampaign,
+    every: Sequence[AccountReading],
+    number: Mapping[int, int],
 ) -> tuple[dict[int, bool | None], list[str]]:
     """Return who of those read is on topic, by the numbers of the sample's database.
 
@@ -298,7 +302,7 @@ def _judge_read(
     return says, notes
 
 
-def _describe_rule(judge: TopicJudge, whole: Begun) -> str:
+def _describe_rule(judge: TopicJudge, whole: StoredCampaign) -> str:
     if judge.sample.whole.identity.get("topic") == whole.identity.get("topic"):
         return "who of it is on topic is what the sample's tree says of the posts that are stored"
     return "its topic is another: who of it is on the sample's is told by the posts that are stored"

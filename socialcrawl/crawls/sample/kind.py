@@ -17,7 +17,7 @@ from socialcrawl.text.wording import pluralize
 
 if TYPE_CHECKING:
     from socialcrawl.crawls.sample.report import SampleReport
-    from socialcrawl.storage.queries.traces import Begun, Traces
+    from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
 
 class SampleKind(CrawlKind):
@@ -64,7 +64,7 @@ chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`).""
             "is on topic, patterns under [sample] and usernames to start from under [seeds]."
         )
 
-    def report(self, traces: "Traces", whole: "Begun", asked: ReportRequest) -> "SampleReport":
+    def report(self, traces: "CampaignTraces", whole: "StoredCampaign", asked: ReportRequest) -> "SampleReport":
         """See `CrawlKind.report`."""
         from socialcrawl.crawls.sample.report import report_sample  # noqa: PLC0415 - plans are made without SQLAlchemy
 

@@ -33,7 +33,7 @@ from socialcrawl.crawls.sample.visits import ReadNodes, Visits
 from socialcrawl.crawls.sample.walk_components import WalkComponent
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.storage.queries.holdings import languages, said
-from socialcrawl.storage.queries.traces import Begun, Traces
+from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
 MOST = 15  # of hosts and languages, so many are told, the largest
 UNTOLD = "not told"  # the language of an account of whose posts no platform said it
@@ -51,7 +51,7 @@ class FoldedSample:
         seen: what statistics rest on.
     """
 
-    whole: Begun
+    whole: StoredCampaign
     settings: Settings
     crawl: Sample
     rows: Visits
@@ -127,7 +127,7 @@ WITHHELD: dict[str, Any] = {
 """What `SampleReport` has instead of estimates where there is not enough data."""
 
 
-def fold_sample(traces: Traces, campaign: str | None = None) -> FoldedSample | None:
+def fold_sample(traces: CampaignTraces, campaign: str | None = None) -> FoldedSample | None:
     """Return what a campaign (the newest, if none is named) has drawn; None: it samples nothing.
 
     Raises:
@@ -138,7 +138,7 @@ def fold_sample(traces: Traces, campaign: str | None = None) -> FoldedSample | N
     return _fold(traces, whole) if whole.identity.get("kind") == SAMPLE.name else None
 
 
-def _fold(traces: Traces, whole: Begun) -> FoldedSample:
+def _fold(traces: CampaignTraces, whole: StoredCampaign) -> FoldedSample:
     settings = stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
     names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
     crawl = make_sample(settings, remember_seeds(settings, names, traces.topics(whole.id)))
@@ -147,7 +147,7 @@ def _fold(traces: Traces, whole: Begun) -> FoldedSample:
     return FoldedSample(whole, settings, crawl, rows, crawl.held(), gather_evidence(crawl.walks, rows))
 
 
-def report_sample(traces: Traces, whole: Begun, sub: Sequence[str] = ()) -> SampleReport:
+def report_sample(traces: CampaignTraces, whole: StoredCampaign, sub: Sequence[str] = ()) -> SampleReport:
     """Return the statistics of a campaign that samples.
 
     Args:
@@ -161,7 +161,7 @@ def report_sample(traces: Traces, whole: Begun, sub: Sequence[str] = ()) -> Samp
     return summarize_sample(traces, _fold(traces, whole), sub)
 
 
-def summarize_sample(traces: Traces, found: FoldedSample, sub: Sequence[str] = ()) -> SampleReport:
+def summarize_sample(traces: CampaignTraces, found: FoldedSample, sub: Sequence[str] = ()) -> SampleReport:
     """Return the statistics of what was drawn; arguments as of `sampled`."""
     rows, held, how, seen = found.rows, found.held, found.crawl.rules, found.seen
     series, verdict = found.series, seen.verdict
@@ -188,7 +188,7 @@ def summarize_sample(traces: Traces, found: FoldedSample, sub: Sequence[str] = (
     return SampleReport(**counts, **(_make_estimates(traces, found, sub) if verdict.enough else WITHHELD))
 
 
-def _make_estimates(traces: Traces, found: FoldedSample, sub: Sequence[str]) -> dict[str, Any]:
+def _make_estimates(traces: CampaignTraces, found: FoldedSample, sub: Sequence[str]) -> dict[str, Any]:
     """Return the estimates, by the names that `SampleReport` has for them."""
     held, seen, series = found.held, found.seen, found.series
     outs = held.outs[seen.rows.place].astype(np.float64)
@@ -221,7 +221,7 @@ def count_missing_draws(series: Series) -> float | None:
     return count_needed_visits(half, HALF) - series.visits
 
 
-def find_languages(traces: Traces, nodes: Sequence[int], by: int) -> dict[int, str]:
+def find_languages(traces: CampaignTraces, nodes: Sequence[int], by: int) -> dict[int, str]:
     """Return the language that most posts of an account are in, of those that campaign `by` read; ties by name."""
     found = languages(traces.connection, nodes, by)
     return {
@@ -236,7 +236,7 @@ def _is_language(lang: str) -> bool:
     return bool(lang) and lang not in ("und", "zxx", "mis", "mul", "art") and not lang.startswith("q")
 
 
-def _estimate_subtopics(traces: Traces, found: FoldedSample, series: Series, sub: Sequence[str]) -> dict[str, Estimate]:
+def _estimate_subtopics(traces: CampaignTraces, found: FoldedSample, series: Series, sub: Sequence[str]) -> dict[str, Estimate]:
     if not sub:
         return {}
     topics = {word: Topic([word]) for word in sub}

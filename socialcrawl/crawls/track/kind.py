@@ -15,7 +15,7 @@ from socialcrawl.text.wording import pluralize
 
 if TYPE_CHECKING:
     from socialcrawl.crawls.track.report import TrackReport, VisitHistory
-    from socialcrawl.storage.queries.traces import Begun, Traces
+    from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
 
 class TrackKind(CrawlKind):
@@ -45,14 +45,14 @@ has read for what they wrote since, to some more often than to others,"""
         del platform
         return {"back": settings.track.p, "rest": settings.track.pause}
 
-    def report(self, traces: "Traces", whole: "Begun", asked: ReportRequest) -> "TrackReport":
+    def report(self, traces: "CampaignTraces", whole: "StoredCampaign", asked: ReportRequest) -> "TrackReport":
         """See `CrawlKind.report`."""
         from socialcrawl.crawls.track.report import report_track  # noqa: PLC0415 - plans are made without SQLAlchemy
 
         super().report(traces, whole, asked)
         return report_track(traces, whole, asked.top, asked.now)
 
-    def explain(self, traces: "Traces", whole: "Begun", user: str) -> "VisitHistory":
+    def explain(self, traces: "CampaignTraces", whole: "StoredCampaign", user: str) -> "VisitHistory":
         """See `CrawlKind.explain`."""
         from socialcrawl.crawls.track.report import explain_visits  # noqa: PLC0415 - as above
 

@@ -20,7 +20,7 @@ from socialcrawl.crawls.track.tracked_graph import COLUMNS, CRAWLED
 from socialcrawl.engine.model import Act, Node, Outcome
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.storage.queries.statistics import spending
-from socialcrawl.storage.queries.traces import Ask, Begun, Traces
+from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, StoredCampaign
 
 DAY = 86_400.0
 WEEK = 7 * DAY  # what lies between then and now, where the campaign has no window
@@ -143,7 +143,7 @@ class VisitHistory:
     visits: Sequence[Visit]
 
 
-def explain_visits(traces: Traces, whole: Begun, user: str) -> VisitHistory:
+def explain_visits(traces: CampaignTraces, whole: StoredCampaign, user: str) -> VisitHistory:
     """Return why and when a campaign that tracks visited `user`, a username or id.
 
     Raises:
@@ -166,7 +166,7 @@ def explain_visits(traces: Traces, whole: Begun, user: str) -> VisitHistory:
     )
 
 
-def _make_visit(traces: Traces, whole: Begun, ask: Ask) -> Visit:
+def _make_visit(traces: CampaignTraces, whole: StoredCampaign, ask: AccountVisit) -> Visit:
     pick = traces.picked(whole.id, ask.n, COLUMNS)
     features = dict(zip(COLUMNS, pick.x, strict=False))
     return Visit(ask.n, ask.act, ask.score, features, pick.since, ask.at, ask.posts, ask.occurrences, ask.missing)
@@ -178,11 +178,11 @@ def _place_account(crawl: Track, node: Node, name: str, stands: tuple[float, int
     return RankedAccount(name, *stands, None if isnan(at) else at, visits)
 
 
-def _load_settings(traces: Traces, whole: Begun) -> Settings:
+def _load_settings(traces: CampaignTraces, whole: StoredCampaign) -> Settings:
     return stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
 
 
-def report_track(traces: Traces, whole: Begun, top: int = 15, seen: float | None = None) -> TrackReport:
+def report_track(traces: CampaignTraces, whole: StoredCampaign, top: int = 15, seen: float | None = None) -> TrackReport:
     """Return what a campaign that tracks knows.
 
     Args:
@@ -237,7 +237,7 @@ class _Course:
         return self.crawl.picture.at(self.crawl.picture.row(node), "outlinks")
 
 
-def make_crawl(settings: Settings, traces: Traces, whole: Begun) -> Track:
+def make_crawl(settings: Settings, traces: CampaignTraces, whole: StoredCampaign) -> Track:
     """Return the crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it."""
     names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
     return make_track(settings, remember_seeds(settings, names, traces.topics(whole.id)))
@@ -247,7 +247,7 @@ def _summarize(
     course: _Course,
     yields: Sequence[VisitYield],
     span: tuple[float, float, float],
-    traces: Traces,
+    traces: CampaignTraces,
     top: int,
     *,
     seed: int,

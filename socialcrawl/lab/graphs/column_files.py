@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.errors import PostsFileError, SettingsError
-from socialcrawl.formats.csv_cells import Rows
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.csv_cells import CsvTable
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.formats.lines import GZIP, UNREADABLE, check_packed, opened
 from socialcrawl.formats.parquet import table
 
@@ -81,12 +81,12 @@ def _bad_row(path: Path) -> str | None:
 
     None where it finds none.
     """
-    trouble = Trouble()
+    trouble = LineErrors()
     try:
         with path.open("rb") as raw:
             begin = raw.read(len(GZIP))
         with opened(path, begin) as file:
-            for _ in Rows(path, file, b",", trouble):
+            for _ in CsvTable(path, file, b",", trouble):
                 if trouble.count:
                     break
     except PostsFileError as error:

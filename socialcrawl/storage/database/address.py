@@ -22,7 +22,7 @@ SERVERS = ("postgresql", "postgres", "postgresql+psycopg")
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class PostgresAddress:
     """A database of a PostgreSQL server. What its URL leaves out, libpq takes from PGHOST, PGPASSWORD, ~/.pgpass, ...
 
     `url` may hold a password; `str` and `repr` never show it.
@@ -48,10 +48,10 @@ class Server:
         return f"postgresql://{user.split(':', maxsplit=1)[0]}{at}{place}{parts.path}{'?' if more else ''}{more}"
 
 
-Where = Path | Server
+DatabaseAddress = Path | PostgresAddress
 
 
-def where(text: str) -> Where:
+def where(text: str) -> DatabaseAddress:
     """Return the database that `text` names: `postgresql://USER@HOST/NAME`, `sqlite:///FILE`, or a file.
 
     Raises:
@@ -66,7 +66,7 @@ def where(text: str) -> Where:
         return Path(rest[1:])
     if scheme.lower() not in SERVERS:
         raise SettingsError(f"A database is a file or {FORM}; what begins with {scheme}:// is neither.")
-    return Server(f"postgresql://{_whole(rest)}")
+    return PostgresAddress(f"postgresql://{_whole(rest)}")
 
 
 def _whole(rest: str) -> str:
@@ -88,9 +88,9 @@ def _whole(rest: str) -> str:
     return rest
 
 
-def of(connection: Connection) -> Where:
+def of(connection: Connection) -> DatabaseAddress:
     """Return the database that a connection is to."""
     url = connection.engine.url
     if url.get_backend_name() == "sqlite":
         return Path(url.database or "")
-    return Server(url.set(drivername="postgresql").render_as_string(hide_password=False))
+    return PostgresAddress(url.set(drivername="postgresql").render_as_string(hide_password=False))

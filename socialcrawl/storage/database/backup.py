@@ -14,7 +14,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from socialcrawl.errors import StoreError
-from socialcrawl.storage.database.address import Server, Where
+from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress
 from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.trouble import told
 from socialcrawl.system.files import replace_whole
@@ -23,7 +23,9 @@ SIDES = ("-wal", "-shm", "-journal")  # what SQLite may leave beside a database
 COPIES = (b"SQLite format 3\0", b"PGDMP")  # how an SQLite database and an archive of pg_dump begin
 
 
-def backup(where: Where, file: Path, *, force: bool = False, began: Callable[[Path], None] = lambda part: None) -> None:
+def backup(
+    where: DatabaseAddress, file: Path, *, force: bool = False, began: Callable[[Path], None] = lambda part: None
+) -> None:
     """Copy the database at `where` into `file`: an SQLite database, or an archive for pg_restore.
 
     The copy is made beside `file` under another name, examined, and then renamed.
@@ -48,7 +50,7 @@ def backup(where: Where, file: Path, *, force: bool = False, began: Callable[[Pa
             _dumped(where, part, file)
 
 
-def _free(where: Where, file: Path, *, force: bool) -> None:
+def _free(where: DatabaseAddress, file: Path, *, force: bool) -> None:
     if not file.absolute().parent.is_dir():
         raise StoreError(f"The folder {file.parent} does not exist: make it first.")
     if isinstance(where, Path) and file.exists() and file.samefile(where):
@@ -104,7 +106,7 @@ def _copied(database: Path, part: Path) -> None:
         raise StoreError(f"{database} is damaged ({found[0]}): no copy was made. Is there an older backup?")
 
 
-def _dumped(where: Server, part: Path, file: Path) -> None:
+def _dumped(where: PostgresAddress, part: Path, file: Path) -> None:
     command = "pg_dump --format=custom --file=FILE DATABASE"
     program = shutil.which("pg_dump")
     if program is None:
@@ -118,7 +120,7 @@ def _dumped(where: Server, part: Path, file: Path) -> None:
         raise StoreError(f"pg_dump could not copy {where} into {file}: {why.rstrip('.')}.{newer}")
 
 
-def _environment(where: Server) -> dict[str, str]:
+def _environment(where: PostgresAddress) -> dict[str, str]:
     """Return the environment of a program that speaks to the server as libpq would: argv can be read by everybody.
 
     Raises:

@@ -13,7 +13,7 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, 
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
-from socialcrawl.storage.database.address import Server, Where, of
+from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress, of
 from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.trouble import told
 from socialcrawl.storage.schema.upgrade_copy import announce_upgrade
@@ -35,7 +35,9 @@ _creating = threading.Lock()  # held while a file is created: to close one lets 
 OURS = 0x50C1A1  # what tells our advisory locks from those of other programs in a PostgreSQL database
 
 
-def connect(where: Where, *, create: bool = True, durable: bool = False, busy: float | None = None) -> Connection:
+def connect(
+    where: DatabaseAddress, *, create: bool = True, durable: bool = False, busy: float | None = None
+) -> Connection:
     """Return a connection to a database, its schema brought up to date.
 
     Args:
@@ -77,7 +79,7 @@ def connect(where: Where, *, create: bool = True, durable: bool = False, busy: f
 
 @contextmanager
 def opened(
-    where: Where, *, create: bool = True, durable: bool = False, busy: float | None = None
+    where: DatabaseAddress, *, create: bool = True, durable: bool = False, busy: float | None = None
 ) -> Iterator[Connection]:
     """A connection as of `connect` for the length of a block; it is let go at the end.
 
@@ -118,7 +120,7 @@ def closed(connection: Connection) -> None:
     connection.engine.dispose()
 
 
-def inode(where: Where) -> tuple[int, int] | None:
+def inode(where: DatabaseAddress) -> tuple[int, int] | None:
     """Return what tells a database file from another that takes its place.
 
     None where it is not there, or is on a server.
@@ -146,7 +148,7 @@ def identify(connection: Connection) -> str:
     return str(where)
 
 
-def engine(where: Where, *, durable: bool = False, busy: float | None = None) -> Engine:
+def engine(where: DatabaseAddress, *, durable: bool = False, busy: float | None = None) -> Engine:
     """Return an SQLAlchemy engine on a database.
 
     Its transactions are those of one writer: the others wait for their turn.
@@ -180,7 +182,7 @@ def _create(path: Path) -> None:
             os.close(os.open(path.resolve(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
 
 
-def _in_utf8(connection: Connection, where: Server) -> None:
+def _in_utf8(connection: Connection, where: PostgresAddress) -> None:
     with unlocked(connection):
         encoding = connection.exec_driver_sql("show server_encoding").scalar()
     if encoding != "UTF8":
@@ -190,7 +192,7 @@ def _in_utf8(connection: Connection, where: Server) -> None:
         )
 
 
-def _begun(connection: Connection, where: Server) -> None:
+def _begun(connection: Connection, where: PostgresAddress) -> None:
     with unlocked(connection):
         if not inspect(connection).get_table_names():
             raise StoreError(f"There is nothing in {where}: run a campaign first, or name another with --db.")
@@ -216,7 +218,7 @@ def _file(path: Path, *, durable: bool, busy: float) -> Engine:
     return made
 
 
-def _server(where: Server, *, durable: bool, busy: float) -> Engine:
+def _server(where: PostgresAddress, *, durable: bool, busy: float) -> Engine:
     # The same promise as on SQLite: without `durable`, a killed process loses nothing, a power cut of the server may.
     commit = "on" if durable else "off"
     # Every statement of ours goes by a key; a planner that knows no statistics yet would read whole tables instead.
@@ -244,7 +246,7 @@ def unlocked(connection: Connection) -> Iterator[None]:
         connection.execution_options(**{UNLOCKED: False})
 
 
-def on_server(where: Server, options: str, *, hasty: bool = False) -> Engine:
+def on_server(where: PostgresAddress, options: str, *, hasty: bool = False) -> Engine:
     """Return an engine on a PostgreSQL server; a server that hangs is noticed, see `silence`.
 
     Args:

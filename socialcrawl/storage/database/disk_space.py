@@ -10,7 +10,7 @@ from sqlalchemy import Connection, text
 
 from socialcrawl.engine.model import Outcome, Stop, StopKind, Wait
 from socialcrawl.engine.protocols import Batch, Crawl, History
-from socialcrawl.storage.database.address import Where, of
+from socialcrawl.storage.database.address import DatabaseAddress, of
 from socialcrawl.storage.database.connection import unlocked
 from socialcrawl.storage.database.trouble import SAFE, in_words
 
@@ -20,37 +20,37 @@ AGAIN = 60.0  # seconds until the disk is looked at again
 MARGIN = 1.1  # times what has to be free, before a campaign that stopped for it goes on
 
 
-class Disk(NamedTuple):
+class DiskSpace(NamedTuple):
     """The disk that a file is on: bytes that are free for us, and bytes in all."""
 
     free: int
     total: int
 
 
-Look = Callable[[Path], Disk | None]
+Look = Callable[[Path], DiskSpace | None]
 """What looks at the disk of a database file; None: nobody can tell."""
 
 
-class Room(NamedTuple):
+class DatabaseSpace(NamedTuple):
     """Bytes that a database takes, and that are free for it; None: nobody can tell."""
 
     size: int | None
     free: int | None
 
 
-UNKNOWN = Room(None, None)
+UNKNOWN = DatabaseSpace(None, None)
 
 
-def disk_of(file: Path) -> Disk | None:
+def disk_of(file: Path) -> DiskSpace | None:
     """Return the disk on which a file is, or would be made."""
     try:
         found = shutil.disk_usage(file.absolute().parent)
     except OSError:
         return None
-    return Disk(found.free, found.total)
+    return DiskSpace(found.free, found.total)
 
 
-def room_of(connection: Connection, look: Look) -> Room:
+def room_of(connection: Connection, look: Look) -> DatabaseSpace:
     """Return the room of a database. Of a server only the size is known: its disk is its own.
 
     Raises:
@@ -60,13 +60,17 @@ def room_of(connection: Connection, look: Look) -> Room:
     if isinstance(where, Path):
         disk = look(where)
         files = (where, where.with_name(f"{where.name}-wal"))
-        return Room(sum(file.stat().st_size for file in files if file.exists()), None if disk is None else disk.free)
+        return DatabaseSpace(
+            sum(file.stat().st_size for file in files if file.exists()), None if disk is None else disk.free
+        )
     with in_words(connection), unlocked(connection):
-        return Room(int(connection.execute(text("select pg_database_size(current_database())")).scalar_one()), None)
+        return DatabaseSpace(
+            int(connection.execute(text("select pg_database_size(current_database())")).scalar_one()), None
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Reserve:
+class DiskReserve:
     """What has to stay free on the disk of a database.
 
     Attributes:
@@ -75,7 +79,7 @@ class Reserve:
         look: what looks at the disk.
     """
 
-    where: Where
+    where: DatabaseAddress
     least: int | None
     look: Look = disk_of
 
@@ -97,10 +101,10 @@ def _written(size: float) -> str:
     return f"{size / 1e9:,.10g} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
 
 
-class Roomy:
+class DiskSpaceGuard:
     """The crawl `inner`, which stops where its database has not enough room; the same contract."""
 
-    def __init__(self, inner: Crawl, reserve: Reserve) -> None:
+    def __init__(self, inner: Crawl, reserve: DiskReserve) -> None:
         self.inner, self.reserve = inner, reserve
 
     def choose(self, size: int, now: float) -> Batch | Wait | Stop:

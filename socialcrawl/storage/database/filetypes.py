@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.formats.documents import read_toml
-from socialcrawl.storage.database.address import LIKE_A_SERVER, Where, where
+from socialcrawl.storage.database.address import LIKE_A_SERVER, DatabaseAddress, where
 
 PG_DUMP = b"PGDMP"  # how an archive of pg_dump begins
 DATABASE, ARCHIVE, CAMPAIGN = "a database", "an archive of pg_dump", "a campaign file"
@@ -31,7 +31,7 @@ class CampaignFile:
 
     path: Path
     kind: str
-    database: Where
+    database: DatabaseAddress
 
     def writes_into(self, path: Path) -> bool:
         """Return whether its database is the file `path`."""
@@ -87,7 +87,7 @@ def read_campaign(path: Path) -> CampaignFile | None:
     return CampaignFile(path, str(given.get("kind", "collect")), _database(path, given))
 
 
-def _database(path: Path, given: dict[str, Any]) -> Where:
+def _database(path: Path, given: dict[str, Any]) -> DatabaseAddress:
     try:
         named = where(str(given.get("database", "socialcrawl.db")))
     except SettingsError:
@@ -109,7 +109,7 @@ def _files(folder: Path, pattern: str) -> Iterator[Path]:
     yield from (path for path in sorted(folder.glob(pattern)) if path.is_file())
 
 
-def require_database(place: Where) -> None:
+def require_database(place: DatabaseAddress) -> None:
     """Do nothing if `place` may be a database: a server, an SQLite file, or an empty file.
 
     Raises:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, inspect, tex
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
-from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import alembic_config, on_server, opened
 from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.trouble import told
@@ -21,7 +21,7 @@ CURRENT, OLDER, NEWER, EMPTY, FOREIGN = "current", "older", "newer", "empty", "f
 
 
 @contextmanager
-def looked_at(where: Where) -> Iterator[Connection]:
+def looked_at(where: DatabaseAddress) -> Iterator[Connection]:
     """A connection that only reads a database, which has to be there.
 
     Raises:
@@ -38,7 +38,7 @@ def looked_at(where: Where) -> Iterator[Connection]:
 
 
 @contextmanager
-def readable(where: Where) -> Iterator[Connection]:
+def readable(where: DatabaseAddress) -> Iterator[Connection]:
     """A connection that only reads a database of ours; one of an older schema is brought up to date before.
 
     Raises:
@@ -55,12 +55,12 @@ def readable(where: Where) -> Iterator[Connection]:
         yield connection
 
 
-def missing(where: Where) -> bool:
+def missing(where: DatabaseAddress) -> bool:
     """Return whether a database is a file that is not there."""
     return isinstance(where, Path) and not where.exists()
 
 
-def unwritable(where: Where) -> str | None:
+def unwritable(where: DatabaseAddress) -> str | None:
     """Return why a run could not write a database, or None if it could; nothing is left behind."""
     if not isinstance(where, Path):
         return None  # `wanting` asks the server
@@ -89,7 +89,7 @@ def schema(connection: Connection) -> str:
     return NEWER if revision not in known else CURRENT if revision == known[0] else OLDER
 
 
-def usable(connection: Connection, where: Where) -> bool:
+def usable(connection: Connection, where: DatabaseAddress) -> bool:
     """Return whether there is anything of ours to be read; False for a file without tables.
 
     Raises:
@@ -98,7 +98,7 @@ def usable(connection: Connection, where: Where) -> bool:
     return check_ours(schema(connection), where) != EMPTY
 
 
-def check_ours(state: str, where: Where) -> str:
+def check_ours(state: str, where: DatabaseAddress) -> str:
     """Return the state of a database's schema, as of `schema`, where this program can read it.
 
     Raises:
@@ -151,7 +151,7 @@ def faults(connection: Connection) -> list[str]:
     return [row for row in rows if row != "ok"]
 
 
-def _reader(where: Where) -> Engine:
+def _reader(where: DatabaseAddress) -> Engine:
     if not isinstance(where, Path):
         return on_server(where, "-c default_transaction_read_only=on")
     # Not mode=ro: such a reader may not remove the files that SQLite makes beside a database to read it.

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
-from socialcrawl.storage.database.address import Server, Where
+from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress
 from socialcrawl.storage.database.connection import on_server
 from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.roles import describe_writer, refuse_powerful
@@ -41,7 +41,7 @@ Clock = Callable[[], float]
 Rows = Iterator[tuple[Any, ...]]
 
 
-class Found(NamedTuple):
+class QueryResult(NamedTuple):
     """The answer to a query: the names of its columns, and its rows, which are read while they are asked for."""
 
     columns: list[str]
@@ -50,14 +50,14 @@ class Found(NamedTuple):
 
 @contextmanager
 def asked(
-    where: Where,
+    where: DatabaseAddress,
     sql: str,
     seconds: float,
     clock: Clock,
     *,
     allow_superuser: bool = False,
     warn: Callable[[str], None] | None = None,
-) -> Iterator[Found]:
+) -> Iterator[QueryResult]:
     """What `sql` selects from a database, which it cannot change.
 
     Args:
@@ -148,7 +148,7 @@ def _rows(fetch: Callable[[], list[tuple[Any, ...]]], timer: _Timer) -> Rows:
 
 
 @contextmanager
-def _of_file(path: Path, sql: str, timer: _Timer) -> Iterator[Found]:
+def _of_file(path: Path, sql: str, timer: _Timer) -> Iterator[QueryResult]:
     require_database(path)
     try:
         # Not mode=ro: such a reader may not remove the files that SQLite makes beside a database to read it.
@@ -165,7 +165,7 @@ def _of_file(path: Path, sql: str, timer: _Timer) -> Iterator[Found]:
                 cursor = raw.execute(sql)
             if cursor.description is None:
                 raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
-            yield Found([column[0] for column in cursor.description], _rows(lambda: _next_rows(cursor), timer))
+            yield QueryResult([column[0] for column in cursor.description], _rows(lambda: _next_rows(cursor), timer))
         except MemoryError as error:
             raise _too_large(f"the query needs more than {HEAP // MB} MB of memory") from error
         except (sqlite3.Error, sqlite3.Warning) as error:
@@ -248,7 +248,7 @@ def _there_are(message: str, names: list[str]) -> str:
 
 
 @contextmanager
-def _of_server(where: Server, sql: str, timer: _Timer, role: _Role) -> Iterator[Found]:
+def _of_server(where: PostgresAddress, sql: str, timer: _Timer, role: _Role) -> Iterator[QueryResult]:
     made = on_server(where, "-c default_transaction_read_only=on -c timezone=UTC")
     try:
         with made.connect() as connection:
@@ -262,7 +262,7 @@ def _of_server(where: Server, sql: str, timer: _Timer, role: _Role) -> Iterator[
         made.dispose()
 
 
-def _answered(raw: Any, sql: str, timer: _Timer, where: Server, role: _Role) -> Iterator[Found]:
+def _answered(raw: Any, sql: str, timer: _Timer, where: PostgresAddress, role: _Role) -> Iterator[QueryResult]:
     import psycopg  # noqa: PLC0415  (an extra)
 
     first = match[1].lower() if (match := QUERY.match(sql)) else ""
@@ -292,14 +292,14 @@ def _answered(raw: Any, sql: str, timer: _Timer, where: Server, role: _Role) -> 
                 cursor.execute(sql, **({} if first in STREAMED else {"prepare": True}))
             if cursor.description is None:
                 raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
-            yield Found([column.name for column in cursor.description], _rows(fetch, timer))
+            yield QueryResult([column.name for column in cursor.description], _rows(fetch, timer))
     except psycopg.errors.QueryCanceled as error:
         raise timer.told() from error
     except psycopg.Error as error:
         raise _wrong(raw, error, where, sql) from error
 
 
-def _wrong(raw: Any, error: Any, where: Server, sql: str) -> StoreError:
+def _wrong(raw: Any, error: Any, where: PostgresAddress, sql: str) -> StoreError:
     message = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
     state = error.sqlstate or "08"
     hint = "Mend the query and ask again."

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, event
 INTERVAL = 0.1  # seconds after which psycopg wakes up where nothing comes
 
 
-class Watched(psycopg.Connection[Any]):
+class WatchedConnection(psycopg.Connection[Any]):
     """A connection that finds out whether its server hangs.
 
     Attributes:
@@ -57,8 +57,8 @@ def watch(engine: Engine, silence: float) -> Engine:
     """Let the connections of `engine` find out whether their server hangs, after so many seconds of `silence`."""
 
     @event.listens_for(engine, "do_connect")
-    def connect(dialect: Any, record: Any, args: Any, named: Any) -> Watched:
-        made = Watched.connect(*args, **named)
+    def connect(dialect: Any, record: Any, args: Any, named: Any) -> WatchedConnection:
+        made = WatchedConnection.connect(*args, **named)
         made.silence, made.hangs = silence, lambda: _hangs(args, named)
         return made
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from sqlalchemy import Connection
 
 from socialcrawl.errors import StoreError
-from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.backup import backup
 from socialcrawl.storage.database.connection import closed, engine, upgrade
 from socialcrawl.storage.database.filetypes import require_database
@@ -16,7 +16,7 @@ from socialcrawl.storage.database.health import CURRENT, EMPTY, check_ours, look
 
 
 @contextmanager
-def open_snapshot(where: Where) -> Iterator[Connection]:
+def open_snapshot(where: DatabaseAddress) -> Iterator[Connection]:
     """Open a database in a transaction that sees it as it is now, whoever writes meanwhile.
 
     An SQLite database with an older schema is copied to a temporary folder and the copy is brought up to date; the

@@ -8,12 +8,12 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from socialcrawl.errors import StoreError
-from socialcrawl.storage.database.address import Where, of
+from socialcrawl.storage.database.address import DatabaseAddress, of
 
 SAFE = "everything that was stored is safe"
 
 
-def told(error: DBAPIError | sqlite3.DatabaseError, where: Where | str) -> StoreError:
+def told(error: DBAPIError | sqlite3.DatabaseError, where: DatabaseAddress | str) -> StoreError:
     """Return the error of the database at `where` as one that says what to do."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     name = type(cause).__module__.split(".", maxsplit=1)[0]
@@ -37,7 +37,7 @@ def in_words(connection: Connection) -> Iterator[None]:
         raise told(error, of(connection)) from error
 
 
-def _file(text: str, cause: object, path: Where | str) -> str | None:
+def _file(text: str, cause: object, path: DatabaseAddress | str) -> str | None:
     if "full" in text or "disk i/o" in text:
         return f"The disk is full or failing: {path} could not be written ({cause}). Make room and run again; {SAFE}."
     if "locked" in text:
@@ -49,7 +49,7 @@ def _file(text: str, cause: object, path: Where | str) -> str | None:
     return None
 
 
-def _server(cause: object, where: Where | str) -> str | None:
+def _server(cause: object, where: DatabaseAddress | str) -> str | None:
     """By SQLSTATE, which does not depend on the server's language; without one, the server was not reached."""
     state, text = getattr(cause, "sqlstate", None), _brief(cause)
     if state is None or state.startswith(("08", "57P")):

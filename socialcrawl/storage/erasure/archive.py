@@ -10,15 +10,15 @@ from sqlalchemy import Connection, bindparam, delete, select
 from socialcrawl.ratelimit.policy import host
 from socialcrawl.storage.database.bulk import Statement
 from socialcrawl.storage.erasure.dry_run import write
-from socialcrawl.storage.erasure.naming import Answer, Sought, match, numbers
+from socialcrawl.storage.erasure.naming import OriginalAnswer, SearchKeys, match, numbers
 from socialcrawl.storage.erasure.rows import chunks
-from socialcrawl.storage.erasure.targets import Gone
+from socialcrawl.storage.erasure.targets import ErasureTargets
 from socialcrawl.storage.schema.tables import campaign, request, response
 
 CHUNK = 200  # answers read at a time
 
 
-def known_numbers(connection: Connection, gone: Gone) -> set[tuple[str, str]]:
+def known_numbers(connection: Connection, gone: ErasureTargets) -> set[tuple[str, str]]:
     """Return the (server, number) by which questions asked about the forgotten; called before those are cleaned."""
     if not gone.facts.federated or connection.execute(select(response.c.request).limit(1)).first() is None:
         return set()
@@ -34,7 +34,7 @@ def known_numbers(connection: Connection, gone: Gone) -> set[tuple[str, str]]:
 
 
 def remove_answers(
-    connection: Connection, gone: Gone, scrubbed: Collection[str], known: Collection[tuple[str, str]] = ()
+    connection: Connection, gone: ErasureTargets, scrubbed: Collection[str], known: Collection[tuple[str, str]] = ()
 ) -> Counter[str]:
     """Remove the original answers that name what goes; return how many by the kind of their first match.
 
@@ -45,10 +45,10 @@ def remove_answers(
         known: the (server, number) by which the servers of a federated platform know the forgotten.
     """
     posts = frozenset((*gone.posts, *scrubbed))
-    sought = Sought(gone.platform, frozenset(gone.ids), frozenset(gone.names), posts, frozenset(known))
+    sought = SearchKeys(gone.platform, frozenset(gone.ids), frozenset(gone.names), posts, frozenset(known))
     if gone.facts.federated:
         more = {told for _, answer in _answers(connection) for told in numbers(answer, sought)}
-        sought = Sought(gone.platform, sought.ids, sought.names, posts, frozenset({*known, *more}))
+        sought = SearchKeys(gone.platform, sought.ids, sought.names, posts, frozenset({*known, *more}))
     found: dict[int, str] = {}
     for key, answer in _answers(connection):
         if (kind := match(answer, sought)) is not None:
@@ -58,7 +58,7 @@ def remove_answers(
     return Counter(found.values())
 
 
-def _answers(connection: Connection) -> Iterator[tuple[int, Answer]]:
+def _answers(connection: Connection) -> Iterator[tuple[int, OriginalAnswer]]:
     """Yield all original answers, by request.id."""
     columns = select(
         response.c.request, response.c.url, response.c.headers, response.c.body, request.c.endpoint, campaign.c.platform
@@ -70,4 +70,4 @@ def _answers(connection: Connection) -> Iterator[tuple[int, Answer]]:
         for row in rows:
             body = zlib.decompress(row.body).decode(errors="replace")
             at = host(row.endpoint) if row.endpoint else ""
-            yield row.request, Answer(row.url, row.headers, body, row.platform, at or "")
+            yield row.request, OriginalAnswer(row.url, row.headers, body, row.platform, at or "")

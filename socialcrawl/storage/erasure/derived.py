@@ -12,9 +12,9 @@ from socialcrawl.storage.answers import StoredPage
 from socialcrawl.storage.database.bulk import Statement
 from socialcrawl.storage.database.keyed import keyed
 from socialcrawl.storage.erasure.dry_run import carry_out, change, write
-from socialcrawl.storage.erasure.ledger import Hits, Key, Read, linkings
-from socialcrawl.storage.erasure.targets import Gone, gone_node, gone_post
-from socialcrawl.storage.link_weights import Linking
+from socialcrawl.storage.erasure.ledger import Key, MatchCounts, PickRecount, linkings
+from socialcrawl.storage.erasure.targets import ErasureTargets, gone_node, gone_post
+from socialcrawl.storage.link_weights import LinkWeigher
 from socialcrawl.storage.schema import tables
 from socialcrawl.storage.schema.tables import account, link, mention, outcome, pick, post, sampled, shadow, standing
 
@@ -33,7 +33,7 @@ PLACE = (
 )
 
 
-class Derived:
+class DerivedRows:
     """What is derived from the posts, made anew; `changed` collects the campaigns whose history is another now.
 
     Args:
@@ -42,7 +42,7 @@ class Derived:
         read: what the ledger says of the picks' pages.
     """
 
-    def __init__(self, connection: Connection, gone: Gone, read: dict[Key, Read]) -> None:
+    def __init__(self, connection: Connection, gone: ErasureTargets, read: dict[Key, PickRecount]) -> None:
         self.connection, self.gone, self.read = connection, gone, read
         self.linked = linkings(connection)
         self.changed: set[int] = set()
@@ -102,7 +102,7 @@ class Derived:
     def _others(self) -> None:
         """The picks that read posts that go, and are not forgotten themselves."""
         self._unmarked()
-        hits = Hits(self.connection)
+        hits = MatchCounts(self.connection)
         for campaign in self._campaigns():
             of_others = self._picks(campaign)
             for begin in range(0, len(of_others), CHUNK):
@@ -137,7 +137,7 @@ class Derived:
         known = read is not None and not read.unknown
         return bool(read and read.lost.posts) if known or row.act in FOUND else bool(row.author)
 
-    def _renew(self, campaign: int, rows: Sequence[Any], hits: Hits) -> None:
+    def _renew(self, campaign: int, rows: Sequence[Any], hits: MatchCounts) -> None:
         outcomes, of_links = [], {}
         for row in rows:
             read = self.read.get((campaign, row.n))
@@ -158,7 +158,7 @@ class Derived:
             self.changed.add(campaign)
         self._relink(campaign, of_links)
 
-    def _relink(self, campaign: int, reads: dict[int, Read]) -> None:
+    def _relink(self, campaign: int, reads: dict[int, PickRecount]) -> None:
         columns = select(link.c.n, link.c.position, link.c.node, link.c.alpha).where(
             link.c.campaign == campaign, link.c.node.not_in(select(gone_node.c.node))
         )
@@ -174,14 +174,14 @@ class Derived:
         write(self._alpha, renewed)
         self.links += len(cut) + len(renewed)
 
-    def _by_author(self, row: Any, hits: Any, linking: Linking) -> Read:
+    def _by_author(self, row: Any, hits: Any, linking: LinkWeigher) -> PickRecount:
         """Return what a pick read, where the ledger does not say: the author's posts that were there by then."""
         mine = (post.c.author == row.node) & (post.c.fetched_at <= row.at)
         keys = list(self.connection.execute(select(post.c.id).where(mine)).scalars())
         places = {key: place for place, key in enumerate(keys)}
         named = select(mention.c.post, mention.c.node).join(post, post.c.id == mention.c.post).where(mine)
         pairs = [(places[key], node) for key, node in self.connection.execute(named)]
-        read = Read()
+        read = PickRecount()
         read.add(StoredPage(keys, pairs, [], {}), self.gone, hits, linking)
         return read
 

@@ -12,7 +12,7 @@ from socialcrawl.storage.database.address import of
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.database.trouble import told
 from socialcrawl.storage.erasure.dry_run import rehearsed
-from socialcrawl.storage.erasure.forgetting import Report
+from socialcrawl.storage.erasure.forgetting import ErasureReport
 from socialcrawl.storage.schema.tables import campaign
 from socialcrawl.storage.schema.tables import metadata as tables
 
@@ -27,7 +27,7 @@ where schemaname = any (current_schemas(false)) and tablename = %(name)s
 """
 
 
-def erase(connection: Connection, work: Callable[[Connection], Report], *, dry: bool = False) -> Report:
+def erase(connection: Connection, work: Callable[[Connection], ErasureReport], *, dry: bool = False) -> ErasureReport:
     """Do `work` in one transaction while no campaign runs, and return its report.
 
     Afterwards nothing of what went is left in the database's file, nor in the log beside it.

@@ -9,12 +9,12 @@ from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.storage.epochs import begun
 from socialcrawl.storage.erasure import archive, derived, ledger, rows, seed_slots, short_names, targets, tombstones
 from socialcrawl.storage.erasure.dry_run import is_rehearsed
-from socialcrawl.storage.erasure.orders import Order
-from socialcrawl.storage.erasure.targets import Gone
+from socialcrawl.storage.erasure.orders import ErasureOrder
+from socialcrawl.storage.erasure.targets import ErasureTargets
 
 
 @dataclass(slots=True)
-class Report:
+class ErasureReport:
     """What was done.
 
     Attributes:
@@ -35,7 +35,7 @@ class Report:
         return not any(self.counts.values())
 
 
-def forget(connection: Connection, order: Order, now: str, platform: str = DEFAULT.name) -> Report:
+def forget(connection: Connection, order: ErasureOrder, now: str, platform: str = DEFAULT.name) -> ErasureReport:
     """Return the report of an order that was carried out; called in a transaction, while no campaign runs.
 
     Args:
@@ -48,7 +48,7 @@ def forget(connection: Connection, order: Order, now: str, platform: str = DEFAU
     targets.temporary(connection)
     places, scrubbed = rows.unplaced(connection, order, platform) if order.places else (0, set())
     gone = targets.of_order(connection, order, platform)
-    report = Report(*({}, *_named(connection, order, gone, known)))
+    report = ErasureReport(*({}, *_named(connection, order, gone, known)))
     numbers = archive.known_numbers(connection, gone)
 
     def others() -> dict[str, int]:
@@ -61,7 +61,7 @@ def forget(connection: Connection, order: Order, now: str, platform: str = DEFAU
     return report
 
 
-def retain(connection: Connection, before: str, now: str) -> Report:
+def retain(connection: Connection, before: str, now: str) -> ErasureReport:
     """Return the report after all that was fetched before an instant was forgotten; called in a transaction.
 
     Posts count by `fetched_at`; profiles by `profile_at`, of which id and username stay.
@@ -77,15 +77,15 @@ def retain(connection: Connection, before: str, now: str) -> Report:
     def others() -> dict[str, int]:
         return {"account": rows.faded(connection, before), "response": rows.outlived(connection, before)}
 
-    return Report(_erased(connection, gone, now, "retain", others))
+    return ErasureReport(_erased(connection, gone, now, "retain", others))
 
 
 def _erased(
-    connection: Connection, gone: Gone, now: str, why: str, others: Callable[[], dict[str, int]]
+    connection: Connection, gone: ErasureTargets, now: str, why: str, others: Callable[[], dict[str, int]]
 ) -> dict[str, int]:
     """Return the counts after all of it: what is derived first, as the posts are needed for it."""
     read = ledger.passed(connection, gone)
-    made = derived.Derived(connection, gone, read.read)
+    made = derived.DerivedRows(connection, gone, read.read)
     made.run()
     counts = {"request": ledger.write(connection, read), "outcome": made.outcomes, "link": made.links, "text": 0}
     counts |= others()
@@ -100,7 +100,7 @@ def _erased(
     return counts
 
 
-def _of_others(connection: Connection, gone: Gone, now: str) -> dict[str, int]:
+def _of_others(connection: Connection, gone: ErasureTargets, now: str) -> dict[str, int]:
     """Return what others' rows hold of the forgotten, and the forgotten's own accounts."""
     cited = rows.cited(connection)
     reworded = rows.reworded(connection, gone) if gone.names or gone.ids or gone.posts else 0
@@ -108,7 +108,7 @@ def _of_others(connection: Connection, gone: Gone, now: str) -> dict[str, int]:
     return {"text": cited + reworded, "account": rows.emptied(connection, gone, now)}
 
 
-def _known(connection: Connection, order: Order, platform: str) -> set[str]:
+def _known(connection: Connection, order: ErasureOrder, platform: str) -> set[str]:
     """Return what of an order was forgotten before, as a person would write it.
 
     Posts that only became too old were not.
@@ -122,7 +122,9 @@ def _known(connection: Connection, order: Order, platform: str) -> set[str]:
     }
 
 
-def _named(connection: Connection, order: Order, gone: Gone, known: set[str]) -> tuple[list[str], list[str]]:
+def _named(
+    connection: Connection, order: ErasureOrder, gone: ErasureTargets, known: set[str]
+) -> tuple[list[str], list[str]]:
     """Return what of an order is not here: never was, or was forgotten before."""
     held = {*(f"@{name}" for name in gone.owners), *targets.held(connection, gone)}
     named = [*(f"user:{key}" for key in order.users), *(f"@{key}" for key in order.names)]

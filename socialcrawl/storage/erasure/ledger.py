@@ -15,8 +15,8 @@ from socialcrawl.storage.answers import StoredPage, parse_page
 from socialcrawl.storage.database.bulk import updating
 from socialcrawl.storage.database.keyed import keyed
 from socialcrawl.storage.erasure import dry_run
-from socialcrawl.storage.erasure.targets import Gone
-from socialcrawl.storage.link_weights import Linking, links_of
+from socialcrawl.storage.erasure.targets import ErasureTargets
+from socialcrawl.storage.link_weights import LinkWeigher, links_of
 from socialcrawl.storage.schema.tables import campaign as table
 from socialcrawl.storage.schema.tables import hit, request
 
@@ -29,7 +29,7 @@ Key = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Read:
+class PickRecount:
     """What a pick read: the sum of the posts that are left, and that of those that go, as if none matched.
 
     `unknown` says that the ledger does not know the posts of one of its pages.
@@ -39,7 +39,9 @@ class Read:
     lost: Recount = field(default_factory=Recount)
     unknown: bool = False
 
-    def add(self, page: StoredPage, gone: Gone, counts: Mapping[str, int], linking: Linking, part: int = 0) -> None:
+    def add(
+        self, page: StoredPage, gone: ErasureTargets, counts: Mapping[str, int], linking: LinkWeigher, part: int = 0
+    ) -> None:
         """Add a page; `counts` are the occurrences in posts."""
         going = [key for key in page.ids if key in gone.posts]
         if going:
@@ -49,15 +51,15 @@ class Read:
 
 
 @dataclass(slots=True)
-class Ledger:
+class LedgerChanges:
     """What one pass over the ledger found: rows to write, picks that read what goes, campaigns with an open answer."""
 
     rows: list[tuple[Any, ...]] = field(default_factory=list)
-    read: dict[Key, Read] = field(default_factory=dict)
+    read: dict[Key, PickRecount] = field(default_factory=dict)
     reopened: set[int] = field(default_factory=set)
 
 
-class Hits:
+class MatchCounts:
     """The occurrences of a campaign's topic in posts, by id; those of a campaign are read at once."""
 
     def __init__(self, connection: Connection) -> None:
@@ -72,15 +74,15 @@ class Hits:
         return self._of[campaign]
 
 
-def passed(connection: Connection, gone: Gone) -> Ledger:
+def passed(connection: Connection, gone: ErasureTargets) -> LedgerChanges:
     """Return the whole ledger, read once in order of campaigns; nothing is written."""
-    found, hits, linked = Ledger(), Hits(connection), linkings(connection)
+    found, hits, linked = LedgerChanges(), MatchCounts(connection), linkings(connection)
     origins, last = _origins(connection), _last_answers(connection)
     for row in _rows(connection):
         came = origins.get(row.digest) if row.kind == ReplyKind.HELD else parse_page(row)
         if row.kind in USEFUL and last.get((row.campaign, row.n, row.part), row.id) == row.id:
             _add(found.read, row, came, gone, hits, linking=linked[row.campaign])
-        mine = found.read.get((row.campaign, row.n), Read())
+        mine = found.read.get((row.campaign, row.n), PickRecount())
         cleaned = _cleaned(row, came, gone, hits, mine, linking=linked[row.campaign])
         if cleaned is not None:
             found.rows.append((*cleaned, row.id))
@@ -89,7 +91,7 @@ def passed(connection: Connection, gone: Gone) -> Ledger:
     return found
 
 
-def write(connection: Connection, ledger: Ledger) -> int:
+def write(connection: Connection, ledger: LedgerChanges) -> int:
     """Return the number of rows of the ledger that were cleaned; they are written."""
     statement = updating(connection, request, CLEANED, "id")
     for begin in range(0, len(ledger.rows), CHUNK):
@@ -134,18 +136,26 @@ def _last_answers(connection: Connection) -> dict[tuple[int, int, int], int]:
     }
 
 
-def linkings(connection: Connection) -> dict[int, Linking]:
+def linkings(connection: Connection) -> dict[int, LinkWeigher]:
     """Return what makes a link in each campaign, by its number."""
     columns = select(table.c.id, table.c.settings, table.c.platform)
     rows = connection.execute(columns).all()
-    return {row.id: Linking(connection, links_of(row.settings), row.platform) for row in rows}
+    return {row.id: LinkWeigher(connection, links_of(row.settings), row.platform) for row in rows}
 
 
-def _add(read: dict[Key, Read], row: Any, page: StoredPage | None, gone: Gone, hits: Hits, *, linking: Linking) -> None:
+def _add(
+    read: dict[Key, PickRecount],
+    row: Any,
+    page: StoredPage | None,
+    gone: ErasureTargets,
+    hits: MatchCounts,
+    *,
+    linking: LinkWeigher,
+) -> None:
     """Add a page to what its pick read."""
     if not row.posts and not (page is not None and page.follows and linking.links.follows):
         return
-    mine = read.setdefault((row.campaign, row.n), Read())
+    mine = read.setdefault((row.campaign, row.n), PickRecount())
     if page is None:
         mine.unknown = True
     else:
@@ -153,7 +163,13 @@ def _add(read: dict[Key, Read], row: Any, page: StoredPage | None, gone: Gone, h
 
 
 def _cleaned(
-    row: Any, came: StoredPage | None, gone: Gone, hits: Hits, read: Read, *, linking: Linking
+    row: Any,
+    came: StoredPage | None,
+    gone: ErasureTargets,
+    hits: MatchCounts,
+    read: PickRecount,
+    *,
+    linking: LinkWeigher,
 ) -> tuple[Any, ...] | None:
     """Return the new values of CLEANED for a row; None if it holds nothing that goes."""
     params, digest, cursor = asked(row, gone)
@@ -173,7 +189,7 @@ def _cleaned(
     return None if new == tuple(getattr(row, name) for name in CLEANED) else new
 
 
-def asked(row: Any, gone: Gone) -> tuple[str, str | None, str | None]:
+def asked(row: Any, gone: ErasureTargets) -> tuple[str, str | None, str | None]:
     """Parameters without the forgotten; a question that named them has no digest, one about them alone no cursor."""
     params = orjson.loads(row.params)
     left = dict(params)
@@ -191,7 +207,7 @@ def asked(row: Any, gone: Gone) -> tuple[str, str | None, str | None]:
     return orjson.dumps(left).decode(), None, None if nobody else row.cursor
 
 
-def _names(param: str, key: str, endpoint: str, gone: Gone) -> bool:
+def _names(param: str, key: str, endpoint: str, gone: ErasureTargets) -> bool:
     """Return whether a key in a parameter is that of a forgotten account; an instance's own have no domain there."""
     if param in IDS:
         return key in gone.ids
@@ -206,7 +222,7 @@ def _select_posts(page: StoredPage, keys: Collection[str]) -> StoredPage:
     return page._replace(ids=[page.ids[place] for place in places], pairs=pairs)
 
 
-def _clean(page: StoredPage, gone: Gone) -> StoredPage | None:
+def _clean(page: StoredPage, gone: ErasureTargets) -> StoredPage | None:
     """Return a page without what goes; None if there is nothing in it that does."""
     left = _select_posts(page, {*page.ids}.difference(gone.posts))
     left = left._replace(
@@ -218,7 +234,15 @@ def _clean(page: StoredPage, gone: Gone) -> StoredPage | None:
     return None if left == page else left
 
 
-def _answer(row: Any, came: StoredPage | None, gone: Gone, hits: Hits, read: Read, *, linking: Linking) -> str | None:
+def _answer(
+    row: Any,
+    came: StoredPage | None,
+    gone: ErasureTargets,
+    hits: MatchCounts,
+    read: PickRecount,
+    *,
+    linking: LinkWeigher,
+) -> str | None:
     """Return the answer that an open batch goes on from, without what goes; None: it has to be asked for again."""
     if row.answer is None:
         return None
@@ -238,7 +262,7 @@ def _answer(row: Any, came: StoredPage | None, gone: Gone, hits: Hits, read: Rea
     return _unnamed(row.answer, new, gone)
 
 
-def _unnamed(text: str, old: Answer, gone: Gone) -> str:
+def _unnamed(text: str, old: Answer, gone: ErasureTargets) -> str:
     kept = [(node, hits) for node, hits in zip(old.targets, old.target_hits, strict=True) if node not in gone.nodes]
     new = replace(
         old,

@@ -41,7 +41,7 @@ FEW = 20  # keys that are searched for one by one
 END = ".,;:!?)]"  # marks behind an address that are the sentence's
 
 
-class Answer(NamedTuple):
+class OriginalAnswer(NamedTuple):
     """An original answer: its address, the values of its headers, its body, the platform and host that it is of."""
 
     url: str
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sought:
+class SearchKeys:
     """Whom and what answers are looked through for.
 
     Attributes:
@@ -98,7 +98,7 @@ class Sought:
         return None if len(told) < len(found) else (*told, *(number for _, number in self.numbers))
 
 
-def match(answer: Answer, sought: Sought) -> str | None:
+def match(answer: OriginalAnswer, sought: SearchKeys) -> str | None:
     """Return the kind (see KINDS) of the first match in an answer, None where nothing in it is sought."""
     if not _may(answer, sought):
         return None
@@ -110,7 +110,7 @@ def match(answer: Answer, sought: Sought) -> str | None:
     return min(found, key=KINDS.index, default=None)
 
 
-def numbers(answer: Answer, sought: Sought) -> set[tuple[str, str]]:
+def numbers(answer: OriginalAnswer, sought: SearchKeys) -> set[tuple[str, str]]:
     """Return the (server, number) that accounts of a federated platform which are sought have in an answer."""
     if (
         answer.platform != sought.platform
@@ -136,7 +136,7 @@ def _piece(key: str) -> str | None:
     return max(PIECE.findall(key.partition("@")[0] or key), key=len, default=None)
 
 
-def _may(answer: Answer, sought: Sought) -> bool:
+def _may(answer: OriginalAnswer, sought: SearchKeys) -> bool:
     """Return whether a match is possible: answers are many, and most have nothing of what is sought."""
     if (pieces := sought.pieces) is None:
         return True
@@ -147,7 +147,7 @@ def _may(answer: Answer, sought: Sought) -> bool:
     return any(piece in plain or piece in told for piece in pieces)
 
 
-def _matches(answer: Answer, sought: Sought) -> Iterator[str]:
+def _matches(answer: OriginalAnswer, sought: SearchKeys) -> Iterator[str]:
     if _asked(answer, sought):
         yield "request"
     if any(_linked(told, sought) or _numbered(told, answer.host, sought) for told in ADDRESS.findall(answer.headers)):
@@ -188,7 +188,7 @@ def _objects(told: Any) -> Iterator[dict[str, Any]]:
             stack.extend(value)
 
 
-def _field(key: str, value: str, answer: Answer, sought: Sought) -> str | None:
+def _field(key: str, value: str, answer: OriginalAnswer, sought: SearchKeys) -> str | None:
     """Return the kind of a match in a field that holds an id, a name or an address."""
     if ID_KEY.search(key) and (value in sought.keys or (_accounts(key) and (answer.host, value) in sought.numbers)):
         return "id"
@@ -206,7 +206,7 @@ def _accounts(key: str) -> bool:
     return key.endswith(("account_id", "account_ids"))
 
 
-def _text(told: str, sought: Sought) -> Iterator[str]:
+def _text(told: str, sought: SearchKeys) -> Iterator[str]:
     """Yield the kinds of matches in any text, HTML or not."""
     text = unescape(told) if "&" in told else told
     if calls(text, sought.names) or ("<" in text and calls(TAG.sub("", text), sought.names)):
@@ -218,7 +218,7 @@ def _text(told: str, sought: Sought) -> Iterator[str]:
             yield "id"
 
 
-def _linked(address: str, sought: Sought) -> bool:
+def _linked(address: str, sought: SearchKeys) -> bool:
     """Return whether an address is that of a page, a profile or a post that is sought."""
     plain = unescape(address).rstrip(END)
     if not sought.whole.isdisjoint(holders(plain)) or plain in sought.keys:
@@ -228,11 +228,11 @@ def _linked(address: str, sought: Sought) -> bool:
     )
 
 
-def _numbered(address: str, host: str, sought: Sought) -> bool:
+def _numbered(address: str, host: str, sought: SearchKeys) -> bool:
     return any((host, number) in sought.numbers for number in ACCOUNT.findall(address))
 
 
-def _bare(answer: Answer, sought: Sought) -> Iterator[str]:
+def _bare(answer: OriginalAnswer, sought: SearchKeys) -> Iterator[str]:
     """Yield the kinds of matches in a body that is no JSON: a page of the web, or an answer that was cut."""
     body = answer.body
     yield from _text(body, sought)
@@ -250,7 +250,7 @@ def _bare(answer: Answer, sought: Sought) -> Iterator[str]:
         yield "name"
 
 
-def _asked(answer: Answer, sought: Sought) -> bool:
+def _asked(answer: OriginalAnswer, sought: SearchKeys) -> bool:
     """Return whether the address that was asked names whom is sought."""
     if answer.platform != sought.platform:
         return False
@@ -269,7 +269,7 @@ def _asked(answer: Answer, sought: Sought) -> bool:
     )
 
 
-def _parameter(name: str, value: str, answer: Answer, sought: Sought) -> bool:
+def _parameter(name: str, value: str, answer: OriginalAnswer, sought: SearchKeys) -> bool:
     if name in ASKED_TEXTS:
         spoken = {told.lower().rstrip(END) for told in OPERATOR.findall(value)}
         return not spoken.isdisjoint({key.lower() for key in sought.whole}) or any(_text(value, sought))

@@ -18,7 +18,7 @@ NAME = re.compile(r"[\w.@-]+")  # x: bob; others: bob.example.org, bob@example.o
 
 
 @dataclass(slots=True)
-class Order:
+class ErasureOrder:
     """What is to be forgotten, each with why: `forget`, or `compliance:` and the platform's reason.
 
     Attributes:
@@ -54,7 +54,7 @@ class Order:
         self.posts[key] = WHY
 
 
-def ordered(users: Sequence[str], posts: Sequence[str], file: Path | None, compliance: str | None) -> Order:
+def ordered(users: Sequence[str], posts: Sequence[str], file: Path | None, compliance: str | None) -> ErasureOrder:
     """Return the order that the options of `socialcrawl forget` give.
 
     Args:
@@ -66,7 +66,7 @@ def ordered(users: Sequence[str], posts: Sequence[str], file: Path | None, compl
     Raises:
         SettingsError: something cannot be understood, or nothing is named; the message names the line.
     """
-    order = Order()
+    order = ErasureOrder()
     for given in users:
         order.user(given)
     for given in posts:
@@ -82,14 +82,14 @@ def ordered(users: Sequence[str], posts: Sequence[str], file: Path | None, compl
     return order
 
 
-def _file(order: Order, file: Path, compliance: str | None) -> None:
+def _file(order: ErasureOrder, file: Path, compliance: str | None) -> None:
     try:
         _orders(order, file, compliance)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{why_unreadable(file, error)}: name a text with one user or post a line.") from error
 
 
-def _orders(order: Order, file: Path, compliance: str | None) -> None:
+def _orders(order: ErasureOrder, file: Path, compliance: str | None) -> None:
     for number, line in enumerate(read_lines(file), 1):
         text = line.strip()
         if not text or text.startswith("#"):
@@ -103,7 +103,7 @@ def _orders(order: Order, file: Path, compliance: str | None) -> None:
             raise SettingsError(f"{file}, line {number}: {error}") from error
 
 
-def _line(order: Order, text: str) -> None:
+def _line(order: ErasureOrder, text: str) -> None:
     kind, mark, key = text.partition(":")
     if text.startswith("@"):
         order.user(text)
@@ -115,7 +115,7 @@ def _line(order: Order, text: str) -> None:
         raise SettingsError(f"{text[:40]!r} is not understood: write user:ID, post:ID or @name.")
 
 
-def _result(order: Order, text: str, compliance: str | None) -> None:
+def _result(order: ErasureOrder, text: str, compliance: str | None) -> None:
     if compliance is None:
         raise SettingsError("this is the result of a compliance job: say of which with --compliance users or posts.")
     try:

@@ -1,4 +1,4 @@
-"""A parsed page without what was forgotten: nothing of it reaches the store. Pure, but for `Barring`."""
+"""A parsed page without what was forgotten: nothing of it reaches the store. Pure, but for `PageRedaction`."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,14 +13,14 @@ from socialcrawl.storage.erasure.ledger import asked
 from socialcrawl.storage.erasure.orders import WHY
 from socialcrawl.storage.erasure.ownership import owned, owners, shorts
 from socialcrawl.storage.erasure.seed_slots import cleared
-from socialcrawl.storage.erasure.targets import Gone
+from socialcrawl.storage.erasure.targets import ErasureTargets
 from socialcrawl.storage.erasure.texts import linked, named, without_links, without_names
 from socialcrawl.storage.erasure.tombstones import AGED, SHORT, any_set, digest, put, reasons
 from socialcrawl.storage.schema.tables import account, mention, post, request
 
 
 @dataclass(frozen=True, slots=True)
-class Barred:
+class ForgottenKeys:
     """What of a page was forgotten: users by id, names in lower case, posts by id.
 
     `aged` are posts that only became too old: they are not stored again, but others may repost and answer them.
@@ -48,7 +48,7 @@ class Barred:
         return {*self.users, *self.posts}
 
 
-def without(page: Page, gone: Barred) -> Page:
+def without(page: Page, gone: ForgottenKeys) -> Page:
     """Return the page without forgotten posts, authors, mentions and profiles, and without reposts of them.
 
     Others' posts stay: names in their texts become `@forgotten`, references to forgotten posts are cut, and the
@@ -76,7 +76,7 @@ def without(page: Page, gone: Barred) -> Page:
     )
 
 
-def billed_as(page: Page, gone: Barred, platform: str) -> Page:
+def billed_as(page: Page, gone: ForgottenKeys, platform: str) -> Page:
     """Return the page as it is billed: whole, but the forgotten under their digests, so that the bill names nobody."""
     if not gone:
         return page
@@ -88,7 +88,7 @@ def billed_as(page: Page, gone: Barred, platform: str) -> Page:
     return replace(page, posts=posts, accounts=accounts)
 
 
-class Barring:
+class PageRedaction:
     """The tombstones of a database as a store meets them: pages come in, and go on without the forgotten.
 
     Nothing can be forgotten while a campaign runs, so whether there are tombstones at all is looked up once.
@@ -102,17 +102,17 @@ class Barring:
         self.connection, self.platform, self._facts = connection, platform, find_platform_facts(platform)
         self._any: bool | None = None
 
-    def of(self, page: Page, now: str) -> Barred:
+    def of(self, page: Page, now: str) -> ForgottenKeys:
         """Return what of a page was forgotten; called in a transaction.
 
         Whoever was forgotten by name and comes with an id is from now on known by that too, and whoever was forgotten
         by id by the name: tombstones are put, and accounts that were stored by that name only are emptied, but for
-        those in `Barred.asked`, which whoever stores the page is to `empty` when it has numbered them.
+        those in `ForgottenKeys.asked`, which whoever stores the page is to `empty` when it has numbered them.
         """
         if self._any is None:
             self._any = any_set(self.connection)
         if not self._any:
-            return Barred()
+            return ForgottenKeys()
         whos = _whos(page)
         referred = {owner for key in _ids(page) for owner in owners(key)}
         known = [w.username.lower() for w in whos if w.username]
@@ -129,7 +129,7 @@ class Barring:
         self._remember("user", learned, now)
         self._remember("name", shown, now)
         self._remember(SHORT, shorts(shown) if self._facts.short_names else (), now)
-        found = Barred(users, names | shown, posts.keys() - aged, aged, self._emptied(shown, page, now))
+        found = ForgottenKeys(users, names | shown, posts.keys() - aged, aged, self._emptied(shown, page, now))
         return replace(found, short=self._short(page, found)) if found else found
 
     def empty(self, names: Collection[str], now: str, request_id: int) -> None:
@@ -146,7 +146,7 @@ class Barring:
         params, hashed, _ = asked(row, self._gone(names))
         self.connection.execute(update(request).where(mine).values(params=params, digest=hashed))
 
-    def _short(self, page: Page, gone: Barred) -> set[str]:
+    def _short(self, page: Page, gone: ForgottenKeys) -> set[str]:
         """Return what the posts that mention somebody who was forgotten may call them for short."""
         theirs = [m for m in page.mentions if gone.who(m.who)] if self._facts.short_names else []
         told = shorts(m.who.username for m in theirs if m.who.username)
@@ -179,8 +179,8 @@ class Barring:
         self._empty([node for name, node in named.items() if name not in about], now)
         return named.keys() & about
 
-    def _gone(self, names: Collection[str], owners: Mapping[str, int] | None = None) -> Gone:
-        return Gone(self.platform, names=dict.fromkeys(names, WHY), owners=dict(owners or {}))
+    def _gone(self, names: Collection[str], owners: Mapping[str, int] | None = None) -> ErasureTargets:
+        return ErasureTargets(self.platform, names=dict.fromkeys(names, WHY), owners=dict(owners or {}))
 
     def _by_name_only(self, names: Collection[str]) -> dict[str, int]:
         """Accounts without an id and without posts: of what an import brought, `forget` itself has to take leave."""
@@ -208,13 +208,13 @@ class Barring:
         return reasons(self.connection, self.platform, kind, dict.fromkeys(keys))
 
 
-def _forgotten(row: PostRow, gone: Barred) -> bool:
+def _forgotten(row: PostRow, gone: ForgottenKeys) -> bool:
     whole = row.id in gone.posts or row.id in gone.aged
     theirs = row.repost_of in gone.posts or owned(row.repost_of, gone.users, gone.names)
     return whole or row.author in gone.users or theirs
 
 
-def _post(row: PostRow, gone: Barred, *, cited: bool) -> PostRow:
+def _post(row: PostRow, gone: ForgottenKeys, *, cited: bool) -> PostRow:
     kept = row._replace(
         text=without_names(row.text, {*gone.names, *gone.short} if cited else gone.names, gone.keys),
         urls=without_links(row.urls, gone.names, gone.keys),
@@ -225,11 +225,11 @@ def _post(row: PostRow, gone: Barred, *, cited: bool) -> PostRow:
     return kept._replace(original=None) if cited or kept != row else kept
 
 
-def _cut(key: str | None, gone: Barred) -> str | None:
+def _cut(key: str | None, gone: ForgottenKeys) -> str | None:
     return None if key in gone.posts or owned(key, gone.users, gone.names) else key
 
 
-def _account(row: AccountRow, gone: Barred) -> AccountRow:
+def _account(row: AccountRow, gone: ForgottenKeys) -> AccountRow:
     return row._replace(
         name=row.name and without_names(row.name, gone.names, gone.keys),
         description=row.description and without_names(row.description, gone.names, gone.keys),

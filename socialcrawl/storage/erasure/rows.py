@@ -10,8 +10,8 @@ from socialcrawl.storage.database.bulk import Statement, updating
 from socialcrawl.storage.database.keyed import keyed
 from socialcrawl.storage.erasure import tombstones
 from socialcrawl.storage.erasure.dry_run import carry_out, change, write
-from socialcrawl.storage.erasure.orders import Order
-from socialcrawl.storage.erasure.targets import Gone, gone_node, gone_post
+from socialcrawl.storage.erasure.orders import ErasureOrder
+from socialcrawl.storage.erasure.targets import ErasureTargets, gone_node, gone_post
 from socialcrawl.storage.erasure.texts import without_links, without_names
 from socialcrawl.storage.schema.tables import account, charge, follow, hit, mention, post, request, response
 
@@ -49,7 +49,7 @@ def _naming() -> Select[Any]:
     return select(mention.c.post).where(mention.c.node.in_(select(gone_node.c.node)))
 
 
-def reworded(connection: Connection, gone: Gone) -> int:
+def reworded(connection: Connection, gone: ErasureTargets) -> int:
     """The number of others' posts and profiles in which names of the forgotten, and links to them, were replaced."""
     names = ("text", "urls", "original")
     statement, number = updating(connection, post, names, "id"), 0
@@ -79,7 +79,7 @@ def _reworded(row: Any, names: Container[str], ids: Container[str]) -> tuple[Any
     return text, urls, None, row.id
 
 
-def _profiles(connection: Connection, gone: Gone, ids: Container[str]) -> int:
+def _profiles(connection: Connection, gone: ErasureTargets, ids: Container[str]) -> int:
     names = ("name", "description", "url")
     statement, number = updating(connection, account, names, "node"), 0
     shown = select(account.c.node, *(account.c[name] for name in names)).where(account.c.description.is_not(None))
@@ -107,7 +107,7 @@ def removed(connection: Connection) -> dict[str, int]:
     }
 
 
-def emptied(connection: Connection, gone: Gone, now: str) -> int:
+def emptied(connection: Connection, gone: ErasureTargets, now: str) -> int:
     """Return the number of accounts emptied; another one that still shows a name of the forgotten loses that name."""
     nothing: dict[str, Any] = dict.fromkeys((*PROFILE, "platform_id", "username", "handle"))
     fresh = account.c.node.in_(select(gone_node.c.node)) & account.c.forgotten_at.is_(None)
@@ -125,7 +125,7 @@ def faded(connection: Connection, before: str) -> int:
     return change(connection, old.values(dict.fromkeys(PROFILE)))
 
 
-def unplaced(connection: Connection, order: Order, platform: str) -> tuple[int, set[str]]:
+def unplaced(connection: Connection, order: ErasureOrder, platform: str) -> tuple[int, set[str]]:
     """Return the number of originals without their places now, and the ids of all posts whose places had to go."""
     users = [key for kind, key in order.places if kind == "user"]
     ids = [key for kind, key in order.places if kind == "post"]
@@ -150,7 +150,7 @@ def outlived(connection: Connection, before: str) -> int:
     return change(connection, delete(response).where(response.c.request.in_(old)))
 
 
-def anonymous(connection: Connection, gone: Gone) -> int:
+def anonymous(connection: Connection, gone: ErasureTargets) -> int:
     """Return the number of charges that name a digest instead of what goes: what was billed today stays billed."""
     columns = (charge.c.day, charge.c.credential, charge.c.kind, charge.c.resource)
     users = keyed(connection, select(*columns).where(charge.c.kind == "user"), charge.c.resource, list(gone.ids))
@@ -163,12 +163,12 @@ def anonymous(connection: Connection, gone: Gone) -> int:
     return len(found)
 
 
-def _charged(gone: Gone, row: Any) -> str:
+def _charged(gone: ErasureTargets, row: Any) -> str:
     platform = gone.platform if row.kind == "user" else gone.posts[row.resource].platform
     return tombstones.digest(platform, row.kind, row.resource)
 
 
-def remembered(connection: Connection, gone: Gone, now: str) -> int:
+def remembered(connection: Connection, gone: ErasureTargets, now: str) -> int:
     """Put tombstones for all that goes; return how many say more than before, see `tombstones.put`."""
     rows = [*_stones(gone.platform, "user", gone.ids, now), *_stones(gone.platform, "name", gone.names, now)]
     rows += _stones(gone.platform, tombstones.SHORT, gone.brief, now)

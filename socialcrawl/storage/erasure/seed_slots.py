@@ -12,7 +12,7 @@ import orjson
 from sqlalchemy import Connection, select, update
 
 from socialcrawl.storage.erasure.dry_run import carry_out
-from socialcrawl.storage.erasure.targets import Gone
+from socialcrawl.storage.erasure.targets import ErasureTargets
 from socialcrawl.storage.schema.tables import campaign, version
 
 NAMING = {"seeds": ("usernames",), "accounts": ("exclude", "include")}  # settings that name accounts
@@ -99,7 +99,7 @@ def seated(connection: Connection, number: int, usernames: Sequence[str], barred
     return [*left, *(name for name in usernames if not _is(name, barred) and _plain(name) not in had)]
 
 
-def cleared(connection: Connection, gone: Gone) -> set[int]:
+def cleared(connection: Connection, gone: ErasureTargets) -> set[int]:
     """Return the campaigns whose seeds were forgotten; their settings and identities name them no more."""
     found = set()
     for row in connection.execute(select(campaign).where(campaign.c.platform == gone.platform)).all():
@@ -115,7 +115,7 @@ def cleared(connection: Connection, gone: Gone) -> set[int]:
     return found
 
 
-def _clear_versions(connection: Connection, number: int, gone: Gone) -> None:
+def _clear_versions(connection: Connection, number: int, gone: ErasureTargets) -> None:
     for one in connection.execute(select(version).where(version.c.campaign == number)).all():
         told = orjson.loads(one.settings)
         if (new := unnamed(told, gone.names, gone.owners.get)) is not told:

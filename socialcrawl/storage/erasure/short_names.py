@@ -6,12 +6,12 @@ from socialcrawl.storage.database.bulk import updating
 from socialcrawl.storage.database.keyed import CHUNK, keyed
 from socialcrawl.storage.erasure.dry_run import write
 from socialcrawl.storage.erasure.ownership import short
-from socialcrawl.storage.erasure.targets import Gone, gone_node, gone_post
+from socialcrawl.storage.erasure.targets import ErasureTargets, gone_node, gone_post
 from socialcrawl.storage.erasure.texts import without_names
 from socialcrawl.storage.schema.tables import account, mention, post
 
 
-def shortened(connection: Connection, gone: Gone) -> int:
+def shortened(connection: Connection, gone: ErasureTargets) -> int:
     """Replace short forms in others' posts; return in how many. Mentions and names are still there."""
     if not gone.brief:
         return 0

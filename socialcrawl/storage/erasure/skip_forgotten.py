@@ -8,7 +8,7 @@ from socialcrawl.engine.protocols import Batch, Conversation, Source
 NOBODY = Who(None, None)  # what a store says of an account of which nothing is left
 
 
-class Sparing:
+class SkipForgottenSource:
     """A source behind which the forgotten are not asked: their outcome is `missing`, at once and for nothing.
 
     Args:

@@ -10,7 +10,7 @@ from socialcrawl.engine.model import SAME_AS, Node, SameAs
 from socialcrawl.platforms.facts import PlatformFacts, find_platform_facts
 from socialcrawl.storage.database.bulk import inserting
 from socialcrawl.storage.database.keyed import keyed
-from socialcrawl.storage.erasure.orders import WHY, Order
+from socialcrawl.storage.erasure.orders import WHY, ErasureOrder
 from socialcrawl.storage.erasure.ownership import owned, short
 from socialcrawl.storage.erasure.tombstones import AGED
 from socialcrawl.storage.schema.tables import Count, account, mention, outcome, post
@@ -25,7 +25,7 @@ gone_node = Table("gone_node", _temporary, Column("node", Count, primary_key=Tru
 gone_post = Table("gone_post", _temporary, Column("id", Text, primary_key=True), prefixes=["TEMPORARY"])
 
 
-class Reason(NamedTuple):
+class ErasureReason(NamedTuple):
     """Why a post goes, and the platform it is of."""
 
     platform: str
@@ -33,7 +33,7 @@ class Reason(NamedTuple):
 
 
 @dataclass(slots=True)
-class Gone:
+class ErasureTargets:
     """What goes.
 
     Attributes:
@@ -50,7 +50,7 @@ class Gone:
     ids: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     owners: dict[str, int] = field(default_factory=dict)
-    posts: dict[str, Reason] = field(default_factory=dict)
+    posts: dict[str, ErasureReason] = field(default_factory=dict)
 
     @property
     def facts(self) -> PlatformFacts:
@@ -74,30 +74,30 @@ def dropped(connection: Connection) -> None:
     _temporary.drop_all(connection, checkfirst=False)
 
 
-def of_order(connection: Connection, order: Order, platform: str) -> Gone:
+def of_order(connection: Connection, order: ErasureOrder, platform: str) -> ErasureTargets:
     """Return all that goes with an order, with the lists of keys filled."""
-    gone = Gone(platform, ids=dict(order.users), names=dict(order.names))
+    gone = ErasureTargets(platform, ids=dict(order.users), names=dict(order.names))
     _accounts(connection, gone)
     inserting(connection, gone_node, ("node",)).run([(node,) for node in sorted(gone.nodes)])
     for key, why in order.posts.items():
-        gone.posts[key] = Reason(platform, why)
+        gone.posts[key] = ErasureReason(platform, why)
     inserting(connection, gone_post, ("id",)).run([(key,) for key in gone.posts])
     _posts(connection, gone)
     return gone
 
 
-def older(connection: Connection, before: str) -> Gone:
+def older(connection: Connection, before: str) -> ErasureTargets:
     """Return the posts that were first fetched before an instant (ISO 8601), with the list of keys filled."""
-    gone = Gone("")
+    gone = ErasureTargets("")
     joined = select(post.c.id, account.c.platform).join(account, account.c.node == post.c.author)
-    reasons: dict[str, Reason] = {}
+    reasons: dict[str, ErasureReason] = {}
     for key, platform in connection.execute(joined.where(post.c.fetched_at < before)):
-        gone.posts[key] = reasons.setdefault(platform, Reason(platform, AGED))
+        gone.posts[key] = reasons.setdefault(platform, ErasureReason(platform, AGED))
     inserting(connection, gone_post, ("id",)).run([(key,) for key in gone.posts])
     return gone
 
 
-def _accounts(connection: Connection, gone: Gone) -> None:
+def _accounts(connection: Connection, gone: ErasureTargets) -> None:
     """The nodes of the ids and names, of the names they go by, and of who turned out to be one of them."""
     ours = select(account.c.node, account.c.platform_id, account.c.handle).where(account.c.platform == gone.platform)
     by_id = keyed(connection, ours, account.c.platform_id, list(gone.ids))
@@ -123,7 +123,7 @@ def _holders(platform: str) -> Select[Any]:
     )
 
 
-def _owners(connection: Connection, gone: Gone, names: dict[str, str]) -> list[tuple[Any, str]]:
+def _owners(connection: Connection, gone: ErasureTargets, names: dict[str, str]) -> list[tuple[Any, str]]:
     """Return whom names refer to; a name that has passed on to somebody who was not named is not theirs any more."""
     holders: dict[str, list[Any]] = {}
     for row in keyed(connection, _holders(gone.platform), account.c.handle, list(names)):
@@ -149,7 +149,7 @@ def _aliases(connection: Connection, ours: Select[Any], nodes: list[int]) -> lis
     return [(same[row.node], row) for row in keyed(connection, ours, account.c.node, list(same))]
 
 
-def _posts(connection: Connection, gone: Gone) -> None:
+def _posts(connection: Connection, gone: ErasureTargets) -> None:
     """The posts of the forgotten, those that others refer to included, and others' reposts of what goes: copies."""
     held = select(post.c.id, post.c.author).where(post.c.author.in_(select(gone_node.c.node)))
     _add(connection, gone, ((row.id, gone.nodes[row.author]) for row in connection.execute(held).all()))
@@ -165,7 +165,7 @@ def _posts(connection: Connection, gone: Gone) -> None:
         _add(connection, gone, ((row.id, gone.posts[row.repost_of].why) for row in rows))
 
 
-def _referred(connection: Connection, gone: Gone) -> list[str]:
+def _referred(connection: Connection, gone: ErasureTargets) -> list[str]:
     """Return the ids of posts of the forgotten that others' posts refer to, by what such an id says of its author."""
     keys = [key.partition("@")[0] for key in (*gone.ids, *gone.names)]
     if gone.facts.numeric_ids or not keys:
@@ -184,13 +184,13 @@ def _referred(connection: Connection, gone: Gone) -> list[str]:
     return sorted(key for key in connection.execute(asked).scalars() if owned(key, gone.ids, gone.names))
 
 
-def _add(connection: Connection, gone: Gone, rows: Iterable[tuple[str, str]]) -> None:
-    fresh = {key: Reason(gone.platform, why) for key, why in rows if key not in gone.posts}
+def _add(connection: Connection, gone: ErasureTargets, rows: Iterable[tuple[str, str]]) -> None:
+    fresh = {key: ErasureReason(gone.platform, why) for key, why in rows if key not in gone.posts}
     gone.posts |= fresh
     inserting(connection, gone_post, ("id",)).run([(key,) for key in fresh])
 
 
-def held(connection: Connection, gone: Gone) -> set[str]:
+def held(connection: Connection, gone: ErasureTargets) -> set[str]:
     """Return what of it is in the database, as `user:ID` and `post:ID`."""
     ids = select(account.c.platform_id).where(account.c.node.in_(select(gone_node.c.node)))
     posts = select(post.c.id).where(post.c.id.in_(select(gone_post.c.id)))

@@ -8,13 +8,13 @@ from sqlalchemy import Connection, select
 
 from socialcrawl.engine.model import SAME_AS, Who
 from socialcrawl.errors import StoreError
-from socialcrawl.storage.imports.old_graph import Arrived
+from socialcrawl.storage.imports.old_graph import NumberedGraph
 from socialcrawl.storage.queries.holdings import READ, named
 from socialcrawl.storage.queries.linked import driven, numbers
 from socialcrawl.storage.schema.tables import campaign, link, outcome, pick
 
 
-def earlier(connection: Connection, name: str, platform: str, site: Callable[[Who], str]) -> Arrived:
+def earlier(connection: Connection, name: str, platform: str, site: Callable[[Who], str]) -> NumberedGraph:
     """Return what the campaign `name` knows; called in a transaction.
 
     Args:
@@ -43,7 +43,7 @@ def earlier(connection: Connection, name: str, platform: str, site: Callable[[Wh
     told = named(connection, members.tolist())
     there = np.array([node in told for node in members.tolist()], bool)
     members = members[there]
-    return Arrived(
+    return NumberedGraph(
         members, [site(told[node]) for node in members.tolist()], source, target, table[:, 2], int((~there).sum())
     )
 

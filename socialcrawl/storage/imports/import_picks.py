@@ -19,7 +19,7 @@ from socialcrawl.storage.database.bulk import inserting
 from socialcrawl.storage.database.trouble import told
 from socialcrawl.storage.imports.temporary_tables import SOME, authors, mentions, posts
 from socialcrawl.storage.schema.tables import pick
-from socialcrawl.storage.writes import PICK, Writes
+from socialcrawl.storage.writes import PICK, CampaignWriter
 
 ACT = "import"
 ASKED = (Act.SEED, Act.EXPAND, Act.RECRAWL, ACT)  # acts after which an account is not asked again
@@ -37,7 +37,7 @@ def remember(connection: Connection, campaign: int, platform: str, at: float) ->
     Raises:
         StoreError: the database cannot be written.
     """
-    writes, picks = Writes(connection, campaign, platform), inserting(connection, pick, PICK)
+    writes, picks = CampaignWriter(connection, campaign, platform), inserting(connection, pick, PICK)
     try:
         with connection.begin():
             known, all_of_them = _authors(connection, campaign)

@@ -18,7 +18,7 @@ from socialcrawl.storage.database.address import of
 from socialcrawl.storage.database.bulk import inserting
 from socialcrawl.storage.database.trouble import told
 from socialcrawl.storage.epochs import following
-from socialcrawl.storage.erasure.page_redaction import Barring
+from socialcrawl.storage.erasure.page_redaction import PageRedaction
 from socialcrawl.storage.imports.import_picks import ACT
 from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.queries.linked import numbers
@@ -30,7 +30,7 @@ FORGOTTEN = -1  # stands for the node of somebody who was forgotten
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Named:
+class NamedGraph:
     """A graph by names, as files have it.
 
     Attributes:
@@ -49,7 +49,7 @@ class Named:
     weight: NDArray[np.float64]
 
 
-class Arrived(NamedTuple):
+class NumberedGraph(NamedTuple):
     """A graph by nodes: int64[k] `members`, each once and in order, with their `sites`; int64[m], float64[m] links.
 
     `forgotten` are accounts that were left out, as somebody asked for that.
@@ -64,7 +64,7 @@ class Arrived(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
+class GraphImportResult:
     """What an import of a graph came to.
 
     Attributes:
@@ -79,7 +79,9 @@ class Entered:
     forgotten: int
 
 
-def enter(connection: Connection, campaign: int, arrivals: Sequence[Callable[[], Arrived]], at: float) -> Entered:
+def enter(
+    connection: Connection, campaign: int, arrivals: Sequence[Callable[[], NumberedGraph]], at: float
+) -> GraphImportResult:
     """Return what came of writing graphs into the history of a campaign, one after the other.
 
     Args:
@@ -93,19 +95,19 @@ def enter(connection: Connection, campaign: int, arrivals: Sequence[Callable[[],
     """
     try:
         with connection.begin():
-            entry = _Entry(connection, campaign, format_time(at))
-            done = [Entered(0, 0, 0, 0), *(entry.of(arrives()) for arrives in arrivals)]
-            return Entered(*(sum(counts) for counts in zip(*map(astuple, done), strict=True)))
+            entry = _GraphImport(connection, campaign, format_time(at))
+            done = [GraphImportResult(0, 0, 0, 0), *(entry.of(arrives()) for arrives in arrivals)]
+            return GraphImportResult(*(sum(counts) for counts in zip(*map(astuple, done), strict=True)))
     except DBAPIError as error:
         raise told(error, of(connection)) from error
 
 
-def numbered(connection: Connection, platform: str, data: Named, now: str) -> Arrived:
+def numbered(connection: Connection, platform: str, data: NamedGraph, now: str) -> NumberedGraph:
     """Return a graph by the nodes of its accounts, new ones with new numbers, without the forgotten.
 
     Called in a transaction.
     """
-    nodes, barring, whos = Nodes(connection, platform), Barring(connection, platform), data.whos
+    nodes, barring, whos = Nodes(connection, platform), PageRedaction(connection, platform), data.whos
     numbers = np.empty(len(whos), np.int64)
     for begin in range(0, len(whos), SOME):
         some = whos[begin : begin + SOME]
@@ -118,7 +120,7 @@ def numbered(connection: Connection, platform: str, data: Named, now: str) -> Ar
     places = there[np.sort(first)]
     source, target = numbers[data.source], numbers[data.target]
     kept = (source != FORGOTTEN) & (target != FORGOTTEN)
-    return Arrived(
+    return NumberedGraph(
         numbers[places],
         [data.sites[place] for place in places.tolist()],
         source[kept],
@@ -156,13 +158,13 @@ def _rows(nodes: NDArray[np.int64], links: _Links) -> _Rows:
     return _Rows(rank[lies], position, links.target[lies], links.weight[lies], ends)
 
 
-class _Entry:
+class _GraphImport:
     """A graph on its way into a campaign; called in a transaction, `now` is ISO 8601."""
 
     def __init__(self, connection: Connection, campaign: int, now: str) -> None:
         self.connection, self.campaign, self.now = connection, campaign, now
 
-    def of(self, found: Arrived) -> Entered:
+    def of(self, found: NumberedGraph) -> GraphImportResult:
         """Write what is new of it."""
         mine = (pick.c.campaign == self.campaign) & (pick.c.act == ACT)
         members = numbers(self.connection, select(pick.c.node).where(mine))
@@ -172,9 +174,9 @@ class _Entry:
         new = ~np.isin(found.members, members)
         chosen = np.flatnonzero(new | np.isin(found.members, links.source))
         self._write(found, chosen, links)
-        return Entered(int(new.sum()), len(links.source), int((~new).sum()), found.forgotten)
+        return GraphImportResult(int(new.sum()), len(links.source), int((~new).sum()), found.forgotten)
 
-    def _write(self, found: Arrived, chosen: NDArray[np.int64], links: _Links) -> None:
+    def _write(self, found: NumberedGraph, chosen: NDArray[np.int64], links: _Links) -> None:
         """Write picks, outcomes and links of the members at the places `chosen`, in this order."""
         campaign, now = self.campaign, self.now
         tables = (pick, PICK), (outcome, OUTCOME), (link, LINK)
@@ -194,7 +196,7 @@ class _Entry:
             linking.run([(campaign, *row) for row in given])
 
 
-def _fresh(found: Arrived, source: NDArray[np.int64], target: NDArray[np.int64]) -> _Links:
+def _fresh(found: NumberedGraph, source: NDArray[np.int64], target: NDArray[np.int64]) -> _Links:
     """The links of a graph, each once, without those to itself and those from `source` to `target`, which are there."""
     proper = found.source != found.target
     ends = found.source[proper], found.target[proper]

@@ -16,20 +16,20 @@ from socialcrawl.storage import answers
 from socialcrawl.storage.database.address import of
 from socialcrawl.storage.database.bulk import Lookup, among, updating
 from socialcrawl.storage.database.trouble import told
-from socialcrawl.storage.erasure.page_redaction import Barring
-from socialcrawl.storage.imports.parsed_page import MADE, Found
+from socialcrawl.storage.erasure.page_redaction import PageRedaction
+from socialcrawl.storage.imports.parsed_page import MADE, ParsedPage
 from socialcrawl.storage.imports.skip_forgotten_posts import shown, spared
-from socialcrawl.storage.imports.temporary_tables import Notes
+from socialcrawl.storage.imports.temporary_tables import ImportTables
 from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.schema.tables import account, post
-from socialcrawl.storage.writes import Writes
+from socialcrawl.storage.writes import CampaignWriter
 
 STAMPS = ("metrics_at", "fetched_at")
 NOBODY = -1  # the campaign of an import that is for none: it has no hits
 
 
 @dataclass(slots=True)
-class Stored:
+class ImportCounts:
     """What an import has stored so far: posts of the file, those new to the database, those left out as forgotten."""
 
     posts: int = 0
@@ -37,7 +37,7 @@ class Stored:
     forgotten: int = 0
 
 
-class Intake:
+class PostImport:
     """An import under way.
 
     Args:
@@ -58,21 +58,21 @@ class Intake:
         history: bool = False,
     ) -> None:
         self.connection, self.platform, self.now = connection, platform, now
-        self.stored = Stored()
+        self.stored = ImportCounts()
         self._nodes = Nodes(connection, platform)
-        self._write = Writes(connection, NOBODY if campaign is None else campaign, platform)
+        self._write = CampaignWriter(connection, NOBODY if campaign is None else campaign, platform)
         self._held = Lookup(connection, select(post.c.id).where(among(connection, post.c.id)))
         seen = (account.c.node, account.c.profile_at)
         self._seen = Lookup(connection, select(*seen).where(among(connection, account.c.node)))
         self._stamp = updating(connection, post, STAMPS, "id")
         with self.transaction():
-            self.notes = Notes(connection, history=history)
+            self.notes = ImportTables(connection, history=history)
 
-    def take(self, found: Found) -> None:
+    def take(self, found: ParsedPage) -> None:
         """Store a page of the file: one transaction."""
         with self.transaction():
             # Anew for every page: somebody may be forgotten while an import is under way.
-            left = spared(found, Barring(self.connection, self.platform).of(shown(found), self.now))
+            left = spared(found, PageRedaction(self.connection, self.platform).of(shown(found), self.now))
             self._keep(left)
             self.stored.forgotten += len(found.page.posts) - len(left.page.posts)
 
@@ -106,13 +106,13 @@ class Intake:
 
     def _named(self, answered: Sequence[tuple[int, str, str]]) -> None:
         """Store that these are names of accounts: what is no post here and looks like no id."""
-        gone = Barring(self.connection, self.platform).names([name for _, _, name in answered])
+        gone = PageRedaction(self.connection, self.platform).names([name for _, _, name in answered])
         kept = [(place, key, Who(None, name)) for place, key, name in answered if name not in gone]
         numbers = self._nodes.number([who for _, _, who in kept], self.now)
         self.notes.named([(place, key, numbers[who]) for place, key, who in kept])
         self.notes.unnamed([key for _, key, name in answered if name in gone])
 
-    def _keep(self, found: Found) -> None:
+    def _keep(self, found: ParsedPage) -> None:
         page = found.page
         self._profiles(page.accounts, found.at)
         authors = [found.author(place) for place in range(len(page.posts))]

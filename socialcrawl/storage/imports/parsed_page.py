@@ -9,7 +9,7 @@ MADE = "made:"  # how the id of a post begins that came without one: no platform
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ParsedPage:
     """Some posts of a file, in its order.
 
     Attributes:

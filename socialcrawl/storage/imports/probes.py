@@ -24,7 +24,7 @@ SOME = 10_000  # results that are looked up and written together: they are one b
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class ProbeResult:
     """What a test of life found.
 
     Attributes:
@@ -43,7 +43,7 @@ class Tested:
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class ProbeImportResult:
     """What an import of results came to: new ones, those tested before, those of accounts outside of the dataset.
 
     `waiting` are rows of our own lists that nobody has filled in yet.
@@ -55,7 +55,7 @@ class Learned:
     waiting: int = 0
 
 
-def learn(connection: Connection, campaign: int, results: Sequence[Tested], *, linked: bool) -> Learned:
+def learn(connection: Connection, campaign: int, results: Sequence[ProbeResult], *, linked: bool) -> ProbeImportResult:
     """Return what came of writing results into the history of a campaign, all in one transaction.
 
     Of two the first counts.
@@ -73,7 +73,7 @@ def learn(connection: Connection, campaign: int, results: Sequence[Tested], *, l
         with connection.begin():
             nodes = _Dataset(connection, campaign, linked=linked).nodes([one.who for one in results])
             known = _known(connection, campaign)
-            fresh: dict[Node, Tested] = {}
+            fresh: dict[Node, ProbeResult] = {}
             before = 0
             for node, one in zip(nodes, results, strict=True):
                 if node is not None and node not in known and node not in fresh:
@@ -83,7 +83,7 @@ def learn(connection: Connection, campaign: int, results: Sequence[Tested], *, l
             _write(connection, campaign, list(fresh.items()))
     except DBAPIError as error:
         raise told(error, of(connection)) from error
-    return Learned(len(fresh), before, len(results) - len(fresh) - before)
+    return ProbeImportResult(len(fresh), before, len(results) - len(fresh) - before)
 
 
 def _known(connection: Connection, campaign: int) -> set[int]:
@@ -94,7 +94,7 @@ def _known(connection: Connection, campaign: int) -> set[int]:
     return set(connection.execute(mine.where(outcome.c.missing.is_distinct_from(Reason.TEMPORARY))).scalars())
 
 
-def _write(connection: Connection, campaign: int, fresh: Sequence[tuple[Node, Tested]]) -> None:
+def _write(connection: Connection, campaign: int, fresh: Sequence[tuple[Node, ProbeResult]]) -> None:
     picks, outcomes = inserting(connection, pick, PICK), inserting(connection, outcome, OUTCOME)
     for begin in range(0, len(fresh), SOME):
         first = following(connection, campaign)
@@ -104,7 +104,7 @@ def _write(connection: Connection, campaign: int, fresh: Sequence[tuple[Node, Te
         outcomes.run([(campaign, o.n, o.node, format_time(o.at), o.value, 0, 0, *describe(o)) for o in found])
 
 
-def _outcome(n: int, node: Node, one: Tested) -> Outcome:
+def _outcome(n: int, node: Node, one: ProbeResult) -> Outcome:
     return Outcome(n, node, one.at, float(one.active), missing=one.missing, mark=one.last)
 
 

@@ -4,17 +4,17 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from socialcrawl.engine.model import Page, Reason, Who
-from socialcrawl.storage.erasure.page_redaction import Barred, without
-from socialcrawl.storage.imports.parsed_page import Found
+from socialcrawl.storage.erasure.page_redaction import ForgottenKeys, without
+from socialcrawl.storage.imports.parsed_page import ParsedPage
 
 
-def shown(found: Found) -> Page:
+def shown(found: ParsedPage) -> Page:
     """Return the page with everybody of whom the file speaks, so that all of them are looked up among the forgotten."""
     everybody = (*found.named, *found.authors.values(), *(Who(None, to) for _, to in found.replies))
     return replace(found.page, missing=[(who, Reason.FORGOTTEN) for who in everybody])
 
 
-def spared(found: Found, gone: Barred) -> Found:
+def spared(found: ParsedPage, gone: ForgottenKeys) -> ParsedPage:
     """The same without forgotten posts, authors, mentions and profiles, nor the names of those who are answered."""
     if not gone:
         return found

@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, Column, Connection, MetaData, Table, Text, ex
 from socialcrawl.engine.model import Who
 from socialcrawl.storage.answers import Mentioned
 from socialcrawl.storage.database.bulk import Lookup, among, inserting, updating
-from socialcrawl.storage.imports.parsed_page import Found
+from socialcrawl.storage.imports.parsed_page import ParsedPage
 from socialcrawl.storage.schema.tables import mention, post
 
 SPAN = 2**16  # mentions of a post at most; the last is kept for the one who is answered
@@ -57,7 +57,7 @@ authors = Table(
 )
 
 
-class Notes:
+class ImportTables:
     """The temporary tables of an import. Called inside a transaction.
 
     Args:
@@ -77,7 +77,7 @@ class Notes:
         self._node = updating(connection, replies, ("node",), "place")
         self._no_post = updating(connection, post, ("reply_to",), "id")
 
-    def page(self, found: Found, numbers: Mapping[Who, int], pairs: Mentioned) -> None:
+    def page(self, found: ParsedPage, numbers: Mapping[Who, int], pairs: Mentioned) -> None:
         """Note a page; a post that was in the import before is not noted again."""
         rows = found.page.posts
         if self.history:
@@ -87,7 +87,7 @@ class Notes:
         self._reply.run([(self.place + place, rows[place].id, to) for place, to in found.replies])
         self.place += len(rows)
 
-    def _noting(self, found: Found, places: Sequence[int], numbers: Mapping[Who, int], pairs: Mentioned) -> None:
+    def _noting(self, found: ParsedPage, places: Sequence[int], numbers: Mapping[Who, int], pairs: Mentioned) -> None:
         rows, hits = found.page.posts, found.page.hits
         self._post.run([(self.place + i, rows[i].id, numbers[Who(rows[i].author, None)], hits[i]) for i in places])
         position = dict.fromkeys(places, 0)

@@ -44,7 +44,7 @@ def find_loose_pages(connection: Connection, campaign: int, most: int) -> list[t
     return [(int(row.id), int(row.n), int(row.part)) for row in connection.execute(loose)]
 
 
-class Fetched:
+class FetchTimes:
     """When posts were fetched first.
 
     Args:
@@ -59,7 +59,7 @@ class Fetched:
         return {row.id: row.fetched_at for row in self._at.rows(ids)}
 
 
-class Answered:
+class FirstAnswers:
     """Which questions the platform has answered, whichever campaign asked them.
 
     Args:

@@ -23,7 +23,7 @@ DAY = func.substr(func.coalesce(request.c.arrived_at, request.c.sent_at), 1, 10)
 LOST = request.c.arrived_at.is_(None) | (request.c.kind == ReplyKind.LOST)
 
 
-class Requests:
+class RequestLog:
     """The requests of a campaign that were to be sent; see `protocols.Summed`. What was held was never sent.
 
     Args:
@@ -95,15 +95,15 @@ class Requests:
                 )
 
 
-class Sibling(NamedTuple):
+class SiblingCampaign(NamedTuple):
     """Another campaign of a database: its name, the settings that it ran with last (JSON), and its ledger."""
 
     name: str
     settings: str
-    ledger: Requests
+    ledger: RequestLog
 
 
-def find_siblings(connection: Connection, campaign: int, since: float) -> list[Sibling]:
+def find_siblings(connection: Connection, campaign: int, since: float) -> list[SiblingCampaign]:
     """Return the other campaigns of a database on the same platform that have sent something since an instant.
 
     That waits for no writer.
@@ -129,4 +129,4 @@ def find_siblings(connection: Connection, campaign: int, since: float) -> list[S
     )
     with look():
         rows = connection.execute(others.order_by(table.c.id)).all()
-    return [Sibling(row.name, row.settings, Requests(connection, row.id, look)) for row in rows]
+    return [SiblingCampaign(row.name, row.settings, RequestLog(connection, row.id, look)) for row in rows]

@@ -3,10 +3,10 @@
 import numpy as np
 
 from socialcrawl.engine.arms import NAMES, STEERED, assign_arms
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 
 
-def find_drawn(traces: Traces, campaign: str) -> dict[int, str]:
+def find_drawn(traces: CampaignTraces, campaign: str) -> dict[int, str]:
     """Return how the accounts of picks were drawn, as `arms.NAMES` calls it, by pick.n; none of the other picks.
 
     An account that is tried again was chosen before, so only the first pick of an account counts.

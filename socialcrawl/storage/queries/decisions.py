@@ -9,13 +9,13 @@ from sqlalchemy import Connection, func, select
 from socialcrawl.engine.model import SAME_AS, Act, Node, Outcome, Reason, parse_time
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.storage.queries import row_values
-from socialcrawl.storage.queries.history import Finished, find_gap
+from socialcrawl.storage.queries.history import FinishedBatches, find_gap
 from socialcrawl.storage.schema.tables import outcome, pick, request, shadow
 
 Scores = Mapping[str, float]
 
 
-class Decided(NamedTuple):
+class StoredBatch(NamedTuple):
     """A batch as it was stored.
 
     Attributes:
@@ -31,7 +31,7 @@ class Decided(NamedTuple):
     shadows: Mapping[int, Scores]
 
 
-def read_decided(connection: Connection, campaign: int, names: Sequence[str], first: int = 0) -> Iterator[Decided]:
+def read_decided(connection: Connection, campaign: int, names: Sequence[str], first: int = 0) -> Iterator[StoredBatch]:
     """Yield the batches of a campaign in order, the open one last; not what was imported while that was open.
 
     Args:
@@ -41,7 +41,7 @@ def read_decided(connection: Connection, campaign: int, names: Sequence[str], fi
         first: the number of the pick from which on they are wanted.
     """
     last = -1
-    for columns in Finished(connection, campaign, nullcontext, names).columns():
+    for columns in FinishedBatches(connection, campaign, nullcontext, names).columns():
         last = int(columns.n[-1])
         if last < first:
             continue
@@ -61,7 +61,7 @@ def _told(
     batches: Iterator[tuple[Batch, list[Outcome]]] | Sequence[tuple[Batch, Sequence[Outcome]]],
     first: int,
     last: int,
-) -> Iterator[Decided]:
+) -> Iterator[StoredBatch]:
     sent = select(request.c.n, func.min(request.c.sent_at)).where(
         request.c.campaign == campaign, request.c.n.between(first, last)
     )
@@ -74,7 +74,7 @@ def _told(
         shadows.setdefault(n, {})[name] = float(score)
     for batch, outcomes in batches:
         times = [at[one.n] for one in batch if one.n in at]
-        yield Decided(batch, outcomes, min(times, default=None), shadows)
+        yield StoredBatch(batch, outcomes, min(times, default=None), shadows)
 
 
 def read_aliases(connection: Connection, campaign: int) -> dict[Node, Node]:

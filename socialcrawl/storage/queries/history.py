@@ -19,7 +19,7 @@ from socialcrawl.engine.model import Outcome, parse_time
 from socialcrawl.engine.protocols import Batch, Columns
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.storage.epochs import topics
-from socialcrawl.storage.queries.linked import Links, driven
+from socialcrawl.storage.queries.linked import LinkReader, driven
 from socialcrawl.storage.schema.tables import outcome, pick
 from socialcrawl.system.garbage_collection import uncollected
 
@@ -28,7 +28,7 @@ LEAN = (pick.c.n, pick.c.batch, pick.c.node, pick.c.act, outcome.c.value, outcom
 REST = (pick.c.score, outcome.c.at, outcome.c.posts, outcome.c.occurrences, pick.c.since, outcome.c.mark)
 
 
-class Finished:
+class FinishedBatches:
     """The finished batches of a campaign; see `protocols.Columnar`.
 
     It ends before a batch that is open, though others were imported meanwhile: they come after it. Features of picks
@@ -62,7 +62,7 @@ class Finished:
         """See `protocols.Columnar.columns`."""
         wanted = [*LEAN, *((pick.c.features,) if features else ()), *(REST if rest else ())]
         many, last = CHUNK, self.first - 1
-        with self.transaction(), Links(self.connection, self.campaign) as links:
+        with self.transaction(), LinkReader(self.connection, self.campaign) as links:
             since = max(topics(self.connection, self.campaign), default=0) if features else 0
             gap = find_gap(self.connection, self.campaign)
             ends = None if gap is None else gap[0]
@@ -106,7 +106,9 @@ def find_gap(connection: Connection, campaign: int) -> tuple[int, int] | None:
     return None if first_open is None else (first_open, last_open)
 
 
-def _columns(rows: list[tuple[Any, ...]], links: Links, names: Sequence[str], *, rest: bool, since: int) -> Columns:
+def _columns(
+    rows: list[tuple[Any, ...]], links: LinkReader, names: Sequence[str], *, rest: bool, since: int
+) -> Columns:
     n, batch, node, act, value, missing, *more = zip(*rows, strict=True)
     sources, targets, alpha = links.of(n[0], n[-1])
     numbers = np.array(n, np.int64)

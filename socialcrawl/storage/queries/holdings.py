@@ -33,7 +33,7 @@ where o.campaign = :campaign and o.missing is null and o.node >= 0
 ALIASES = "select node, missing from outcome where campaign = :campaign and missing like 'same-as:%' order by n"
 
 
-class Reading(NamedTuple):
+class AccountReading(NamedTuple):
     """One reading of an account by a campaign: pick.n, whom, when (ISO 8601), and what its posts said."""
 
     n: int
@@ -43,10 +43,10 @@ class Reading(NamedTuple):
     posts: int
 
 
-def readings(connection: Connection, campaign: int) -> list[Reading]:
+def readings(connection: Connection, campaign: int) -> list[AccountReading]:
     """Return all accounts that a campaign could read, in order; those that it went back to once more each time."""
     with connection.begin():
-        return [Reading(*row) for row in connection.execute(text(HELD), {"campaign": campaign})]
+        return [AccountReading(*row) for row in connection.execute(text(HELD), {"campaign": campaign})]
 
 
 def aliases(connection: Connection, campaign: int) -> dict[int, int]:
@@ -119,7 +119,7 @@ def read_by_any(connection: Connection, nodes: Iterable[int]) -> set[int]:
         return {int(row[0]) for piece in _pieces(nodes) for row in lookup.rows(piece)}
 
 
-class Said(NamedTuple):
+class PostContent(NamedTuple):
     """A post: its author's node, and what of it is counted (see `Topic.hits`), as far as told."""
 
     author: int
@@ -130,7 +130,7 @@ class Said(NamedTuple):
     names: str | None = None
 
 
-def said(connection: Connection, nodes: Iterable[int], platform: str, by: int | None = None) -> Iterator[Said]:
+def said(connection: Connection, nodes: Iterable[int], platform: str, by: int | None = None) -> Iterator[PostContent]:
     """Yield the posts of some accounts of a platform that the database has.
 
     Args:
@@ -146,7 +146,7 @@ def said(connection: Connection, nodes: Iterable[int], platform: str, by: int | 
         visited = None if by is None else _Visited(connection, by)
         for piece in _pieces(nodes, 500):
             rows = lookup.rows(piece)
-            yield from (Said(*row[1:]) for row in (rows if visited is None else visited.of(piece, rows)))
+            yield from (PostContent(*row[1:]) for row in (rows if visited is None else visited.of(piece, rows)))
 
 
 def languages(connection: Connection, nodes: Iterable[int], by: int) -> Mapping[int, Mapping[str, int]]:

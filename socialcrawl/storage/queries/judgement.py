@@ -31,7 +31,7 @@ LEAST = 5  # groups from which on an interval is shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scored:
+class ScoredPicks:
     """m answered picks of the frontier that all k estimators scored, as columns in order of n.
 
     Attributes:
@@ -46,7 +46,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class EstimatorRank:
     """How well one estimator guessed.
 
     Attributes:
@@ -75,10 +75,10 @@ class Judgement:
 
     picks: int
     chance: float | None
-    estimators: tuple[Judged, ...]
+    estimators: tuple[EstimatorRank, ...]
 
 
-def judged(found: Scored) -> Judgement:
+def judged(found: ScoredPicks) -> Judgement:
     """How well each of the estimators guessed: by regret, then rank correlation, then in the order in which they are.
 
     Picks of which one of them said nothing that is a number are left out.
@@ -88,7 +88,7 @@ def judged(found: Scored) -> Judgement:
     areas, best = np.array([_areas(score, value) for score in scores]), _areas(value, value)
     chance = _areas(np.zeros(len(value)), value)
     each = [
-        Judged(
+        EstimatorRank(
             name,
             place == 0,
             rank_correlation(score, value),
@@ -125,7 +125,7 @@ def regret(score: Floats, value: Floats) -> float | None:
 
 def scored_of(
     history: Sequence[tuple[Batch, Sequence[Outcome]]], shadows: Mapping[int, Mapping[str, float]]
-) -> Scored | None:
+) -> ScoredPicks | None:
     """Return what the estimators thought of the picks of a history; `shadows` are scores by pick.n and name.
 
     Asked about are those who looked on last. None: nobody ever did.
@@ -140,7 +140,7 @@ def scored_of(
         if pick.act == Act.EXPAND and outcome.missing is None and shadows.get(pick.n, {}).keys() >= set(names)
     ]
     columns = np.array(told, np.float64).reshape(-1, 2 + len(names)).T
-    return Scored(("", *names), columns[:-1], columns[-1])
+    return ScoredPicks(("", *names), columns[:-1], columns[-1])
 
 
 def _groups(numbers: Floats) -> list[Floats]:
@@ -172,6 +172,6 @@ def _ranks(numbers: Floats) -> Floats:
     return ranks
 
 
-def _worse(one: Judged) -> tuple[float, float]:
+def _worse(one: EstimatorRank) -> tuple[float, float]:
     regret_ = np.inf if one.regret is None else one.regret
     return regret_, np.inf if one.correlation is None else -one.correlation

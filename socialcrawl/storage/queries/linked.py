@@ -38,7 +38,7 @@ WEIGHT = case(
 SERVE = "import sys; from socialcrawl.storage.queries.linked import serve; serve(sys.argv[1], *map(int, sys.argv[2:]))"
 
 
-class Linked(NamedTuple):
+class StoredLinks(NamedTuple):
     """Links in order: int64[m] n of the pick, int64[m] node linked to, float64[m] alpha."""
 
     n: NDArray[np.int64]
@@ -52,7 +52,7 @@ def numbers(connection: Connection, query: Select[Any]) -> NDArray[np.int64]:
         return np.fromiter(chain.from_iterable(cursor), np.int64)
 
 
-def linked(connection: Connection, campaign: int, first: int, last: int) -> Linked:
+def linked(connection: Connection, campaign: int, first: int, last: int) -> StoredLinks:
     """Return the links of picks `first` to `last` of a campaign; called in a transaction."""
     some = (link.c.campaign == campaign) & link.c.n.between(first, last)
     place = (link.c.n - literal(first, BigInteger)) * literal(NODES, BigInteger) + link.c.node
@@ -64,7 +64,7 @@ def linked(connection: Connection, campaign: int, first: int, last: int) -> Link
         others = select(link.c.alpha).where(some, WEIGHT == OTHER).order_by(link.c.n, link.c.position)
         with driven(connection, others) as cursor:
             alpha[rare] = np.fromiter(chain.from_iterable(cursor), np.float64)
-    return Linked((places // NODES) + first, places % NODES, alpha)
+    return StoredLinks((places // NODES) + first, places % NODES, alpha)
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def driven(connection: Connection, statement: Select[Any]) -> Iterator[Any]:
         yield result.cursor
 
 
-class Links:
+class LinkReader:
     """All links of a campaign, asked for piece by piece in order of n; used as a context, in a transaction.
 
     Args:
@@ -85,7 +85,7 @@ class Links:
     def __init__(self, connection: Connection, campaign: int) -> None:
         self.connection, self.campaign = connection, campaign
         self._process: subprocess.Popen[bytes] | None = None
-        self._held: list[Linked] = []
+        self._held: list[StoredLinks] = []
         self._next = 0  # the n with which the next piece of the other process begins
 
     def __enter__(self) -> Self:
@@ -106,7 +106,7 @@ class Links:
             self._process.communicate()
             self._process = None
 
-    def of(self, first: int, last: int) -> Linked:
+    def of(self, first: int, last: int) -> StoredLinks:
         """Return the links of picks `first` to `last`."""
         while self._process is not None and self._next <= last:
             self._read(self._process)
@@ -115,8 +115,8 @@ class Links:
             return linked(self.connection, self.campaign, first, last)
         n, node, alpha = (np.concatenate(column) for column in zip(*self._held, strict=True))
         begin, end = np.searchsorted(n, [first, last + 1]).tolist()
-        self._held = [Linked(n[end:], node[end:], alpha[end:])]
-        return Linked(n[begin:end], node[begin:end], alpha[begin:end])
+        self._held = [StoredLinks(n[end:], node[end:], alpha[end:])]
+        return StoredLinks(n[begin:end], node[begin:end], alpha[begin:end])
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
         """Take the next piece; a process that failed is done without."""
@@ -124,7 +124,7 @@ class Links:
         size = np.zeros(1, np.int64)
         if _filled(stream, size):
             count = int(size[0])
-            found = Linked(np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.float64))
+            found = StoredLinks(np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.float64))
             if all(_filled(stream, column) for column in found):
                 self._held.append(found)
                 self._next += PIECE

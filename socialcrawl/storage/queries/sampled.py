@@ -14,7 +14,7 @@ from socialcrawl.storage.schema.tables import sampled
 CHUNK = 10_000  # rows that are written together
 
 
-class Sampled(NamedTuple):
+class SampledRow(NamedTuple):
     """A row of table `sampled`, without its campaign."""
 
     node: int
@@ -23,7 +23,7 @@ class Sampled(NamedTuple):
     degree: int
 
 
-def keep(connection: Connection, campaign: int, rows: Sequence[Sampled]) -> None:
+def keep(connection: Connection, campaign: int, rows: Sequence[SampledRow]) -> None:
     """Write what a campaign has drawn instead of what it had, in a transaction.
 
     Args:
@@ -32,12 +32,12 @@ def keep(connection: Connection, campaign: int, rows: Sequence[Sampled]) -> None
         rows: of all accounts in its sample.
     """
     connection.execute(delete(sampled).where(sampled.c.campaign == campaign))
-    add = inserting(connection, sampled, ("campaign", *Sampled._fields))
+    add = inserting(connection, sampled, ("campaign", *SampledRow._fields))
     for begin in range(0, len(rows), CHUNK):
         add.run([(campaign, *row) for row in rows[begin : begin + CHUNK]])
 
 
-def read_sampled(connection: Connection, campaign: int) -> dict[int, Sampled]:
+def read_sampled(connection: Connection, campaign: int) -> dict[int, SampledRow]:
     """Return what a campaign has drawn as it was last written, by node; called in a transaction."""
-    columns = select(*(sampled.c[name] for name in Sampled._fields)).where(sampled.c.campaign == campaign)
-    return {row[0]: Sampled(*row) for row in connection.execute(columns)}
+    columns = select(*(sampled.c[name] for name in SampledRow._fields)).where(sampled.c.campaign == campaign)
+    return {row[0]: SampledRow(*row) for row in connection.execute(columns)}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
 from socialcrawl.storage.epochs import comparable
-from socialcrawl.storage.queries.judgement import Judgement, Scored, judged
+from socialcrawl.storage.queries.judgement import Judgement, ScoredPicks, judged
 from socialcrawl.system.garbage_collection import uncollected
 
 NUMBER = "select id from campaign where name = :name"
@@ -43,7 +43,7 @@ def judgement(connection: Connection, name: str) -> Judgement | None:
     return None if found is None else judged(found)
 
 
-def scored(connection: Connection, name: str) -> Scored | None:
+def scored(connection: Connection, name: str) -> ScoredPicks | None:
     """What the estimators thought of the answered picks of the campaign `name`, of one topic and one way to crawl.
 
     Asked about are that which steers and those who looked on last. None: nobody ever did.
@@ -57,7 +57,7 @@ def scored(connection: Connection, name: str) -> Scored | None:
             return None
         steering = orjson.loads(connection.execute(text(SETTINGS), {"campaign": number}).scalar_one())
         columns = _columns(connection, number, names, comparable(connection, number))
-    return Scored((steering.get("crawl", {}).get("estimator", ""), *names), columns[:-1], columns[-1])
+    return ScoredPicks((steering.get("crawl", {}).get("estimator", ""), *names), columns[:-1], columns[-1])
 
 
 def _columns(connection: Connection, campaign: int, names: Sequence[str], since: int) -> NDArray[np.float64]:

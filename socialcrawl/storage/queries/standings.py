@@ -15,7 +15,7 @@ from socialcrawl.storage.schema.tables import standing
 CHUNK = 10_000  # rows that are written together
 
 
-class Standing(NamedTuple):
+class StandingRow(NamedTuple):
     """A row of table `standing`, without its campaign; instants are ISO 8601 text."""
 
     node: int
@@ -32,10 +32,10 @@ class Standing(NamedTuple):
     gone: str | None
 
 
-NAMES = ("campaign", *(name if name != "rate" else "yield" for name in Standing._fields))
+NAMES = ("campaign", *(name if name != "rate" else "yield" for name in StandingRow._fields))
 
 
-def keep(connection: Connection, campaign: int, rows: Sequence[Standing]) -> None:
+def keep(connection: Connection, campaign: int, rows: Sequence[StandingRow]) -> None:
     """Write the standings of a campaign instead of those it had, in a transaction.
 
     Args:
@@ -49,7 +49,7 @@ def keep(connection: Connection, campaign: int, rows: Sequence[Standing]) -> Non
         add.run([(campaign, *row) for row in rows[begin : begin + CHUNK]])
 
 
-def read_standings(connection: Connection, campaign: int) -> dict[int, Standing]:
+def read_standings(connection: Connection, campaign: int) -> dict[int, StandingRow]:
     """Return the standings of a campaign as they were last written, by node; called in a transaction."""
     columns = select(*(standing.c[name] for name in NAMES[1:])).where(standing.c.campaign == campaign)
-    return {row[0]: Standing(*row) for row in connection.execute(columns)}
+    return {row[0]: StandingRow(*row) for row in connection.execute(columns)}

@@ -19,7 +19,7 @@ from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.storage.epochs import comparable, topics
 from socialcrawl.storage.erasure.seed_slots import Seat
 from socialcrawl.storage.queries import row_values
-from socialcrawl.storage.queries.history import Finished
+from socialcrawl.storage.queries.history import FinishedBatches
 from socialcrawl.storage.queries.summary import campaigns, chosen
 from socialcrawl.storage.schema.tables import pick
 from socialcrawl.storage.versions import Version, versions
@@ -55,7 +55,7 @@ EPOCHS = 'select number, "first", began_at, why from epoch where campaign = :cam
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StoredCampaign:
     """A campaign: campaign.id, name, platform, its settings as it was begun, its identity as it is now, as JSON."""
 
     id: int
@@ -66,7 +66,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownAccount:
     """An account of the database; `picks` counts the decisions of the campaign to ask it."""
 
     node: Node
@@ -77,7 +77,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class AccountVisit:
     """One decision to ask an account, and what it found; `at` is None while it is open, `missing` text as stored."""
 
     n: int
@@ -97,7 +97,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Led:
+class IncomingLink:
     """A link to an account: found by decision `n` (of kind `act`) at `source`, which is worth `value`."""
 
     n: int
@@ -108,7 +108,7 @@ class Led:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Steps:
+class StepColumns:
     """The steps of a campaign that collects, in order, as columns of equal length.
 
     Attributes:
@@ -126,7 +126,7 @@ class Steps:
     since: int
 
 
-class Traces:
+class CampaignTraces:
     """Everything that a database can tell of single accounts.
 
     Args:
@@ -136,7 +136,7 @@ class Traces:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
 
-    def begun(self, name: str | None) -> Begun:
+    def begun(self, name: str | None) -> StoredCampaign:
         """Return the campaign `name`, or the newest.
 
         Raises:
@@ -144,18 +144,18 @@ class Traces:
         """
         number, title = chosen(self.connection, name)
         (platform, settings, identity), *_ = self._rows(CAMPAIGN, campaign=number)
-        return Begun(number, title, platform, orjson.loads(settings), orjson.loads(identity))
+        return StoredCampaign(number, title, platform, orjson.loads(settings), orjson.loads(identity))
 
-    def known(self, campaign: Begun, user: str) -> Known | None:
+    def known(self, campaign: StoredCampaign, user: str) -> KnownAccount | None:
         """Return the account with that username or id; of several the one that was asked, has an id, was seen last."""
         names = {"handle": user.lower(), "key": user, "platform": campaign.platform, "campaign": campaign.id}
         found = self._rows(BY_KEY, **names)
         if not found:
             return None
         row = max(found, key=lambda r: (r.picks > 0, r.platform_id is not None, r.profile_at or "", -r.node))
-        return Known(Node(row.node), row.platform_id, row.username, row.forgotten_at, row.picks)
+        return KnownAccount(Node(row.node), row.platform_id, row.username, row.forgotten_at, row.picks)
 
-    def versions(self, campaign: Begun) -> list[Version]:
+    def versions(self, campaign: StoredCampaign) -> list[Version]:
         """Return the settings of a campaign, each time they changed, the oldest first."""
         with row_values.join_transaction(self.connection):
             known = versions(self.connection, campaign.id)
@@ -181,17 +181,17 @@ class Traces:
                 nodes.append(Node(max(held, key=lambda row: (row.profile_at or "", -row.node)).node))
         return nodes
 
-    def asks(self, campaign: int, node: Node) -> list[Ask]:
+    def asks(self, campaign: int, node: Node) -> list[AccountVisit]:
         """Return every decision to ask an account, in order."""
-        return [Ask(*row) for row in self._rows(ASKS, campaign=campaign, node=node)]
+        return [AccountVisit(*row) for row in self._rows(ASKS, campaign=campaign, node=node)]
 
-    def steps(self, campaign: int) -> Steps:
+    def steps(self, campaign: int) -> StepColumns:
         """Return all steps of a campaign that collects, in order."""
         with row_values.join_transaction(self.connection):
             since = comparable(self.connection, campaign)
         rows = self._rows(STEPS, campaign=campaign)
         n, node, value, missing = zip(*rows, strict=True) if rows else ((), (), (), ())
-        return Steps(
+        return StepColumns(
             np.array(n, np.int64),
             np.array(node, np.int64),
             np.array(value, np.float64),
@@ -210,10 +210,10 @@ class Traces:
         found = self._rows(ALIASES, campaign=campaign, meant=str(SameAs(node)))
         return [(Node(row[0]), row[1]) for row in found]
 
-    def led(self, campaign: int, nodes: Sequence[Node], before: int) -> list[Led]:
+    def led(self, campaign: int, nodes: Sequence[Node], before: int) -> list[IncomingLink]:
         """Return the links to any of `nodes` that were found by decisions before number `before`, in order."""
         found = [
-            Led(row[0], Node(row[1]), *row[2:])
+            IncomingLink(row[0], Node(row[1]), *row[2:])
             for node in nodes
             for row in self._rows(LED, campaign=campaign, node=node, before=before)
         ]
@@ -241,14 +241,16 @@ class Traces:
             )
         return found.get(user)
 
-    def history(self, campaign: Begun, columns: Sequence[str] = COLUMNS) -> History:
+    def history(self, campaign: StoredCampaign, columns: Sequence[str] = COLUMNS) -> History:
         """Return all that the campaign did, as its own crawl folds it.
 
         `columns` are the names of its picks' features.
         """
-        return Finished(self.connection, campaign.id, partial(row_values.join_transaction, self.connection), columns)
+        return FinishedBatches(
+            self.connection, campaign.id, partial(row_values.join_transaction, self.connection), columns
+        )
 
-    def span(self, campaign: Begun) -> tuple[float, float]:
+    def span(self, campaign: StoredCampaign) -> tuple[float, float]:
         """Return when the first and the latest answer of a campaign came, Unix seconds; zeros where none did."""
         first, last = self._rows(SPAN, campaign=campaign.id)[0]
         return (0.0, 0.0) if first is None else (parse_time(first), parse_time(last))
@@ -257,7 +259,7 @@ class Traces:
         """Return the names of the campaigns, oldest first."""
         return [name for _, name in campaigns(self.connection)]
 
-    def stands(self, campaign: Begun) -> bool:
+    def stands(self, campaign: StoredCampaign) -> bool:
         """Return whether tables `standing` or `sampled` have anything of a campaign."""
         either = "select 1 from standing where campaign = :campaign union select 1 from sampled"
         return bool(self._rows(f"{either} where campaign = :campaign limit 1", campaign=campaign.id))

@@ -5,14 +5,14 @@ from itertools import count
 from pathlib import Path
 
 from socialcrawl.errors import StoreError
-from socialcrawl.storage.database.address import Where
+from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.backup import backup
 from socialcrawl.text.terminal import write_error
 
 ROOM = 2  # times the size of the database: the copy, and what the upgrade itself writes
 
 
-def announce_upgrade(where: Where, held: str, newest: str) -> None:
+def announce_upgrade(where: DatabaseAddress, held: str, newest: str) -> None:
     """Write to stderr that a schema is brought up to date; copy a database in a file as it is before.
 
     The copy is called `NAME.before-VERSION` and replaces no other. Where the disk has no room, or the copy fails, that

@@ -12,7 +12,7 @@ CAMPAIGN = "name of the campaign"
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ViewDefinition:
     """One view: its name, what a row is, what each column is (in their order), and the SELECT behind it."""
 
     name: str
@@ -35,7 +35,7 @@ class View:
             yield f"comment on column {self.name}.{column} is {_quoted(comment)}"
 
 
-TOP_ACCOUNT = View(
+TOP_ACCOUNT = ViewDefinition(
     "top_account",
     "the accounts that were read and speak of the topic, one row each",
     {
@@ -65,7 +65,7 @@ join account a on a.node = o.node
 where o.value > 0 and p.act in ('seed', 'expand', 'walk', 'import') and not (p.act = 'walk' and o.value < 1)""",
 )
 
-TOPIC_POST = View(
+TOPIC_POST = ViewDefinition(
     "topic_post",
     "the posts that speak of the topic",
     {
@@ -95,7 +95,7 @@ join post p on p.id = h.post
 join account a on a.node = p.author""",
 )
 
-MENTION_NETWORK = View(
+MENTION_NETWORK = ViewDefinition(
     "mention_network",
     "who mentions whom, as the campaign read it: one row a link of the graph and visit, without links to oneself",
     {
@@ -128,7 +128,7 @@ left join (select w.author as author, x.node as node, count(*) as posts, min(w.c
   on m.author = e.source and m.node = e.target""",
 )
 
-CAMPAIGN_PROGRESS = View(
+CAMPAIGN_PROGRESS = ViewDefinition(
     "campaign_progress",
     "the course of a campaign: one row a decision, with sums over all decisions so far",
     {
@@ -163,7 +163,7 @@ left join (select campaign, n, count(*) as requests, sum(coalesce(cost, most)) a
 window w as (partition by p.campaign order by p.n)""",
 )
 
-SPEND_BY_DAY = View(
+SPEND_BY_DAY = ViewDefinition(
     "spend_by_day",
     "what was asked and what it cost: one row a UTC day and endpoint; answers that the database had are not in it",
     {
@@ -189,7 +189,7 @@ where coalesce(r.kind, '') <> 'held'
 group by c.name, substr(coalesce(r.arrived_at, r.sent_at), 1, 10), r.endpoint""",
 )
 
-FRONTIER_NOW = View(
+FRONTIER_NOW = ViewDefinition(
     "frontier_now",
     "the accounts that are linked to and were not read yet, with what the estimators know of each",
     {
@@ -238,7 +238,7 @@ where a.forgotten_at is null and coalesce(f.failures, 0) < 3 and not exists (
     or (p.act in ('expand', 'walk', 'probe') and coalesce(o.missing, '') <> 'temporary')))""",
 )
 
-COVERAGE_GAP = View(
+COVERAGE_GAP = ViewDefinition(
     "coverage_gap",
     "what a campaign could not see, and why: one row a kind of gap",
     {
@@ -276,7 +276,7 @@ join campaign c on c.id = g.campaign
 group by c.name, g.gap, g.why""",
 )
 
-TRACKED_ACCOUNT = View(
+TRACKED_ACCOUNT = ViewDefinition(
     "tracked_account",
     "the accounts that a campaign of kind track knows, as it was last written",
     {
@@ -301,7 +301,7 @@ join campaign c on c.id = s.campaign
 join account a on a.node = s.node""",
 )
 
-LIVENESS = View(
+LIVENESS = ViewDefinition(
     "liveness",
     "who of an old dataset was found alive: one row an account tested by a campaign of kind refresh, as last tested",
     {
@@ -326,7 +326,7 @@ join account a on a.node = l.node
 where l.latest = 1 and a.forgotten_at is null""",
 )
 
-SAMPLED_ACCOUNT = View(
+SAMPLED_ACCOUNT = ViewDefinition(
     "sampled_account",
     "the accounts of a sample: one row an account that its walks visited on topic, as it was last written",
     {

@@ -19,7 +19,7 @@ from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.errors import HeldError, StoreError
 from socialcrawl.storage import daemons
 from socialcrawl.storage.campaigns import campaign
-from socialcrawl.storage.daemons import Pauser, Told
+from socialcrawl.storage.daemons import CampaignHeartbeat, Pauser
 from socialcrawl.storage.database.connection import opened
 
 __all__ = ["folder"]  # a fixture
@@ -169,7 +169,7 @@ def held(tmp_path):
 def beat(place, *, held):
     with opened(place) as connection:
         daemons.enrolled(connection, "there", "there", 9, time.time())
-        daemons.beaten(connection, "there", [Told("one", "waiting", "", None, None, held)], time.time())
+        daemons.beaten(connection, "there", [CampaignHeartbeat("one", "waiting", "", None, None, held)], time.time())
 
 
 def paused(place):

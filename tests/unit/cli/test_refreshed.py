@@ -22,7 +22,7 @@ from socialcrawl.crawls.refresh.report import slice_tests
 from socialcrawl.crawls.refresh.stop_rule import format_percent
 from socialcrawl.crawls.reporting import report
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 SIZE = 60
@@ -59,7 +59,7 @@ def test_a_report_counts_tests_and_estimates_how_many_are_alive(kind, tmp_path):
     settings, alive = settings_of(), {str(1000 + i) for i in range(0, SIZE, 3)}
     with a_database(kind) as connection:
         brought(connection, an_old_graph(tmp_path), settings=settings)
-        traces = Traces(connection)
+        traces = CampaignTraces(connection)
         before = report(traces)
         assert (before.known.nodes, before.known.tested, before.left, before.due) == (SIZE, 0, SIZE, 20)
         assert before.known.value is None
@@ -105,9 +105,9 @@ def test_a_report_says_whether_the_wanted_fraction_is_found(fraction, said, tmp_
     settings = settings_of(**({} if fraction is None else {"fraction": fraction}))
     with a_database("sqlite") as connection:
         brought(connection, an_old_graph(tmp_path), settings=settings)
-        first = [who.id for who in next_of(Traces(connection), settings, 1).whos]
+        first = [who.id for who in next_of(CampaignTraces(connection), settings, 1).whos]
         judged(connection, results(tmp_path, first, set(first[:14])), settings=settings)
-        found = report(Traces(connection))
+        found = report(CampaignTraces(connection))
         judging = knowledge(found)["refreshed"]["verdict"]
     shown = told(found)
     assert (said is None) == ("fraction = " not in shown)
@@ -124,7 +124,7 @@ def test_statuses_are_of_the_latest_test_and_tests_that_said_nothing_do_not_coun
         text = "id,active,status\n1000,,temporary\n1001,0,suspended\n1002,1,\n1003,0,deleted\n1004,0,deleted\n"
         judged(connection, written(tmp_path / "r", text), settings=settings)
         judged(connection, written(tmp_path / "s", "id,active\n1000,1\n"), settings=settings)
-        found = report(Traces(connection))
+        found = report(CampaignTraces(connection))
         assert dict(found.statuses) == {"active": 2, "deleted": 2, "suspended": 1}
         assert found.statuses == sorted(found.statuses, key=lambda one: (-one[1], one[0]))
         assert found.found.tolist() == [False, True, False, False, True]
@@ -148,11 +148,11 @@ def test_a_campaign_of_another_kind_or_without_a_dataset_has_nothing_to_tell(tmp
     settings = settings_of()
     with a_database("sqlite") as connection:
         crawled(connection)
-        assert report(Traces(connection), "old") is None
+        assert report(CampaignTraces(connection), "old") is None
         brought(connection, settings=settings)
-        assert "there is no old dataset yet" in told(report(Traces(connection)))
+        assert "there is no old dataset yet" in told(report(CampaignTraces(connection)))
         with pytest.raises(SettingsError, match="has no order: there is no dataset to refresh yet"):
-            next_of(Traces(connection), settings, 2)
+            next_of(CampaignTraces(connection), settings, 2)
 
 
 def test_a_picture_of_the_tests_can_be_drawn(tmp_path):
@@ -160,7 +160,7 @@ def test_a_picture_of_the_tests_can_be_drawn(tmp_path):
     with a_database("sqlite") as connection:
         brought(connection, an_old_graph(tmp_path), settings=settings)
         judged(connection, results(tmp_path, ["1000", "1001"], {"1000"}), settings=settings)
-        draw(tmp_path / "a.png", report(Traces(connection)), "revive")
+        draw(tmp_path / "a.png", report(CampaignTraces(connection)), "revive")
         assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -173,7 +173,7 @@ def test_workers_share_the_training_set_and_then_what_is_left_in_order(tmp_path)
     rank = nx.pagerank(graph, 0.85, tol=1e-12)
     with a_database("sqlite") as connection:
         brought(connection, path, settings=settings)
-        traces = Traces(connection)
+        traces = CampaignTraces(connection)
         first = next_of(traces, settings, 3)
         assert first.training
         assert first.worker.tolist() == [i % 3 for i in range(1, 21)]
@@ -232,7 +232,7 @@ def test_two_rounds_of_map_and_reduce_go_through_files_alone(place):
     assert "nobody is left to be tested: every node" in typed("order", "mine.toml", "--out", "three").stderr
     assert not (place / "three").exists()
     with opened(place / "mine.db") as connection:
-        assert report(Traces(connection)).known.found == len(alive)
+        assert report(CampaignTraces(connection)).known.found == len(alive)
 
 
 def filled(files, alive, every=1):

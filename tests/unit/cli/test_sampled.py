@@ -24,10 +24,10 @@ from socialcrawl.crawls.sample.mixing import MixingVerdict
 from socialcrawl.crawls.sample.walk_components import WalkComponent
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError
-from socialcrawl.exporters.export import Wanted
+from socialcrawl.exporters.export import ExportOptions
 from socialcrawl.mock.server import running
 from socialcrawl.storage.queries.summary import summary
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.wording import roughly
 
 
@@ -246,7 +246,7 @@ def test_a_refresh_tells_who_is_alive_and_nothing_of_seeds(tmp_path):
     with a_database("sqlite") as connection:
         brought(connection, written(tmp_path / "old.csv", "1,2\n2,3\n3,1\n"), settings=settings)
         judged(connection, written(tmp_path / "told.csv", "id,active\n1,1\n2,0\n3,1\n"), settings=settings)
-        traces = Traces(connection)
+        traces = CampaignTraces(connection)
         text, plain = told(traces, "revive"), knowledge(report(traces))
         found = summary(connection)
     assert "3 were tested, 2 are active" in text
@@ -319,7 +319,7 @@ def test_shares_and_numbers_are_written_as_people_read_them():
     ],
 )
 def test_a_datasheet_says_whether_the_sample_tells_of_the_whole_topic(steps, words, tmp_path):
-    hand_on(str(crawled(steps)), tmp_path / "out", Wanted(campaign="sample"), as_json=False)
+    hand_on(str(crawled(steps)), tmp_path / "out", ExportOptions(campaign="sample"), as_json=False)
     assert words in (tmp_path / "out" / "datasheet.md").read_text("utf-8")
-    hand_on(str(crawled(steps)), tmp_path / "small", Wanted(campaign="small"), as_json=False)
+    hand_on(str(crawled(steps)), tmp_path / "small", ExportOptions(campaign="small"), as_json=False)
     assert "the whole topic?" not in (tmp_path / "small" / "datasheet.md").read_text("utf-8")

@@ -17,8 +17,8 @@ from socialcrawl.campaign.settings import checked
 from socialcrawl.cli.main import app
 from socialcrawl.storage import daemons
 from socialcrawl.storage.campaigns import campaign
-from socialcrawl.storage.daemons import EXPIRY, Pauser, Told
-from socialcrawl.storage.database.address import Server
+from socialcrawl.storage.daemons import EXPIRY, CampaignHeartbeat, Pauser
+from socialcrawl.storage.database.address import PostgresAddress
 from socialcrawl.storage.database.lease import Lease
 
 HERE = socket.gethostname()
@@ -35,7 +35,7 @@ def two(place):
 
 def told(campaign, state, *, held=True, **more):
     given = {"why": f"so it is {state}", "until": None, "moved": None} | more
-    return Told(campaign, state, held=held, **given)
+    return CampaignHeartbeat(campaign, state, held=held, **given)
 
 
 def status(*words):
@@ -46,12 +46,12 @@ def status(*words):
 
 def shown(place, *words):
     """What is shown of the campaigns of a database, by name."""
-    where = place.url if isinstance(place, Server) else place
+    where = place.url if isinstance(place, PostgresAddress) else place
     return {one["campaign"]: one for one in json.loads(status("--db", where, "--json", *words))}
 
 
 def lines(place):
-    return status("--db", place.url if isinstance(place, Server) else place).splitlines()
+    return status("--db", place.url if isinstance(place, PostgresAddress) else place).splitlines()
 
 
 def gone():

@@ -29,7 +29,7 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, assign_arms
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
-from socialcrawl.exporters.export import Wanted
+from socialcrawl.exporters.export import ExportOptions
 from socialcrawl.forecast.intervals import Interval, difference_of
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.instant import Tape, parts
@@ -37,8 +37,8 @@ from socialcrawl.mock.server import running
 from socialcrawl.storage.database.backup import backup
 from socialcrawl.storage.database.health import readable
 from socialcrawl.storage.queries.control_picks import find_drawn
-from socialcrawl.storage.queries.judgement import Judged, Judgement, Scored, judged
-from socialcrawl.storage.queries.traces import Steps, Traces
+from socialcrawl.storage.queries.judgement import EstimatorRank, Judgement, ScoredPicks, judged
+from socialcrawl.storage.queries.traces import CampaignTraces, StepColumns
 from socialcrawl.verify.exported import verify_export
 
 
@@ -81,7 +81,7 @@ def crawled(graph, estimator, *, seed=1, steps=200, control=0.2):
     )
     run(parts(crawl, KnownGraphSource(graph), tape))
     n, node = (np.array([getattr(pick, name) for pick in tape.picks[1:]], np.int64) for name in ("n", "node"))
-    return Steps(n, node, np.array(tape.values[1:]), np.full(len(n), ""), 0)
+    return StepColumns(n, node, np.array(tape.values[1:]), np.full(len(n), ""), 0)
 
 
 def verdicts(runs, **made):
@@ -143,7 +143,7 @@ def steps_of(values, *, seed=4, control=0.5, missing=(), nodes=None, since=0):
     size = len(values)
     why = np.array([dict(missing).get(place, "") for place in range(size)])
     nodes = np.arange(size) if nodes is None else np.array(nodes)
-    return Steps(np.arange(size) * 2 + 5, nodes, np.array(values, np.float64), why, since), seed, control
+    return StepColumns(np.arange(size) * 2 + 5, nodes, np.array(values, np.float64), why, since), seed, control
 
 
 def test_the_means_are_those_of_the_steps_by_who_chose_them():
@@ -249,9 +249,9 @@ def test_an_interval_that_reaches_further_down_than_up_says_why():
 
 
 def test_another_estimator_is_named_only_where_steering_does_not_help_and_the_other_orders_better():
-    good = Judged("opic", False, 0.5, 0.2, than_chance=interval(0.1, 0.2), than_steered=interval(0.05, 0.3))
+    good = EstimatorRank("opic", False, 0.5, 0.2, than_chance=interval(0.1, 0.2), than_steered=interval(0.05, 0.3))
     unsure = replace(good, than_steered=interval(-0.05, 0.3))
-    mine = Judged("nh-ne-sum", True, 0.0, 0.5, than_chance=interval(-0.1, 0.1))
+    mine = EstimatorRank("nh-ne-sum", True, 0.0, 0.5, than_chance=interval(-0.1, 0.1))
     for chance, shadow, wanted in (
         (WORSE, good, True), (SAME, good, True), (BETTER, good, False), (WORSE, unsure, False), (SAME, unsure, False),
     ):  # fmt: skip
@@ -275,7 +275,7 @@ def test_without_drawn_steps_it_says_that_nothing_is_known_and_how_to_measure_it
 
 
 def ordered(scores, value):
-    return judged(Scored(("steers", "looks"), np.array(scores), np.array(value)))
+    return judged(ScoredPicks(("steers", "looks"), np.array(scores), np.array(value)))
 
 
 def test_a_score_that_only_grows_is_not_worse_than_chance_where_the_best_are_found_first():
@@ -361,7 +361,7 @@ def test_a_campaign_draws_its_steps_says_so_and_tells_what_they_show(ended):
     told(settings, console, ending, as_json=False)
     assert "\n".join(steering_lines.steering(found)) in console.file.getvalue()
     with readable(database) as connection:
-        traces = Traces(connection)
+        traces = CampaignTraces(connection)
         assert measure_steering(traces) == found
         steps = traces.steps(1)
     assert (len(steps.n), steps.value.sum()) == (90, pytest.approx(ending.found.relevance))
@@ -371,8 +371,8 @@ def test_who_was_drawn_is_explained_by_the_draw_and_not_by_the_score(ended):
     database, settings, _ = ended
     who = assign_arms(settings.seed, 0.5, 0, 90).tolist()
     with readable(database) as connection:
-        steps = Traces(connection).steps(1)
-        names = Traces(connection).names([Node(node) for node in steps.node.tolist()])
+        steps = CampaignTraces(connection).steps(1)
+        names = CampaignTraces(connection).names([Node(node) for node in steps.node.tolist()])
     words = {STEERED: None, CHANCE: "drawn from all of them", NEAREST: "drawn from those of them that are nearest"}
     for arm, group in groupby(sorted(range(90), key=who.__getitem__), key=who.__getitem__):
         for place in list(group)[:4]:
@@ -386,7 +386,7 @@ def test_who_was_drawn_is_explained_by_the_draw_and_not_by_the_score(ended):
 def test_an_export_says_which_picks_were_drawn_so_that_anybody_can_work_out_the_gain(ended, tmp_path):
     """The table of picks gives the same groups, means and difference as the report, and verify proves each mark."""
     database, _, ending = ended
-    hand_on(str(database), tmp_path / "out", Wanted(formats=("csv", "jsonl")), as_json=True)
+    hand_on(str(database), tmp_path / "out", ExportOptions(formats=("csv", "jsonl")), as_json=True)
     with (tmp_path / "out" / "picks.csv").open(encoding="utf-8", newline="") as file:
         picks = [row for row in csv.DictReader(file) if row["act"] == "expand"]
     assert len({row["node"] for row in picks}) == len(picks)
@@ -408,7 +408,7 @@ def test_an_export_says_which_picks_were_drawn_so_that_anybody_can_work_out_the_
 
 def drawn_in(database):
     with readable(database) as connection:
-        return find_drawn(Traces(connection), "campaign")
+        return find_drawn(CampaignTraces(connection), "campaign")
 
 
 def test_an_account_that_is_tried_again_is_not_drawn_again_and_a_share_holds_until_it_is_changed(ended, tmp_path):

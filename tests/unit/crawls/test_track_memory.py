@@ -27,7 +27,7 @@ from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.recent_importance import RecentImportance
 from socialcrawl.mock.server import running
 from socialcrawl.storage.database.connection import connect
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 
 RICHEST = PolicyMixture("opic", "opic", 0.5, 3)
 PAST = 0.0102345678  # what the virtual page of the dictionaries may hold: no sum of fractions lies at it
@@ -404,7 +404,7 @@ def test_what_a_campaign_stands_at_after_a_stop_is_what_its_whole_history_folds_
         for steps in (10, 25):
             crawled(mock.url, path, steps, **levers)
     with closing(connect(path)) as connection:
-        traces = Traces(connection)
+        traces = CampaignTraces(connection)
         report, whole = report_of(traces), traces.begun(None)
         folded, plain = (make_crawl(tracking(mock.url, path, 25, **some), traces, whole) for some in (levers, {}))
         for crawl in (folded, plain):

@@ -20,7 +20,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.lab.generators.generate import generate
 from socialcrawl.lab.generators.generate import write as write_posts
 from socialcrawl.storage.queries.summary import summary
-from socialcrawl.storage.queries.traces import Traces
+from socialcrawl.storage.queries.traces import CampaignTraces
 
 PAGE = (Path(__file__).parents[3] / "docs" / "track.md").read_text("utf-8")
 REHEARSAL = PAGE[PAGE.index("## A rehearsal") : PAGE.index("## What it tells")]
@@ -118,21 +118,21 @@ def test_a_seed_that_was_read_once_is_not_unread_and_accounts_are_missing_once_f
     with crawled(tmp_path / "a.db", settings_of(steps=20)) as store:
         before = summary(store.connection).missing
         lost = [("person11", "protected"), ("nobody", "suspended")]
-        assert list_unread_seeds(Traces(store.connection)) == lost
+        assert list_unread_seeds(CampaignTraces(store.connection)) == lost
         seeds = {row["node"] for row in rows(store, "select node from pick where act = 'seed'")}
         read_well = rows(store, "select node from outcome where missing is null and node >= 0 and value > 0")
         first, second, third = [row["node"] for row in read_well if row["node"] in seeds][:3]
         again(store, first, "temporary", "suspended")
         again(store, second, "temporary", None)
         again(store, third, "forgotten", "forgotten", "forgotten")
-        assert list_unread_seeds(Traces(store.connection)) == lost, "they were read before"
+        assert list_unread_seeds(CampaignTraces(store.connection)) == lost, "they were read before"
         expected = dict(before)
         for why in ("suspended", "forgotten"):
             expected[why] = expected.get(why, 0) + 1
         assert summary(store.connection).missing == expected
         (nobody,) = [row["node"] for row in rows(store, "select node from account where handle = 'nobody'")]
         again(store, nobody, None)
-        assert list_unread_seeds(Traces(store.connection)) == lost[:1], "it came back"
+        assert list_unread_seeds(CampaignTraces(store.connection)) == lost[:1], "it came back"
 
 
 def refused(**sections):

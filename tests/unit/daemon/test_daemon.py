@@ -14,17 +14,17 @@ from x_crawls import TOKEN, TOKEN_ENV, posts_file, rows
 
 from socialcrawl.campaign.build import build
 from socialcrawl.daemon import campaign_folder as folders
-from socialcrawl.daemon.campaign_folder import Folder
+from socialcrawl.daemon.campaign_folder import CampaignFolder
 from socialcrawl.daemon.campaign_state import BROKEN, DONE, ELSEWHERE, LEFT, PAUSED, RESTING, STALLED, STOPPED, WAITING
-from socialcrawl.daemon.daemon_records import Books
-from socialcrawl.daemon.database_threads import Hands
+from socialcrawl.daemon.daemon_records import DaemonRecords
+from socialcrawl.daemon.database_threads import DatabaseThreads
 from socialcrawl.engine.model import format_time
 from socialcrawl.mock.server import running
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage import daemons
 from socialcrawl.storage.database import connection as database
 from socialcrawl.storage.database.connection import opened
-from socialcrawl.storage.database.disk_space import AGAIN, Disk, disk_of
+from socialcrawl.storage.database.disk_space import AGAIN, DiskSpace, disk_of
 
 HOUR = 3600.0
 
@@ -442,7 +442,10 @@ def test_a_campaign_that_another_process_runs_is_taken_over_when_that_lets_go(wo
             connection.exec_driver_sql("update lease set released_at = '2027-01-15T08:10:00.000000Z'")
             connection.commit()
             daemons.beaten(
-                connection, holder, [daemons.Told("one", "running", "it asks", None, None, held=True)], world.time.now()
+                connection,
+                holder,
+                [daemons.CampaignHeartbeat("one", "running", "it asks", None, None, held=True)],
+                world.time.now(),
             )
 
     beat()
@@ -560,7 +563,7 @@ def test_a_campaign_that_is_done_paused_or_stopped_stays_so_over_a_restart(world
 
 
 def test_a_database_that_hangs_is_waited_for_in_a_thread_of_its_own():
-    hands, freed, done = Hands(), threading.Event(), []
+    hands, freed, done = DatabaseThreads(), threading.Event(), []
     hung = hands.do("hung", freed.wait)
     last = hands.do("hung", lambda: done.append("hung"))
     hands.do("other", lambda: done.append("other")).result(30)
@@ -573,7 +576,7 @@ def test_a_database_that_hangs_is_waited_for_in_a_thread_of_its_own():
 
 def test_a_campaign_pauses_before_its_disk_is_full_and_goes_on_when_there_is_room(world):
     free, builds = [10**9], []
-    world.disk = lambda file: Disk(free[0], 10**12)
+    world.disk = lambda file: DiskSpace(free[0], 10**12)
     world.write("one", 'min_free_disk = "500 MB"\n')
     world.write("other", 'min_free_disk = "100 MB"\n', TOPICS[1])
     world.at(0.6, lambda: free.__setitem__(0, 499_999_999))
@@ -612,7 +615,7 @@ def test_a_campaign_that_is_done_is_done_on_a_disk_that_is_full(world):
     file = world.folder / "one.toml"
     file.write_text(file.read_text("utf-8").replace("[crawl]\n", "[crawl]\nsteps = 5\n"), "utf-8")
     world.live(1)
-    world.disk = lambda file: Disk(0, 10**12)
+    world.disk = lambda file: DiskSpace(0, 10**12)
     file.write_text(file.read_text("utf-8") + "weight = 2.0\n", "utf-8")
     world.live(1.1)
     assert world.states("one") == []
@@ -677,7 +680,7 @@ def test_a_folder_that_is_away_stops_nothing_but_is_told(world, tmp_path):
 
 def test_a_file_is_read_when_it_is_the_same_at_two_looks(tmp_path):
     """Whoever saves in two pieces is not taken at his first."""
-    folder = Folder(tmp_path)
+    folder = CampaignFolder(tmp_path)
     file = tmp_path / "one.toml"
     whole = campaign_text("one", "http://127.0.0.1:9", TOPICS[0])
     file.write_text(whole, "utf-8")
@@ -694,7 +697,7 @@ def test_a_file_is_read_when_it_is_the_same_at_two_looks(tmp_path):
 
 
 def test_what_is_written_while_a_file_is_read_is_read_as_well(tmp_path, monkeypatch):
-    folder, file = Folder(tmp_path), tmp_path / "one.toml"
+    folder, file = CampaignFolder(tmp_path), tmp_path / "one.toml"
     whole = campaign_text("one", "http://127.0.0.1:9", TOPICS[0])
     file.write_text(whole, "utf-8")
     plain = folders.read
@@ -736,7 +739,7 @@ def test_a_campaign_is_paused_before_it_has_begun(world):
 def test_a_locked_database_stops_neither_the_eyes_of_the_daemon_nor_its_other_campaigns(tmp_path):
     """Its own rows wait for two seconds, and no longer."""
     path = tmp_path / "a.db"
-    books = Books("me", "here", 7, lambda where, trouble: None)
+    books = DaemonRecords("me", "here", 7, lambda where, trouble: None)
     books.heard(path, BEGIN)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("begin immediate")

@@ -19,8 +19,8 @@ from socialcrawl.campaign.settings import checked
 from socialcrawl.cli.commands.check import check
 from socialcrawl.cli.commands.daemon import _notices
 from socialcrawl.cli.render.console import plain
-from socialcrawl.daemon.campaign_state import Standing
-from socialcrawl.daemon.notice_addresses import Address, plain_text
+from socialcrawl.daemon.campaign_state import CampaignState
+from socialcrawl.daemon.notice_addresses import NoticeAddress, plain_text
 from socialcrawl.daemon.notices import EVENTS, Notices
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.secret import secret_addresses
@@ -62,7 +62,7 @@ def notices(*addresses, patience=300.0, pause=0.01):
 
 
 def why(text):
-    return Standing(FOREST.file, "forest", "stalled", text, NOW)
+    return CampaignState(FOREST.file, "forest", "stalled", text, NOW)
 
 
 def test_a_service_gets_the_sentence_as_plain_text(log):
@@ -228,7 +228,7 @@ def test_a_service_that_takes_too_long_is_left_and_said_once(log):
 )
 def test_what_is_no_address_or_names_a_file_is_refused_and_not_shown(address, capfd):
     with pytest.raises(SettingsError, match="none that apprise knows, or lacks a part, or names a file") as error:
-        Address(address)
+        NoticeAddress(address)
     assert TOPIC not in str(error.value)
     assert capfd.readouterr() == ("", "")
 
@@ -242,7 +242,7 @@ def test_a_file_that_an_address_names_is_neither_read_nor_sent(tmp_path, log):
         f"slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/?template={waits}",
     ):
         with pytest.raises(SettingsError, match="names a file"):
-            Address(address)
+            NoticeAddress(address)
 
 
 def test_nothing_is_written_anywhere(tmp_path, log, monkeypatch):

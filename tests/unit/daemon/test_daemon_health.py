@@ -16,20 +16,22 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from socialcrawl import __version__
-from socialcrawl.daemon.campaign_state import STATES, Standing
+from socialcrawl.daemon.campaign_state import STATES, CampaignState
 from socialcrawl.daemon.health_page import app, health, place, serving
-from socialcrawl.daemon.metrics import Vitals
+from socialcrawl.daemon.metrics import DaemonStatus
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.secret import KEPT, conceal
 
 NOW = 1_800_000_000.0
 HIDDEN = "AAAAhealth-kept-secret"
 conceal(HIDDEN)
-FOREST = Standing(Path("/c/forest.toml"), "forest", "waiting", "the window is empty", NOW - 30, NOW + 300, NOW - 40)
+FOREST = CampaignState(
+    Path("/c/forest.toml"), "forest", "waiting", "the window is empty", NOW - 30, NOW + 300, NOW - 40
+)
 
 
 def vitals(*standings, beat=NOW - 1):
-    return Vitals(NOW - 86_400, beat, standings)
+    return DaemonStatus(NOW - 86_400, beat, standings)
 
 
 def serving_these(given_vitals, **more):
@@ -121,7 +123,7 @@ def test_nothing_else_is_there_and_nothing_can_be_written():
 
 
 def test_no_page_shows_a_secret():
-    ill = Standing(Path(f"{HIDDEN}.toml"), HIDDEN, "broken", f"token {HIDDEN}", NOW)
+    ill = CampaignState(Path(f"{HIDDEN}.toml"), HIDDEN, "broken", f"token {HIDDEN}", NOW)
     with serving_these(vitals(ill)) as url:
         answers = [httpx.get(f"{url}/{page}").text for page in ("healthz", "metrics")]
     for answer in answers:
@@ -257,7 +259,7 @@ def test_what_is_no_place_is_told(written):
 @settings(deadline=None, max_examples=many(60))
 @given(
     st.builds(
-        Standing,
+        CampaignState,
         st.text(st.characters(exclude_characters="/\0")).map(lambda name: Path("/c") / f"f{name}"),
         st.text() | st.just("\ud800"),
         st.sampled_from(sorted(STATES)),

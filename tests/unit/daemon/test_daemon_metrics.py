@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from socialcrawl import __version__
-from socialcrawl.daemon.campaign_state import STATES, Figures, Standing, WindowUse
-from socialcrawl.daemon.metrics import LONGEST, METRICS, MOST_SERIES, MOST_WINDOWS, Vitals, registry, text
-from socialcrawl.storage.database.disk_space import Room
+from socialcrawl.daemon.campaign_state import STATES, CampaignFigures, CampaignState, WindowUse
+from socialcrawl.daemon.metrics import LONGEST, METRICS, MOST_SERIES, MOST_WINDOWS, DaemonStatus, registry, text
+from socialcrawl.storage.database.disk_space import DatabaseSpace
 from socialcrawl.system.secret import KEPT, conceal
 
 NOW = 1_800_000_000.0
 HIDDEN = "AAAAmetrics-kept-secret"
 conceal(HIDDEN)
-FIGURES = Figures(
+FIGURES = CampaignFigures(
     steps=120,
     relevance=310.25,
     known=5000,
@@ -33,7 +33,7 @@ FIGURES = Figures(
     windows=(WindowUse("main", "users/:id/tweets", 12, 15, NOW + 300), WindowUse("second", "search", 0, 60)),
     lag=0.5,
 )
-FOREST = Standing(
+FOREST = CampaignState(
     Path("forest.toml"),
     "forest",
     "waiting",
@@ -42,13 +42,13 @@ FOREST = Standing(
     NOW + 300,
     NOW - 40,
     FIGURES,
-    Room(5_000_000, 900_000_000),
+    DatabaseSpace(5_000_000, 900_000_000),
 )
 
 
 def scraped(*standings, now=NOW):
     """The value of every series, by name and labels; no series is told twice, each belongs to the type it has."""
-    shown = text(registry(lambda: Vitals(NOW - 86_400, NOW - 2, standings), lambda: now)).decode()
+    shown = text(registry(lambda: DaemonStatus(NOW - 86_400, NOW - 2, standings), lambda: now)).decode()
     values = {}
     for family in text_string_to_metric_families(shown):
         for sample in family.samples:
@@ -128,7 +128,7 @@ def test_memory_and_processor_time_are_those_of_this_process():
 
 
 def test_what_is_not_known_is_left_out_and_not_called_nought():
-    values = scraped(Standing(Path("broken.toml"), "broken", "broken", "no such estimator", NOW - 5))
+    values = scraped(CampaignState(Path("broken.toml"), "broken", "broken", "no such estimator", NOW - 5))
     names = {name for name, labels in values if dict(labels).get("campaign") == "broken"}
     assert names == {"socialcrawl_campaign_state", "socialcrawl_campaign_state_age_seconds"}
 
@@ -140,16 +140,16 @@ def test_a_clock_that_went_back_makes_no_age_negative():
 
 
 def test_campaigns_of_one_name_are_told_apart_by_their_files():
-    twins = [Standing(Path(f), "forest", "running", "", NOW) for f in ("a.toml", "b.toml", "x/b.toml")]
-    other = Standing(Path("c.toml"), "forest (a.toml)", "running", "", NOW)
+    twins = [CampaignState(Path(f), "forest", "running", "", NOW) for f in ("a.toml", "b.toml", "x/b.toml")]
+    other = CampaignState(Path("c.toml"), "forest (a.toml)", "running", "", NOW)
     values = scraped(*twins, other)
     names = {dict(labels)["campaign"] for name, labels in values if name == "socialcrawl_campaign_state"}
     assert names == {"forest (a.toml)", "forest (a.toml) 2", "forest (b.toml)", "forest (b.toml) 2"}
 
 
 def test_no_label_shows_a_secret():
-    figures = Figures(requests={(HIDDEN, HIDDEN, 200): 1}, windows=[WindowUse(HIDDEN, HIDDEN, 1, 2, NOW)])
-    standing = Standing(Path(f"{HIDDEN}.toml"), HIDDEN, "running", HIDDEN, NOW, figures=figures)
+    figures = CampaignFigures(requests={(HIDDEN, HIDDEN, 200): 1}, windows=[WindowUse(HIDDEN, HIDDEN, 1, 2, NOW)])
+    standing = CampaignState(Path(f"{HIDDEN}.toml"), HIDDEN, "running", HIDDEN, NOW, figures=figures)
     values = scraped(standing, standing)
     assert HIDDEN not in repr(values)
     assert of(values, "requests_total", campaign=f"{KEPT} ({KEPT}.toml) 2", endpoint=KEPT, kind=KEPT, status="200") == 1
@@ -159,7 +159,9 @@ def test_there_are_never_more_series_than_a_campaign_can_need():
     requests = {(f"endpoint {n % 7}", f"kind {n % 11}", n): n + 1 for n in range(1000)}
     windows = [WindowUse(f"token {n}", "search", n % 100, 100) for n in range(1000)]
     values = scraped(
-        Standing(Path("f.toml"), "f", "running", "", NOW, figures=Figures(requests=requests, windows=windows))
+        CampaignState(
+            Path("f.toml"), "f", "running", "", NOW, figures=CampaignFigures(requests=requests, windows=windows)
+        )
     )
     counted = {labels: value for (name, labels), value in values.items() if name == "socialcrawl_requests_total"}
     assert len(counted) == MOST_SERIES + 1
@@ -171,8 +173,8 @@ def test_there_are_never_more_series_than_a_campaign_can_need():
 def test_of_several_windows_on_an_endpoint_the_fullest_is_told():
     windows = [WindowUse("main", "search", 14, 15, NOW), WindowUse("main", "search", 100, 10_000, NOW + 9)]
     for given_windows in (windows, windows[::-1]):
-        figures = Figures(windows=given_windows)
-        values = scraped(Standing(Path("f.toml"), "f", "running", "", NOW, figures=figures))
+        figures = CampaignFigures(windows=given_windows)
+        values = scraped(CampaignState(Path("f.toml"), "f", "running", "", NOW, figures=figures))
         labels = {"campaign": "f", "credential": "main", "endpoint": "search"}
         assert of(values, "window_used_requests", **labels) == 14
         assert of(values, "window_end_time_seconds", **labels) == NOW
@@ -181,7 +183,7 @@ def test_of_several_windows_on_an_endpoint_the_fullest_is_told():
 ODD = st.text(max_size=12) | st.text('"\\\n{}=,#\r\0 \ud800é', max_size=8) | st.just("x" * 500)
 COUNTS = st.integers(0, 2**53)
 FIGURES_OF_ANY_KIND = st.builds(
-    Figures,
+    CampaignFigures,
     steps=COUNTS,
     relevance=st.floats(0, 1e9),
     known=COUNTS,
@@ -194,7 +196,7 @@ FIGURES_OF_ANY_KIND = st.builds(
     lag=st.floats(0, 1e6),
 )
 STANDINGS = st.builds(
-    Standing,
+    CampaignState,
     ODD.map(lambda name: Path("/campaigns") / ("f" + name.replace("/", "").replace("\0", ""))),
     ODD,
     st.sampled_from(sorted(STATES)),

@@ -16,16 +16,16 @@ from socialcrawl.daemon.campaign_state import (
     STALLED,
     STOPPED,
     WAITING,
-    Standing,
+    CampaignState,
 )
-from socialcrawl.daemon.state_changes import Events, News
+from socialcrawl.daemon.state_changes import EventFilter, StateChanges
 
 NOW = 1_800_000_000.0
 FILE = Path("one.toml")
 
 
 def standing(state, why="", moved=NOW - 60, until=None):
-    return Standing(FILE, "one", state, why or f"it is {state}", NOW, until, moved)
+    return CampaignState(FILE, "one", state, why or f"it is {state}", NOW, until, moved)
 
 
 class People:
@@ -33,14 +33,14 @@ class People:
 
     def __init__(self, before=None):
         self.changes, self.events = [], []
-        which = Events()
+        which = EventFilter()
 
         def changed(now, before):
             self.changes.append(now.state)
             if which.is_one(now, before):
                 self.events.append(now.state)
 
-        self.news = News(changed)
+        self.news = StateChanges(changed)
         if before is not None:
             self.news.restore(before)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from socialcrawl.campaign.sections.operation import NOTICES
-from socialcrawl.daemon.campaign_state import Figures, Standing
+from socialcrawl.daemon.campaign_state import CampaignFigures, CampaignState
 from socialcrawl.daemon.notices import EVENTS, Notices, facts
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.secret import KEPT, conceal
@@ -21,8 +21,10 @@ from socialcrawl.system.secret import KEPT, conceal
 NOW = 1_800_000_000.0
 HIDDEN = "AAAAnotices-kept-secret"
 conceal(HIDDEN)
-FIGURES = Figures(steps=120, relevance=310.25, sent=140, posts=9000, money=4_512_345)
-FOREST = Standing(Path("forest.toml"), "forest", "paused", "a person paused it", NOW - 30, NOW + 300, NOW - 40, FIGURES)
+FIGURES = CampaignFigures(steps=120, relevance=310.25, sent=140, posts=9000, money=4_512_345)
+FOREST = CampaignState(
+    Path("forest.toml"), "forest", "paused", "a person paused it", NOW - 30, NOW + 300, NOW - 40, FIGURES
+)
 KEEP = """
 import json, os, sys
 out = {"env": dict(os.environ), "stdin": sys.stdin.read(), "argv": sys.argv[2:]}
@@ -134,7 +136,7 @@ def test_a_command_gets_no_tokens(tmp_path, monkeypatch, log):
         monkeypatch.setenv(name, "a value")
     monkeypatch.setenv("ANY_NAME", f"Bearer {HIDDEN}")
     with notices(keeping(tmp_path / "told"), None, EVENTS, without=["MINE"]) as made:
-        made.tell("ended", Standing(Path("f"), "forest", "done", f"all with {HIDDEN}", NOW))
+        made.tell("ended", CampaignState(Path("f"), "forest", "done", f"all with {HIDDEN}", NOW))
     (told,) = kept(tmp_path / "told")
     assert {"X_BEARER_TOKEN", "X_BEARER_TOKEN_FILE", "PGPASSWORD", "MINE", "MINE_FILE", "ANY_NAME"}.isdisjoint(
         told["env"]
@@ -285,7 +287,7 @@ def test_an_unknown_event_is_told_with_those_there_are():
 
 
 def test_odd_names_reach_a_command_too(tmp_path, log):
-    odd = Standing(Path("f"), "a\0b\ud800\n\"c'", "stalled", "x" * 200_000, NOW)
+    odd = CampaignState(Path("f"), "a\0b\ud800\n\"c'", "stalled", "x" * 200_000, NOW)
     with notices(keeping(tmp_path / "told"), None, EVENTS) as made:
         made.tell("stalled", odd)
     (told,) = kept(tmp_path / "told")
@@ -295,7 +297,7 @@ def test_odd_names_reach_a_command_too(tmp_path, log):
 
 
 def test_an_instant_that_is_nonsense_does_not_stop_a_notice():
-    assert facts("stalled", Standing(Path("f"), "f", "stalled", "", NOW, until=1e300))["until"] is None
+    assert facts("stalled", CampaignState(Path("f"), "f", "stalled", "", NOW, until=1e300))["until"] is None
 
 
 @pytest.mark.parametrize("state", ["paused", "stopped", "done", "stalled", "broken", "down"])

@@ -7,7 +7,7 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.daemon.campaign_state import RUNNING, STATES, WAITING, Standing
+from socialcrawl.daemon.campaign_state import RUNNING, STATES, WAITING, CampaignState
 from socialcrawl.daemon.stall_detector import stalled
 
 NOW, HALF_AN_HOUR = 1_800_000_000.0, 1800.0  # 2027-01-15T08:00:00Z
@@ -16,7 +16,7 @@ NOW, HALF_AN_HOUR = 1_800_000_000.0, 1800.0  # 2027-01-15T08:00:00Z
 def standing(state, since, until=None, moved=None, why="the window is empty"):
     """A campaign by how many minutes ago each thing was; negative: it will be."""
     ago = [None if minutes is None else NOW - 60 * minutes for minutes in (since, until, moved)]
-    return Standing(Path("forest.toml"), "forest", state, why, ago[0], ago[1], ago[2])
+    return CampaignState(Path("forest.toml"), "forest", state, why, ago[0], ago[1], ago[2])
 
 
 def minutes_ago(minutes):

@@ -19,7 +19,7 @@ from x_crawls import campaign_of, crawl, posts
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.columns import Person
 from socialcrawl.exporters.pseudonyms import Pseudonyms
-from socialcrawl.exporters.text_redaction import Known, words_of
+from socialcrawl.exporters.text_redaction import KnownNames, words_of
 from socialcrawl.mock.server import running
 
 KEY = b"0123456789abcdef-a-key-for-tests"
@@ -143,7 +143,7 @@ def test_the_key_is_in_no_file_and_not_in_the_database(tmp_path):
 def known(near=()):
     names = {" ".join(words_of(person.name)) for person in PEOPLE.values()}
     ids = {person.id: person for person in PEOPLE.values()}
-    return Known(Pseudonyms(KEY), PEOPLE, ids, names).near(near)
+    return KnownNames(Pseudonyms(KEY), PEOPLE, ids, names).near(near)
 
 
 def name_of(key):

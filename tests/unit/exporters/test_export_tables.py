@@ -219,7 +219,7 @@ def test_a_campaign_is_exported_without_the_posts_of_others_and_all_is_exported_
 
 def test_what_was_forgotten_is_not_exported(tmp_path):
     from socialcrawl.storage.erasure.forgetting import forget
-    from socialcrawl.storage.erasure.orders import Order
+    from socialcrawl.storage.erasure.orders import ErasureOrder
 
     with opened(tmp_path / "a.db") as connection:
         crawled(connection)
@@ -229,7 +229,7 @@ def test_what_was_forgotten_is_not_exported(tmp_path):
         )
         gone = [post for (post,) in rows(connection, f"select id from post where author = {node}")]
         exported(connection, tmp_path / "before", "jsonl", "gexf", "ids")
-        order = Order()
+        order = ErasureOrder()
         order.user(key)
         with connection.begin():
             forget(connection, order, "2026-01-01T00:00:00.000000Z")

@@ -18,7 +18,7 @@ from socialcrawl.storage.erasure.forgetting import forget
 from socialcrawl.storage.erasure.orders import ordered
 from socialcrawl.storage.retopic import retopic
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import Reuse
+from socialcrawl.storage.stored_answers import AnswerReuse
 
 ANN, BOB, EVE, DAN = (Who(str(i), name) for i, name in enumerate(["ann", "bob", "eve", "dan"], 1))
 TALKS = {"mentions": 1, "replies": 3, "reposts": 0}
@@ -122,7 +122,7 @@ def test_a_held_answer_counts_for_the_links_of_whoever_asks(database, place):
     whole.open((Pick(0, Node(0), "expand"),))
     save(whole, a_page(), asked=timeline(0, 1))
     save(whole, Page(follows=[DAN]), asked=Request((0, 1000), FOLLOWING, {"id": "1"}))
-    second = a_campaign(whole, TALKS, reuse=Reuse(1e6, moons, links=Links.of(TALKS)))
+    second = a_campaign(whole, TALKS, reuse=AnswerReuse(1e6, moons, links=Links.of(TALKS)))
     held = second.held(timeline(7, 1), AT)
     assert shown(second, held.answer.targets, held.answer.target_hits) == referee(TALKS, moons)
     again = second.held(Request((7, 1000), FOLLOWING, {"id": "1"}), AT)

@@ -16,10 +16,10 @@ from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.storage.campaigns import campaign
 from socialcrawl.storage.erasure.forgetting import forget
 from socialcrawl.storage.erasure.orders import ordered
-from socialcrawl.storage.reread import Reread
+from socialcrawl.storage.reread import PickReadings
 from socialcrawl.storage.retopic import retopic
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import Reuse
+from socialcrawl.storage.stored_answers import AnswerReuse
 
 TARGETS = [Who(str(100 + i), f"target{i}") for i in range(4)]
 WEIGHTS = {"mention": "mentions", "reply": "replies", "repost": "reposts", "quote": "quotes"}
@@ -194,7 +194,7 @@ def a_campaign(made, links, topic, hours=0.0):
     hits = (suns, moons)[topic]
     number = campaign(made.connection, SETTINGS | {"name": f"c{next(NUMBERS)}", "crawl": {"links": links}}, {}, BEGIN)
     weights = Links.of(links)
-    return SqlStore(made.connection, number, "x", links=weights, reuse=Reuse(hours, hits, links=weights))
+    return SqlStore(made.connection, number, "x", links=weights, reuse=AnswerReuse(hours, hits, links=weights))
 
 
 @pytest.fixture(scope="module")
@@ -253,7 +253,7 @@ def test_pages_add_up_alike_live_replayed_reused_and_for_another_topic(made, cas
 def recounted(store, pick, hits):
     """What a verification counts."""
     with store.connection.begin():
-        reread = Reread(store.connection, store.campaign, hits)
+        reread = PickReadings(store.connection, store.campaign, hits)
         pages = reread.pages(pick.n, pick.n, every=True)
         ids = [key for _, page in pages if page is not None for key in page.ids]
         sums, _ = reread.read(pages, reread.count(ids))

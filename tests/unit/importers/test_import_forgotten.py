@@ -5,11 +5,11 @@ from import_files import NOW, columns, drawn, everything, files, held, name, pag
 from stores import a_database
 
 from socialcrawl.engine.model import format_time
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.importers.import_posts import as_posts
 from socialcrawl.importers.post_files import read
 from socialcrawl.storage.erasure.tombstones import digest, put
-from socialcrawl.storage.imports.page_rows import Intake
+from socialcrawl.storage.imports.page_rows import PostImport
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 
@@ -25,8 +25,8 @@ def test_whoever_is_answered_and_was_forgotten_is_named_nowhere(kind, tmp_path):
     with a_database(kind) as connection:
         with connection.begin():
             put(connection, [(digest("x", "name", "bob"), "name", "forget", "2023")])
-        intake = Intake(connection, "x", format_time(NOW))
-        for found in read(path, lambda text, *_: 0, Trouble()):
+        intake = PostImport(connection, "x", format_time(NOW))
+        for found in read(path, lambda text, *_: 0, LineErrors()):
             intake.take(found)
         assert table(connection, "select id, reply_to, original from post order by id") == [
             ("a", None, None), ("b", "ann", None), ("c", "Dan", None)]  # fmt: skip

@@ -34,7 +34,7 @@ from stores import a_database
 
 from socialcrawl.campaign.settings import checked
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.importers.import_posts import as_posts, as_seeds
 from socialcrawl.importers.post_files import read
@@ -203,9 +203,9 @@ def test_a_bad_line_keeps_everything_out_unless_it_may_be_skipped(tmp_path):
 def test_what_is_no_file_of_posts_is_refused_with_a_sentence(tmp_path, data, says):
     (tmp_path / "a").write_bytes(data)
     with pytest.raises(PostsFileError, match=says):
-        list(read(tmp_path / "a", long, Trouble()))
+        list(read(tmp_path / "a", long, LineErrors()))
     with pytest.raises(PostsFileError, match="No such file"):
-        list(read(tmp_path / "b", long, Trouble()))
+        list(read(tmp_path / "b", long, LineErrors()))
 
 
 JUNK = st.recursive(
@@ -223,7 +223,7 @@ def test_whatever_stands_in_a_line_it_is_a_post_or_a_bad_line(tmp_path_factory, 
     changed = data.draw(st.sampled_from(range(len(lines))))
     lines[changed] |= dict(changes)
     path = write_lines(tmp_path_factory.mktemp("a") / "a.jsonl", lines)
-    trouble = Trouble()
+    trouble = LineErrors()
     found = [row for found in read(path, lambda text, *_: 1, trouble) for row in found.page.posts]
     assert all(isinstance(row.id, str) and isinstance(row.text, str) for row in found)
     untouched = sum(len(line.get("data", [0])) for i, line in enumerate(lines) if i != changed)
@@ -312,13 +312,13 @@ def test_long_posts_of_the_old_stream_are_read_whole(tmp_path):
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
 def test_what_was_exported_comes_back_as_it_was(form, tmp_path):
-    from socialcrawl.exporters.export import Wanted, export
+    from socialcrawl.exporters.export import ExportOptions, export
 
     path, sql = write_lines(tmp_path / "a", pages(drawn())), "select * from post order by id"
     who = "select p.id, a.platform_id, a.username from post p join account a on a.node = p.author"
     with a_database("sqlite") as connection, a_database("sqlite") as other:
         as_posts(files(path), connection, campaign(), NOW)
-        export(connection, tmp_path / "out", Wanted(whole=True, formats=(form,)), NOW)
+        export(connection, tmp_path / "out", ExportOptions(whole=True, formats=(form,)), NOW)
         as_posts(files(tmp_path / "out" / f"posts.{form}"), other, campaign(), LATER)
         came, were = table(other, sql), table(connection, sql)
         assert [(row[0], *row[2:]) for row in came] == [(row[0], *row[2:]) for row in were]
@@ -343,7 +343,7 @@ def test_real_posts_are_read_row_for_row():
 
     path = needed("data/ubuntu_irc.parquet")
     whole = parquet.read_table(path, columns=["author", "text", "mentions"]).slice(0, 20_000).to_pylist()
-    trouble, at = Trouble(), 0
+    trouble, at = LineErrors(), 0
     for found in read(path, lambda text, *_: text.count("ubuntu"), trouble):
         named = {place: [] for place in range(len(found.page.posts))}
         for mention in found.page.mentions:

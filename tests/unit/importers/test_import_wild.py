@@ -20,8 +20,8 @@ from stores import a_database
 
 from socialcrawl.campaign.settings import read
 from socialcrawl.errors import PostsFileError, SocialcrawlError
-from socialcrawl.formats.line_errors import Trouble
-from socialcrawl.importers.account_cells import Naming
+from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.importers.account_cells import CellAccounts
 from socialcrawl.importers.dataset_files import gathered
 from socialcrawl.importers.import_posts import as_posts, as_seeds
 from socialcrawl.importers.post_columns import KNOWN
@@ -204,10 +204,10 @@ def test_a_dataset_of_columns_of_any_type_is_read_or_its_rows_are_bad(tmp_path_f
     )
     if not named and len(places) > 2:  # nobody can say which of them are the ends of a link
         with pytest.raises(PostsFileError, match="the columns a, b, c are not known"):
-            gathered([path], Naming("x", "auto"), Trouble())
+            gathered([path], CellAccounts("x", "auto"), LineErrors())
         return
-    trouble = Trouble()
-    found = gathered([path], Naming("x", "auto"), trouble)
+    trouble = LineErrors()
+    found = gathered([path], CellAccounts("x", "auto"), trouble)
     assert len(found.source) <= 3
 
 
@@ -221,7 +221,7 @@ def test_a_dataset_of_any_text_is_read_or_its_lines_are_bad(tmp_path_factory, li
     path = tmp_path_factory.mktemp("a") / "a.txt"
     path.write_bytes("\n".join(lines).replace(" ", mark).encode() + end)
     with refused_by_name(path):
-        gathered([path], Naming("x", "auto"), Trouble())
+        gathered([path], CellAccounts("x", "auto"), LineErrors())
 
 
 VALUE = st.sampled_from(
@@ -355,7 +355,7 @@ def test_a_damaged_file_of_gzip_is_refused_by_name(text, tmp_path):
     path, whole = tmp_path / "a.gz", gzip.compress(text)
     for data in (whole[:30], whole[:20] + b"\xff" * 9 + whole[29:], whole[:-9]):
         path.write_bytes(data)
-        for reader in (as_seeds, lambda given, _: gathered(given.paths, Naming("x", "auto"), Trouble())):
+        for reader in (as_seeds, lambda given, _: gathered(given.paths, CellAccounts("x", "auto"), LineErrors())):
             with pytest.raises(PostsFileError, match=r"a\.gz"):
                 reader(files(path), None)
 

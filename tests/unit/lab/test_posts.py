@@ -10,7 +10,7 @@ from pyarrow import parquet
 from shared_data import needed
 
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.importers.post_files import read as imported
 from socialcrawl.lab.post_table import read_posts
 
@@ -147,7 +147,7 @@ TABLES = {
 @pytest.mark.parametrize("kind", TABLES)
 def test_the_lab_reads_every_table_that_an_import_reads_as_the_import_does(tmp_path, name, kind):
     path = _write(tmp_path / name, TABLES[kind])
-    mine, trouble = read_posts(path), Trouble()
+    mine, trouble = read_posts(path), LineErrors()
     (theirs,) = imported(path, lambda *_: 0, trouble)
     assert trouble.count == 0
     assert mine.texts == [post.text for post in theirs.page.posts] == ["one, two", "x"]

@@ -10,7 +10,7 @@ from x_crawls import campaign_of
 from socialcrawl.campaign.build import build
 from socialcrawl.cli.render.live_screen import View
 from socialcrawl.engine.loop import run
-from socialcrawl.formats.line_errors import Trouble
+from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.importers.post_columns import page_of
 from socialcrawl.mock.server import running
@@ -192,7 +192,7 @@ def test_a_table_of_posts_counts_the_names_in_its_column_and_not_the_author():
         ("line 2", {"author": "ann@home.example", "created_at": START + 1, "text": "hello @nasa", "mentions": [OTHER]}),
         ("line 3", {"author": NASA, "created_at": START + 2, "text": "we", "mentions": [NASA]}),
     ]
-    found = page_of(rows, Topic([KEYWORD], entities=ENTITIES).hits, Trouble())
+    found = page_of(rows, Topic([KEYWORD], entities=ENTITIES).hits, LineErrors())
     assert found.page.hits == [1, 0, 0]
 
 

@@ -30,7 +30,7 @@ from socialcrawl.platforms.web.classify import says_not_found
 from socialcrawl.platforms.web.source import NO_HEAD, WebSource
 from socialcrawl.storage.memory_store import MemoryStore
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import Reuse
+from socialcrawl.storage.stored_answers import AnswerReuse
 
 HOST, NOW = "http://wiki.example", 5.0
 PICK = Pick(7, Node(3), "probe")
@@ -255,7 +255,7 @@ def test_nobody_can_be_asked_who_links_to_a_page():
 
 def test_a_probe_is_not_answered_by_what_a_visit_has_read():
     with a_store("sqlite") as made, plays(of_service(site_of(PAGES))) as (url, targets):
-        store = SqlStore(made.connection, made.campaign, "web", reuse=Reuse(24.0, MUSIC.hits))
+        store = SqlStore(made.connection, made.campaign, "web", reuse=AnswerReuse(24.0, MUSIC.hits))
         seeds = store.enlist([f"{HOST}/wiki/Paris"], 0.0)
         door = wire(url, now=lambda: 1_700_000_000.0)
         work = parts(collect("bfs", seeds, 1), source_of(), store, door)

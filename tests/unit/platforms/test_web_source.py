@@ -17,7 +17,7 @@ from socialcrawl.platforms.web.source import WebSource
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
 from socialcrawl.storage.memory_store import MemoryStore
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import Reuse
+from socialcrawl.storage.stored_answers import AnswerReuse
 
 RULES = (Rule(1, 1.0, "sliding"),)
 POLICY = Policy(
@@ -212,7 +212,7 @@ def webpage(method, host, target):
 
 def test_a_campaign_asks_for_the_rules_of_a_host_once_and_for_no_page_twice():
     with a_store("sqlite") as made, plays(webpage) as (url, asked):
-        store = SqlStore(made.connection, made.campaign, "web", reuse=Reuse(24.0, MUSIC.hits))
+        store = SqlStore(made.connection, made.campaign, "web", reuse=AnswerReuse(24.0, MUSIC.hits))
         seeds = store.enlist(["http://x.example/a"], 0.0)
         door, crawl = wire(url, now=lambda: 1_700_000_000.0), crawl_from(seeds)
         work = parts(crawl, source(), store, door)

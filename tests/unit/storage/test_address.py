@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from socialcrawl.campaign.settings import checked
 from socialcrawl.errors import SettingsError
-from socialcrawl.storage.database.address import Server, where
+from socialcrawl.storage.database.address import PostgresAddress, where
 
 HIDDEN = "hunter2"
 BASIC = {"name": "a", "topic": {"keywords": ["x"]}}
@@ -38,7 +38,7 @@ def test_a_file_is_named_by_its_path_or_as_a_url(text, path):
 )
 def test_a_server_is_shown_without_its_password(text, shown, name, secret):
     found = where(text)
-    assert isinstance(found, Server)
+    assert isinstance(found, PostgresAddress)
     assert (str(found), found.name, found.secret) == (shown, name, secret)
     assert HIDDEN not in repr(found) + str(found)
 

@@ -13,7 +13,7 @@ from x_crawls import campaign_of, crawl, rows
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.mock.server import running
 from socialcrawl.platforms.x.entities import ENTITIES
-from socialcrawl.storage.counting_rule import COUNTING, RULE, Counting
+from socialcrawl.storage.counting_rule import COUNTING, RULE, CountingRule
 
 TEXTS = {
     "ann": ["the sun", "#sun rises, @bob", "a⭐b and c"],
@@ -135,11 +135,11 @@ def test_a_campaign_whose_keywords_are_not_touched_gets_no_epoch(mock, tmp_path,
 )  # fmt: skip
 def test_a_keyword_is_touched_where_one_of_its_ends_is_another_or_it_is_an_entity(keyword, differs):
     since = 2 if differs else 1
-    assert Counting.of(Topic([keyword], entities=ENTITIES)).since == since
-    assert Counting.of(Topic(["plain", keyword], entities=ENTITIES)).since == since
-    assert Counting.of(Topic([keyword], judge=len, entities=ENTITIES)).since == 1
+    assert CountingRule.of(Topic([keyword], entities=ENTITIES)).since == since
+    assert CountingRule.of(Topic(["plain", keyword], entities=ENTITIES)).since == since
+    assert CountingRule.of(Topic([keyword], judge=len, entities=ENTITIES)).since == 1
 
 
 @given(st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1))
 def test_words_in_ascii_are_never_touched(keyword):
-    assert Counting.of(Topic([keyword], entities=ENTITIES)).since == 1
+    assert CountingRule.of(Topic([keyword], entities=ENTITIES)).since == 1

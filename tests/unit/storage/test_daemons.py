@@ -4,11 +4,11 @@ import pytest
 from stores import AT, opened
 from tiny_town import BEGIN, SETTINGS
 
-from socialcrawl.daemon.daemon_records import SOUND, Books
+from socialcrawl.daemon.daemon_records import SOUND, DaemonRecords
 from socialcrawl.errors import StoreError
 from socialcrawl.storage import daemons
 from socialcrawl.storage.campaigns import campaign
-from socialcrawl.storage.daemons import EXPIRY, Told
+from socialcrawl.storage.daemons import EXPIRY, CampaignHeartbeat
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def two(place):
 
 def told(campaign="one", state="running", **more):
     given = {"why": "it asks", "until": None, "moved": None, "held": True} | more
-    return Told(campaign, state, **given)
+    return CampaignHeartbeat(campaign, state, **given)
 
 
 def state_of(connection, name="one"):
@@ -133,7 +133,7 @@ def test_pausing_and_resuming_name_what_they_changed(two):
 
 
 def test_books_know_the_other_daemon_that_has_a_campaign(two, place):
-    books = Books("me", "here", 7, lambda where, trouble: None)
+    books = DaemonRecords("me", "here", 7, lambda where, trouble: None)
     daemons.enrolled(two, "they", "there", 5, AT)
     daemons.beaten(two, "they", [told()], AT)
     stop, held = books.heard(place, AT)
@@ -145,7 +145,7 @@ def test_books_know_the_other_daemon_that_has_a_campaign(two, place):
 
 
 def test_of_this_machine_only_processes_that_live_have_a_campaign(two, place):
-    books = Books("me", "here", 7, lambda where, trouble: None)
+    books = DaemonRecords("me", "here", 7, lambda where, trouble: None)
     daemons.enrolled(two, "before", "here", 5, AT)
     daemons.beaten(two, "before", [told()], AT)
     books.heard(place, AT)
@@ -156,7 +156,7 @@ def test_of_this_machine_only_processes_that_live_have_a_campaign(two, place):
 
 def test_a_database_that_is_away_is_complained_of_once_and_again_when_it_is_back(tmp_path):
     said = []
-    books = Books("me", "here", 7, lambda where, trouble: said.append(bool(trouble)))
+    books = DaemonRecords("me", "here", 7, lambda where, trouble: said.append(bool(trouble)))
     path = tmp_path / "a.db"
     assert books.heard(path, AT) == (False, {})
     path.rename(tmp_path / "aside")
@@ -173,7 +173,7 @@ def test_a_database_that_is_away_is_complained_of_once_and_again_when_it_is_back
 def test_a_database_that_can_be_read_and_not_written_is_complained_of_once_until_it_can(tmp_path, monkeypatch):
     """As on a disk that is full: to look at it works all the time."""
     said, path = [], tmp_path / "a.db"
-    books = Books("me", "here", 7, lambda where, trouble: said.append(trouble))
+    books = DaemonRecords("me", "here", 7, lambda where, trouble: said.append(trouble))
     books.heard(path, AT)
 
     def full(*given):

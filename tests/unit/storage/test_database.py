@@ -20,7 +20,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Who
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage.campaigns import campaign
-from socialcrawl.storage.database.address import Server
+from socialcrawl.storage.database.address import PostgresAddress
 from socialcrawl.storage.database.connection import alembic_config
 from socialcrawl.storage.queries.summary import campaigns, summary
 from socialcrawl.storage.schema.tables import metadata
@@ -110,7 +110,7 @@ def test_two_connections_never_give_two_accounts_one_number(place):
 
 def test_processes_that_make_one_database_together_do_not_get_in_each_others_way(place):
     code = "import sys; from socialcrawl.storage import address, database; database.connect(address.where(sys.argv[1]))"
-    url = place.url if isinstance(place, Server) else str(place)
+    url = place.url if isinstance(place, PostgresAddress) else str(place)
     together = [subprocess.Popen([sys.executable, "-c", code, url]) for _ in range(3)]
     assert [process.wait(60) for process in together] == [0, 0, 0]
 

@@ -17,7 +17,7 @@ from socialcrawl.mock.server import running
 from socialcrawl.storage.database.connection import opened
 from socialcrawl.storage.erasure.execution import erase
 from socialcrawl.storage.erasure.forgetting import forget
-from socialcrawl.storage.erasure.naming import Answer, Sought, match, numbers
+from socialcrawl.storage.erasure.naming import OriginalAnswer, SearchKeys, match, numbers
 from socialcrawl.storage.erasure.orders import ordered
 
 BOB = "did:plc:bob"
@@ -27,13 +27,13 @@ HOME = "a.example"
 def looked_for(platform, *keys, posts=(), numbers=()):
     ids = frozenset(key for key in keys if key.isdecimal() or ":" in key)
     ids |= {key for key in keys if "@" in key}  # an account of Mastodon is known by its name
-    return Sought(platform, ids, frozenset(key.lower() for key in {*keys} - ids | {key for key in keys if "@" in key}),
-                  frozenset(posts), frozenset(numbers))  # fmt: skip
+    names = frozenset(key.lower() for key in {*keys} - ids | {key for key in keys if "@" in key})
+    return SearchKeys(platform, ids, names, frozenset(posts), frozenset(numbers))
 
 
 def kind(platform, body, *keys, url="https://host/path", headers="[]", of=None, **more):
     told = body if isinstance(body, str) else json.dumps(body)
-    return match(Answer(url, headers, told, of or platform, HOME), looked_for(platform, *keys, **more))
+    return match(OriginalAnswer(url, headers, told, of or platform, HOME), looked_for(platform, *keys, **more))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_on_mastodon_names_count_with_their_instance(told, found):
 def test_the_number_that_an_instance_gave_an_account_is_read_off_its_profile():
     told = {"account": {"id": "4711", "acct": "bob"}, "id": "1", "mentions": [{"id": "5", "acct": "bob@b.example"}]}
     sought = looked_for("mastodon", "bob@a.example")
-    assert numbers(Answer("", "[]", json.dumps(told), "mastodon", HOME), sought) == {(HOME, "4711")}
+    assert numbers(OriginalAnswer("", "[]", json.dumps(told), "mastodon", HOME), sought) == {(HOME, "4711")}
     address = "https://a.example/api/v1/accounts/4711/statuses"
     link = json.dumps([["link", f'<{address}?max_id=1>; rel="next"']])
     for number, found in (("4711", "request"), ("471", None)):
@@ -202,7 +202,7 @@ def test_an_answer_goes_if_and_only_if_something_of_them_was_put_into_it(leaves,
     planted = any(why for _, _, why in leaves)
     assert (kind("x", body, "us", "climate", "12") is not None) == planted
     many = looked_for("x", "us", "climate", "12", *(f"nobody{n}" for n in range(50)))
-    assert (match(Answer("https://h/2", "[]", body, "x", ""), many) is not None) == planted
+    assert (match(OriginalAnswer("https://h/2", "[]", body, "x", ""), many) is not None) == planted
 
 
 ANYTHING = st.recursive(

@@ -11,9 +11,9 @@ from tiny_town import PEOPLE, Clock, page_of, person, posts_of
 from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Request, Who
 from socialcrawl.errors import SettingsError
 from socialcrawl.storage.erasure.orders import ordered
-from socialcrawl.storage.erasure.page_redaction import Barred, Barring, billed_as, without
+from socialcrawl.storage.erasure.page_redaction import ForgottenKeys, PageRedaction, billed_as, without
 from socialcrawl.storage.erasure.seed_slots import same, unnamed
-from socialcrawl.storage.erasure.skip_forgotten import Sparing
+from socialcrawl.storage.erasure.skip_forgotten import SkipForgottenSource
 from socialcrawl.storage.erasure.texts import linked, named, without_links, without_names
 from socialcrawl.storage.erasure.tombstones import barred, digest, put
 
@@ -198,7 +198,7 @@ def town_page(people):
        st.sets(st.integers(0, PEOPLE - 1), max_size=3), st.integers(0, 9))  # fmt: skip
 def test_a_page_goes_on_without_the_forgotten(people, by_id, by_name, j):
     page = town_page(sorted(people))
-    gone = Barred(
+    gone = ForgottenKeys(
         {person(n).id for n in by_id}, {person(n).username.lower() for n in by_name}, {f"{n}-{j}" for n in people}
     )
     left, out = without(page, gone), by_id | by_name
@@ -226,12 +226,12 @@ def test_a_page_goes_on_without_the_forgotten(people, by_id, by_name, j):
         assert (post.original is None) == bool(named_ or cut)
         if not named_ & by_name:
             assert post.text == first.text
-    assert without(page, Barred()) is page
+    assert without(page, ForgottenKeys()) is page
 
 
 def test_the_bill_is_of_the_whole_page_and_names_nobody_who_is_gone():
     page = town_page([3, 9])
-    gone = Barred({"1003"}, {"person9"}, {"9-0"})
+    gone = ForgottenKeys({"1003"}, {"person9"}, {"9-0"})
     billed = billed_as(page, gone, "x")
     assert len(billed.posts) == len({post.id for post in billed.posts}) == len(page.posts)
     assert len({row.id for row in billed.accounts}) == len(page.accounts) == 2
@@ -239,13 +239,13 @@ def test_the_bill_is_of_the_whole_page_and_names_nobody_who_is_gone():
         post.id for post in page.posts if post.author == "1003" or post.id == "9-0"
     }
     assert {row.id for row in billed.accounts} == {digest("x", "user", "1003"), digest("x", "user", "1009")}
-    assert billed_as(page, Barred(), "x") is page
+    assert billed_as(page, ForgottenKeys(), "x") is page
 
 
 def test_who_was_forgotten_by_name_is_known_by_id_once_a_page_tells_it():
     with a_database("sqlite") as connection, connection.begin():
         put(connection, [(digest("x", "name", "bob"), "name", "forget", "2026")])
-        barring = Barring(connection, "x")
+        barring = PageRedaction(connection, "x")
         row = PostRow("1", "5", None, "text", *[None] * 14)
         alone = Page([row], [0], [], [], [Who("5", None)])
         assert not barring.of(alone, "2026")
@@ -266,7 +266,7 @@ def test_who_was_forgotten_by_id_is_known_by_name_once_a_page_tells_it(database)
                 f"values ({node}, 'x', {known}, '{handle}', '{handle}', '2020')")  # fmt: skip
         run("insert into post (id, author, text, metrics_at, fetched_at) values ('p', 3, 'hi @bob', '2020', '2020')")
         run("insert into mention (post, node, kind) values ('p', 0, 'mention')")
-        barring = Barring(connection, "x")
+        barring = PageRedaction(connection, "x")
         row = PostRow("1", "6", None, "with @bob, @old_bob, @Ann", *[None] * 14)
         mentions = [Mention(0, Who("5", name), "mention") for name in ("Bob", "old_bob", "wrote")]
         page = Page([row], [0], [*mentions, Mention(0, Who("7", "ann"), "mention")])
@@ -294,7 +294,7 @@ def test_whoever_was_asked_about_by_name_and_is_forgotten_by_id_is_missing(datab
             f"values (1, 'c', 'x', 1, '{seeds}', '{seeds}', '2020')")  # fmt: skip
         run("insert into request (id, campaign, n, part, endpoint, params, credential, items, most, sent_at, digest) "
             """values (7, 1, 0, 0, 'by', '{"usernames":"Bob,ann","x":"1"}', '', 1, 1, '2026', 'hash')""")  # fmt: skip
-        barring = Barring(connection, "x")
+        barring = PageRedaction(connection, "x")
         page = Page(accounts=[profile("5", "Bob")], answered=[Who("5", "Bob")])
         gone = barring.of(page, "2027")
         assert without(page, gone) == Page([], [], [], [], [], [(Who(None, "bob"), "forgotten")])
@@ -316,9 +316,11 @@ def test_posts_that_only_became_too_old_may_still_be_answered_and_reposted():
         )
         copy = PostRow("3", "7", None, "RT old", *nothing)._replace(repost_of="1")
         page = Page([old, answer, copy], [1, 1, 1])
-        assert list(without(page, Barring(connection, "x").of(page, "2027")).posts) == [answer, copy]
+        assert list(without(page, PageRedaction(connection, "x").of(page, "2027")).posts) == [answer, copy]
         put(connection, [(digest("x", "post", "1"), "post", "forget", "2028")])
-        assert list(without(page, Barring(connection, "x").of(page, "2029")).posts) == [answer._replace(reply_to=None)]
+        assert list(without(page, PageRedaction(connection, "x").of(page, "2029")).posts) == [
+            answer._replace(reply_to=None)
+        ]
 
 
 def test_the_forgotten_are_not_asked_and_the_others_are():
@@ -335,7 +337,7 @@ def test_the_forgotten_are_not_asked_and_the_others_are():
 
     batch = (Pick(4, Node(0), "seed"), Pick(5, Node(1), "expand"), Pick(6, Node(-1), "search"))
     accounts = {Node(0): Who(None, None), Node(1): Who("5", None)}
-    sparing = Sparing(Source())
+    sparing = SkipForgottenSource(Source())
     first, *others = sparing.talks(batch, accounts)
     with pytest.raises(StopIteration) as end:
         next(first)

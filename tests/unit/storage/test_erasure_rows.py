@@ -34,7 +34,7 @@ from socialcrawl.storage.database.address import where
 from socialcrawl.storage.erasure.forgetting import forget as carry_out
 from socialcrawl.storage.erasure.tombstones import barred, digest
 from socialcrawl.storage.ledger.billed import SqlCharges
-from socialcrawl.storage.stored_answers import Reuse
+from socialcrawl.storage.stored_answers import AnswerReuse
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 
@@ -55,7 +55,7 @@ def test_answers_that_a_second_campaign_took_from_the_database_count_without_the
         first, wire = crawled(place)
         close(first)
         paid = len(wire.calls)
-        other = stored(place, "second", reuse=Reuse(1000.0, one_each))
+        other = stored(place, "second", reuse=AnswerReuse(1000.0, one_each))
         store, _ = crawled(place, wire, store=other, steps=9)
         assert len(wire.calls) - paid < 8
         assert agrees(store, (), (), store.campaign, count=1) >= 9
@@ -73,7 +73,7 @@ def test_a_held_answer_of_an_open_batch_is_made_again_of_what_is_left(stop):
     with a_place("sqlite") as place:
         first, wire = crawled(place)
         close(first)
-        reuse = Reuse(1000.0, one_each)
+        reuse = AnswerReuse(1000.0, one_each)
         store, _ = crawled(place, wire, store=stored(place, "second", reuse=reuse), stop=len(wire.calls))
         held = stored(place, "second", reuse=reuse)
         picks = held.unfinished()

@@ -24,7 +24,14 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Stop
 from socialcrawl.errors import StoreError
 from socialcrawl.storage.memory_store import MemoryStore
-from socialcrawl.storage.queries.judgement import Judged, Judgement, Scored, judged, rank_correlation, regret
+from socialcrawl.storage.queries.judgement import (
+    EstimatorRank,
+    Judgement,
+    ScoredPicks,
+    judged,
+    rank_correlation,
+    regret,
+)
 from socialcrawl.storage.queries.shadow_estimates import judgement, scored
 from socialcrawl.storage.queries.summary import summary
 
@@ -71,19 +78,19 @@ def test_the_regret_of_three_picks_by_hand():
 def test_the_best_is_first_and_whoever_says_no_number_is_not_judged_by_it():
     value = np.array([0.0, 4.0, 1.0, 9.0])
     scores = np.array([[3.0, 1.0, 2.0, 0.0], [1.0, 3.0, 2.0, nan], [5.0, 5.0, 5.0, 5.0], [10.0, 30.0, 20.0, inf]])
-    found = judged(Scored(("steers", "good", "flat", "alike"), scores, value))
+    found = judged(ScoredPicks(("steers", "good", "flat", "alike"), scores, value))
     assert found == Judgement(
         3,
         pytest.approx(1 - 10 / 14),
         (
-            Judged("good", False, 1.0, 0.0),
-            Judged("alike", False, 1.0, 0.0),
-            Judged("flat", False, None, pytest.approx(1 - 10 / 14)),
-            Judged("steers", True, -1.0, pytest.approx(1 - 6 / 14)),
+            EstimatorRank("good", False, 1.0, 0.0),
+            EstimatorRank("alike", False, 1.0, 0.0),
+            EstimatorRank("flat", False, None, pytest.approx(1 - 10 / 14)),
+            EstimatorRank("steers", True, -1.0, pytest.approx(1 - 6 / 14)),
         ),
     )
-    nothing = judged(Scored(("a", "b"), np.empty((2, 0)), np.empty(0)))
-    assert nothing == Judgement(0, None, (Judged("a", True, None, None), Judged("b", False, None, None)))
+    nothing = judged(ScoredPicks(("a", "b"), np.empty((2, 0)), np.empty(0)))
+    assert nothing == Judgement(0, None, (EstimatorRank("a", True, None, None), EstimatorRank("b", False, None, None)))
 
 
 def picked(n, score=1.0, act=Act.EXPAND, **shadows):
@@ -186,7 +193,7 @@ def test_each_campaign_has_its_own_judgement_and_names_who_steers_today(kind):
                 store.connection.exec_driver_sql(
                     f"insert into version values (1, {number}, 'now', 0, {settings_}, '[]')"
                 )
-        assert judgement(store.connection, "tiny").estimators[0] == Judged("hybrid-sum", True, 1.0, 0.0)
+        assert judgement(store.connection, "tiny").estimators[0] == EstimatorRank("hybrid-sum", True, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

@@ -10,7 +10,7 @@ from socialcrawl.campaign.sections.access import LimitsSection
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
 from socialcrawl.storage.database.connection import opened
-from socialcrawl.storage.database.disk_space import Disk, Reserve, disk_of, room_of
+from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpace, disk_of, room_of
 from socialcrawl.text.wording import size
 
 FILE = Path("a.db")
@@ -41,21 +41,21 @@ def test_a_number_without_a_unit_is_refused():
 @pytest.mark.parametrize(
     ("least", "disk", "lacks"),
     [
-        (None, Disk(200_000_000, 10**12), False),
-        (None, Disk(199_999_999, 10**12), True),
-        (None, Disk(2_000_000, 10**8), False),  # a small disk keeps 2 %
-        (None, Disk(1_999_999, 10**8), True),
-        (10**9, Disk(2_000_000, 10**8), True),
-        (0, Disk(0, 10**8), False),
+        (None, DiskSpace(200_000_000, 10**12), False),
+        (None, DiskSpace(199_999_999, 10**12), True),
+        (None, DiskSpace(2_000_000, 10**8), False),  # a small disk keeps 2 %
+        (None, DiskSpace(1_999_999, 10**8), True),
+        (10**9, DiskSpace(2_000_000, 10**8), True),
+        (0, DiskSpace(0, 10**8), False),
         (None, None, False),
     ],
 )
 def test_campaigns_stop_where_less_is_free_than_they_leave(least, disk, lacks):
-    assert (Reserve(FILE, least, lambda file: disk).lacks() is not None) == lacks
+    assert (DiskReserve(FILE, least, lambda file: disk).lacks() is not None) == lacks
 
 
 def test_a_margin_keeps_a_campaign_from_beginning_and_stopping_by_turns():
-    reserve = Reserve(FILE, 1000, lambda file: Disk(1050, 10**9))
+    reserve = DiskReserve(FILE, 1000, lambda file: DiskSpace(1050, 10**9))
     assert (reserve.lacks(), reserve.lacks(1.1) is None) == (None, False)
 
 
@@ -67,7 +67,7 @@ def test_the_disk_of_a_file_is_looked_at_also_before_the_file_is_there(tmp_path)
 
 def test_the_room_of_a_database_is_its_size_and_what_is_free(tmp_path):
     with opened(tmp_path / "a.db") as connection:
-        room = room_of(connection, lambda file: Disk(77, 100))
+        room = room_of(connection, lambda file: DiskSpace(77, 100))
         files = [tmp_path / "a.db", tmp_path / "a.db-wal"]
         assert room == (sum(file.stat().st_size for file in files if file.exists()), 77)
 
@@ -75,7 +75,7 @@ def test_the_room_of_a_database_is_its_size_and_what_is_free(tmp_path):
 def test_of_a_server_the_size_is_known_and_nobody_looks_at_a_disk():
     with a_server_database() as place, opened(place) as connection:
         size, free = room_of(connection, lambda file: 1 / 0)
-        assert Reserve(place, None, lambda file: 1 / 0).lacks() is None
+        assert DiskReserve(place, None, lambda file: 1 / 0).lacks() is None
     assert (size > 1_000_000, free) == (True, None)
 
 

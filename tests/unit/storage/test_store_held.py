@@ -29,8 +29,8 @@ from socialcrawl.ratelimit.policy import Tariff
 from socialcrawl.storage.memory_store import MemoryStore
 from socialcrawl.storage.queries.summary import summary
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.stored_answers import Reuse
-from socialcrawl.storage.writes import Writes
+from socialcrawl.storage.stored_answers import AnswerReuse
+from socialcrawl.storage.writes import CampaignWriter
 
 HOUR = 3600.0
 LATER = AT + HOUR
@@ -46,7 +46,7 @@ def moons(text, lang=None, created_at=None, urls=None):
 
 def again(store, name="again", hits=suns, hours=2.0, *, keep=False):
     """Another campaign of the same database that takes answers of the last hours."""
-    return beside(store, name, reuse=Reuse(hours, hits, keep))
+    return beside(store, name, reuse=AnswerReuse(hours, hits, keep))
 
 
 def look_up(n=0, **asked):
@@ -207,7 +207,7 @@ def test_another_question_is_another_question(store):
     turned = Request((0, 1), "/e", {"a": "1", "b": "2"})
 
     def digest(asked, platform="x", server="https://api.x.com"):
-        return Writes(store.connection, 1, platform, server).digest(asked)
+        return CampaignWriter(store.connection, 1, platform, server).digest(asked)
 
     assert digest(turned) == digest(replace(turned, params={"b": "2", "a": "1"}, key=(7, 7), most=3))
     others = (
@@ -331,7 +331,7 @@ def test_whether_an_account_is_protected_has_to_be_known(store):
     assert again(store).held(look_up(ids="5"), LATER) is None
 
 
-@pytest.mark.parametrize("reuse", [None, Reuse(0.0, suns), Reuse(-1.0, suns)])
+@pytest.mark.parametrize("reuse", [None, AnswerReuse(0.0, suns), AnswerReuse(-1.0, suns)])
 def test_who_wants_nothing_held_pays_nothing_for_it(place, reuse):
     store = beside(stored(place), reuse=reuse)
     save(store, Page([post()], [1]))
@@ -355,7 +355,7 @@ def test_a_second_campaign_is_the_same_and_asks_only_for_who_is_missing(place):
     first = beside(stored(place), "first", Tariff(500, 1000))
     bought, wire = Spoken(Clock()), Spoken(Clock(BEGIN + HOUR))
     assert run(parts_of(first, bought)).kind == "done"
-    second = beside(first, "second", Tariff(500, 1000), Reuse(24.0, suns))
+    second = beside(first, "second", Tariff(500, 1000), AnswerReuse(24.0, suns))
     assert run(parts_of(second, wire)).kind == "done"
     assert story(second) == story(first)
     kinds = [reply.kind for _, reply in second.ledger()]
@@ -392,8 +392,8 @@ def test_a_held_post_is_counted_by_its_language_and_time_as_one_that_came(store)
 
 def test_a_talk_whose_list_leads_back_to_itself_is_answered_by_the_platform(store):
     save(store, Page([post("a")], [1]), 7, asked=timeline(7, 2, cursor="c"))
-    second = beside(store, "second", reuse=Reuse(24.0, suns))
+    second = beside(store, "second", reuse=AnswerReuse(24.0, suns))
     assert second.held(timeline(9, 3, cursor="c"), LATER) is not None, "another campaign"
-    mine = SqlStore(store.connection, store.campaign, "x", reuse=Reuse(24.0, suns))
+    mine = SqlStore(store.connection, store.campaign, "x", reuse=AnswerReuse(24.0, suns))
     assert mine.held(timeline(7, 3, cursor="c"), LATER) is None, "the same pick, one page on"
     assert mine.held(timeline(8, 3, cursor="c"), LATER) is not None, "another pick"
