@@ -26,7 +26,7 @@ from socialcrawl.engine.model import (
     parse_time,
 )
 from socialcrawl.ratelimit.policy import Tariff
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.schema.tables import account, charge, hit, mention, post, request
@@ -73,7 +73,7 @@ def _place(name: str, folder: Path, server: Any, number: int) -> Iterator[Databa
 def _ours(where: DatabaseAddress) -> float:
     """Seconds a page, reservation included."""
     connection = connect(where)
-    number = campaign(connection, {"name": "a", "seed": 1, "source": {"platform": "x"}}, {}, BEGIN)
+    number = ensure_campaign(connection, {"name": "a", "seed": 1, "source": {"platform": "x"}}, {}, BEGIN)
     store = SqlStore(connection, number, "x", Tariff(500, 1000))
     pages = [_page(n) for n in range(PAGES)]
     begin = 0.0
@@ -135,7 +135,7 @@ def _at(text: str) -> float:
 def _bare(where: DatabaseAddress, pages: Sequence[Rows]) -> float:
     """Seconds a page of the driver's `executemany`, into the same tables with the same indexes."""
     connection = connect(where)
-    campaign(connection, {"name": "a", "seed": 1, "source": {"platform": "x"}}, {}, BEGIN)
+    ensure_campaign(connection, {"name": "a", "seed": 1, "source": {"platform": "x"}}, {}, BEGIN)
     raw: Any = connection.connection.driver_connection
     mark = "?" if isinstance(where, Path) else "%s"
     statements = {

@@ -24,7 +24,7 @@ from socialcrawl.platforms.x.vocabulary import TWEET
 from socialcrawl.platforms.x.wire import XWire, make_client
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.stored_answers import AnswerReuse
@@ -94,7 +94,7 @@ def _ours(url: str, path: Path) -> Callable[[int, str], None]:
     rules = policy("x").limited(1_000_000, 900.0)
     settings = checked({"name": "bench", "topic": {"keywords": ["telescope"]}, "source": {"base_url": url}}, "bench")
     connection = connect(path)
-    number = campaign(connection, settings.model_dump(mode="json"), settings.identity([]), time.time())
+    number = ensure_campaign(connection, settings.model_dump(mode="json"), settings.identity([]), time.time())
     reuse = AnswerReuse(24.0, Topic(["telescope"]).hits)
     store = SqlStore(connection, number, "x", rules.tariff, reuse=reuse, server=url)
     source = XSource(rules, TWEET, [])

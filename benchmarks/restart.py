@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.figure import Figure, sized
 from socialcrawl.engine.model import format_time
 from socialcrawl.graph.graph import COLUMNS
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
 
 TITLE = "Restart on SQLite: 1,000,000 users, 10,000,000 links, 1,000,000 requests; whole process, cold database"
@@ -82,7 +82,7 @@ def generate(path: Path, users: int = USERS, links: int = LINKS, nodes: int = NO
     a uniform number), one in twenty is missing. Everybody but the seeds is known before being asked.
     """
     connection = connect(path)
-    campaign(connection, {"name": "restart", "seed": 1, "source": {"platform": "x"}}, {}, 0.0)
+    ensure_campaign(connection, {"name": "restart", "seed": 1, "source": {"platform": "x"}}, {}, 0.0)
     connection.close()
     connection.engine.dispose()
     rng, written = np.random.default_rng(1), 0

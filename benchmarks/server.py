@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from socialcrawl.storage.database.address import DatabaseAddress, where
+from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def a_server() -> Iterator[Callable[[str], AbstractContextManager[DatabaseAddres
     def database(name: str) -> Iterator[DatabaseAddress]:
         with psycopg.connect(made.get_uri(), autocommit=True) as raw:
             raw.execute(f'create database "{name}"'.encode())
-            yield where(made.get_uri().replace("/postgres?", f"/{name}?"))
+            yield parse_address(made.get_uri().replace("/postgres?", f"/{name}?"))
             raw.execute(f'drop database "{name}" with (force)'.encode())
 
     try:

@@ -12,7 +12,7 @@ from benchmarks.figure import Figure, sized
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.lab.generators.generate import generate, topics, write
 from socialcrawl.mock.child_process import spawn
-from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.database.snapshot import open_snapshot
 from socialcrawl.verify.exported import verify_export
 from socialcrawl.verify.findings import Check, CheckResults
@@ -55,7 +55,7 @@ def measure() -> list[Figure]:
                 checks, seconds = _timed(verify(connection))
             picks = checks["picks"].proved
             figures.append(Figure(f"{estimator}: database", _each(picks, seconds)))
-            with opened(database) as connection:
+            with open_database(database) as connection:
                 export(connection, data, ExportOptions(), time.time())
             found, seconds = _timed(verify_export(data))
             assert all(found[name].proved == checks[name].proved for name in ("picks", "outcomes"))

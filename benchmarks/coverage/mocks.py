@@ -32,7 +32,7 @@ from socialcrawl.lab.instant import Slowly, Virtual
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import Running, running
 from socialcrawl.storage.database.connection import connect
-from socialcrawl.storage.database.health import readable
+from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.traces import CampaignTraces
 
 TITLE = "Whole campaigns against mock servers"
@@ -244,7 +244,7 @@ def sample(desk: Desk) -> Iterator[Shown]:
     for at, steps in zip((EARLY, LATE), desk.place.size.sample, strict=True):
         settings = desk.settings("sampled", steps, kind="sample", sample=walks)
         desk.run(settings)
-        with readable(desk.database) as connection:
+        with open_readable(desk.database) as connection:
             traces = CampaignTraces(connection)
             audit = auditing.as_object(audit_datasets(traces, settings, of=["collected"]))
             known = knowledge(report(traces, "sampled"))["sampled"]
@@ -271,7 +271,7 @@ def read_by(database: Path, campaign: str) -> list[str]:
         "join campaign c on c.id = o.campaign join account a on a.node = o.node "
         "where c.name = :campaign and o.missing is null and p.act in ('seed', 'expand')"
     )
-    with readable(database) as connection:
+    with open_readable(database) as connection:
         return [name for (name,) in connection.execute(text(sql), {"campaign": campaign})]
 
 
@@ -292,7 +292,7 @@ def refresh(desk: Desk) -> Iterator[Shown]:
             connection.close()
             connection.engine.dispose()
         desk.run(settings)
-        with readable(desk.database) as connection:
+        with open_readable(desk.database) as connection:
             known = knowledge(report(CampaignTraces(connection), "refreshed"))["refreshed"]["known"]
         yield desk.show("report: active in all", at, (known["low"], known["high"]), alive)
         yield desk.show("report: share found", at, (known["share_low"], known["share_high"]), known["found"] / alive)

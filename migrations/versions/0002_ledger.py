@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from socialcrawl.storage.schema.kept import aside, away, back, rows_back
+from socialcrawl.storage.schema.kept import put_back, put_rows_back, set_aside, set_table_aside
 
 revision = "0002"
 down_revision = "0001"
@@ -57,18 +57,18 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     _say_kinds(f"{KIND} or broken", f"{KIND}, invalid, broken, lost or held")
-    back("request", "id", ADDED)
-    rows_back("request", "held", WHOLE)
-    rows_back("charge", "charge", CHARGE)
+    put_back("request", "id", ADDED)
+    put_rows_back("request", "held", WHOLE)
+    put_rows_back("charge", "charge", CHARGE)
 
 
 def downgrade() -> None:
     op.execute("create table kept_held as select * from request where kind = 'held'")
     op.execute("delete from request where kind = 'held'")  # the older program would count them as requests
     _say_kinds(f"{KIND}, invalid, broken, lost or held", f"{KIND} or broken")
-    away("charge")
+    set_table_aside("charge")
     # A row may have lost its digest, and some others of these, when somebody was forgotten.
-    aside("request", "id", ADDED, " or ".join(f"{name} is not null" for name in ADDED))
+    set_aside("request", "id", ADDED, " or ".join(f"{name} is not null" for name in ADDED))
     op.drop_index(op.f("ix_request_digest"), table_name="request")
     for name in reversed(ADDED):
         op.drop_column("request", name)

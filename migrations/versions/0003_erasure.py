@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from socialcrawl.storage.schema.kept import aside, away, back, rows_back
+from socialcrawl.storage.schema.kept import put_back, put_rows_back, set_aside, set_table_aside
 
 revision = "0003"
 down_revision = "0002"
@@ -75,18 +75,18 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("request", name=op.f("pk_response")),
         comment="the platform's answers as they came, kept on request",
     )
-    back("account", "node", ["forgotten_at"])
-    rows_back("tombstone", "tombstone", TOMBSTONE)
-    rows_back("response", "response", RESPONSE)
+    put_back("account", "node", ["forgotten_at"])
+    put_rows_back("tombstone", "tombstone", TOMBSTONE)
+    put_rows_back("response", "response", RESPONSE)
 
 
 def downgrade() -> None:
     op.drop_index("ix_request_daily", table_name="request")
     op.drop_index("ix_request_spent", table_name="request")
-    aside("account", "node", ["forgotten_at"], "forgotten_at is not null")
+    set_aside("account", "node", ["forgotten_at"], "forgotten_at is not null")
     op.drop_column("account", "forgotten_at")
     for name in ("response", "tombstone", "epoch"):
-        away(name)
+        set_table_aside(name)
 
 
 def _epoch() -> None:
@@ -103,7 +103,7 @@ def _epoch() -> None:
         comment="spans of a campaign in which its topic and its history did not change",
         sqlite_with_rowid=False,
     )
-    rows_back("epoch", "epoch", EPOCH)
+    put_rows_back("epoch", "epoch", EPOCH)
     op.execute(
         "insert into epoch (campaign, number, first, began_at, why) "
         "select id, 0, 0, created_at, 'begun' from campaign where true on conflict do nothing"

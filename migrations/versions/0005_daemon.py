@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from socialcrawl.storage.schema.kept import aside, away, back, rows_back
+from socialcrawl.storage.schema.kept import put_back, put_rows_back, set_aside, set_table_aside
 
 revision = "0005"
 down_revision = "0004"
@@ -33,7 +33,7 @@ def upgrade() -> None:
     )
     paused = "when somebody paused it; NULL: a daemon may run it"
     op.add_column("campaign", sa.Column("paused_at", sa.Text(), nullable=True, comment=paused))
-    back("campaign", "id", OWN)
+    put_back("campaign", "id", OWN)
     if op.get_bind().dialect.name == "postgresql":
         _say(f"{RESTS}, as they are now", RESTS, WHY, OLD_WHY)
     _version()
@@ -44,8 +44,8 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     for name in ("lease", "daemon", "shadow", "version"):
-        away(name)
-    aside("campaign", "id", OWN, "refresh_rate is not null or paused_at is not null")
+        set_table_aside(name)
+    set_aside("campaign", "id", OWN, "refresh_rate is not null or paused_at is not null")
     for name in OWN:
         op.drop_column("campaign", name)
     if op.get_bind().dialect.name == "postgresql":
@@ -74,7 +74,7 @@ def _version() -> None:
         comment="the settings of a campaign, each time they changed",
         sqlite_with_rowid=False,
     )
-    rows_back("version", "version", VERSION)
+    put_rows_back("version", "version", VERSION)
     op.execute(
         "insert into version (campaign, number, at, first, settings, changed) "
         "select id, 0, created_at, 0, settings, '[]' from campaign where true on conflict do nothing"
@@ -93,7 +93,7 @@ def _shadow() -> None:
         comment="what estimators that did not steer thought of the picks",
         sqlite_with_rowid=False,
     )
-    rows_back("shadow", "shadow", SHADOW)
+    put_rows_back("shadow", "shadow", SHADOW)
 
 
 def _daemon() -> None:
@@ -109,7 +109,7 @@ def _daemon() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_daemon")),
         comment="the daemons that ran campaigns of this database",
     )
-    rows_back("daemon", "daemon", DAEMON)
+    put_rows_back("daemon", "daemon", DAEMON)
 
 
 def _lease() -> None:
@@ -137,4 +137,4 @@ def _lease() -> None:
         sa.PrimaryKeyConstraint("campaign", name=op.f("pk_lease")),
         comment="which daemon runs which campaign, and how that goes",
     )
-    rows_back("lease", "lease", LEASE)
+    put_rows_back("lease", "lease", LEASE)

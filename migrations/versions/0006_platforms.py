@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from socialcrawl.storage.schema.kept import away, held, rows_back
+from socialcrawl.storage.schema.kept import is_kept, put_rows_back, set_table_aside
 
 revision = "0006"
 down_revision = "0005"
@@ -40,19 +40,19 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_index(op.f("ix_follow_followed"), "follow", ["followed"], unique=False)
-    rows_back("follow", "follow", FOLLOW)
+    put_rows_back("follow", "follow", FOLLOW)
     _say(KINDS, OLD_KINDS, PLATFORMS, OLD_PLATFORMS, WHYS, OLD_WHYS, TOMBSTONES, OLD_TOMBSTONES)
 
 
 def downgrade() -> None:
-    away("follow")
+    set_table_aside("follow")
     op.execute("create table kept_mention as select post, node, spans from mention where spans is not null")
     op.drop_column("mention", "spans")
     _say(OLD_KINDS, KINDS, OLD_PLATFORMS, PLATFORMS, OLD_WHYS, WHYS, OLD_TOMBSTONES, TOMBSTONES)
 
 
 def _spans_back() -> None:
-    if held("mention"):
+    if is_kept("mention"):
         kept = "from kept_mention k where k.post = mention.post and k.node = mention.node"
         op.execute(f"update mention set spans = (select k.spans {kept}) where exists (select 1 {kept})")  # noqa: S608 - names of our own
         op.drop_table("kept_mention")

@@ -5,7 +5,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from socialcrawl.storage.schema.kept import away, held, rows_back
+from socialcrawl.storage.schema.kept import is_kept, put_rows_back, set_table_aside
 
 revision = "0007"
 down_revision = "0006"
@@ -212,7 +212,7 @@ def upgrade() -> None:
         _values_back(table, name)
     _marks_back()
     _standing()
-    rows_back("standing", "standing", STANDING)
+    put_rows_back("standing", "standing", STANDING)
     _say(ACTS, OLD_ACTS, FEATURES, OLD_FEATURES, WHY, OLD_WHY)
     for name, *_ in RENEWED:
         op.execute(f"drop view {name}")
@@ -223,7 +223,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     for name, *_ in (*RENEWED, TRACKED_ACCOUNT):
         op.execute(f"drop view {name}")
-    away("standing")
+    set_table_aside("standing")
     _unmarked()
     for table, (name, _) in NEW.items():
         op.execute(f"create table kept_{table} as select campaign, n, {name} from {table} where {name} is not null")
@@ -299,7 +299,7 @@ def _unmarked() -> None:
 
 def _marks_back() -> None:
     for name in PAGES:
-        if held(f"request_{name}"):  # what the older program has emptied since stays empty
+        if is_kept(f"request_{name}"):  # what the older program has emptied since stays empty
             same = f"from kept_request_{name} k where k.id = request.id"
             again = f"update request set {name} = (select k.{name} {same})"
             op.execute(f"{again} where {name} is not null and exists (select 1 {same})")
@@ -307,7 +307,7 @@ def _marks_back() -> None:
 
 
 def _values_back(table: str, name: str) -> None:
-    if held(table):
+    if is_kept(table):
         same = f"from kept_{table} k where k.campaign = {table}.campaign and k.n = {table}.n"
         op.execute(f"update {table} set {name} = (select k.{name} {same}) where exists (select 1 {same})")
         op.drop_table(f"kept_{table}")

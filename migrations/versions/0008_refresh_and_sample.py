@@ -5,7 +5,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from socialcrawl.storage.schema.kept import away, held, rows_back
+from socialcrawl.storage.schema.kept import is_kept, put_rows_back, set_table_aside
 
 revision = "0008"
 down_revision = "0007"
@@ -457,7 +457,7 @@ NEW = (LIVENESS, SAMPLED_ACCOUNT)
 def upgrade() -> None:
     _active_back()
     _sampled()
-    rows_back("sampled", "sampled", SAMPLED)
+    put_rows_back("sampled", "sampled", SAMPLED)
     _say(newer=True)
     _drop(*BEFORE)
     _make(*RENEWED, *NEW)
@@ -465,7 +465,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     _drop(*RENEWED, *NEW)
-    away("sampled")
+    set_table_aside("sampled")
     _inactive()
     _say(newer=False)
     _make(*BEFORE)
@@ -504,7 +504,7 @@ def _inactive() -> None:
 
 
 def _active_back() -> None:
-    if held("request_active"):  # what the older program has emptied since stays empty
+    if is_kept("request_active"):  # what the older program has emptied since stays empty
         same = "from kept_request_active k where k.id = request.id"
         again = f"update request set answer = (select k.answer {same})"
         op.execute(f"{again} where answer is not null and exists (select 1 {same})")

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from socialcrawl.storage.schema.kept import aside, back
+from socialcrawl.storage.schema.kept import put_back, set_aside
 
 revision = "0009"
 down_revision = "0008"
@@ -24,13 +24,13 @@ def upgrade() -> None:
     for table, key, columns in (("campaign", "id", CAMPAIGN), ("lease", "campaign", LEASE)):
         for name, comment in columns.items():
             op.add_column(table, sa.Column(name, sa.Text(), nullable=True, comment=comment))
-        back(table, key, list(columns), more=MORE)
+        put_back(table, key, list(columns), more=MORE)
     _say(STATES, BEFORE)
 
 
 def downgrade() -> None:
     for table, key, columns in (("campaign", "id", CAMPAIGN), ("lease", "campaign", LEASE)):
-        aside(table, key, list(columns), " or ".join(f"{name} is not null" for name in columns), more=MORE)
+        set_aside(table, key, list(columns), " or ".join(f"{name} is not null" for name in columns), more=MORE)
         for name in columns:
             op.drop_column(table, name)
     _say(BEFORE, STATES)

@@ -31,10 +31,10 @@ from socialcrawl.ratelimit.policy import host
 from socialcrawl.ratelimit.received import LAG
 from socialcrawl.ratelimit.retry import Backoff
 from socialcrawl.ratelimit.shared_windows import Membership, Shared
-from socialcrawl.storage.campaigns import QueryHistory, TopicChange, campaign, line
+from socialcrawl.storage.campaigns import QueryHistory, TopicChange, ensure_campaign, read_query_history
 from socialcrawl.storage.counting_rule import CountingRule
 from socialcrawl.storage.database.connection import connect
-from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpaceGuard, Look, disk_of
+from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpaceGuard, Look, measure_disk
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.erasure.skip_forgotten import SkipForgottenSource
 from socialcrawl.storage.sql_store import SqlStore
@@ -57,7 +57,7 @@ class House:
     shared: Shared = field(default_factory=Shared)
     leases: TokenLeases = field(default_factory=TokenLeases)
     pool: Callable[[int], Executor] = ThreadPoolExecutor
-    disk: Look = disk_of
+    disk: Look = measure_disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def build(
         undo.pop_all()
     _introduce(member, meant, allowed, store)
     store.note = allowed.noting(member.ledger, planner.lanes.longest() + LAG)
-    along = line(store.connection, store.campaign, meant.queries)
+    along = read_query_history(store.connection, store.campaign, meant.queries)
     names = store.enlist(meant.usernames, clock.now())
     source, ahead = _source(meant, along.texts, store, clock.now)
     seeds = _seeds(meant, along, names)
@@ -178,7 +178,7 @@ def _allowed(meant: Plan, house: House | None) -> Access:
 
 def reserve(settings: Settings, house: House | None) -> DiskReserve:
     """Return what has to stay free on the disk of a campaign's database."""
-    return DiskReserve(settings.database, settings.limits.least_free, house.disk if house else disk_of)
+    return DiskReserve(settings.database, settings.limits.least_free, house.disk if house else measure_disk)
 
 
 def known_as(settings: Settings) -> str:
@@ -259,7 +259,9 @@ def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[
         identity = settings.identity(meant.usernames)
         counting = CountingRule.of(meant.topic)
         given, fixed = (whole, identity), meant.kind.facts.fixed
-        number = campaign(connection, *given, now, change=leave, queries=meant.queries, counting=counting, fixed=fixed)
+        number = ensure_campaign(
+            connection, *given, now, change=leave, queries=meant.queries, counting=counting, fixed=fixed
+        )
         undo.pop_all()
     source = settings.source
     links = meant.terms.links

@@ -6,7 +6,7 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Credential
 from socialcrawl.ratelimit.batch_size import measured, rate
 from socialcrawl.ratelimit.policy import Policy
-from socialcrawl.storage.paces import keep_refresh_rate, latencies, refresh_rate
+from socialcrawl.storage.paces import keep_refresh_rate, read_latencies, read_refresh_rate
 from socialcrawl.storage.sql_store import SqlStore
 
 
@@ -32,14 +32,14 @@ class Pace:
     def __call__(self) -> int:
         """Return the refresh rate r of Algorithm 1 (Gouriten et al., section 3)."""
         if self.chosen is None:
-            self.chosen = refresh_rate(self.store.connection, self.store.campaign) or self._measured()
+            self.chosen = read_refresh_rate(self.store.connection, self.store.campaign) or self._measured()
         return self.chosen or 1
 
     def _measured(self) -> int | None:
         """Return what the replies so far say, once the seeds are done; None while they say too little."""
         if self.seeds.due(1, lambda _: 1)[1]:
             return None
-        latency = measured(latencies(self.store.connection, self.store.campaign))
+        latency = measured(read_latencies(self.store.connection, self.store.campaign))
         rules = [self.policy.endpoint(self.timeline).rules(credential.kind) for credential in self.credentials]
         first = [several[0] for several in rules if several]
         if latency is None or not first:

@@ -244,10 +244,10 @@ def _doubts(settings: Settings) -> list[str]:
 
 def _begun_with(settings: Settings) -> Collection[str] | None:
     """Return the keywords that the database has of a campaign; None where it cannot be asked, which a run says."""
-    from socialcrawl.storage.campaigns import keywords_of  # noqa: PLC0415 - plans are made without SQLAlchemy
+    from socialcrawl.storage.campaigns import read_keywords  # noqa: PLC0415 - plans are made without SQLAlchemy
 
     try:
-        return keywords_of(settings.database, settings.name)
+        return read_keywords(settings.database, settings.name)
     except StoreError:
         return None
 

@@ -38,7 +38,7 @@ from socialcrawl.engine.model import LARGEST
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import read_bytes, read_toml, toml_error, why_unreadable
 from socialcrawl.platforms import facts as platform_facts
-from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress, where
+from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress, parse_address
 from socialcrawl.storage.database.filetypes import describe_wrong_campaign
 
 __all__ = ["CrawlSection", "Section", "Settings", "checked", "read"]
@@ -63,7 +63,7 @@ def _database(given: Any) -> DatabaseAddress:
     if not isinstance(given, str) or not given:
         raise ValueError("write the name of a file, or postgresql://USER@HOST/NAME")
     try:
-        found = where(given)
+        found = parse_address(given)
     except SettingsError as error:
         raise ValueError(str(error)) from error
     if isinstance(found, PostgresAddress) and found.secret:

@@ -20,7 +20,7 @@ from socialcrawl.platforms.registry import platform_of
 from socialcrawl.ratelimit.billing_cycle import Counted, Cycle, cycle
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.ratelimit.shared_windows import Sent
-from socialcrawl.storage.database.connection import identify
+from socialcrawl.storage.database.connection import identify_database
 from socialcrawl.storage.ledger.request_log import find_siblings
 from socialcrawl.storage.sql_store import SqlStore
 
@@ -40,7 +40,7 @@ class Siblings:
     def __init__(self, store: SqlStore, access: Access, policy: Policy, cycle_day: int) -> None:
         self.store, self.policy, self.cycle_day = store, policy, cycle_day
         self._names = {mark: name for name, mark in access.marks.items()}
-        self._database = identify(store.connection)
+        self._database = identify_database(store.connection)
 
     def name_ledger(self, campaign: str) -> str:
         """Return what tells the ledger of a campaign of this database from all others."""

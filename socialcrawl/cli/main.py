@@ -189,7 +189,7 @@ def demo(
     from socialcrawl.cli.commands import demo as show  # noqa: PLC0415
     from socialcrawl.cli.commands.run import INTERRUPTED, leave  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
-    from socialcrawl.storage.database.address import where  # noqa: PLC0415
+    from socialcrawl.storage.database.address import parse_address  # noqa: PLC0415
 
     wanted = show.Demo(
         posts=posts,
@@ -206,7 +206,7 @@ def demo(
         limit=limit,
         missing=missing,
         vocabulary=vocabulary,
-        database=None if database is None else where(database),
+        database=None if database is None else parse_address(database),
     )
     try:
         leave(show.demo(wanted, plain(), as_json=as_json))

@@ -13,11 +13,11 @@ from socialcrawl.forecast.shape import left
 from socialcrawl.platforms.x.meters import COUNTS, make_counts_request, parse_counts
 from socialcrawl.platforms.x.vocabulary import find_vocabulary
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
-from socialcrawl.storage.database.health import looked_at, missing, usable
+from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
 from socialcrawl.storage.database.lease import Lease
-from socialcrawl.storage.queries.summary import campaigns
+from socialcrawl.storage.queries.summary import list_campaigns
 from socialcrawl.storage.sql_store import SqlStore
 
 OF_NOBODY = -1  # the pick that these requests serve in the ledger
@@ -78,10 +78,10 @@ def begun(meant: Plan) -> bool:
         StoreError: the database is not ours, or a newer program's.
     """
     where = meant.settings.database
-    if missing(where):
+    if is_missing(where):
         return False
-    with looked_at(where) as connection:
-        return usable(connection, where) and meant.settings.name in [name for _, name in campaigns(connection)]
+    with open_existing(where) as connection:
+        return has_tables(connection, where) and meant.settings.name in [name for _, name in list_campaigns(connection)]
 
 
 @contextmanager
@@ -97,5 +97,5 @@ def _ledger(meant: Plan, clock: SystemClock) -> Iterator[SqlStore | None]:
         undo.callback(connection.close)
         undo.callback(Lease(connection, settings.name).release)
         whole, identity = settings.model_dump(mode="json"), settings.identity(meant.usernames)
-        number = campaign(connection, whole, identity, clock.now())
+        number = ensure_campaign(connection, whole, identity, clock.now())
         yield SqlStore(connection, number, settings.source.platform, meant.policy.tariff)

@@ -20,8 +20,8 @@ from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
 from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import CampaignLease, Pauser
 from socialcrawl.storage.database.address import DatabaseAddress
-from socialcrawl.storage.database.connection import opened
-from socialcrawl.storage.database.health import missing
+from socialcrawl.storage.database.connection import open_database
+from socialcrawl.storage.database.health import is_missing
 from socialcrawl.text.terminal import write_error
 
 PATIENCE = 30.0  # seconds for a daemon to look (2 s), and for what is in flight (8 s)
@@ -83,19 +83,23 @@ def _attempt(where: DatabaseAddress, names: Sequence[str] | None, work: Callable
 
 def _in_the_way(where: DatabaseAddress, names: Sequence[str] | None) -> list[CampaignLease]:
     """Return the campaigns that daemons have open."""
-    if missing(where):
+    if is_missing(where):
         return []
-    with opened(where, create=False) as connection:
+    with open_database(where, create=False) as connection:
         now = SystemClock().now()
-        return [one for one in daemons.held(connection) if one.alive(now) and (names is None or one.campaign in names)]
+        return [
+            one
+            for one in daemons.read_leases(connection)
+            if one.alive(now) and (names is None or one.campaign in names)
+        ]
 
 
 def _pause(where: DatabaseAddress, names: Sequence[str] | None, by: Pauser, paused: list[str]) -> None:
     """Pause what is in the way, note it in `paused`, and wait until daemons have let go of it."""
     if not (found := [one.campaign for one in _in_the_way(where, names)]):
         return
-    with opened(where, create=False) as connection:
-        done = daemons.pause(connection, found, SystemClock().now(), by)
+    with open_database(where, create=False) as connection:
+        done = daemons.pause_campaigns(connection, found, SystemClock().now(), by)
         paused += done
     if done:
         write_error(f"paused until this is done: {', '.join(done)} (if it is killed: {_command(where, done)})")
@@ -116,8 +120,8 @@ def _resume(where: DatabaseAddress, by: Pauser, paused: Sequence[str]) -> None:
     main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
     try:
-        with opened(where, create=False) as connection:
-            resumed = daemons.resume(connection, paused, by)
+        with open_database(where, create=False) as connection:
+            resumed = daemons.resume_campaigns(connection, paused, by)
         if resumed:
             write_error(f"resumed: {', '.join(resumed)}")
     except SocialcrawlError as error:

@@ -34,7 +34,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Stop, StopKind, Wait
 from socialcrawl.errors import HeldError, SocialcrawlError, StoreError
 from socialcrawl.storage.daemons import CampaignLease
-from socialcrawl.storage.database.connection import inode
+from socialcrawl.storage.database.connection import read_inode
 from socialcrawl.storage.database.disk_space import AGAIN, MARGIN
 
 PATIENCE = 2.0  # seconds of a wait that a run sits out
@@ -178,7 +178,7 @@ class CampaignRunner:
 
     def check(self) -> None:
         """Close it where its database file is gone, or another has taken its place; it is tried again."""
-        if self._campaign is not None and inode(self.settings.database) != self._inode:
+        if self._campaign is not None and read_inode(self.settings.database) != self._inode:
             with self._guard:
                 self._lost = True
                 self._interrupted()
@@ -300,10 +300,10 @@ class CampaignRunner:
     def _opened(self) -> Campaign:
         where = self.settings.database
         if self._campaign is None:
-            if isinstance(where, Path) and self._inode is not None and inode(where) is None:
+            if isinstance(where, Path) and self._inode is not None and read_inode(where) is None:
                 raise StoreError(f"The database {where} is gone: put it back; no other is begun in its place.")
             self._campaign = build(self.settings, self.eyes, self.house, clock=self.clock, change=True)
-            self._folded, self._counted, self._inode = False, False, inode(where)
+            self._folded, self._counted, self._inode = False, False, read_inode(where)
         return self._campaign
 
     def _after(self, reason: Wait | Stop) -> NextRun:

@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage import daemons
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.counting_rule import CountingRule
 from socialcrawl.storage.daemons import CampaignHeartbeat, CampaignLease, Pauser
 from socialcrawl.storage.database.address import DatabaseAddress
-from socialcrawl.storage.database.connection import HURRY, Opened, closed, connect, inode
-from socialcrawl.storage.database.disk_space import UNKNOWN, DatabaseSpace, Look, room_of
-from socialcrawl.storage.versions import latest
+from socialcrawl.storage.database.connection import HURRY, Opened, close_connection, connect, read_inode
+from socialcrawl.storage.database.disk_space import UNKNOWN, DatabaseSpace, Look, measure_database
+from socialcrawl.storage.versions import read_latest_settings
 
 T = TypeVar("T")
 DatabaseOrders = tuple[bool, Mapping[str, CampaignLease]]
@@ -62,11 +62,13 @@ class DaemonRecords:
         settings = meant.settings
 
         def begun(connection: Opened) -> None:
-            if settings.name not in {one.campaign for one in daemons.held(connection)}:
+            if settings.name not in {one.campaign for one in daemons.read_leases(connection)}:
                 whole, identity = settings.model_dump(mode="json"), settings.identity(meant.usernames)
                 with suppress(SettingsError):  # the campaign says so by itself
                     counting, fixed = CountingRule.of(meant.topic), meant.kind.facts.fixed
-                    campaign(connection, whole, identity, now, queries=meant.queries, counting=counting, fixed=fixed)
+                    ensure_campaign(
+                        connection, whole, identity, now, queries=meant.queries, counting=counting, fixed=fixed
+                    )
 
         self._do(settings.database, now, begun, writes=True)
 
@@ -74,26 +76,28 @@ class DaemonRecords:
         """Return what a database says; None while it cannot be reached."""
 
         def hear(connection: Opened) -> DatabaseOrders:
-            held = self._books[where].held = {one.campaign: one for one in daemons.held(connection)}
-            return daemons.asked(connection, self.name), held
+            held = self._books[where].held = {one.campaign: one for one in daemons.read_leases(connection)}
+            return daemons.is_stop_requested(connection, self.name), held
 
         return self._do(where, now, hear)
 
     def told(self, where: DatabaseAddress, standings: Iterable[CampaignHeartbeat], now: float) -> None:
         """Write how the campaigns of a database stand."""
-        self._do(where, now, lambda connection: daemons.beaten(connection, self.name, standings, now), writes=True)
+        self._do(
+            where, now, lambda connection: daemons.write_heartbeat(connection, self.name, standings, now), writes=True
+        )
 
     def resume(self, where: DatabaseAddress, name: str, by: Pauser, now: float) -> None:
         """Resume a campaign that a command has paused and left so."""
-        self._do(where, now, lambda connection: daemons.resume(connection, [name], by), writes=True)
+        self._do(where, now, lambda connection: daemons.resume_campaigns(connection, [name], by), writes=True)
 
     def stored(self, where: DatabaseAddress, name: str, now: float) -> dict[str, Any] | None:
         """Return the settings with which a campaign was run last; None: it was not, or nobody can say."""
-        return self._do(where, now, lambda connection: latest(connection, name))
+        return self._do(where, now, lambda connection: read_latest_settings(connection, name))
 
     def room(self, where: DatabaseAddress, now: float, look: Look) -> DatabaseSpace:
         """Return the room of a database."""
-        return self._do(where, now, lambda connection: room_of(connection, look)) or UNKNOWN
+        return self._do(where, now, lambda connection: measure_database(connection, look)) or UNKNOWN
 
     def places(self) -> list[DatabaseAddress]:
         """Return the databases that it knows."""
@@ -128,9 +132,9 @@ class DaemonRecords:
         if book is None or book.connection is None or not book.lock.acquire(timeout=MOMENT):
             return
         with suppress(StoreError):
-            daemons.beaten(book.connection, self.name, told, now)
-            daemons.left(book.connection, self.name, now)
-        closed(book.connection)
+            daemons.write_heartbeat(book.connection, self.name, told, now)
+            daemons.sign_off(book.connection, self.name, now)
+        close_connection(book.connection)
         book.connection = None
         book.lock.release()
 
@@ -147,21 +151,21 @@ class DaemonRecords:
         return answer
 
     def _connection(self, where: DatabaseAddress, book: _OpenDatabase, now: float) -> Opened:
-        if book.connection is not None and inode(where) != book.inode:
+        if book.connection is not None and read_inode(where) != book.inode:
             self._close(book)
         if book.connection is None:
-            if isinstance(where, Path) and book.inode is not None and inode(where) is None:
+            if isinstance(where, Path) and book.inode is not None and read_inode(where) is None:
                 raise StoreError(f"The database {where} is gone: put it back; no other is begun in its place.")
             book.connection = connect(where, busy=HURRY)
-            book.inode = inode(where)
+            book.inode = read_inode(where)
         if not book.enrolled:
-            daemons.enrolled(book.connection, self.name, self.host, self.pid, now)
+            daemons.enroll_daemon(book.connection, self.name, self.host, self.pid, now)
             book.enrolled = True
         return book.connection
 
     def _close(self, book: _OpenDatabase) -> None:
         if book.connection is not None:
-            closed(book.connection)
+            close_connection(book.connection)
             book.connection, book.enrolled = None, False
 
     def _lose(self, where: DatabaseAddress, book: _OpenDatabase, error: StoreError, *, writes: bool) -> None:

@@ -27,7 +27,7 @@ from socialcrawl.exporters.pseudonyms import Pseudonyms
 from socialcrawl.exporters.selection import SOME, ExportSelection, choosing
 from socialcrawl.exporters.table_files import IDS, WRITERS, IdWriter, Maker, SafeCsvWriter, pyarrow_version
 from socialcrawl.storage.database import address
-from socialcrawl.storage.database.trouble import told
+from socialcrawl.storage.database.trouble import convert_error
 from socialcrawl.text.wording import pluralize
 
 FORMATS = (*WRITERS, *mention_network.FORMS, "ids", "warc")
@@ -103,7 +103,7 @@ def export(
             (to / "datasheet.md").write_text(page(sheet), "utf-8")
             return sheet
     except DBAPIError as error:
-        raise told(error, address.of(connection)) from error
+        raise convert_error(error, address.find_address(connection)) from error
 
 
 def _check(wanted: ExportOptions) -> None:

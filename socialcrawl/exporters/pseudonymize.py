@@ -11,7 +11,7 @@ from socialcrawl.exporters.columns import NAMES, Column, Person
 from socialcrawl.exporters.pseudonyms import Pseudonyms
 from socialcrawl.exporters.selection import ExportSelection
 from socialcrawl.exporters.text_redaction import SHORT, KnownNames, words_of
-from socialcrawl.storage.database.bulk import Lookup, among, inserting
+from socialcrawl.storage.database.bulk import Lookup, make_insert, match_keys
 from socialcrawl.storage.schema.tables import account
 
 
@@ -28,9 +28,9 @@ class Pseudonymizer:
         who = (account.c.platform_id, account.c.username, account.c.name)
         # Of several accounts that had a name the last one counts, as everywhere: see `nodes.Nodes`.
         rank = (account.c.platform_id.is_not(None), account.c.profile_at.nulls_first(), account.c.node.desc())
-        by_name = select(account.c.handle, *who).where(among(choice.reader, account.c.handle))
+        by_name = select(account.c.handle, *who).where(match_keys(choice.reader, account.c.handle))
         self._by_name = Lookup(choice.reader, by_name.order_by(*rank))
-        self._by_id = Lookup(choice.reader, select(*who).where(among(choice.reader, account.c.platform_id)))
+        self._by_id = Lookup(choice.reader, select(*who).where(match_keys(choice.reader, account.c.platform_id)))
         self._names = Lookup(choice.reader, _named(choice))
 
     def rows(self, columns: tuple[Column, ...], rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -119,8 +119,8 @@ def _named(choice: ExportSelection) -> Any:
     """Return the table of display names, made for this export, and the question which of some phrases are in it."""
     names = Table("export_name", MetaData(), Field("name", Text, primary_key=True), prefixes=["temporary"])
     names.create(choice.reader, checkfirst=False)
-    keep = inserting(choice.reader, names, ("name",), "ignore")
+    keep = make_insert(choice.reader, names, ("name",), "ignore")
     query = select(account.c.name).where(account.c.name.is_not(None)).execution_options(yield_per=10_000)
     for rows in choice.reader.execute(query).partitions():
         keep.run([(name,) for row in rows if (name := " ".join(words_of(row.name)[:SHORT]))])
-    return select(names.c.name).where(among(choice.reader, names.c.name))
+    return select(names.c.name).where(match_keys(choice.reader, names.c.name))

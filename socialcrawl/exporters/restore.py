@@ -16,7 +16,7 @@ from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.engine.model import USEFUL, Act, Reason
 from socialcrawl.exporters.datasheet_facts import ACTS, POSTS, REQUESTS
 from socialcrawl.storage.counting_rule import COUNTING
-from socialcrawl.storage.database.connection import closed, engine
+from socialcrawl.storage.database.connection import close_connection, make_engine
 from socialcrawl.storage.schema.tables import (
     account,
     campaign,
@@ -92,7 +92,7 @@ def restored(
         ArithmeticError, LookupError, TypeError, ValueError: rows that no export has.
     """
     with TemporaryDirectory(prefix="socialcrawl-") as folder:
-        connection = engine(Path(folder) / "export.db").connect()
+        connection = make_engine(Path(folder) / "export.db").connect()
         try:
             with connection.begin():
                 metadata.create_all(connection)
@@ -103,7 +103,7 @@ def restored(
                     raise ValueError(str(error.orig)) from error
                 yield connection, twice
         finally:
-            closed(connection)
+            close_connection(connection)
 
 
 class _Restoring:

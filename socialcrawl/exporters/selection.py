@@ -34,9 +34,9 @@ from socialcrawl.engine.model import ANSWERED, ReplyKind
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage.answers import parse_page
 from socialcrawl.storage.database import address
-from socialcrawl.storage.database.bulk import inserting
-from socialcrawl.storage.database.connection import on_server
-from socialcrawl.storage.queries.summary import campaigns
+from socialcrawl.storage.database.bulk import make_insert
+from socialcrawl.storage.database.connection import make_server_engine
+from socialcrawl.storage.queries.summary import list_campaigns
 from socialcrawl.storage.schema.tables import request
 
 Pairs = list[tuple[int, int]]
@@ -173,9 +173,9 @@ def choosing(
 
 def _engine(connection: Connection) -> Engine:
     """Return an engine whose transactions see the database as it was when they began, and hold up nobody."""
-    where = address.of(connection)
+    where = address.find_address(connection)
     if not isinstance(where, Path):
-        return on_server(where, "-c timezone=UTC").execution_options(isolation_level="REPEATABLE READ")
+        return make_server_engine(where, "-c timezone=UTC").execution_options(isolation_level="REPEATABLE READ")
     made = create_engine(URL.create("sqlite", database=str(where)), connect_args={"timeout": 120.0})
 
     @event.listens_for(made, "connect")
@@ -190,7 +190,7 @@ def _engine(connection: Connection) -> Engine:
 
 
 def _campaigns(connection: Connection, name: str | None, *, whole: bool) -> list[tuple[int, str]]:
-    known = campaigns(connection)
+    known = list_campaigns(connection)
     if whole:
         return known
     if not known and name is None:
@@ -225,8 +225,8 @@ def _fill(choice: ExportSelection) -> None:
 
 def _read(choice: ExportSelection) -> None:
     """The posts of all pages that were read, with the order in which each names people."""
-    keep = inserting(choice.reader, posts, ("id", "asked"), "ignore")
-    place = inserting(choice.reader, places, ("post", "node", "position"), "ignore")
+    keep = make_insert(choice.reader, posts, ("id", "asked"), "ignore")
+    place = make_insert(choice.reader, places, ("post", "node", "position"), "ignore")
     for chunk in pages(choice):
         keep.run([(key, 1) for _, ids, _ in chunk for key in ids])
         place.run([found for _, ids, pairs in chunk for found in _places(ids, pairs)])

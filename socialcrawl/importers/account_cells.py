@@ -8,7 +8,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.importers.post_columns import ROUNDED
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
-from socialcrawl.storage.nodes import called
+from socialcrawl.storage.nodes import parse_account
 
 READINGS = ("auto", "ids", "names")
 """How cells are read: numbers are ids and the rest are names (auto), or all are the one or the other."""
@@ -72,7 +72,7 @@ class CellAccounts:
 
     def _who(self, name: str) -> Who:
         # An account of a federated platform has no other id that all servers know.
-        return Who(name, name) if self._platform.facts.federated else called(name)
+        return Who(name, name) if self._platform.facts.federated else parse_account(name)
 
 
 def site_of(name: str, who: Who) -> str:

@@ -15,12 +15,12 @@ from socialcrawl.importers.account_cells import CellAccounts, site_of
 from socialcrawl.importers.dataset_files import gathered
 from socialcrawl.importers.import_posts import Watch
 from socialcrawl.importers.probe_results import results
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.lease import Lease
-from socialcrawl.storage.imports.earlier_campaign import earlier
-from socialcrawl.storage.imports.old_graph import GraphImportResult, NumberedGraph, enter, numbered
-from socialcrawl.storage.imports.probes import ProbeImportResult, learn
+from socialcrawl.storage.imports.earlier_campaign import read_earlier_campaign
+from socialcrawl.storage.imports.old_graph import GraphImportResult, NumberedGraph, import_graphs, number_accounts
+from socialcrawl.storage.imports.probes import ProbeImportResult, import_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,10 @@ def as_dataset(
 
         arrivals: list[Callable[[], NumberedGraph]] = []
         if tables.paths:
-            arrivals.append(lambda: numbered(connection, platform, data, format_time(now)))
+            arrivals.append(lambda: number_accounts(connection, platform, data, format_time(now)))
         if earlier_one is not None:
-            arrivals.append(lambda: earlier(connection, earlier_one, platform, site))
-        return enter(connection, number, arrivals, now), trouble
+            arrivals.append(lambda: read_earlier_campaign(connection, earlier_one, platform, site))
+        return import_graphs(connection, number, arrivals, now), trouble
 
 
 def as_liveness(
@@ -93,7 +93,7 @@ def as_liveness(
     if not tables.skip_bad:
         trouble.refuse()
     with _resting(connection, settings, now) as number:
-        learned = learn(connection, number, found, linked=settings.refresh.linked)
+        learned = import_results(connection, number, found, linked=settings.refresh.linked)
         return replace(learned, waiting=waiting), trouble
 
 
@@ -105,7 +105,7 @@ def _resting(connection: Opened, settings: Settings, now: float) -> Iterator[int
         meant = plan(settings)
         identity = settings.identity(meant.usernames)
         whole, fixed = settings.model_dump(mode="json"), meant.kind.facts.fixed
-        number = campaign(connection, whole, identity, now, queries=meant.queries, fixed=fixed)
+        number = ensure_campaign(connection, whole, identity, now, queries=meant.queries, fixed=fixed)
         yield number
     finally:
         lease.release()

@@ -17,11 +17,11 @@ from socialcrawl.graph.relevance import Hits, Topic
 from socialcrawl.importers.post_files import count_nothing, read
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.platforms.x.source import LEGAL
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.counting_rule import CountingRule
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.lease import Lease
-from socialcrawl.storage.imports.import_picks import remember
+from socialcrawl.storage.imports.import_picks import write_import_picks
 from socialcrawl.storage.imports.page_rows import ImportCounts, PostImport
 from socialcrawl.storage.imports.parsed_page import ParsedPage
 
@@ -108,7 +108,7 @@ def as_history(files: PostFiles, connection: Opened, settings: Settings, now: fl
         intake = PostImport(connection, platform, format_time(now), number, history=True)
         count = about(settings).hits
         trouble = _taken(files, intake, count, keep=settings.source.keep_original, drop=False)
-        authors, asked = remember(connection, number, platform, now)
+        authors, asked = write_import_picks(connection, number, platform, now)
         intake.close()
     finally:
         lease.release()
@@ -169,4 +169,4 @@ def _campaign(connection: Opened, settings: Settings, now: float) -> int:
     whole, meant = settings.model_dump(mode="json"), plan(settings)
     identity, counting = settings.identity(meant.usernames), CountingRule.of(meant.topic)
     fixed = meant.kind.facts.fixed
-    return campaign(connection, whole, identity, now, queries=meant.queries, counting=counting, fixed=fixed)
+    return ensure_campaign(connection, whole, identity, now, queries=meant.queries, counting=counting, fixed=fixed)

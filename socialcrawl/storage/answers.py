@@ -16,7 +16,7 @@ Mentioned = Mapping[tuple[int, int], Mention]
 ALIKE = Links()
 
 
-def mentioned(page: Page, numbers: Mapping[Who, int]) -> Mentioned:
+def collect_mentions(page: Page, numbers: Mapping[Who, int]) -> Mentioned:
     """Return whom the posts of a page mention, each once a post; the first mention counts."""
     found: dict[tuple[int, int], Mention] = {}
     for mention in page.mentions:
@@ -24,7 +24,7 @@ def mentioned(page: Page, numbers: Mapping[Who, int]) -> Mentioned:
     return found
 
 
-def answer(
+def build_answer(
     page: Page,
     numbers: Mapping[Who, int],
     same: Mapping[int, SameAs],
@@ -63,7 +63,7 @@ def weigh_mentions(pairs: Mentioned, hits: Sequence[int], links: Links) -> Itera
             yield place, node, weight * own
 
 
-def everyone(page: Page) -> list[Who]:
+def list_accounts(page: Page) -> list[Who]:
     """Return all accounts that a page names: authors, those it answers about, the mentioned, the missing."""
     authors = dict.fromkeys(row.author for row in page.posts)
     return [
@@ -76,7 +76,7 @@ def everyone(page: Page) -> list[Who]:
     ]
 
 
-def packed(kept: Answer) -> str:
+def pack_answer(kept: Answer) -> str:
     """Return an answer as JSON."""
     return orjson.dumps(
         [
@@ -85,13 +85,13 @@ def packed(kept: Answer) -> str:
             list(kept.targets),
             list(kept.target_hits),
             list(kept.found.items()),
-            _reasons(kept),
-            *([list(kept.follows), kept.mark, list(kept.active.items())] if kept.active else _rest(kept)),
+            _pack_reasons(kept),
+            *([list(kept.follows), kept.mark, list(kept.active.items())] if kept.active else _pack_rest(kept)),
         ]
     ).decode()
 
 
-def unpacked(text: str) -> Answer:
+def unpack_answer(text: str) -> Answer:
     """Return the answer that `packed` wrote; older ones have no mark, or end before whom the account follows."""
     posts, hits, targets, target_hits, found, missing, *rest = orjson.loads(text)
     follows = tuple(rest[0]) if rest else ()
@@ -100,10 +100,10 @@ def unpacked(text: str) -> Answer:
     return Answer(posts, hits, targets, target_hits, dict(found), _parse_reasons(missing), follows, mark, active)
 
 
-def nodes(pairs: Iterable[tuple[int, int]], kept: Answer) -> str:
+def pack_nodes(pairs: Iterable[tuple[int, int]], kept: Answer) -> str:
     """Whom a page speaks of, as JSON: with its posts, all that an answer is made of again, whatever the topic."""
     flat = list(chain.from_iterable(pairs))
-    return orjson.dumps([flat, list(kept.found), _reasons(kept), *_rest(kept)]).decode()
+    return orjson.dumps([flat, list(kept.found), _pack_reasons(kept), *_pack_rest(kept)]).decode()
 
 
 class StoredPage(NamedTuple):
@@ -131,7 +131,7 @@ def parse_page(row: Any) -> StoredPage | None:
     return StoredPage(ids, pairs, found, _parse_reasons(missing), follows, mark)
 
 
-def _reasons(kept: Answer) -> list[tuple[int, str]]:
+def _pack_reasons(kept: Answer) -> list[tuple[int, str]]:
     return [(node, str(why)) for node, why in kept.missing.items()]
 
 
@@ -139,26 +139,26 @@ def _parse_reasons(stored: Iterable[tuple[int, str]]) -> dict[int, Unavailable]:
     return {node: parse_unavailable(why) for node, why in stored}
 
 
-def _rest(kept: Answer) -> list[Any]:
+def _pack_rest(kept: Answer) -> list[Any]:
     """What an answer has that most have not, and older programs did not write: whom the account follows, the mark."""
     if kept.mark:
         return [list(kept.follows), kept.mark]
     return [list(kept.follows)] if kept.follows else []
 
 
-def spans(mention: Mention) -> str | None:
+def pack_spans(mention: Mention) -> str | None:
     """Return the parts of a post that count for a link, as JSON; None: the whole of it."""
     return orjson.dumps(mention.spans).decode() if mention.spans else None
 
 
-def headers(reply: Reply) -> str:
+def pack_headers(reply: Reply) -> str:
     """Return the server's clock and limits of a reply as JSON."""
     return orjson.dumps(
         [reply.date, [[limit.left, limit.most, limit.resets, limit.daily] for limit in reply.limits]]
     ).decode()
 
 
-def from_headers(text: str | None) -> tuple[float | None, Sequence[Limit]]:
+def parse_headers(text: str | None) -> tuple[float | None, Sequence[Limit]]:
     """Return the server's clock and limits that `headers` wrote."""
     date, limits = orjson.loads(text or "[null, []]")
     return date, [Limit(*limit) for limit in limits]

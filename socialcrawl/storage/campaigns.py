@@ -12,23 +12,23 @@ from socialcrawl.engine.model import Act, Node, format_time
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.storage import epochs, versions
 from socialcrawl.storage.counting_rule import COUNTING, RULE, CountingRule
-from socialcrawl.storage.database.address import DatabaseAddress, of
-from socialcrawl.storage.database.health import looked_at, missing, usable
-from socialcrawl.storage.database.trouble import told
-from socialcrawl.storage.erasure.seed_slots import Seat, reseated, spoken_of, unnamed
-from socialcrawl.storage.erasure.tombstones import barred
+from socialcrawl.storage.database.address import DatabaseAddress, find_address
+from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
+from socialcrawl.storage.database.trouble import convert_error
+from socialcrawl.storage.erasure.seed_slots import Seat, list_names, reassign_slots, remove_names
+from socialcrawl.storage.erasure.tombstones import find_forgotten
 from socialcrawl.storage.identity import (
     QUERIES,
     SettingDifference,
-    admit,
-    differences,
-    parts,
-    queries_of,
-    refuse,
-    texts_of,
+    check_changes,
+    compare_identities,
+    list_parts,
+    read_queries,
+    read_texts,
+    refuse_changes,
 )
 from socialcrawl.storage.nodes import Nodes
-from socialcrawl.storage.retopic import retopic
+from socialcrawl.storage.retopic import recount_topic
 from socialcrawl.storage.schema.tables import campaign as table
 from socialcrawl.storage.schema.tables import epoch as table_of_epochs
 from socialcrawl.storage.schema.tables import pick
@@ -62,7 +62,7 @@ class QueryHistory:
     topics: list[int]
 
 
-def campaign(
+def ensure_campaign(
     connection: Connection,
     settings: dict[str, Any],
     identity: dict[str, Any],
@@ -98,22 +98,22 @@ def campaign(
         queries = change.queries
     try:
         with connection.begin():
-            gone = barred(connection, settings["source"]["platform"], "name", spoken_of(identity))
-            settings, given = (unnamed(whole, gone, lambda _: None) for whole in (settings, identity))
+            gone = find_forgotten(connection, settings["source"]["platform"], "name", list_names(identity))
+            settings, given = (remove_names(whole, gone, lambda _: None) for whole in (settings, identity))
             rule = {} if counting is None else {COUNTING: RULE}
             held = connection.execute(select(table).where(table.c.name == settings["name"])).one_or_none()
             if held is None:
-                return _begun(connection, settings, given | rule, format_time(now), queries)
+                return _create_campaign(connection, settings, given | rule, format_time(now), queries)
             moved = _CampaignUpdate(
                 connection, int(held.id), orjson.loads(held.identity), given | rule, barred=gone, fixed=fixed
             )
             moved.take_up(settings, format_time(now), change, queries, counting)
             return moved.campaign
     except DBAPIError as error:
-        raise told(error, of(connection)) from error
+        raise convert_error(error, find_address(connection)) from error
 
 
-def keywords_of(where: DatabaseAddress, name: str) -> set[str]:
+def read_keywords(where: DatabaseAddress, name: str) -> set[str]:
     """Return the keywords that a database has of a campaign; nothing is made or changed.
 
     Args:
@@ -123,24 +123,24 @@ def keywords_of(where: DatabaseAddress, name: str) -> set[str]:
     Raises:
         StoreError: the database cannot be read, is another program's, or a newer socialcrawl's.
     """
-    if missing(where):
+    if is_missing(where):
         return set()
-    with looked_at(where) as connection:
-        if not usable(connection, where):
+    with open_existing(where) as connection:
+        if not has_tables(connection, where):
             return set()
         held = connection.execute(select(table.c.identity).where(table.c.name == name)).scalar()
     topic = orjson.loads(held or "{}").get(epochs.TOPIC) or {}
     return set(topic.get("keywords") or ())
 
 
-def line(connection: Connection, campaign: int, current: Sequence[str]) -> QueryHistory:
+def read_query_history(connection: Connection, campaign: int, current: Sequence[str]) -> QueryHistory:
     """Return what the seeds of a campaign rest on, whose topic is searched by the texts `current`."""
     with connection.begin():
         known = connection.execute(select(table.c.identity).where(table.c.id == campaign)).scalar_one()
-        return QueryHistory(*queries_of(orjson.loads(known), current), epochs.topics(connection, campaign))
+        return QueryHistory(*read_queries(orjson.loads(known), current), epochs.find_topic_starts(connection, campaign))
 
 
-def _begun(
+def _create_campaign(
     connection: Connection, settings: dict[str, Any], identity: dict[str, Any], now: str, queries: Sequence[str] | None
 ) -> int:
     if queries is not None:
@@ -154,8 +154,8 @@ def _begun(
         "created_at": now,
     }
     number = int(connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one())
-    epochs.begun(connection, [number], "begun", now)
-    versions.first(connection, number, settings, now)
+    epochs.begin_epochs(connection, [number], "begun", now)
+    versions.store_first(connection, number, settings, now)
     return number
 
 
@@ -193,14 +193,14 @@ class _CampaignUpdate:
         counting: CountingRule | None,
     ) -> None:
         """Keep what changed; nothing where nothing did."""
-        found = differences(self.held, self.given, self.barred)
+        found = compare_identities(self.held, self.given, self.barred)
         if change is None:
-            refuse(settings["name"], found, self.fixed)
+            refuse_changes(settings["name"], found, self.fixed)
         else:
-            admit(settings["name"], found, self.fixed)
-        texts, _ = queries_of(self.held, queries or ())
-        why = parts(found)
-        if not why and texts != texts_of(self.held):
+            check_changes(settings["name"], found, self.fixed)
+        texts, _ = read_queries(self.held, queries or ())
+        why = list_parts(found)
+        if not why and texts != read_texts(self.held):
             why = ["seeds"]  # this program searches the same topic by other texts
         rule = None if self.held.get(COUNTING) == RULE else counting
         counted_otherwise = rule is not None and rule.since > self.held.get(COUNTING, 1)
@@ -209,10 +209,10 @@ class _CampaignUpdate:
         if why or rule is not None:
             self._write(found, texts, settings["source"]["platform"], now)
         if why:
-            epochs.begun(self.connection, [self.campaign], ",".join(why), now)
+            epochs.begin_epochs(self.connection, [self.campaign], ",".join(why), now)
         if epochs.TOPIC in why and (told := change or counting) is not None:
-            retopic(self.connection, self.campaign, told.hits)
-        versions.renewed(self.connection, self.campaign, settings, now, [one.dotted for one in found])
+            recount_topic(self.connection, self.campaign, told.hits)
+        versions.store_changes(self.connection, self.campaign, settings, now, [one.dotted for one in found])
 
     def _write(self, found: Sequence[SettingDifference], texts: Sequence[str], platform: str, now: str) -> None:
         new = {key: self.held[key] for key in (COUNTING,) if key in self.held} | self.given | {QUERIES: list(texts)}
@@ -232,7 +232,9 @@ class _CampaignUpdate:
         nodes = [numbers[seat] if isinstance(seat, str) else seat for seat in held]
         asked = [place for place, node in enumerate(nodes) if node is not None and self._picked(node)]
         last = len(held) - 1 if self._all_looked_up() else max(asked, default=-1)
-        return reseated(held, [name for name in given if name], self.barred, last, lambda name: int(numbers[name]))
+        return reassign_slots(
+            held, [name for name in given if name], self.barred, last, lambda name: int(numbers[name])
+        )
 
     def _all_looked_up(self) -> bool:
         """Whether somebody was asked since the line of names was made: before that, all of them were looked up."""

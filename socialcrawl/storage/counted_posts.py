@@ -6,7 +6,7 @@ from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.schema.tables import account, mention, post
 
 
-def counted(connection: Connection, platform: str) -> tuple[ColumnElement[str], ...]:
+def select_hit_columns(connection: Connection, platform: str) -> tuple[ColumnElement[str], ...]:
     """Return the columns of table post that `Topic.hits` takes, in its order.
 
     Args:

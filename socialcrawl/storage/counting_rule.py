@@ -34,18 +34,18 @@ class CountingRule:
     def of(cls, topic: Topic) -> "CountingRule":
         """Return how a topic is counted."""
         words = () if topic.judge is not None else topic.keywords
-        return cls(topic.hits, max((_since(topic, word) for word in words), default=1))
+        return cls(topic.hits, max((_find_rule(topic, word) for word in words), default=1))
 
 
-def _since(topic: Topic, keyword: str) -> int:
+def _find_rule(topic: Topic, keyword: str) -> int:
     """Return the rule from which on a keyword is counted as now."""
     stem = keyword.strip().removesuffix("*")
     if topic.entities.account(stem) is not None:
         return 3
-    return 2 if _differs(topic, keyword, stem) else 1
+    return 2 if _is_changed(topic, keyword, stem) else 1
 
 
-def _differs(topic: Topic, keyword: str, stem: str) -> bool:
+def _is_changed(topic: Topic, keyword: str, stem: str) -> bool:
     """Return whether a keyword is an entity, or rule 1 took one of its ends for another kind of character."""
     word = fold(stem).strip()
     if topic.entities.address(stem) or topic.entities.mark(word):

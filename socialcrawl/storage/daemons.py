@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from socialcrawl.engine.model import format_time, parse_time
-from socialcrawl.storage.database.connection import unlocked
-from socialcrawl.storage.database.trouble import in_words
+from socialcrawl.storage.database.connection import read_unlocked
+from socialcrawl.storage.database.trouble import convert_errors
 from socialcrawl.storage.schema.tables import campaign, daemon, lease
 
 PAUSER = re.compile(r"(.+) \(process ([0-9]+) on (.+)\)")
@@ -49,7 +49,7 @@ class Pauser:
         return f"{self.command} (process {self.pid} on {self.host})"
 
 
-def read_pauser(text: str) -> Pauser | None:
+def parse_pauser(text: str) -> Pauser | None:
     """Return the command that column `paused_by` names; None: it was written by another program."""
     found = PAUSER.fullmatch(text)
     return Pauser(found[1], int(found[2]), found[3]) if found else None
@@ -95,42 +95,42 @@ class LiveDaemon:
     asked: bool
 
 
-def enrolled(connection: Connection, name: str, host: str, pid: int, now: float) -> None:
+def enroll_daemon(connection: Connection, name: str, host: str, pid: int, now: float) -> None:
     """A row for a daemon that begins, once."""
-    with in_words(connection), connection.begin():
+    with convert_errors(connection), connection.begin():
         if connection.execute(select(daemon.c.id).where(daemon.c.id == name)).first() is None:
             values = {"id": name, "host": host, "pid": pid, "began_at": format_time(now), "beat_at": format_time(now)}
             connection.execute(insert(daemon).values(values))
 
 
-def beaten(connection: Connection, name: str, standings: Iterable[CampaignHeartbeat], now: float) -> None:
+def write_heartbeat(connection: Connection, name: str, standings: Iterable[CampaignHeartbeat], now: float) -> None:
     """The sign of life of a daemon, and how its campaigns stand; one transaction. Campaigns not begun have no row."""
-    with in_words(connection), connection.begin():
+    with convert_errors(connection), connection.begin():
         connection.execute(update(daemon).where(daemon.c.id == name).values(beat_at=format_time(now)))
         numbers = {row.name: row.id for row in connection.execute(select(campaign.c.id, campaign.c.name))}
         rows = {row.campaign: row for row in connection.execute(select(lease))}
-        others = {one.id for one in _living(connection, now)} - {name}
+        others = {one.id for one in _find_live(connection, now)} - {name}
         for one in standings:
             row = rows.get(numbers.get(one.campaign, -1))
             if one.campaign in numbers and (row is None or one.held or _is_ours(row, one, name, others)):
-                _write(connection, numbers[one.campaign], row, one, (name, format_time(now)))
+                _write_row(connection, numbers[one.campaign], row, one, (name, format_time(now)))
 
 
-def left(connection: Connection, name: str, now: float) -> None:
+def sign_off(connection: Connection, name: str, now: float) -> None:
     """The end of a daemon: it has let go of everything."""
-    with in_words(connection), connection.begin():
+    with convert_errors(connection), connection.begin():
         connection.execute(update(daemon).where(daemon.c.id == name).values(ended_at=format_time(now)))
         mine = (lease.c.daemon == name) & lease.c.released_at.is_(None)
         connection.execute(update(lease).where(mine).values(released_at=format_time(now)))
 
 
-def asked(connection: Connection, name: str) -> bool:
+def is_stop_requested(connection: Connection, name: str) -> bool:
     """Return whether somebody asked a daemon to stop."""
-    with in_words(connection), unlocked(connection):
+    with convert_errors(connection), read_unlocked(connection):
         return connection.execute(select(daemon.c.stop_at).where(daemon.c.id == name)).scalar() is not None
 
 
-def pause(connection: Connection, names: Sequence[str], now: float, by: Pauser | None = None) -> list[str]:
+def pause_campaigns(connection: Connection, names: Sequence[str], now: float, by: Pauser | None = None) -> list[str]:
     """Pause campaigns, which no daemon runs until `resume`; return those of them that were not.
 
     Args:
@@ -145,34 +145,34 @@ def pause(connection: Connection, names: Sequence[str], now: float, by: Pauser |
     return _set_paused(connection, names, which, format_time(now), None if by is None else str(by))
 
 
-def resume(connection: Connection, names: Sequence[str], by: Pauser | None = None) -> list[str]:
+def resume_campaigns(connection: Connection, names: Sequence[str], by: Pauser | None = None) -> list[str]:
     """Resume campaigns; return those that were paused: `by` a command, or by anybody."""
     which = campaign.c.paused_at.is_not(None) if by is None else campaign.c.paused_by == str(by)
     return _set_paused(connection, names, which, None, None)
 
 
-def ask_to_stop(connection: Connection, now: float) -> list[LiveDaemon]:
+def request_stop(connection: Connection, now: float) -> list[LiveDaemon]:
     """Return the daemons that run campaigns of this database, which are now asked to stop."""
-    with in_words(connection), connection.begin():
-        found = _living(connection, now)
+    with convert_errors(connection), connection.begin():
+        found = _find_live(connection, now)
         mine = daemon.c.id.in_([one.id for one in found])
         connection.execute(update(daemon).where(mine, daemon.c.stop_at.is_(None)).values(stop_at=format_time(now)))
     return found
 
 
-def living(connection: Connection, now: float) -> list[LiveDaemon]:
+def find_live_daemons(connection: Connection, now: float) -> list[LiveDaemon]:
     """Return the daemons of this database that have not left and were heard of a short while ago."""
-    with in_words(connection), unlocked(connection):
-        return _living(connection, now)
+    with convert_errors(connection), read_unlocked(connection):
+        return _find_live(connection, now)
 
 
-def held(connection: Connection) -> list[CampaignLease]:
+def read_leases(connection: Connection) -> list[CampaignLease]:
     """Return all campaigns of the database, oldest first, and who runs them."""
     mine = campaign.c.name, campaign.c.paused_at, campaign.c.paused_by
     joined = select(*mine, lease, daemon.c.host, daemon.c.pid).select_from(
         campaign.outerjoin(lease, lease.c.campaign == campaign.c.id).outerjoin(daemon, daemon.c.id == lease.c.daemon)
     )
-    with in_words(connection), unlocked(connection):
+    with convert_errors(connection), read_unlocked(connection):
         rows = connection.execute(joined.order_by(campaign.c.id)).all()
     found = []
     for row in rows:
@@ -181,12 +181,12 @@ def held(connection: Connection) -> list[CampaignLease]:
             for text in (row.paused_at, row.until, row.moved_at, row.beat_at, row.released_at, row.since)
         )
         who = row.daemon, row.host, row.pid, row.state or "", row.why or ""
-        by = None if row.paused_by is None else read_pauser(row.paused_by)
+        by = None if row.paused_by is None else parse_pauser(row.paused_by)
         found.append(CampaignLease(row.name, paused, *who, until, moved, beat, released, since, row.file, by))
     return found
 
 
-def _living(connection: Connection, now: float) -> list[LiveDaemon]:
+def _find_live(connection: Connection, now: float) -> list[LiveDaemon]:
     recent = daemon.c.ended_at.is_(None) & (daemon.c.beat_at >= format_time(now - EXPIRY))
     rows = connection.execute(select(daemon).where(recent).order_by(daemon.c.began_at, daemon.c.id)).all()
     return [LiveDaemon(row.id, row.host, row.pid, parse_time(row.beat_at), row.stop_at is not None) for row in rows]
@@ -202,7 +202,7 @@ def _is_ours(row: Any, one: CampaignHeartbeat, name: str, others: Collection[str
     return later or row.daemon not in others
 
 
-def _write(connection: Connection, number: int, row: Any, one: CampaignHeartbeat, mine: tuple[str, str]) -> None:
+def _write_row(connection: Connection, number: int, row: Any, one: CampaignHeartbeat, mine: tuple[str, str]) -> None:
     """Write one campaign's row, for a daemon at an instant (`mine`)."""
     name, now = mine
     still = row is not None and row.daemon == name
@@ -229,7 +229,7 @@ def _set_paused(
     connection: Connection, names: Sequence[str], which: ColumnElement[bool], at: str | None, by: str | None
 ) -> list[str]:
     which = campaign.c.name.in_(list(names)) & which
-    with in_words(connection), connection.begin():
+    with convert_errors(connection), connection.begin():
         found = connection.execute(select(campaign.c.name).where(which).order_by(campaign.c.id)).scalars().all()
         connection.execute(update(campaign).where(which).values(paused_at=at, paused_by=by))
     return list(found)

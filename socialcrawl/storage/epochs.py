@@ -10,13 +10,13 @@ TOPIC = "topic"  # what an epoch says of itself that began with another topic
 ANEW = {TOPIC, "crawl"}  # what makes the scores and values of before speak of something else
 
 
-def following(connection: Connection, campaign: int) -> int:
+def find_next_pick(connection: Connection, campaign: int) -> int:
     """Return the n of a campaign's next pick; called in a transaction."""
     last = select(func.coalesce(func.max(pick.c.n), -1)).where(pick.c.campaign == campaign)
     return int(connection.execute(last).scalar_one()) + 1
 
 
-def begun(connection: Connection, campaigns: Iterable[int], why: str, now: str) -> int:
+def begin_epochs(connection: Connection, campaigns: Iterable[int], why: str, now: str) -> int:
     """Return the number of epochs begun: one for each campaign whose history changed, at its next pick.
 
     What it knows of accounts (table standing) goes; its next run writes it anew.
@@ -33,7 +33,7 @@ def begun(connection: Connection, campaigns: Iterable[int], why: str, now: str) 
         values = {
             "campaign": campaign,
             "number": int(connection.execute(last).scalar_one()) + 1,
-            "first": following(connection, campaign),
+            "first": find_next_pick(connection, campaign),
             "began_at": now,
             "why": why,
         }
@@ -43,7 +43,7 @@ def begun(connection: Connection, campaigns: Iterable[int], why: str, now: str) 
     return number
 
 
-def topics(connection: Connection, campaign: int) -> list[int]:
+def find_topic_starts(connection: Connection, campaign: int) -> list[int]:
     """Return the first pick.n under each new topic of a campaign, in order; none where it has had one topic only.
 
     Values and links of all picks are those of the last topic; features of picks before it are those of older ones.
@@ -53,7 +53,7 @@ def topics(connection: Connection, campaign: int) -> list[int]:
     return [int(first) for first, why in connection.execute(told) if TOPIC in why.split(",")]
 
 
-def comparable(connection: Connection, campaign: int) -> int:
+def find_comparable_start(connection: Connection, campaign: int) -> int:
     """Return the first pick.n of today's topic and way to crawl; called in a transaction."""
     told = select(epoch.c.first, epoch.c.why).where(epoch.c.campaign == campaign)
     return max((int(first) for first, why in connection.execute(told) if ANEW & set(why.split(","))), default=0)

@@ -8,8 +8,8 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.storage.counting_rule import COUNTING
 from socialcrawl.storage.epochs import TOPIC
-from socialcrawl.storage.erasure.seed_slots import same, unbarred
-from socialcrawl.storage.versions import empty
+from socialcrawl.storage.erasure.seed_slots import has_same_seeds, keep_allowed
+from socialcrawl.storage.versions import is_empty
 
 LONGEST = 100  # characters of a setting that an error shows
 QUERIES = "queries"  # kept beside what the campaign file says
@@ -43,7 +43,9 @@ class SettingDifference(NamedTuple):
         return f"[{self.section}] {self.key} was {shown}" if self.key else f"{self.section} was {shown}"
 
 
-def differences(held: Mapping[str, Any], given: Mapping[str, Any], barred: Collection[str]) -> list[SettingDifference]:
+def compare_identities(
+    held: Mapping[str, Any], given: Mapping[str, Any], barred: Collection[str]
+) -> list[SettingDifference]:
     """Return where two identities differ, in the order of `given`; `barred` are names that were forgotten.
 
     What is not there is the same as what says nothing.
@@ -54,19 +56,19 @@ def differences(held: Mapping[str, Any], given: Mapping[str, Any], barred: Colle
         if key in (QUERIES, COUNTING):
             continue
         if isinstance(before, dict) or isinstance(after, dict):
-            found += _in_section(key, before or {}, after or {}, barred)
-        elif not _alike(before, after):
+            found += _compare_sections(key, before or {}, after or {}, barred)
+        elif not _is_alike(before, after):
             found.append(SettingDifference(key, "", before))
     return found
 
 
-def parts(found: Sequence[SettingDifference]) -> list[str]:
+def list_parts(found: Sequence[SettingDifference]) -> list[str]:
     """Return the parts of the identity that differ, as an epoch names them."""
     sections = dict.fromkeys(one.section for one in found)
     return [*(part for part in PARTS if part in sections), *(part for part in sections if part not in PARTS)]
 
 
-def admit(name: str, found: Sequence[SettingDifference], fixed: Collection[str] = ()) -> None:
+def check_changes(name: str, found: Sequence[SettingDifference], fixed: Collection[str] = ()) -> None:
     """Check that all that differs may change; `fixed` are the settings that this kind of campaign fixes besides.
 
     Raises:
@@ -80,7 +82,7 @@ def admit(name: str, found: Sequence[SettingDifference], fixed: Collection[str] 
         )
 
 
-def refuse(name: str, found: Sequence[SettingDifference], fixed: Collection[str] = ()) -> None:
+def refuse_changes(name: str, found: Sequence[SettingDifference], fixed: Collection[str] = ()) -> None:
     """Check that nothing differs; `fixed` are the settings that this kind of campaign fixes besides.
 
     Raises:
@@ -103,7 +105,7 @@ def _is_fixed(one: SettingDifference, fixed: Collection[str]) -> bool:
     return not {*FIXED, *fixed}.isdisjoint({one.section, one.dotted})
 
 
-def texts_of(identity: Mapping[str, Any]) -> list[str]:
+def read_texts(identity: Mapping[str, Any]) -> list[str]:
     """Return the texts of all queries that a campaign ever had, in order: the first is node -1, the next -2.
 
     Campaigns of older programs kept none: theirs are the searches of their topic.
@@ -117,29 +119,29 @@ def texts_of(identity: Mapping[str, Any]) -> list[str]:
     return Topic(keywords, patterns, languages).searches()
 
 
-def queries_of(identity: Mapping[str, Any], current: Sequence[str]) -> tuple[list[str], list[Node]]:
+def read_queries(identity: Mapping[str, Any], current: Sequence[str]) -> tuple[list[str], list[Node]]:
     """Return all texts of a campaign's queries in order, and the nodes of the `current` ones.
 
     A text that the campaign had before keeps its number; new ones come last.
     """
-    everything = list(dict.fromkeys([*texts_of(identity), *current]))
+    everything = list(dict.fromkeys([*read_texts(identity), *current]))
     numbers = {text: Node(-1 - place) for place, text in enumerate(everything)}
     return everything, [numbers[text] for text in dict.fromkeys(current)]
 
 
-def _in_section(section: str, before: Any, after: Any, barred: Collection[str]) -> Iterator[SettingDifference]:
+def _compare_sections(section: str, before: Any, after: Any, barred: Collection[str]) -> Iterator[SettingDifference]:
     old, new = (told if isinstance(told, dict) else {"": told} for told in (before, after))
     for key in dict.fromkeys([*new, *old]):
         was, now = old.get(key), new.get(key)
         if (section, key) == ("seeds", "usernames"):
-            alike = same(was or [], now or [], barred)
+            alike = has_same_seeds(was or [], now or [], barred)
         elif section == "accounts":
-            alike = unbarred(was or [], barred) == unbarred(now or [], barred)
+            alike = keep_allowed(was or [], barred) == keep_allowed(now or [], barred)
         else:
-            alike = _alike(was, now)
+            alike = _is_alike(was, now)
         if not alike:
             yield SettingDifference(section, key, was)
 
 
-def _alike(one: object, other: object) -> bool:
-    return one == other or (empty(one) and empty(other))
+def _is_alike(one: object, other: object) -> bool:
+    return one == other or (is_empty(one) and is_empty(other))

@@ -10,11 +10,11 @@ from socialcrawl.graph.recount import Link, Recount, find_repeats
 from socialcrawl.graph.relevance import Hits, Links, count_within
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.answers import StoredPage
-from socialcrawl.storage.database.bulk import Lookup, among
+from socialcrawl.storage.database.bulk import Lookup, match_keys
 from socialcrawl.storage.schema.tables import mention, post
 
 
-def links_of(settings: str) -> Links:
+def read_link_settings(settings: str) -> Links:
     """Return what makes a link in a campaign, from its settings as the database has them (JSON)."""
     whole = orjson.loads(settings)
     return Links.of(whole.get("crawl", {}).get("links", {}))
@@ -34,9 +34,9 @@ class LinkWeigher:
         self.links, self.hits, self.partial = links, hits, find_platform_facts(platform).partial_mentions
         self.plain = links.plain and not self.partial
         kinds = select(mention.c.post, mention.c.node, mention.c.kind, mention.c.spans)
-        self._kinds = Lookup(connection, kinds.where(among(connection, mention.c.post)))
+        self._kinds = Lookup(connection, kinds.where(match_keys(connection, mention.c.post)))
         texts = select(post.c.id, post.c.text, post.c.lang, post.c.created_at)
-        self._texts = Lookup(connection, texts.where(among(connection, post.c.id)))
+        self._texts = Lookup(connection, texts.where(match_keys(connection, post.c.id)))
 
     def add(self, count: Recount, page: StoredPage, counts: Mapping[str, int], part: int = 0) -> None:
         """Add page number `part` of a pick to its `count`; posts that are not in `counts` have no occurrences."""

@@ -24,9 +24,9 @@ from socialcrawl.graph.recount import find_repeats
 from socialcrawl.graph.relevance import Links
 from socialcrawl.ratelimit.policy import Tariff
 from socialcrawl.storage import answers
-from socialcrawl.storage.ledger.charges import MemoryCharges, bill
-from socialcrawl.storage.nodes import called
-from socialcrawl.storage.queries.judgement import ScoredPicks, scored_of
+from socialcrawl.storage.ledger.charges import MemoryCharges, compute_bill
+from socialcrawl.storage.nodes import parse_account
+from socialcrawl.storage.queries.judgement import ScoredPicks, collect_scores
 
 
 class MemoryStore:
@@ -49,15 +49,15 @@ class MemoryStore:
 
     def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
         """Return the nodes of accounts that a person names; see `SqlStore.enlist`."""
-        whos = [called(name) for name in usernames]
+        whos = [parse_account(name) for name in usernames]
         claims = [self._accounts.by_name_only(name) for name in usernames]
         numbers = self._accounts.number(whos)
         return [Node(numbers[who] if claim is None else claim) for who, claim in zip(whos, claims, strict=True)]
 
     def open(self, batch: Batch) -> None:
         """See `protocols.Store.open`."""
-        self._open, self._replies = _bare(batch), {}
-        self._shadows |= {pick.n: _numbers(pick) for pick in batch if pick.shadows}
+        self._open, self._replies = _strip_shadows(batch), {}
+        self._shadows |= {pick.n: _read_numbers(pick) for pick in batch if pick.shadows}
 
     def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
         """See `protocols.Store.accounts`."""
@@ -72,7 +72,7 @@ class MemoryStore:
         """See `protocols.Store.save`."""
         reply = replace(reply, items=grant.request.items)
         if isinstance(reply.rows, Page):
-            billed = bill(grant, reply, reply.rows, self.tariff, self._charges)
+            billed = compute_bill(grant, reply, reply.rows, self.tariff, self._charges)
             n, part = grant.request.key
             repeats = find_repeats(self._first.setdefault(n, {}), [row.id for row in reply.rows.posts], part)
             reply = replace(reply, rows=self._keep(reply.rows, format_time(reply.at), repeats), cost=billed.cost)
@@ -92,7 +92,7 @@ class MemoryStore:
 
     def finish(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """See `protocols.Store.finish`."""
-        self._history.append((_bare(batch), list(outcomes)))
+        self._history.append((_strip_shadows(batch), list(outcomes)))
         self._open, self._replies = (), {}
         self._first.clear()
 
@@ -114,20 +114,22 @@ class MemoryStore:
 
     def scored(self) -> ScoredPicks | None:
         """Return what the estimators thought of the picks; see `shadows.scored`."""
-        return scored_of(self._history, self._shadows)
+        return collect_scores(self._history, self._shadows)
 
     def _keep(self, page: Page, now: str, repeats: frozenset[int]) -> Answer:
         same = self._accounts.profiles(page.accounts, now)
-        numbers = self._accounts.number(answers.everyone(page))
-        return answers.answer(page, numbers, same, answers.mentioned(page, numbers), self.links, repeats=repeats)
+        numbers = self._accounts.number(answers.list_accounts(page))
+        return answers.build_answer(
+            page, numbers, same, answers.collect_mentions(page, numbers), self.links, repeats=repeats
+        )
 
 
-def _bare(batch: Batch) -> Batch:
+def _strip_shadows(batch: Batch) -> Batch:
     """Picks without what those who looked on thought of them."""
     return tuple(replace(pick, shadows=()) if pick.shadows else pick for pick in batch)
 
 
-def _numbers(pick: Pick) -> dict[str, float]:
+def _read_numbers(pick: Pick) -> dict[str, float]:
     return {name: score for name, score in pick.shadows if not isnan(score)}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy import Connection, func, literal_column, select
 
 from socialcrawl.engine.model import AccountRow, Node, SameAs, Who
-from socialcrawl.storage.database.bulk import Lookup, among, inserting, updating
+from socialcrawl.storage.database.bulk import Lookup, make_insert, make_update, match_keys
 from socialcrawl.storage.schema.tables import account
 
 REMEMBERED = 500_000  # accounts kept in memory; beyond, the memory starts anew
@@ -22,7 +22,7 @@ PROFILE = (
 )  # fmt: skip
 
 
-def called(name: str) -> Who:
+def parse_account(name: str) -> Who:
     """Return the account that a person names: by its username, or by an id that says itself that it is one.
 
     The DID of an account of Bluesky is one, and so is the address of a page, which is its name too.
@@ -41,16 +41,16 @@ class Nodes:
         self._by_handle: dict[str, int] = {}
         self._nameless: set[int] = set()
         self._looked_at = 200  # accounts at which a server's statistics are renewed
-        self._insert = inserting(connection, account, NEW)
-        self._profile = updating(connection, account, PROFILE, "node")
-        self._claim = updating(connection, account, ("platform_id",), "node")
-        self._name = updating(connection, account, ("username", "handle"), "node")
+        self._insert = make_insert(connection, account, NEW)
+        self._profile = make_update(connection, account, PROFILE, "node")
+        self._claim = make_update(connection, account, ("platform_id",), "node")
+        self._name = make_update(connection, account, ("username", "handle"), "node")
         ours = account.c.platform == literal_column(f"'{platform}'")
         by_id = select(account.c.platform_id, account.c.node, account.c.handle).where(
-            ours, among(connection, account.c.platform_id)
+            ours, match_keys(connection, account.c.platform_id)
         )
         by_name = select(account.c.handle, account.c.node, account.c.platform_id).where(
-            ours, among(connection, account.c.handle)
+            ours, match_keys(connection, account.c.handle)
         )
         self._ids = Lookup(connection, by_id)
         # Of several accounts that have a name: one with an id, the one seen with it last, the first one. It comes last.
@@ -113,13 +113,13 @@ class Nodes:
 
     def enlisted(self, names: Sequence[str], now: str) -> dict[str, Node]:
         """Return the nodes of accounts that a person names, by these names; see `SqlStore.enlist`."""
-        whos = {name: called(name) for name in names}
+        whos = {name: parse_account(name) for name in names}
         numbers = self.number(whos.values(), now)
         claims = self.by_name_only([name.lower() for name in names])
         return {name: Node(claims.get(name.lower(), numbers[who])) for name, who in whos.items()}
 
     def _of(self, who: Who) -> int:
-        return self._by_id[who.id] if who.id is not None else self._by_handle[_handle(who)]
+        return self._by_id[who.id] if who.id is not None else self._by_handle[_normalize_handle(who)]
 
     def _recall_ids(self, whos: Sequence[Who]) -> None:
         """Look up ids that are not remembered; what is still unknown may be known by name only."""
@@ -131,15 +131,19 @@ class Nodes:
             if handle is None:
                 self._nameless.add(node)
         named = [who for who in unknown if who.username and who.id not in self._by_id]
-        holders = {handle: (node, key) for handle, node, key in self._names.rows([_handle(who) for who in named])}
+        holders = {
+            handle: (node, key) for handle, node, key in self._names.rows([_normalize_handle(who) for who in named])
+        }
         free = {handle: node for handle, (node, key) in holders.items() if key is None}
         for who in named:
-            if who.id not in self._by_id and (handle := _handle(who)) in free:
+            if who.id not in self._by_id and (handle := _normalize_handle(who)) in free:
                 self._by_id[who.id] = free.pop(handle)
                 self._claim.run([(who.id, self._by_id[who.id])])
 
     def _recall_names(self, whos: Sequence[Who]) -> None:
-        for handle, node, _ in self._names.rows([h for who in whos if (h := _handle(who)) not in self._by_handle]):
+        for handle, node, _ in self._names.rows(
+            [h for who in whos if (h := _normalize_handle(who)) not in self._by_handle]
+        ):
             self._by_handle[handle] = node
 
     def _admit(self, whos: Sequence[Who], now: str) -> None:
@@ -147,7 +151,7 @@ class Nodes:
         fresh: list[tuple[int, str, str | None, str | None, str | None, str]] = []
         following = -1
         for who in whos:
-            handle = _handle(who) or None
+            handle = _normalize_handle(who) or None
             if (who.id in self._by_id) if who.id is not None else (handle in self._by_handle):
                 continue
             following = self._next() if following < 0 else following + 1
@@ -174,14 +178,14 @@ class Nodes:
         """Give accounts that were known by id only the name that now came with it."""
         for who in whos:
             if who.username and who.id is not None and (node := self._by_id[who.id]) in self._nameless:
-                self._name.run([(who.username, _handle(who), node)])
+                self._name.run([(who.username, _normalize_handle(who), node)])
                 self._nameless.discard(node)
-                self._by_handle.pop(_handle(who), None)
+                self._by_handle.pop(_normalize_handle(who), None)
 
     def _next(self) -> int:
         highest = self.connection.exec_driver_sql(self._highest).scalar()
         return 0 if highest is None else int(highest) + 1
 
 
-def _handle(who: Who) -> str:
+def _normalize_handle(who: Who) -> str:
     return (who.username or "").lower()

@@ -13,9 +13,9 @@ from socialcrawl.engine.model import ANSWERED, USEFUL, ReplyKind
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.storage.answers import StoredPage, parse_page
-from socialcrawl.storage.counted_posts import counted
-from socialcrawl.storage.database.bulk import Lookup, among
-from socialcrawl.storage.link_weights import LinkWeigher, links_of
+from socialcrawl.storage.counted_posts import select_hit_columns
+from socialcrawl.storage.database.bulk import Lookup, match_keys
+from socialcrawl.storage.link_weights import LinkWeigher, read_link_settings
 from socialcrawl.storage.schema.tables import campaign as table
 from socialcrawl.storage.schema.tables import link, mention, outcome, pick, post, request
 
@@ -37,16 +37,16 @@ class PickReadings:
     def __init__(self, connection: Connection, campaign: int, hits: Hits) -> None:
         self.connection, self.campaign, self.hits = connection, campaign, hits
         mine = connection.execute(select(table.c.settings, table.c.platform).where(table.c.id == campaign)).one()
-        self.linking = LinkWeigher(connection, links_of(mine.settings), mine.platform, hits)
+        self.linking = LinkWeigher(connection, read_link_settings(mine.settings), mine.platform, hits)
         again = (post.c.metrics_at != post.c.fetched_at).label("again")
-        texts = select(post.c.id, again, post.c.author, *counted(connection, mine.platform))
-        self._texts = Lookup(connection, texts.where(among(connection, post.c.id)))
+        texts = select(post.c.id, again, post.c.author, *select_hit_columns(connection, mine.platform))
+        self._texts = Lookup(connection, texts.where(match_keys(connection, post.c.id)))
         told = (request.c.id, request.c.digest, request.c.kind, request.c.arrived_at, request.c.post_ids)
-        self._asked = Lookup(connection, select(*told, request.c.nodes).where(among(connection, request.c.digest)))
+        self._asked = Lookup(connection, select(*told, request.c.nodes).where(match_keys(connection, request.c.digest)))
         theirs = select(post.c.author, post.c.id, post.c.fetched_at)
-        self._theirs = Lookup(connection, theirs.where(among(connection, post.c.author)))
+        self._theirs = Lookup(connection, theirs.where(match_keys(connection, post.c.author)))
         named = select(mention.c.post, mention.c.node)
-        self._named = Lookup(connection, named.where(among(connection, mention.c.post)))
+        self._named = Lookup(connection, named.where(match_keys(connection, mention.c.post)))
 
     def picks(self) -> Iterator[Sequence[Any]]:
         """Yield some picks after the others, with their outcomes; those of an open batch have none yet."""
@@ -58,7 +58,7 @@ class PickReadings:
         while rows := self.connection.execute(
             columns.where(pick.c.campaign == self.campaign, pick.c.n > last).order_by(pick.c.n).limit(CHUNK)
         ).all():
-            yield from _bounded(rows)
+            yield from _split_picks(rows)
             last = rows[-1].n
 
     def pages(self, first: int, last: int, *, every: bool = False) -> list[tuple[Any, StoredPage | None]]:
@@ -80,7 +80,7 @@ class PickReadings:
         origins: dict[str, list[Any]] = {}
         for one in self._asked.rows(list({row.digest for row in held if row.digest is not None})):
             origins.setdefault(one.digest, []).append(one)
-        made_of = {row.id: _origin(row, origins.get(row.digest, ())) for row in held}
+        made_of = {row.id: _find_origin(row, origins.get(row.digest, ())) for row in held}
         pages = [(row, made_of.get(row.id) or parse_page(row)) for row in rows]
         return [(row, page) for row, page in pages if page is not None or row.posts]
 
@@ -158,7 +158,7 @@ class PickReadings:
                 yield page
 
 
-def _bounded(rows: Sequence[Any]) -> Iterator[list[Any]]:
+def _split_picks(rows: Sequence[Any]) -> Iterator[list[Any]]:
     """Picks in parts that have read MANY posts at most, or are one pick."""
     part: list[Any] = []
     posts = 0
@@ -171,7 +171,7 @@ def _bounded(rows: Sequence[Any]) -> Iterator[list[Any]]:
     yield part
 
 
-def _origin(row: Any, known: Iterable[Any]) -> StoredPage | None:
+def _find_origin(row: Any, known: Iterable[Any]) -> StoredPage | None:
     """Return the page behind a reused answer, as `StoredAnswers` chose it: the newest that the platform had given."""
     before = [one for one in known if one.kind in ANSWERED and one.id < row.id]
     newest = max(before, key=lambda one: (one.arrived_at, one.id), default=None)

@@ -13,7 +13,7 @@ from socialcrawl.engine.model import Act
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits, compute_worth
 from socialcrawl.storage import answers
-from socialcrawl.storage.database.bulk import inserting, setting
+from socialcrawl.storage.database.bulk import make_insert, make_keyed_update
 from socialcrawl.storage.link_weights import LinkWeigher
 from socialcrawl.storage.reread import CHUNK, PickReadings
 from socialcrawl.storage.schema.tables import hit, link, outcome, request
@@ -21,7 +21,7 @@ from socialcrawl.storage.schema.tables import hit, link, outcome, request
 HIT = ("campaign", "post", "occurrences")
 
 
-def retopic(connection: Connection, campaign: int, hits: Hits) -> None:
+def recount_topic(connection: Connection, campaign: int, hits: Hits) -> None:
     """Derive hits, values, links and kept answers of a campaign anew, for the topic that `hits` counts.
 
     Called in a transaction, while the campaign does not run. Its cost is linear in the posts.
@@ -39,10 +39,10 @@ class _TopicRecount:
         self.connection, self.campaign = connection, campaign
         self.reread = PickReadings(connection, campaign, hits)
         self._counted: dict[str, int] = {}  # the posts that matched the old topic; the others are not remembered
-        self._hit = inserting(connection, hit, HIT, "ignore")
-        self._value = setting(connection, outcome, ("value", "occurrences"), ("campaign", "n"))
-        self._alpha = setting(connection, link, ("alpha",), ("campaign", "n", "position"))
-        self._answer = setting(connection, request, ("answer",), ("id",))
+        self._hit = make_insert(connection, hit, HIT, "ignore")
+        self._value = make_keyed_update(connection, outcome, ("value", "occurrences"), ("campaign", "n"))
+        self._alpha = make_keyed_update(connection, link, ("alpha",), ("campaign", "n", "position"))
+        self._answer = make_keyed_update(connection, request, ("answer",), ("id",))
 
     def known(self) -> None:
         """Count the posts that matched the old topic anew."""
@@ -67,7 +67,8 @@ class _TopicRecount:
         self._relink(dict(found))
         first: dict[int, dict[str, int]] = {}
         told = [
-            (_answer(row, page, counts, self.reread.linking, first.setdefault(row.n, {})), row) for row, page in pages
+            (_recount_answer(row, page, counts, self.reread.linking, first.setdefault(row.n, {})), row)
+            for row, page in pages
         ]
         self._answer.run([(answer, row.id) for answer, row in told if row.answer is not None])
 
@@ -95,12 +96,12 @@ class _TopicRecount:
         self._hit.run([(self.campaign, key, many) for key, many in counts.items() if many])
 
 
-def _answer(
+def _recount_answer(
     row: Any, page: answers.StoredPage | None, counts: Mapping[str, int], linking: LinkWeigher, first: dict[str, int]
 ) -> str | None:
     """Return the answer that an open batch goes on from, counted anew; None: it has to be asked for, or made, again."""
     if page is None or row.answer is None:
         return None
-    old, read = answers.unpacked(row.answer), Recount(first=first)
+    old, read = answers.unpack_answer(row.answer), Recount(first=first)
     linking.add(read, page._replace(follows=()), counts, row.part)  # whom it follows, the reading adds itself
-    return answers.packed(replace(old, hits=read.hits, target_hits=read.find_hits([*old.targets])))
+    return answers.pack_answer(replace(old, hits=read.hits, target_hits=read.find_hits([*old.targets])))

@@ -14,14 +14,14 @@ from socialcrawl.graph.relevance import Links
 from socialcrawl.ratelimit.policy import Tariff
 from socialcrawl.storage import answers
 from socialcrawl.storage.database import address
-from socialcrawl.storage.database.bulk import Lookup, among
-from socialcrawl.storage.database.connection import closed
-from socialcrawl.storage.database.trouble import told
-from socialcrawl.storage.epochs import topics
-from socialcrawl.storage.erasure.page_redaction import ForgottenKeys, PageRedaction, billed_as, without
-from socialcrawl.storage.erasure.seed_slots import seated
+from socialcrawl.storage.database.bulk import Lookup, match_keys
+from socialcrawl.storage.database.connection import close_connection
+from socialcrawl.storage.database.trouble import convert_error
+from socialcrawl.storage.epochs import find_topic_starts
+from socialcrawl.storage.erasure.page_redaction import ForgottenKeys, PageRedaction, mask_for_billing, remove_forgotten
+from socialcrawl.storage.erasure.seed_slots import read_seeds
 from socialcrawl.storage.ledger.billed import SqlCharges
-from socialcrawl.storage.ledger.charges import bill
+from socialcrawl.storage.ledger.charges import compute_bill
 from socialcrawl.storage.ledger.request_log import RequestLog
 from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.queries import row_values, sampled, standings
@@ -75,14 +75,14 @@ class SqlStore:
         self._seen = SeenPosts(connection, campaign)
         self._held = StoredAnswers(connection, self._write, self._nodes, reuse, self._seen) if reuse else None
         known = select(account.c.node, account.c.platform_id, account.c.username)
-        self._who = Lookup(connection, known.where(among(connection, account.c.node)))
+        self._who = Lookup(connection, known.where(match_keys(connection, account.c.node)))
         self._looked = False  # whether it is known if others were imported after the picks of an open batch
         self._gap: tuple[int, int] | None = None  # these picks, if so: the first and the last
         self._sent: dict[tuple[int, int], int] = {}  # request key -> request.id of its latest sending
 
     def close(self) -> None:
         """Let go of the database, also of one that was lost."""
-        closed(self.connection)
+        close_connection(self.connection)
 
     def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
         """Return the nodes of accounts that a person names, the same again whenever asked.
@@ -94,7 +94,7 @@ class SqlStore:
         """
         with self._transaction():
             gone = self._barring.names([name.lower() for name in usernames])
-            seats = seated(self.connection, self.campaign, usernames, gone)
+            seats = read_seeds(self.connection, self.campaign, usernames, gone)
             named = self._nodes.enlisted([seat for seat in seats if isinstance(seat, str)], format_time(now))
         return [named[seat] if isinstance(seat, str) else Node(seat) for seat in seats]
 
@@ -147,7 +147,10 @@ class SqlStore:
         )
         with self._transaction():
             rows = self.connection.execute(kept.order_by(request.c.id)).all()
-        return {(row.n, row.part): replace(row_values.reply(row), rows=answers.unpacked(row.answer)) for row in rows}
+        return {
+            (row.n, row.part): replace(row_values.parse_reply(row), rows=answers.unpack_answer(row.answer))
+            for row in rows
+        }
 
     def finish(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """See `protocols.Store.finish`."""
@@ -167,8 +170,8 @@ class SqlStore:
             rows = self.connection.execute(
                 select(pick).where(pick.c.campaign == self.campaign, still).order_by(pick.c.n)
             ).all()
-            since = max(topics(self.connection, self.campaign), default=0)
-        picks = (row_values.pick(row, self.names) for row in rows)
+            since = max(find_topic_starts(self.connection, self.campaign), default=0)
+        picks = (row_values.parse_pick(row, self.names) for row in rows)
         batch = tuple(pick if pick.n >= since else replace(pick, x=()) for pick in picks)
         self._note(batch)
         return batch
@@ -186,12 +189,12 @@ class SqlStore:
     def stand(self, rows: Sequence[StandingRow]) -> None:
         """Write what is known of all accounts; see `standing.keep`."""
         with self._transaction():
-            standings.keep(self.connection, self.campaign, rows)
+            standings.write_standings(self.connection, self.campaign, rows)
 
     def sample(self, rows: Sequence[SampledRow]) -> None:
         """Write what the walks have drawn; see `sampled.keep`."""
         with self._transaction():
-            sampled.keep(self.connection, self.campaign, rows)
+            sampled.write_sampled(self.connection, self.campaign, rows)
 
     def ledger(self) -> Ledger:
         """See `protocols.Store.ledger`."""
@@ -215,24 +218,26 @@ class SqlStore:
 
     def _keep(self, number: int, grant: Grant, reply: Reply, whole: Page, gone: ForgottenKeys) -> Reply:
         """Store a page but for what of it was `gone`; the bill is that of the whole page."""
-        now, page = format_time(reply.at), without(whole, gone)
+        now, page = format_time(reply.at), remove_forgotten(whole, gone)
         same = self._nodes.profiles(page.accounts, now) if page.accounts else {}
-        numbers = self._nodes.number(answers.everyone(page), now)
+        numbers = self._nodes.number(answers.list_accounts(page), now)
         self._barring.empty(gone.asked, now, number)
-        pairs = answers.mentioned(page, numbers)
+        pairs = answers.collect_mentions(page, numbers)
         self._write.page(page, numbers, pairs, now)
         repeats = self._seen.find_repeats(*grant.request.key, [row.id for row in page.posts])
-        kept = answers.answer(page, numbers, same, pairs, self.links, repeats=repeats)
+        kept = answers.build_answer(page, numbers, same, pairs, self.links, repeats=repeats)
         if self._held is not None and kept.missing:
             self._held.note(kept.missing, reply.at)
         if kept.follows:
             self._write.follows(grant.request.key[0], kept.follows, now)
         payer = replace(grant, credential=self.marks.get(grant.credential, grant.credential))
-        billed = bill(payer, reply, billed_as(whole, gone, self._write.platform), self.tariff, self._charges)
+        billed = compute_bill(
+            payer, reply, mask_for_billing(whole, gone, self._write.platform), self.tariff, self._charges
+        )
         reply = replace(reply, rows=kept, cost=billed.cost)
         # A look-up needs no note: what it told of each user is in the user's own row.
         noted = reply.kind == ReplyKind.OK and bool(page.posts or page.follows or not page.accounts)
-        self._write.settlement(number, reply, billed, page, answers.nodes(pairs, kept) if noted else None)
+        self._write.settlement(number, reply, billed, page, answers.pack_nodes(pairs, kept) if noted else None)
         return reply
 
     @contextmanager
@@ -243,7 +248,7 @@ class SqlStore:
         except DBAPIError as error:
             self._nodes.forget()
             self._seen.forget()
-            raise told(error, address.of(self.connection)) from error
+            raise convert_error(error, address.find_address(self.connection)) from error
         except BaseException:
             self._nodes.forget()
             self._seen.forget()

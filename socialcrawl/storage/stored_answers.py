@@ -14,8 +14,8 @@ from socialcrawl.engine.model import ANSWERED, Answer, Reason, Reply, ReplyKind,
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits, Links
 from socialcrawl.storage import answers
-from socialcrawl.storage.counted_posts import counted
-from socialcrawl.storage.database.bulk import Lookup, among
+from socialcrawl.storage.counted_posts import select_hit_columns
+from socialcrawl.storage.database.bulk import Lookup, match_keys
 from socialcrawl.storage.link_weights import LinkWeigher
 from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.schema.tables import account, post, request
@@ -60,16 +60,18 @@ class StoredAnswers:
         self.returning: frozenset[int] = frozenset()  # the picks of the open batch that go back to an account
         self._silent: dict[int, str] = {}  # accounts that opted out, and when they were found to have: no row says so
         asked = (request.c.id, request.c.campaign, request.c.n, request.c.part, request.c.kind, request.c.arrived_at)
-        self._asked = Lookup(connection, select(*asked).where(among(connection, request.c.digest)))
+        self._asked = Lookup(connection, select(*asked).where(match_keys(connection, request.c.digest)))
         came = (request.c.cursor, request.c.post_ids, request.c.nodes)
-        self._came = Lookup(connection, select(*came).where(among(connection, request.c.id)))
-        texts = select(post.c.id, *counted(connection, writes.platform)).where(among(connection, post.c.id))
+        self._came = Lookup(connection, select(*came).where(match_keys(connection, request.c.id)))
+        texts = select(post.c.id, *select_hit_columns(connection, writes.platform)).where(
+            match_keys(connection, post.c.id)
+        )
         self._texts = Lookup(connection, texts.where(post.c.original.is_not(None)) if reuse.keep else texts)
         who = select(account.c.node, account.c.platform_id, account.c.username)
         self._linking = LinkWeigher(connection, reuse.links, writes.platform, reuse.hits)
-        self._who = Lookup(connection, who.where(among(connection, account.c.node)))
-        self._by_id = Lookup(connection, _profiles(connection, writes.platform, account.c.platform_id))
-        self._by_name = Lookup(connection, _profiles(connection, writes.platform, account.c.handle))
+        self._who = Lookup(connection, who.where(match_keys(connection, account.c.node)))
+        self._by_id = Lookup(connection, _select_profiles(connection, writes.platform, account.c.platform_id))
+        self._by_name = Lookup(connection, _select_profiles(connection, writes.platform, account.c.handle))
 
     def hours(self, asked: Request) -> float:
         """For how many hours an answer to this question holds; 0 and less: it is always asked."""
@@ -161,11 +163,11 @@ class StoredAnswers:
         return bool(row.profile_at >= since and not (heeded and declines(row.description)))
 
 
-def _profiles(connection: Connection, platform: str, key: Column[Any]) -> Select[Any]:
+def _select_profiles(connection: Connection, platform: str, key: Column[Any]) -> Select[Any]:
     """Profiles by a key, which comes first; of several that had a name, the one seen with it last comes last."""
     told = (account.c.description, account.c.protected, account.c.profile_at)
     columns = (account.c.node, account.c.platform_id, account.c.handle, *told)
     shown = (account.c.platform_id.is_not(None), account.c.profile_at.is_not(None))
     ours = account.c.platform == literal_column(f"'{platform}'")
-    asked = select(key.label("key"), *columns).where(ours, among(connection, key))
+    asked = select(key.label("key"), *columns).where(ours, match_keys(connection, key))
     return asked.where(*shown).order_by(account.c.profile_at, account.c.node.desc())

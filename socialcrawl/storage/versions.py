@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, insert, select
 
-from socialcrawl.storage.database.connection import unlocked
-from socialcrawl.storage.epochs import following
+from socialcrawl.storage.database.connection import read_unlocked
+from socialcrawl.storage.epochs import find_next_pick
 from socialcrawl.storage.schema.tables import campaign as campaigns
 from socialcrawl.storage.schema.tables import version
 
@@ -29,7 +29,7 @@ class Version(NamedTuple):
     changed: list[str]
 
 
-def versions(connection: Connection, campaign: int) -> list[Version]:
+def read_versions(connection: Connection, campaign: int) -> list[Version]:
     """Return all versions of a campaign, the oldest first; called in a transaction."""
     rows = connection.execute(select(version).where(version.c.campaign == campaign).order_by(version.c.number))
     return [
@@ -37,20 +37,20 @@ def versions(connection: Connection, campaign: int) -> list[Version]:
     ]
 
 
-def latest(connection: Connection, name: str) -> dict[str, Any] | None:
+def read_latest_settings(connection: Connection, name: str) -> dict[str, Any] | None:
     """Return the settings with which a campaign was run last, by its name; None: it is not in the database."""
     known = select(version.c.settings).join(campaigns, campaigns.c.id == version.c.campaign)
-    with unlocked(connection):
+    with read_unlocked(connection):
         found = connection.execute(known.where(campaigns.c.name == name).order_by(version.c.number.desc())).scalar()
     return None if found is None else orjson.loads(found)
 
 
-def in_force(known: Iterable[Version], n: int) -> Version:
+def find_version(known: Iterable[Version], n: int) -> Version:
     """Return the version under which pick `n` was, or would be, decided; `known` are all, the oldest first."""
     return [one for number, one in enumerate(known) if one.first <= n or not number][-1]
 
 
-def renewed(
+def store_changes(
     connection: Connection, campaign: int, settings: dict[str, Any], now: str, also: Iterable[str] = ()
 ) -> list[str]:
     """Return the keys of the settings that changed since the last version; where any did, a new one is stored.
@@ -62,53 +62,55 @@ def renewed(
         now: the instant, ISO 8601.
         also: keys that changed without a trace in the settings, as the names in a file of seeds did.
     """
-    known = versions(connection, campaign)
+    known = read_versions(connection, campaign)
     if not known:
         told = select(campaigns.c.settings, campaigns.c.created_at).where(campaigns.c.id == campaign)
         held, began = connection.execute(told).one()
         known = [Version(0, began, 0, orjson.loads(held), [])]
-        _put(connection, campaign, known[0])
-    changed = sorted({*changes(known[-1].settings, settings), *also})
+        _store_version(connection, campaign, known[0])
+    changed = sorted({*compare_settings(known[-1].settings, settings), *also})
     if changed:
-        first = following(connection, campaign)
-        _put(connection, campaign, Version(known[-1].number + 1, now, first, settings, changed))
+        first = find_next_pick(connection, campaign)
+        _store_version(connection, campaign, Version(known[-1].number + 1, now, first, settings, changed))
     return changed
 
 
-def first(connection: Connection, campaign: int, settings: dict[str, Any], now: str) -> None:
+def store_first(connection: Connection, campaign: int, settings: dict[str, Any], now: str) -> None:
     """Nothing; the settings with which a campaign begins are stored, in a transaction."""
-    _put(connection, campaign, Version(0, now, 0, settings, []))
+    _store_version(connection, campaign, Version(0, now, 0, settings, []))
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def compare_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return the dotted keys whose settings differ, sorted; a key that is not there is one without a value."""
-    old, new = dict(leaves(before)), dict(leaves(after))
-    return sorted(key for key in {*old, *new} if _plain(key, old.get(key)) != _plain(key, new.get(key)))
+    old, new = dict(iterate_leaves(before)), dict(iterate_leaves(after))
+    return sorted(
+        key for key in {*old, *new} if _normalize_value(key, old.get(key)) != _normalize_value(key, new.get(key))
+    )
 
 
-def empty(value: object) -> bool:
+def is_empty(value: object) -> bool:
     """Return whether a setting says nothing: None, no text, nothing in a list or table."""
     return value is None or value in ("", [], {})
 
 
-def _put(connection: Connection, campaign: int, one: Version) -> None:
+def _store_version(connection: Connection, campaign: int, one: Version) -> None:
     texts = {"settings": orjson.dumps(one.settings).decode(), "changed": orjson.dumps(one.changed).decode()}
     connection.execute(insert(version).values(one._asdict() | texts | {"campaign": campaign}))
 
 
-def leaves(table: Mapping[str, Any], above: str = "") -> Iterable[tuple[str, Any]]:
+def iterate_leaves(table: Mapping[str, Any], above: str = "") -> Iterable[tuple[str, Any]]:
     """Yield the dotted key and the value of each setting; `above` is what stands before the keys."""
     for key, value in table.items():
         if isinstance(value, dict):
-            yield from leaves(value, f"{above}{key}.")
+            yield from iterate_leaves(value, f"{above}{key}.")
         else:
             yield f"{above}{key}", value
 
 
-def _plain(key: str, value: Any) -> Any:
+def _normalize_value(key: str, value: Any) -> Any:
     """A value as it is compared: where a seed was forgotten its seat is no name any more, in the file it may be one."""
     if key in PLACES and isinstance(value, str):
         return PurePosixPath(value.replace("\\", "/")).name
     if key == NAMES and isinstance(value, list):
         value = [name for name in value if isinstance(name, str)]
-    return None if empty(value) else value
+    return None if is_empty(value) else value

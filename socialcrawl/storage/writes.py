@@ -15,7 +15,7 @@ from socialcrawl.engine.protocols import Batch
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage import answers
-from socialcrawl.storage.database.bulk import Statement, adding, inserting, renewing
+from socialcrawl.storage.database.bulk import Statement, make_insert, make_row_insert, make_row_update
 from socialcrawl.storage.ledger.charges import Bill
 from socialcrawl.storage.schema.tables import follow, hit, link, mention, outcome, pick, post, request, response, shadow
 
@@ -52,25 +52,25 @@ class CampaignWriter:
     ) -> None:
         self.campaign, self.platform, self.server, self.columns = campaign, platform, server, columns
         self._connection = connection
-        self._pick = adding(connection, pick, PICK)  # few, and their scores need not be finite
-        self._shadow = inserting(connection, shadow, SHADOW)
+        self._pick = make_row_insert(connection, pick, PICK)  # few, and their scores need not be finite
+        self._shadow = make_insert(connection, shadow, SHADOW)
         # JSON has no infinity: PostgreSQL reads what is written as text.
         self._number: Callable[[float], Any] = str if connection.dialect.name == "postgresql" else float
-        self._outcome = inserting(connection, outcome, OUTCOME)
-        self._link = inserting(connection, link, LINK)
+        self._outcome = make_insert(connection, outcome, OUTCOME)
+        self._link = make_insert(connection, link, LINK)
         self.facts = find_platform_facts(platform)
         self._partial, self._replaces = self.facts.partial_mentions, self.facts.replaces_posts
-        self._post = inserting(connection, post, POST, RENEWED | (REWRITTEN if self._replaces else {}), "id")
-        self._mention = inserting(connection, mention, MENTION if self._partial else MENTION[:3], "ignore")
-        self._follow = inserting(connection, follow, FOLLOW, "ignore")
-        self._hit = inserting(connection, hit, HIT, "ignore")
-        self._reserve = adding(connection, request, RESERVATION, returning="id")
-        self._told = adding(connection, request, (*RESERVATION, *SETTLEMENT))
-        self._settle = renewing(connection, request, SETTLEMENT, "id")
+        self._post = make_insert(connection, post, POST, RENEWED | (REWRITTEN if self._replaces else {}), "id")
+        self._mention = make_insert(connection, mention, MENTION if self._partial else MENTION[:3], "ignore")
+        self._follow = make_insert(connection, follow, FOLLOW, "ignore")
+        self._hit = make_insert(connection, hit, HIT, "ignore")
+        self._reserve = make_row_insert(connection, request, RESERVATION, returning="id")
+        self._told = make_row_insert(connection, request, (*RESERVATION, *SETTLEMENT))
+        self._settle = make_row_update(connection, request, SETTLEMENT, "id")
         opened = update(request).where(
             request.c.campaign == bindparam("the_campaign"), request.c.n.between(bindparam("low"), bindparam("high"))
         )
-        self._response = adding(connection, response, RESPONSE)
+        self._response = make_row_insert(connection, response, RESPONSE)
         self._empty = Statement(connection, opened.values(answer=None), ("answer", "the_campaign", "low", "high"))
 
     def picks(self, batch: Batch) -> None:
@@ -96,7 +96,7 @@ class CampaignWriter:
     ) -> None:
         """Write what came back for a request: its bill, and its page with whom that speaks of (`answers.nodes`)."""
         post_ids = orjson.dumps([row.id for row in page.posts]).decode() if page and page.posts else None
-        self._settle.one((*_settlement(reply), bill.posts, bill.users, post_ids, nodes, request_id))
+        self._settle.one((*_make_settlement(reply), bill.posts, bill.users, post_ids, nodes, request_id))
 
     def response(self, request_id: int, received: Received) -> None:
         """Write an answer as it came."""
@@ -106,7 +106,7 @@ class CampaignWriter:
     def told(self, asked: Request, reply: Reply) -> None:
         """Write a request that was answered without being sent."""
         grant = Grant(replace(asked, items=0, most=0), "", reply.at)
-        self._told.one((*self._reservation(grant), *_settlement(reply), 0, 0, None, None))
+        self._told.one((*self._reservation(grant), *_make_settlement(reply), 0, 0, None, None))
 
     def page(self, page: Page, numbers: Mapping[Who, int], pairs: answers.Mentioned, now: str) -> None:
         """Write posts, mentions and hits. A post seen before keeps its text, its counts are renewed.
@@ -122,7 +122,7 @@ class CampaignWriter:
         self._post.run([(row[0], authors[row[1]], *row[2:], now, now) for row in page.posts])
         named = ((page.posts[place].id, node, one) for (place, node), one in pairs.items())
         if self._partial:
-            self._mention.run([(key, node, one.kind, answers.spans(one)) for key, node, one in named])
+            self._mention.run([(key, node, one.kind, answers.pack_spans(one)) for key, node, one in named])
         else:
             self._mention.run([(key, node, one.kind) for key, node, one in named])
         self.hits(zip((row.id for row in page.posts), page.hits, strict=True))
@@ -142,7 +142,9 @@ class CampaignWriter:
         rows: list[tuple[Any, ...]] = []
         links: list[tuple[Any, ...]] = []
         for o in outcomes:
-            rows.append((self.campaign, o.n, o.node, format_time(o.at), o.value, o.occurrences, o.posts, *describe(o)))
+            rows.append(
+                (self.campaign, o.n, o.node, format_time(o.at), o.value, o.occurrences, o.posts, *describe_missing(o))
+            )
             pairs = enumerate(zip(o.targets.tolist(), o.alpha.tolist(), strict=True))
             links += [(self.campaign, o.n, position, node, alpha) for position, (node, alpha) in pairs]
         self._outcome.run(rows)
@@ -170,13 +172,13 @@ class CampaignWriter:
         )
 
 
-def describe(found: Outcome) -> tuple[str | None, str | None]:
+def describe_missing(found: Outcome) -> tuple[str | None, str | None]:
     """Return why the node could not be read, and its mark, as columns."""
     return None if found.missing is None else str(found.missing), found.mark or None
 
 
-def _settlement(reply: Reply) -> tuple[Any, ...]:
+def _make_settlement(reply: Reply) -> tuple[Any, ...]:
     kept = reply.answer
-    answer = answers.packed(kept) if reply.kind in USEFUL else None
-    headers = answers.headers(reply)
+    answer = answers.pack_answer(kept) if reply.kind in USEFUL else None
+    headers = answers.pack_headers(reply)
     return format_time(reply.at), str(reply.kind), reply.status, kept.posts, reply.cost, reply.cursor, headers, answer

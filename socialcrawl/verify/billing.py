@@ -11,7 +11,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.storage.database.connection import Opened
-from socialcrawl.storage.erasure.tombstones import any_set
+from socialcrawl.storage.erasure.tombstones import has_tombstones
 from socialcrawl.storage.ledger.request_costs import FetchTimes, FirstAnswers, find_loose_pages, read_bills
 from socialcrawl.verify.budgets import BudgetCheck
 from socialcrawl.verify.findings import SHOWN, Check
@@ -59,7 +59,7 @@ class BillingCheck:
         self.place = "the first request"  # where it is
         self._fetched, self._answered = FetchTimes(connection), FirstAnswers(connection)
         self._prices, self._why = _prices(story)
-        self._erased = not whole or any_set(connection)  # whether questions may have gone
+        self._erased = not whole or has_tombstones(connection)  # whether questions may have gone
         self._profiles = find_platform_facts(story.begun.platform).profiles
         self._budgets = BudgetCheck(connection, story, self._prices)
         self.budgets = self._budgets.check

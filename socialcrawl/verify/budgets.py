@@ -12,7 +12,7 @@ from socialcrawl.storage.counting_rule import CountingRule
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.epochs import TOPIC
 from socialcrawl.storage.queries.traces import CampaignTraces
-from socialcrawl.storage.versions import Version, changes
+from socialcrawl.storage.versions import Version, compare_settings
 from socialcrawl.text.wording import seconds
 from socialcrawl.verify.findings import MALFORMED, Check
 from socialcrawl.verify.story import CampaignRecord
@@ -104,11 +104,11 @@ def check_settings(connection: Opened, story: CampaignRecord) -> Check:
 
 def _compare_settings(check: Check, connection: Opened, story: CampaignRecord) -> None:
     known: Sequence[Version] = CampaignTraces(connection).versions(story.begun)
-    for key in changes(story.begun.settings, known[0].settings):
+    for key in compare_settings(story.begun.settings, known[0].settings):
         check.differ("version 0", key, _at(known[0].settings, key), _at(story.begun.settings, key))
     check.prove(not check.differing)
     for before, after in pairwise(known):
-        changed = changes(before.settings, after.settings)
+        changed = compare_settings(before.settings, after.settings)
         if {*changed} <= {*after.changed} <= {*changed} | NAMED:
             check.prove()
         else:

@@ -24,8 +24,8 @@ from socialcrawl.formats.documents import read_text
 from socialcrawl.importers.export_tables import count_rows, find_forms, read_table
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.database.connection import Opened
-from socialcrawl.storage.link_weights import links_of
-from socialcrawl.storage.versions import leaves
+from socialcrawl.storage.link_weights import read_link_settings
+from socialcrawl.storage.versions import iterate_leaves
 from socialcrawl.system.bounds import MAX_LINE
 from socialcrawl.verify.billing import BillingCheck
 from socialcrawl.verify.control_picks import check_drawn
@@ -221,7 +221,7 @@ def _check_one(
 def _lacking(
     sheet: Mapping[str, Any], told: Mapping[str, Any], story: CampaignRecord, why: str | None
 ) -> MissingSources:
-    links = links_of(orjson.dumps(dict(story.settings)).decode())
+    links = read_link_settings(orjson.dumps(dict(story.settings)).decode())
     parts = find_platform_facts(story.begun.platform).partial_mentions or bool(links.follows)
     return MissingSources(
         texts=HIDDEN if sheet["pseudonymised"] else TREE if told.get("judged_by_tree") else None,
@@ -257,7 +257,9 @@ def _check_facts(connection: Opened, campaign: int, told: Mapping[str, Any]) -> 
     else:  # the dataset of a refresh is no list of seeds
         names = dict.fromkeys(person.shown for person in find_seeds(connection, campaign))
         course["seeds"] = [name for name in names if name is not None]
-    one, other = (dict(leaves(facts)) | {UNTOLD: None} for facts in ({key: told[key] for key in course}, course))
+    one, other = (
+        dict(iterate_leaves(facts)) | {UNTOLD: None} for facts in ({key: told[key] for key in course}, course)
+    )
     for name in sorted({*one, *other}):
         check.prove(check.compare("datasheet.json", name, _measure(one.get(name)), _measure(other.get(name))))
     return check
@@ -271,7 +273,7 @@ def _check_settings(newest: Mapping[str, Any], told: Mapping[str, Any], why: str
         return check
     version = {name: value for name, value in newest.items() if name != "name"}
     sheet = {"kind": told.get("kind", DEFAULT.name), "seed": told["seed"], **told["settings"]}
-    stored, recomputed = dict(leaves(sheet)), dict(leaves(version))
+    stored, recomputed = dict(iterate_leaves(sheet)), dict(iterate_leaves(version))
     for key in sorted({*stored, *recomputed}):
         check.prove(check.compare("datasheet.json", key, stored.get(key), recomputed.get(key)))
     return check

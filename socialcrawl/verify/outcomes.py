@@ -17,7 +17,7 @@ from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.focusing import NOBODY
 from socialcrawl.storage.counting_rule import COUNTING, CountingRule
 from socialcrawl.storage.database.connection import Opened
-from socialcrawl.storage.queries.holdings import named as called
+from socialcrawl.storage.queries.holdings import select_names as called
 from socialcrawl.storage.queries.integrity import count_rows
 from socialcrawl.storage.queries.matches import Matches, read_matches
 from socialcrawl.storage.reread import PickReadings

@@ -6,7 +6,7 @@ from typing import Any
 from socialcrawl.engine.model import Node, ReplyKind
 from socialcrawl.storage.answers import StoredPage
 from socialcrawl.storage.database.connection import Opened
-from socialcrawl.storage.erasure.tombstones import reasons
+from socialcrawl.storage.erasure.tombstones import read_reasons
 from socialcrawl.storage.reread import PickReadings
 from socialcrawl.verify.findings import Check
 from socialcrawl.verify.story import CampaignRecord
@@ -51,7 +51,7 @@ class PostCheck:
         """
         own = [(row, came) for row, came in pages if came is not None and row.kind != ReplyKind.HELD]
         gone = [key for _, came in own for key in came.ids if key not in authors]
-        erased = reasons(self.connection, self.story.begun.platform, "post", dict.fromkeys(gone))
+        erased = read_reasons(self.connection, self.story.begun.platform, "post", dict.fromkeys(gone))
         named = reread.mentioned([key for _, came in own for key in came.ids])
         for row, came in own:
             theirs = {key: authors[key] for key in came.ids if key in authors}

@@ -9,7 +9,7 @@ from socialcrawl.errors import StoreError
 from socialcrawl.ratelimit.budget import dollars
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.ledger.request_costs import sum_bills
-from socialcrawl.storage.queries.summary import campaigns
+from socialcrawl.storage.queries.summary import list_campaigns
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.verify.billing import BillingCheck
 from socialcrawl.verify.budgets import check_settings
@@ -34,7 +34,7 @@ def verify(connection: Opened, campaign: str | None = None, watch: Watch = lambd
     Raises:
         StoreError: there is no such campaign, or its settings are not understood.
     """
-    names = [name for _, name in campaigns(connection)] if campaign is None else [campaign]
+    names = [name for _, name in list_campaigns(connection)] if campaign is None else [campaign]
     for name in names:
         yield _one(connection, name, watch)
     yield CheckResults(None, "all campaigns", check_shared(connection))

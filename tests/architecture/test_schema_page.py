@@ -9,7 +9,7 @@ import pytest
 from test_views import LINKED, a_crawl, some
 
 from socialcrawl.storage.schema.questions import QUESTIONS
-from socialcrawl.storage.schema.schema_page import page
+from socialcrawl.storage.schema.schema_page import render_page
 from socialcrawl.storage.schema.tables import metadata
 from socialcrawl.storage.schema.views import VIEWS
 
@@ -36,11 +36,11 @@ def plain(value):
 
 
 def test_the_page_is_current():
-    assert PAGE.read_text("utf-8") == page(), "python -m socialcrawl.storage.schema.schema_page > docs/schema.md"
+    assert PAGE.read_text("utf-8") == render_page(), "python -m socialcrawl.storage.schema.schema_page > docs/schema.md"
 
 
 def test_the_page_names_every_table_view_column_and_key():
-    text = page()
+    text = render_page()
     for table in metadata.tables.values():
         (section,) = re.findall(rf"^### {table.name}$(.*?)(?=^##)", text, re.DOTALL | re.MULTILINE)
         assert [

@@ -15,9 +15,9 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Limit, Page, Received, Request, format_time
 from socialcrawl.errors import StoreError
 from socialcrawl.ratelimit.policy import Tariff
-from socialcrawl.storage.database.connection import alembic_config, connect, engine
+from socialcrawl.storage.database.connection import connect, make_alembic_config, make_engine
 from socialcrawl.storage.erasure.forgetting import forget
-from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.storage.schema.tables import (
     campaign,
     daemon,
@@ -38,7 +38,7 @@ VERSIONS = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008"]
 
 def at(connection, version):
     """Bring the schema to a version, up or down."""
-    config = alembic_config()
+    config = make_alembic_config()
     config.attributes["connection"] = connection
     with connection.begin():
         going = command.downgrade if version < "0010" else command.upgrade
@@ -46,7 +46,7 @@ def at(connection, version):
 
 
 def up(connection):
-    config = alembic_config()
+    config = make_alembic_config()
     config.attributes["connection"] = connection
     with connection.begin():
         command.upgrade(config, "head")
@@ -99,7 +99,7 @@ def filled(place):
         second, replace(page_of(posts_of(3)), mark="77"), 900, asked=timeline(900, 1), received=received, limits=limits
     )
     with store.connection.begin():
-        forget(store.connection, ordered(["1007"], [], None, None), format_time(AT))
+        forget(store.connection, read_order(["1007"], [], None, None), format_time(AT))
         watched(store.connection)
         store.connection.execute(update(mention).values(spans="[[0,4]]"))
     save(second, replace(page_of(posts_of(3)), mark="77"), 901, asked=timeline(901, 1))
@@ -165,14 +165,14 @@ def test_a_newer_schema_is_refused_on_every_database_and_nothing_is_changed(fill
             connection.exec_driver_sql("update alembic_version set version_num = '9999'")
     with pytest.raises(StoreError, match=r"schema 9999, which is newer than this socialcrawl.*Nothing was changed"):
         connect(filled)
-    made = engine(filled)
+    made = make_engine(filled)
     with made.connect() as connection:
         assert contents(connection) == before
     made.dispose()
 
 
 def test_a_database_of_another_program_is_refused_on_every_database(place):
-    made = engine(place)
+    made = make_engine(place)
     with made.connect() as connection, connection.begin():
         connection.exec_driver_sql("create table bookmark (url text)")
     with pytest.raises(StoreError, match=r"belongs to another program.*Nothing was changed"):

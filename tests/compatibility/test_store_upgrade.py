@@ -12,9 +12,9 @@ from tiny_town import BEGIN, SETTINGS
 
 from socialcrawl.engine.model import Answer, Node, Outcome, Pick, Reply, Who, format_time
 from socialcrawl.ratelimit.policy import Tariff
-from socialcrawl.storage.campaigns import campaign
-from socialcrawl.storage.database.connection import alembic_config, engine
-from socialcrawl.storage.queries.summary import summary
+from socialcrawl.storage.campaigns import ensure_campaign
+from socialcrawl.storage.database.connection import make_alembic_config, make_engine
+from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.stored_answers import AnswerReuse
 
@@ -45,8 +45,8 @@ FIRST = {
 @contextmanager
 def at_version(path, number):
     """A connection to the database, with the schema of a version."""
-    made = engine(path)
-    config = alembic_config()
+    made = make_engine(path)
+    config = make_alembic_config()
     with made.connect() as connection:
         config.attributes["connection"] = connection
         with connection.begin():
@@ -75,7 +75,7 @@ def long(text, lang, created_at, urls=None):
 def test_a_campaign_of_the_first_version_goes_on(path):
     with opened(path) as connection:
         store = SqlStore(
-            connection, campaign(connection, SETTINGS | {"name": "old"}, {}, BEGIN), "x", Tariff(500, 1000)
+            connection, ensure_campaign(connection, SETTINGS | {"name": "old"}, {}, BEGIN), "x", Tariff(500, 1000)
         )
         ((grant, reply), (_, second), (lost, nothing)) = store.ledger()
         assert (grant.request.key, grant.at, reply.kind, reply.cost, reply.cursor) == ((0, 1), AT, "ok", 500, "c")
@@ -93,7 +93,7 @@ def test_a_campaign_of_the_first_version_goes_on(path):
         assert save(store, page, 1, AT + 9, asked=timeline(1, 3), cost=500, date=AT + 9).cost == 0
         store.finish(store.unfinished(), [Outcome(1, Node(1), AT, 1.0, np.array([0]), np.array([1.0]))])
         assert [len(outcomes) for _, outcomes in store.history()] == [1, 1]
-        found = summary(connection)
+        found = summarize_campaign(connection)
         assert (found.sent, found.posts, found.cost, found.reused) == (5, 4, 500 + 500 + 50_000 + 500, 0)
         assert found.billed_posts == [("2023-11-14", 3, 0.515)]
 

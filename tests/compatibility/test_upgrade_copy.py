@@ -12,7 +12,7 @@ from test_migrations import at
 from typer.testing import CliRunner
 
 from socialcrawl.cli.main import app
-from socialcrawl.storage.database.connection import engine
+from socialcrawl.storage.database.connection import make_engine
 from socialcrawl.storage.schema import upgrade_copy
 
 
@@ -33,7 +33,7 @@ def old():
 
 
 def downgrade(place, version="0007"):
-    made = engine(place)
+    made = make_engine(place)
     with made.connect() as connection:
         at(connection, version)
     made.dispose()
@@ -102,7 +102,7 @@ def test_a_copy_that_fails_does_not_keep_the_upgrade_from_happening(old, capsys,
     def fail(where, file):
         raise OSError("no way")
 
-    monkeypatch.setattr(upgrade_copy, "backup", fail)
+    monkeypatch.setattr(upgrade_copy, "back_up", fail)
     with opened(old):
         pass
     assert "No backup was made: no way" in capsys.readouterr().err

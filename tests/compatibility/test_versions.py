@@ -14,14 +14,14 @@ from tiny_town import BEGIN
 
 from socialcrawl.engine.model import Node, format_time
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.storage.campaigns import campaign, line
+from socialcrawl.storage.campaigns import ensure_campaign, read_query_history
 from socialcrawl.storage.erasure.execution import erase
 from socialcrawl.storage.erasure.forgetting import forget
-from socialcrawl.storage.erasure.orders import ordered
-from socialcrawl.storage.erasure.seed_slots import reseated, spoken_of, unnamed
-from socialcrawl.storage.identity import differences, parts, queries_of, texts_of
+from socialcrawl.storage.erasure.orders import read_order
+from socialcrawl.storage.erasure.seed_slots import list_names, reassign_slots, remove_names
+from socialcrawl.storage.identity import compare_identities, list_parts, read_queries, read_texts
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.versions import changes, in_force
+from socialcrawl.storage.versions import compare_settings, find_version
 
 
 def test_a_campaign_begins_with_version_0_and_gets_one_with_each_change(database):
@@ -44,7 +44,7 @@ def test_a_campaign_begins_with_version_0_and_gets_one_with_each_change(database
         assert epochs(store) == [(0, "begun"), (following, "topic,seeds,crawl")]
         identity = orjson.loads(rows(store, "select identity from campaign")[0][0])
         assert identity == other.identity | {"queries": ["anything"]}
-        assert [in_force(told(store), n).number for n in (0, following - 1, following, 10**6)] == [0, 0, 2, 2]
+        assert [find_version(told(store), n).number for n in (0, following - 1, following, 10**6)] == [0, 0, 2, 2]
 
 
 def test_a_campaign_without_versions_gets_the_one_it_was_begun_with(database):
@@ -64,7 +64,7 @@ def test_names_that_only_a_file_of_seeds_has_make_a_version_too():
         named = replace(file, usernames=("Person1", "Person2"))
         store = begun(connection, file)
         settings = named.settings | {"seeds": file.settings["seeds"]}
-        campaign(connection, settings, named.identity, BEGIN, change=named.change)
+        ensure_campaign(connection, settings, named.identity, BEGIN, change=named.change)
         assert [one.changed for one in told(store)] == [[], ["seeds.usernames"]]
 
 
@@ -85,7 +85,7 @@ def test_names_that_only_a_file_of_seeds_has_make_a_version_too():
     ],
 )
 def test_keys_that_changed_are_dotted_and_in_order(before, after, keys):
-    assert changes(before, after) == changes(after, before) == keys
+    assert compare_settings(before, after) == compare_settings(after, before) == keys
 
 
 VALUES = st.recursive(
@@ -102,8 +102,8 @@ def test_nothing_changed_in_the_same_settings_and_each_key_that_did_has_two_valu
             table = table.get(part) if isinstance(table, dict) else None
         return table
 
-    assert changes(one, one) == []
-    for key in changes(one, other):
+    assert compare_settings(one, one) == []
+    for key in compare_settings(one, other):
         assert at(one, key) != at(other, key)
 
 
@@ -115,7 +115,7 @@ def test_the_forgotten_are_named_in_no_version(kind):
         crawled(store, wire, file)
         later = replace(file, usernames=("person11", "Person16"), steps=11)
         begun(connection, later, change=True)
-        order = ordered(["@person0", "@person13", "1007"], [], None, None)
+        order = read_order(["@person0", "@person13", "1007"], [], None, None)
         erase(connection, partial(forget, order=order, now=format_time(BEGIN + 9)))
         held = rows(store, "select settings, changed from version order by number")
         held += rows(store, "select settings, identity from campaign")
@@ -136,41 +136,41 @@ def test_names_go_from_settings_wherever_they_stand():
         "seeds": {"usernames": ["Ann", "@Bob"]},
         "accounts": {"exclude": ["@ANN", "x*"], "include": ["bob", "ann"]},
     }
-    left = unnamed(told_, {"ann"}, {"ann": 3}.get)
+    left = remove_names(told_, {"ann"}, {"ann": 3}.get)
     assert left == {"seeds": {"usernames": [3, "@Bob"]}, "accounts": {"exclude": ["x*"], "include": ["bob"]}}
     assert told_["seeds"]["usernames"] == ["Ann", "@Bob"]
-    assert spoken_of(told_) == ["ann", "bob", "ann", "x*", "bob", "ann"]
-    assert unnamed(left, {"ann"}, {}.get) is left
+    assert list_names(told_) == ["ann", "bob", "ann", "x*", "bob", "ann"]
+    assert remove_names(left, {"ann"}, {}.get) is left
 
 
 def test_seats_that_were_taken_stay_in_their_order():
     number = {"ann": 1, "Carl": 3}.__getitem__
     held = ["ann", 7, None, "@Bob", "Carl"]
-    assert reseated(held, ["dora", "bob"], set(), 4, number) == [1, 7, None, "@Bob", 3, "dora"]
-    assert reseated(held, ["dora", "bob"], set(), 1, number) == [1, 7, None, "@Bob", "dora"]
-    assert reseated(held, [], set(), -1, number) == [7, None]
-    assert reseated(held, ["ANN", "bob", "carl", "eve"], {"eve"}, 4, number) == held
+    assert reassign_slots(held, ["dora", "bob"], set(), 4, number) == [1, 7, None, "@Bob", 3, "dora"]
+    assert reassign_slots(held, ["dora", "bob"], set(), 1, number) == [1, 7, None, "@Bob", "dora"]
+    assert reassign_slots(held, [], set(), -1, number) == [7, None]
+    assert reassign_slots(held, ["ANN", "bob", "carl", "eve"], {"eve"}, 4, number) == held
 
 
 def test_queries_keep_their_numbers_and_new_ones_come_last():
     identity = {"topic": {"keywords": ["b", "a b"], "patterns": []}, "seeds": {"search": True}}
     (own,) = Topic(["b", "a b"]).searches()
-    assert texts_of(identity) == [own]
-    assert queries_of(identity, [own]) == ([own], [-1])
-    assert queries_of(identity, ["new", own, "new"]) == ([own, "new"], [-2, -1])
-    assert texts_of(identity | {"seeds": {"search": False}}) == texts_of({}) == []
+    assert read_texts(identity) == [own]
+    assert read_queries(identity, [own]) == ([own], [-1])
+    assert read_queries(identity, ["new", own, "new"]) == ([own, "new"], [-2, -1])
+    assert read_texts(identity | {"seeds": {"search": False}}) == read_texts({}) == []
     kept = identity | {"queries": ["x", "y"]}
-    assert queries_of(kept, ["z", "x"]) == (["x", "y", "z"], [-3, -1])
+    assert read_queries(kept, ["z", "x"]) == (["x", "y", "z"], [-3, -1])
 
 
 def test_what_says_nothing_is_the_same_as_what_is_not_there():
     held = {"seed": 1, "topic": {"keywords": ["a"]}, "crawl": {"strategy": "altered"}, "queries": ["q"]}
     given_ = {"seed": 1, "topic": {"keywords": ["a"], "languages": []}, "crawl": {}, "accounts": {"exclude": ["bob"]}}
-    found = differences(held, given_, set())
+    found = compare_identities(held, given_, set())
     assert [str(one) for one in found] == ["[crawl] strategy was 'altered'", "[accounts] exclude was None"]
     assert [one.dotted for one in found] == ["crawl.strategy", "accounts.exclude"]
-    assert parts(found) == ["crawl", "accounts"]
-    assert [one.dotted for one in differences(held, given_, {"bob"})] == ["crawl.strategy"]
+    assert list_parts(found) == ["crawl", "accounts"]
+    assert [one.dotted for one in compare_identities(held, given_, {"bob"})] == ["crawl.strategy"]
 
 
 def test_a_program_that_searches_the_same_topic_by_other_texts_gives_them_numbers_of_their_own(database):
@@ -183,8 +183,10 @@ def test_a_program_that_searches_the_same_topic_by_other_texts_gives_them_number
         begun(connection, newer)
         begun(connection, newer)
         assert epochs(store)[1:] == [(first, "seeds")]
-        assert line(connection, store.campaign, ["moon"]) == line(connection, store.campaign, ("moon",))
-        known = line(connection, store.campaign, ["moon"])
+        assert read_query_history(connection, store.campaign, ["moon"]) == read_query_history(
+            connection, store.campaign, ("moon",)
+        )
+        known = read_query_history(connection, store.campaign, ["moon"])
         assert (known.texts, known.queries, known.topics) == (["star", "moon"], [Node(-2)], [])
 
 
@@ -194,13 +196,13 @@ def test_an_export_tells_the_settings_as_they_are_now_and_a_rehearsal_is_one_fro
 
     with a_database(database) as connection:
         star, moon = File("star"), File("moon")
-        number = campaign(connection, asking(star, "http://127.0.0.1:1"), star.identity, BEGIN)
+        number = ensure_campaign(connection, asking(star, "http://127.0.0.1:1"), star.identity, BEGIN)
         crawled(SqlStore(connection, number, "x"), Sky(), star)
-        campaign(connection, asking(moon, "http://127.0.0.1:2"), moon.identity, BEGIN, change=moon.change)
+        ensure_campaign(connection, asking(moon, "http://127.0.0.1:2"), moon.identity, BEGIN, change=moon.change)
         (found,) = exported(connection, tmp_path / "a", "csv")["campaigns"]
         assert (found["settings"]["topic"], found["rehearsal"]) == ({"keywords": ["moon"]}, True)
         assert [epoch["why"] for epoch in found["epochs"]] == ["begun", "topic"]
-        campaign(connection, asking(moon, None), moon.identity, BEGIN)
-        campaign(connection, asking(moon, "http://127.0.0.1:2"), moon.identity, BEGIN)
+        ensure_campaign(connection, asking(moon, None), moon.identity, BEGIN)
+        ensure_campaign(connection, asking(moon, "http://127.0.0.1:2"), moon.identity, BEGIN)
         (found,) = exported(connection, tmp_path / "b", "csv")["campaigns"]
         assert found["rehearsal"] is False

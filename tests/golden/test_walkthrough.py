@@ -20,7 +20,7 @@ from socialcrawl.platforms.x.vocabulary import TWEET
 from socialcrawl.platforms.x.wire import XWire, make_client
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.sql_store import SqlStore
 
@@ -64,7 +64,7 @@ def test_one_batch_through_the_nine_stages(world):
     url, path = world
     settings = checked({"name": "walk", "topic": {"keywords": ["telescope"]}}, "walk")
     connection = connect(path)
-    number = campaign(connection, settings.model_dump(mode="json"), settings.identity([]), 0.0)
+    number = ensure_campaign(connection, settings.model_dump(mode="json"), settings.identity([]), 0.0)
     store = SqlStore(connection, number, "x")
     rules, topic = policy("x").limited(10, 60.0), Topic(["telescope"])
     source = XSource(rules, TWEET, [])

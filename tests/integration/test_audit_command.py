@@ -25,7 +25,7 @@ from socialcrawl.engine.model import Who
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.mock.server import running
-from socialcrawl.storage.queries.holdings import known
+from socialcrawl.storage.queries.holdings import find_nodes
 
 app = typer.Typer()
 app.command()(audit)
@@ -463,8 +463,8 @@ def test_accounts_are_found_by_id_then_by_the_name_of_who_was_seen_with_it_last(
                     f"values ({told}, 'x', '2026')"
                 )
         asked_ = [Who("7", "Bob"), Who(None, "ann"), Who(None, "BOB"), Who("5", None), Who("5", "Ann"), Who(None, None)]
-        assert known(connection, "x", asked_) == [1, 2, 4, None, 2, None]
-        assert known(connection, "bluesky", asked_) == [None] * 6
+        assert find_nodes(connection, "x", asked_) == [1, 2, 4, None, 2, None]
+        assert find_nodes(connection, "bluesky", asked_) == [None] * 6
 
 
 def test_where_the_topic_was_read_whole_what_is_held_is_counted_and_whom_no_walk_comes_to_is_named(tmp_path):

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from socialcrawl.cli.definitions.imports import backup as command
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import StoreError
-from socialcrawl.storage.database.address import where
-from socialcrawl.storage.database.backup import backup
+from socialcrawl.storage.database.address import parse_address
+from socialcrawl.storage.database.backup import back_up
 
 STEPS = 14
 
@@ -59,7 +59,7 @@ class Midway:
 
     def copy(self):
         self.made.append(self.path.parent / f"copy-{len(self.made)}.db")
-        backup(self.path, self.made[-1])
+        back_up(self.path, self.made[-1])
 
 
 def test_from_a_copy_of_any_moment_a_campaign_goes_on_with_the_same_sequence(tmp_path):
@@ -104,7 +104,7 @@ def test_a_copy_taken_while_another_process_writes_holds_whole_transactions(tmp_
     try:
         assert writer.stdout.readline() == "ready\n"
         for i in range(12):
-            backup(tmp_path / "a.db", tmp_path / "b.db", force=i > 0)
+            back_up(tmp_path / "a.db", tmp_path / "b.db", force=i > 0)
             with sqlite3.connect(tmp_path / "b.db") as raw:
                 halves = raw.execute("select count(*), sum(digest like 'a%'), sum(digest like 'b%') from tombstone")
                 count, first, second = halves.fetchone()
@@ -123,7 +123,7 @@ def test_what_is_committed_but_only_in_the_log_is_in_the_copy(tmp_path):
     store = stored(tmp_path / "a.db")
     store.enlist(["ann"], 0.0)
     assert (tmp_path / "a.db-wal").stat().st_size > 0
-    backup(tmp_path / "a.db", tmp_path / "b.db")
+    back_up(tmp_path / "a.db", tmp_path / "b.db")
     with sqlite3.connect(tmp_path / "b.db") as raw:
         assert raw.execute("select username from account").fetchall() == [("ann",)]
         assert raw.execute("pragma journal_mode").fetchone() == ("delete",)  # one file, whole by itself
@@ -137,13 +137,13 @@ def test_a_copy_that_is_there_is_replaced_on_request_only(tmp_path, before):
     close(stored(tmp_path / "a.db"))
     (tmp_path / "b.db").write_bytes(before)
     with pytest.raises(StoreError, match="exists already"):
-        backup(tmp_path / "a.db", tmp_path / "b.db")
+        back_up(tmp_path / "a.db", tmp_path / "b.db")
     assert (tmp_path / "b.db").read_bytes() == before
-    backup(tmp_path / "a.db", tmp_path / "b.db", force=True)
+    back_up(tmp_path / "a.db", tmp_path / "b.db", force=True)
     assert (tmp_path / "b.db").read_bytes() != before
     (tmp_path / "b.db-wal").write_bytes(b"what another program has not yet put into the file")
     with pytest.raises(StoreError, match="is in use"):
-        backup(tmp_path / "a.db", tmp_path / "b.db", force=True)
+        back_up(tmp_path / "a.db", tmp_path / "b.db", force=True)
 
 
 @pytest.mark.parametrize("text", ['name = "mine"', "SQLite format 4", "PGD", " SQLite format 3\0"])
@@ -151,7 +151,7 @@ def test_a_file_that_is_no_copy_is_never_replaced(tmp_path, text):
     close(stored(tmp_path / "a.db"))
     (tmp_path / "c.toml").write_text(text)
     with pytest.raises(StoreError, match=r"c\.toml is neither a database nor an archive"):
-        backup(tmp_path / "a.db", tmp_path / "c.toml", force=True)
+        back_up(tmp_path / "a.db", tmp_path / "c.toml", force=True)
     assert (tmp_path / "c.toml").read_text() == text
 
 
@@ -171,7 +171,7 @@ def test_what_cannot_be_done_is_said_and_leaves_nothing(tmp_path, source, file, 
     (tmp_path / "folder").mkdir()
     before = folder(tmp_path)
     with pytest.raises(StoreError, match=says):
-        backup(tmp_path / source, tmp_path / file, force=file != "b.db")
+        back_up(tmp_path / source, tmp_path / file, force=file != "b.db")
     assert folder(tmp_path) == before
 
 
@@ -185,17 +185,17 @@ def test_a_damaged_database_gives_no_copy(tmp_path):
         data[page * 4096 : page * 4096 + 200] = b"\xff" * 200
     path.write_bytes(data)
     with pytest.raises(StoreError, match=r"damaged|malformed|not an SQLite"):
-        backup(path, tmp_path / "b.db")
+        back_up(path, tmp_path / "b.db")
     assert folder(tmp_path) == ["a.db"]
 
 
 def test_the_copy_can_be_read_by_its_owner_alone_or_by_those_whom_the_umask_names(tmp_path, monkeypatch):
     close(stored(tmp_path / "a.db"))
     (tmp_path / "a.db").chmod(0o644)
-    backup(tmp_path / "a.db", tmp_path / "b.db")
+    back_up(tmp_path / "a.db", tmp_path / "b.db")
     assert (tmp_path / "b.db").stat().st_mode & 0o777 == 0o600
     monkeypatch.setenv("SOCIALCRAWL_UMASK", "027")
-    backup(tmp_path / "a.db", tmp_path / "c.db")
+    back_up(tmp_path / "a.db", tmp_path / "c.db")
     assert (tmp_path / "c.db").stat().st_mode & 0o777 == 0o640
 
 
@@ -221,13 +221,13 @@ def test_a_server_is_copied_by_pg_dump_into_an_archive_that_restores(tmp_path, m
         parts = parts_of(store, Wire(Clock()), steps=5)
         run(parts)
         archive = tmp_path / "a.dump"
-        backup(place, archive)
+        back_up(place, archive)
         close(store)
         words = ["pg_restore", "--no-owner", f"--dbname={other.url}", str(archive)]
         subprocess.run(words, check=True, capture_output=True)
         assert crawl(other) == whole
     with pytest.raises(StoreError, match="exists already"):
-        backup(place, archive)
+        back_up(place, archive)
 
 
 def test_no_password_is_in_the_words_or_the_output_of_pg_dump(tmp_path, monkeypatch):
@@ -245,9 +245,9 @@ def test_no_password_is_in_the_words_or_the_output_of_pg_dump(tmp_path, monkeypa
     fake.write_text("\n".join(lines))
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
-    place = where("postgresql://ann:s3cret%20p@db.example:5433/posts?sslmode=require")
+    place = parse_address("postgresql://ann:s3cret%20p@db.example:5433/posts?sslmode=require")
     with pytest.raises(StoreError) as error:
-        backup(place, tmp_path / "a.dump")
+        back_up(place, tmp_path / "a.dump")
     words, there, password = said.read_text().splitlines()
     assert "no such host" in str(error.value)
     assert "s3cret" not in str(error.value) + words
@@ -276,7 +276,7 @@ def test_whatever_a_password_is_made_of_it_arrives_and_is_never_shown(tmp_path, 
     monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("WANTED", secret)
     with pytest.raises(StoreError, match=says) as error:
-        backup(where(url), tmp_path / "a.dump")
+        back_up(parse_address(url), tmp_path / "a.dump")
     shown = "".join(traceback.format_exception(error.value))
     assert secret not in shown
     assert url not in shown
@@ -285,5 +285,5 @@ def test_whatever_a_password_is_made_of_it_arrives_and_is_never_shown(tmp_path, 
 def test_without_pg_dump_it_says_what_to_run(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(StoreError, match=r"pg_dump is not installed here; .*--format=custom"):
-        backup(where("postgresql://ann@db.example/posts"), tmp_path / "a.dump")
+        back_up(parse_address("postgresql://ann@db.example/posts"), tmp_path / "a.dump")
     assert folder(tmp_path) == []

@@ -39,11 +39,11 @@ from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.importers.import_posts import as_history
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.x.source import SEARCH
-from socialcrawl.storage.campaigns import TopicChange, campaign
+from socialcrawl.storage.campaigns import TopicChange, ensure_campaign
 from socialcrawl.storage.erasure.execution import erase
 from socialcrawl.storage.erasure.forgetting import forget
-from socialcrawl.storage.erasure.orders import ordered
-from socialcrawl.storage.retopic import retopic
+from socialcrawl.storage.erasure.orders import read_order
+from socialcrawl.storage.retopic import recount_topic
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.stored_answers import AnswerReuse
 
@@ -84,7 +84,7 @@ def test_answers_that_the_database_had_are_counted_anew_too(database):
         held = rows(stores["star"], f"select count(*) from request {mine}")
         assert held[0][0] > 10
         with connection.begin():
-            retopic(connection, stores["star"].campaign, hits["moon"])
+            recount_topic(connection, stores["star"].campaign, hits["moon"])
         assert derived(stores["star"]) == derived(stores["moon"])
 
 
@@ -173,7 +173,7 @@ def test_whatever_pages_came_the_new_topic_makes_of_them_what_it_would_have_made
     with a_database(kind) as mine, a_database("sqlite") as other:
         store, oracle = stored(mine, "star", made, last), stored(other, "moon", made, last)
         with mine.begin():
-            retopic(mine, store.campaign, counted("moon"))
+            recount_topic(mine, store.campaign, counted("moon"))
         assert derived(store) == derived(oracle)
 
 
@@ -360,7 +360,7 @@ def test_what_was_imported_is_counted_anew_as_an_import_would_have_counted_it(da
         before = derived(kept(connection))
         new = mine("comet")
         change = TopicChange(Topic(["comet"]).hits, ["comet"])
-        campaign(connection, new.model_dump(mode="json"), new.identity([]), NOW, change=change)
+        ensure_campaign(connection, new.model_dump(mode="json"), new.identity([]), NOW, change=change)
         assert derived(kept(connection)) == derived(kept(other)) != before
         assert len(before["outcome"]) > 5
 
@@ -370,7 +370,7 @@ def test_who_was_forgotten_stays_so_and_the_new_topic_counts_what_is_left(databa
     """Whether somebody is forgotten before the change or after it: what is left is the same, of the new topic."""
 
     def forgetting(connection):
-        order = ordered(["1000", "1007"], ["3-1"], None, None)
+        order = read_order(["1000", "1007"], ["3-1"], None, None)
         erase(connection, partial(forget, order=order, now=format_time(LATER)))
 
     with a_database(database) as connection, a_database("sqlite") as other:
@@ -407,7 +407,7 @@ def test_an_account_that_a_held_answer_calls_by_another_number_keeps_its_weight(
         assert claim != outcome.targets[0] == ann
         store.finish((Pick(0, Node(3), "expand"),), [outcome])
         with connection.begin():
-            retopic(connection, store.campaign, counted("moon"))
+            recount_topic(connection, store.campaign, counted("moon"))
         assert [alpha for *_, alpha in derived(store)["link"]] == [compute_worth(2), compute_worth(2)]
 
 

@@ -20,7 +20,7 @@ from socialcrawl.cli.commands import sql as asking
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.storage.database.address import PostgresAddress
-from socialcrawl.storage.database.readonly import SOME, asked
+from socialcrawl.storage.database.readonly import SOME, run_query
 
 KINDS = ("sqlite", "postgres")
 FOREVER = "with recursive c(x) as (select 1 union all select x + 1 from c) select {} from c"
@@ -176,7 +176,10 @@ def place(request):
 
 
 def found(place, sql, seconds=20.0, clock=time.monotonic):
-    with asked(place, sql, seconds, clock, allow_superuser=True) as (columns, answer):  # the strongest role there is
+    with run_query(place, sql, seconds, clock, allow_superuser=True) as (
+        columns,
+        answer,
+    ):  # the strongest role there is
         return columns, [tuple(row) for row in answer]
 
 
@@ -254,7 +257,7 @@ def test_a_query_may_take_as_long_as_it_is_given_and_no_longer(place):
 def test_time_in_which_nobody_reads_does_not_count(place):
     now = [0.0]
     query = FOREVER.format("x") + f" limit {4 * SOME}"
-    with asked(place, query, 5.0, lambda: now[0], allow_superuser=True) as (_, answer):
+    with run_query(place, query, 5.0, lambda: now[0], allow_superuser=True) as (_, answer):
         for number, (value,) in enumerate(answer, 1):
             assert value == number
             now[0] += 1.0
@@ -262,7 +265,7 @@ def test_time_in_which_nobody_reads_does_not_count(place):
 
 
 def test_rows_are_read_while_they_are_written_and_no_more_than_asked_for(place, capsys):
-    with asked(place, FOREVER.format("x"), 20.0, time.monotonic, allow_superuser=True) as (_, answer):
+    with run_query(place, FOREVER.format("x"), 20.0, time.monotonic, allow_superuser=True) as (_, answer):
         assert list(islice(answer, 3)) == [(1,), (2,), (3,)]
     for style, whole in (("csv", "x\n1\n2\n"), ("json", '[{"x": 1}, {"x": 2}]\n'), ("table", "x\n1\n2\n")):
         told = written(capsys, place, FOREVER.format("x"), style, 2)

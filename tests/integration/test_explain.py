@@ -27,7 +27,7 @@ from socialcrawl.platforms.x.source import XSource
 from socialcrawl.platforms.x.vocabulary import find_vocabulary
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.storage.campaigns import TopicChange, campaign, line
+from socialcrawl.storage.campaigns import TopicChange, ensure_campaign, read_query_history
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.storage.sql_store import SqlStore
@@ -59,13 +59,13 @@ def crawled(place, settings=None, *, size=1, faults=None, change=None):
     settings = settings or settings_of()
     connection = connect(place)
     identity = settings.identity(USERNAMES)
-    number = campaign(connection, settings.model_dump(mode="json"), identity, BEGIN, change=change)
+    number = ensure_campaign(connection, settings.model_dump(mode="json"), identity, BEGIN, change=change)
     store = SqlStore(connection, number, "x")
     how, words, wire = settings.crawl, find_vocabulary(settings.source.vocabulary), Wire(Clock(), faults=faults or {})
     source = XSource(POLICY, words, ["telescope"], pages_per_user=9, search_pages=2)
     names = store.enlist(USERNAMES, wire.clock.now())
     estimator = make_estimator(how.estimator, seed=3, switch_after=how.switch_after)
-    topics = line(connection, number, ["telescope"]).topics
+    topics = read_query_history(connection, number, ["telescope"]).topics
     seeds = Seeds([Node(-1)], names, 4, look_up=not words.search, topics=topics)
     crawl = Collect(seeds, estimator, how.steps, source.width, make_strategy(how.strategy, seed=3))
     planner = WindowPlanner(POLICY, [Credential("main")], Caps())
@@ -272,11 +272,11 @@ def test_an_account_that_came_from_a_file_was_no_choice_but_leads_to_others(file
 
 
 def test_the_forgotten_are_told_as_forgotten(file):
-    from socialcrawl.storage.erasure.tombstones import digest, put
+    from socialcrawl.storage.erasure.tombstones import make_digest, put_tombstones
 
     with crawled(file) as store:
         with store.connection.begin():
-            put(store.connection, [(digest("x", "name", "gone"), "name", "forget", format_time(AT))])
+            put_tombstones(store.connection, [(make_digest("x", "name", "gone"), "name", "forget", format_time(AT))])
         told = explain(store.connection, "@Gone")
         assert (told.state, told.why) == ("forgotten", "forget")
         assert explain(store.connection, "gone2").state == "unknown"
@@ -355,10 +355,10 @@ def test_a_seed_that_was_forgotten_does_not_stand_in_the_way(file):
 
     from socialcrawl.storage.erasure.execution import erase
     from socialcrawl.storage.erasure.forgetting import forget
-    from socialcrawl.storage.erasure.orders import ordered
+    from socialcrawl.storage.erasure.orders import read_order
 
     with crawled(file) as store:
-        order = ordered(["@person0"], [], None, None)
+        order = read_order(["@person0"], [], None, None)
         erase(store.connection, partial(forget, order=order, now=format_time(AT)))
         assert explain(store.connection, "person0").state == "forgotten"
         last = asked(store)[-1]

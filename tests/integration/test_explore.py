@@ -20,8 +20,8 @@ from tiny_town import Clock, Wire, close, parts_of, stored
 from socialcrawl.cli.commands.explore import explore, metadata
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError, SocialcrawlError
-from socialcrawl.storage.database.connection import alembic_config
-from socialcrawl.storage.database.readonly import asked
+from socialcrawl.storage.database.connection import make_alembic_config
+from socialcrawl.storage.database.readonly import run_query
 from socialcrawl.storage.schema.questions import QUESTIONS
 from socialcrawl.storage.schema.tables import metadata as tables
 from socialcrawl.storage.schema.views import VIEWS
@@ -65,7 +65,7 @@ def rows_of(path):
 
 def as_an_older_one(path):
     with opened(path) as connection:
-        config = alembic_config()
+        config = make_alembic_config()
         config.attributes["connection"] = connection
         with connection.begin():
             command.downgrade(config, "0003")
@@ -86,7 +86,7 @@ def test_pages_tables_questions_and_views_are_shown_and_nothing_can_be_changed(t
         assert tables.tables["outcome"].columns["value"].comment in httpx.get(f"{base}/outcome").text
         for question in QUESTIONS:
             told = httpx.get(f"{base}/{question.name}.json?_shape=objects").json()
-            with asked(path, question.sql, 20.0, time.monotonic) as (columns, rows):
+            with run_query(path, question.sql, 20.0, time.monotonic) as (columns, rows):
                 assert [tuple(row.values()) for row in told["rows"]] == list(rows)
                 assert told["columns"] == columns
         for name, rows in (("tiny", 14), ("", 14), ("other", 0)):

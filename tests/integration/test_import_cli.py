@@ -13,10 +13,9 @@ from typer.testing import CliRunner
 
 from socialcrawl.cli.definitions.imports import import_
 from socialcrawl.errors import PostsFileError, SettingsError
-from socialcrawl.exporters.export import Wanted as Export
-from socialcrawl.exporters.export import export
+from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.importers.import_posts import as_posts
-from socialcrawl.storage.erasure.tombstones import digest, put
+from socialcrawl.storage.erasure.tombstones import make_digest, put_tombstones
 
 app = typer.Typer()
 app.command("import")(import_)
@@ -140,7 +139,9 @@ def test_the_forgotten_are_no_seeds_of_a_database_that_forgot_them(place):
     with opened(place / "mine.db") as connection:
         as_posts(files(), connection, None, NOW)
         with connection.begin():
-            put(connection, [(digest("x", "name", "person3"), "name", "forget", "2023-01-01T00:00:00Z")])
+            put_tombstones(
+                connection, [(make_digest("x", "name", "person3"), "name", "forget", "2023-01-01T00:00:00Z")]
+            )
     plain = typed("a.jsonl", "--as", "seeds").stdout.split()
     spared = typed("a.jsonl", "--as", "seeds", "--db", "mine.db").stdout.split()
     assert set(plain) - set(spared) == {"Person3"}
@@ -187,7 +188,7 @@ def exported(place, form):
     """A folder with an export of the 60 posts as posts of a campaign."""
     typed("a.jsonl", "--as", "history", "--campaign", "mine.toml")
     with opened(place / "mine.db") as connection:
-        export(connection, place / "out", Export(formats=form), NOW)
+        export(connection, place / "out", ExportOptions(formats=form), NOW)
     return place / "out"
 
 

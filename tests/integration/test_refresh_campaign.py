@@ -27,7 +27,7 @@ from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock.names import HERE, PROTECTED
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.orders import read_order
 
 MANY, DAY = 100_000, 86_400
 SNOWFLAKES = 1_288_834_974  # Unix seconds, rounded: ids of X count from then on
@@ -242,7 +242,7 @@ def test_who_was_forgotten_is_not_asked_and_takes_nobody_along(world, tmp_path):
     with running(posts(), missing=SHARE, limit=MANY) as mock:
         settings = refreshing(mock.url, database)
         bring(settings, written(tmp_path / "old.csv", edges(world.usernames)))
-        forget(database, Manner(yes=True, as_json=True), ordered([name], [], None, None), "x")
+        forget(database, Manner(yes=True, as_json=True), read_order([name], [], None, None), "x")
         assert crawl(settings)[0].kind == "done"
         found = found_in(database)
         assert not {name.lower(), number} & found.keys()
@@ -252,7 +252,7 @@ def test_who_was_forgotten_is_not_asked_and_takes_nobody_along(world, tmp_path):
         }
         # Afterwards as well, and of a second account, whose test was stored already.
         other = next(one for one in found if found[one][0])
-        forget(database, Manner(yes=True, as_json=True), ordered([other], [], None, None), "x")
+        forget(database, Manner(yes=True, as_json=True), read_order([other], [], None, None), "x")
         entered, _ = bring(settings, tmp_path / "old.csv")
         assert (entered.nodes, entered.forgotten) == (0, 2)
         assert crawl(settings)[0].kind == "done"

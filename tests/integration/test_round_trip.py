@@ -12,7 +12,7 @@ from x_crawls import scratch
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import PostsFileError
 from socialcrawl.exporters.export import ExportOptions, export
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.sql_store import SqlStore
 
 FORMATS = ("csv", "jsonl", "parquet")
@@ -33,7 +33,9 @@ def folder_of(kind, *, gone=False):
     """An export of a campaign with links of that kind, and {account: {account: weight}} as the tables have them."""
     folder = scratch()
     with opened(folder / "old.db") as connection:
-        store = SqlStore(connection, campaign(connection, SETTINGS, {"seeds": {"usernames": ["PERSON0"]}}, BEGIN), "x")
+        store = SqlStore(
+            connection, ensure_campaign(connection, SETTINGS, {"seeds": {"usernames": ["PERSON0"]}}, BEGIN), "x"
+        )
         run(parts_of(store, Wire(Clock()), steps=14))
         with connection.begin():
             ask = connection.exec_driver_sql

@@ -19,7 +19,7 @@ from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock.names import DELETED, HERE
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.orders import read_order
 
 SHARE = 0.2  # of the accounts that are gone
 X = {"platform": "x", "token_env": TOKEN_ENV}
@@ -194,7 +194,7 @@ def test_who_was_forgotten_leaves_no_trace_and_the_others_stay_on_topic(drawn, t
         "select s.account, s.node, a.platform_id from sampled_account s join account a using (node) "
         "order by s.visits desc limit 1",
     )[0]
-    forget(database, Manner(yes=True, as_json=True), ordered([name], [], None, None), "x")
+    forget(database, Manner(yes=True, as_json=True), read_order([name], [], None, None), "x")
     assert rows(database, "select count(*) from sampled where node = ?", node) == [(0,)]
     assert rows(database, "select count(*) from link where node = ?", node) == [(0,)]
     assert rows(database, "select value, occurrences, mark from outcome o where node = ? and n in (select n from pick "

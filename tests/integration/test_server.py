@@ -20,17 +20,17 @@ from socialcrawl.errors import StoreError
 from socialcrawl.forecast.shape import Done
 from socialcrawl.mock.server import running
 from socialcrawl.storage.database.address import PostgresAddress
-from socialcrawl.storage.database.connection import OURS, connect, unlocked
-from socialcrawl.storage.database.health import looked_at, readable, wanting
+from socialcrawl.storage.database.connection import OURS, connect, read_unlocked
+from socialcrawl.storage.database.health import find_server_faults, open_existing, open_readable
 from socialcrawl.storage.database.lease import Lease
-from socialcrawl.storage.queries.summary import summary
+from socialcrawl.storage.queries.summary import summarize_campaign
 
 HOLD = """
 import sys
-from socialcrawl.storage.database.address import where
+from socialcrawl.storage.database.address import parse_address
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.database.lease import Lease
-connection = connect(where(sys.argv[1])); lease = Lease(connection, "mine"); print("held", flush=True)
+connection = connect(parse_address(sys.argv[1])); lease = Lease(connection, "mine"); print("held", flush=True)
 for line in sys.stdin:
     with connection.begin():
         connection.exec_driver_sql("insert into tombstone values ('" + line.strip() + "', 'user', 'x', 'y')")
@@ -95,8 +95,8 @@ def test_readers_do_not_wait_for_a_writer(server):
     close(stored(server))
     with psycopg.connect(server.url) as raw:
         raw.execute(f"select pg_advisory_xact_lock({OURS}, 0)")
-        with readable(server) as connection:
-            assert summary(connection, "tiny").sent == 0
+        with open_readable(server) as connection:
+            assert summarize_campaign(connection, "tiny").sent == 0
         raw.rollback()
 
 
@@ -121,8 +121,8 @@ def test_a_database_in_which_not_every_text_can_be_written_is_refused(encoding):
     try:
         with pytest.raises(StoreError, match=f"keeps texts as {encoding}.*createdb -E UTF8"):
             connect(address(name))
-        with looked_at(address(name)) as connection:
-            assert "createdb -E UTF8" in wanting(connection)[0]
+        with open_existing(address(name)) as connection:
+            assert "createdb -E UTF8" in find_server_faults(connection)[0]
     finally:
         ask(f"drop database {name} with (force)")
 
@@ -166,7 +166,7 @@ def test_a_server_that_is_not_there_a_wrong_user_and_a_wrong_name_are_told_apart
 def test_looking_takes_no_writers_lock(server):
     with opened(server) as connection:
         held = "select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()"
-        with unlocked(connection):
+        with read_unlocked(connection):
             assert connection.exec_driver_sql(held).scalar() == 0
         with connection.begin():
             assert connection.exec_driver_sql(held).scalar() == 1

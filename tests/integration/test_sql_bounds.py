@@ -14,7 +14,7 @@ from commands import COMMAND, ENVIRONMENT, socialcrawl
 from postgres import a_role, a_server_database, as_role, ask
 
 from socialcrawl.errors import StoreError
-from socialcrawl.storage.database.readonly import asked
+from socialcrawl.storage.database.readonly import run_query
 from socialcrawl.storage.schema.tables import metadata
 
 
@@ -45,7 +45,7 @@ def peak(*words, program=COMMAND):
 
 
 def count_of(database, query):
-    with asked(Path(database), query, 20.0, time.monotonic) as (_, rows):
+    with run_query(Path(database), query, 20.0, time.monotonic) as (_, rows):
         return sum(1 for _ in rows)
 
 
@@ -66,15 +66,15 @@ def test_a_query_for_huge_values_is_refused_in_a_sentence_before_it_takes_a_giga
 
 
 def test_values_below_the_bound_are_still_read_whole(database):
-    with asked(database, "select hex(zeroblob(3e7)) as h", 20.0, time.monotonic) as (_, rows):
+    with run_query(database, "select hex(zeroblob(3e7)) as h", 20.0, time.monotonic) as (_, rows):
         ((text,),) = rows
     assert text == "00" * 30_000_000
 
 
 def test_many_large_rows_are_fetched_a_few_at_a_time(database):
     reading = (
-        "import sys, time; from pathlib import Path; from socialcrawl.storage.database.readonly import asked\n"
-        "with asked(Path(sys.argv[1]), 'select zeroblob(2e7) from post', 60.0, time.monotonic) as (_, rows):\n"
+        "import sys, time; from pathlib import Path; from socialcrawl.storage.database.readonly import run_query\n"
+        "with run_query(Path(sys.argv[1]), 'select zeroblob(2e7) from post', 60.0, time.monotonic) as (_, rows):\n"
         "    assert sum(len(blob) for (blob,) in rows) == 100 * 20_000_000"  # 2 GB: the file has 100 rows
     )
     code, said, megabytes = peak("-c", reading, database, program=[sys.executable])
@@ -84,10 +84,10 @@ def test_many_large_rows_are_fetched_a_few_at_a_time(database):
 
 def test_many_large_rows_of_a_server_are_fetched_a_few_at_a_time():
     reading = (
-        "import sys, time; from socialcrawl.storage.database.address import where\n"
-        "from socialcrawl.storage.database.readonly import asked\n"
+        "import sys, time; from socialcrawl.storage.database.address import parse_address\n"
+        "from socialcrawl.storage.database.readonly import run_query\n"
         "query = \"select repeat('x', 20000000) from generate_series(1, 60)\"\n"
-        "with asked(where(sys.argv[1]), query, 60.0, time.monotonic, allow_superuser=True) as (_, rows):\n"
+        "with run_query(parse_address(sys.argv[1]), query, 60.0, time.monotonic, allow_superuser=True) as (_, rows):\n"
         "    assert sum(len(text) for (text,) in rows) == 60 * 20_000_000"  # 1.2 GB
     )
     with a_server_database() as server:
@@ -138,7 +138,7 @@ def test_a_query_that_is_not_unicode_is_refused_in_a_sentence(database):
 
 
 def answer_of(place, query, role=None, warn=None, **more):
-    with asked(
+    with run_query(
         place if role is None else as_role(place, role), query, 20.0, time.monotonic, warn=warn, **more
     ) as found:
         return list(found.rows)

@@ -43,9 +43,9 @@ from socialcrawl.platforms.x.source import TIMELINE, XSource
 from socialcrawl.platforms.x.vocabulary import TWEET
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
-from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.storage.sql_store import SqlStore
 
@@ -248,7 +248,7 @@ def test_nothing_of_the_forgotten_is_left_and_the_campaign_goes_on(visited, tmp_
     database = tmp_path / "b.db"
     database.write_bytes(visited[0].read_bytes())
     node, name = rows(database, "select node, account from tracked_account where visits > 1 limit 1")[0]
-    forget(database, Manner(yes=True, as_json=True), ordered([name], [], None, None), "x")
+    forget(database, Manner(yes=True, as_json=True), read_order([name], [], None, None), "x")
     made_anew = rows(database, "select node, visits, importance from standing order by 1")
     assert len(made_anew) > 50
     assert node not in {row[0] for row in made_anew}
@@ -330,7 +330,7 @@ def replace_id(post, key):
 
 def opened(path):
     connection = connect(path)
-    return SqlStore(connection, campaign(connection, SETTINGS, {}, 1_700_000_000.0), "x", columns=COLUMNS)
+    return SqlStore(connection, ensure_campaign(connection, SETTINGS, {}, 1_700_000_000.0), "x", columns=COLUMNS)
 
 
 def parts_of(store, wire, choice=("gai", "or"), target="indegree", steps=14):

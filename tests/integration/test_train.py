@@ -15,11 +15,11 @@ from socialcrawl.crawls.sample.decision_tree import DecisionTree
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import SocialcrawlError
 from socialcrawl.platforms.x.source import SEARCH
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
-from socialcrawl.storage.database.health import readable
-from socialcrawl.storage.queries.examples import found, quiet
-from socialcrawl.storage.queries.summary import chosen
+from socialcrawl.storage.database.health import open_readable
+from socialcrawl.storage.queries.examples import read_found_posts, read_off_topic_posts
+from socialcrawl.storage.queries.summary import find_campaign
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.stored_answers import AnswerReuse
 
@@ -76,18 +76,18 @@ def told(*words):
 def test_the_examples_are_what_the_search_found_and_what_was_read_and_is_quiet(kind):
     with a_place(kind) as place:
         read = crawled(place)
-        with readable(place) as connection:
-            number, name = chosen(connection, None)
+        with open_readable(place) as connection:
+            number, name = find_campaign(connection, None)
             assert name == "tiny"
-            assert found(connection, number, 100) == [text_of(post, hits) for post, hits, _ in SEARCHED]
-            assert len(found(connection, number, 2)) == 2
+            assert read_found_posts(connection, number, 100) == [text_of(post, hits) for post, hits, _ in SEARCHED]
+            assert len(read_found_posts(connection, number, 2)) == 2
             off = {
                 text_of(post, hits) for one in read for post, hits, _ in posts_of(one)
                 if not hits and post.id not in {p.id for p, _, _ in SEARCHED} and one not in (5, 11)
             }  # fmt: skip
-            assert set(quiet(connection, number, 1000)) == off
+            assert set(read_off_topic_posts(connection, number, 1000)) == off
             assert len(off) > 20
-            some = quiet(connection, number, 10)
+            some = read_off_topic_posts(connection, number, 10)
             assert set(some) < off
             assert 5 <= len(some) <= 10
         connection.engine.dispose()
@@ -124,15 +124,15 @@ def test_what_the_search_of_an_earlier_campaign_found_is_learned_from_where_it_w
     crawled(place)
     connection = connect(place)
     again = SETTINGS | {"name": "again"}
-    number = campaign(connection, again, {}, BEGIN)
+    number = ensure_campaign(connection, again, {}, BEGIN)
     store = SqlStore(connection, number, "x", reuse=AnswerReuse(24.0, lambda *_: 1))
     wire = Speaking(Clock())
     assert run(parts_of(store, wire)).kind == "done"
     assert not [endpoint for endpoint, _, _ in wire.calls if endpoint == SEARCH]  # the database had the answers
     close(store)
-    with readable(place) as looked:
-        assert chosen(looked, "again") == (number, "again")
-        assert found(looked, number, 100) == [text_of(post, hits) for post, hits, _ in SEARCHED]
+    with open_readable(place) as looked:
+        assert find_campaign(looked, "again") == (number, "again")
+        assert read_found_posts(looked, number, 100) == [text_of(post, hits) for post, hits, _ in SEARCHED]
     looked.engine.dispose()
 
 

@@ -18,8 +18,8 @@ from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SourceError, StoreError
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import running
-from socialcrawl.storage.queries.statistics import spending
-from socialcrawl.storage.queries.summary import summary
+from socialcrawl.storage.queries.statistics import sum_spending
+from socialcrawl.storage.queries.summary import summarize_campaign
 
 DAY = 86_400.0
 
@@ -40,8 +40,8 @@ def ran(tmp_path_factory):
 
 def reported(settings, width=80, *, billed=True, without=False):
     with opened(settings.database) as connection:
-        found = summary(connection, settings.name)
-        money = None if without else spending(connection, settings.name)
+        found = summarize_campaign(connection, settings.name)
+        money = None if without else sum_spending(connection, settings.name)
     by = console(width)
     show(by, found, None, billed=billed, spending=money)
     return by.file.getvalue()
@@ -72,8 +72,8 @@ def test_relevance_is_told_per_request_and_per_dollar_of_the_steps_and_of_all(ra
 
 def test_what_a_campaign_spent_is_told_by_what_it_was_for(ran):
     with opened(ran.database) as connection:
-        told = spending(connection, ran.name)
-        assert spending(connection, "nobody's") == {}
+        told = sum_spending(connection, ran.name)
+        assert sum_spending(connection, "nobody's") == {}
     assert set(told) == {"search", "resolve", "seed", "expand"}
     assert told["search"][0] == 1
     assert told["resolve"][0] == 1
@@ -90,7 +90,7 @@ def test_the_bill_is_told_by_day(ran):
 
 def test_a_long_bill_is_told_by_its_last_days_and_the_sum_of_those_before(ran):
     with opened(ran.database) as connection:
-        found = summary(connection, ran.name)
+        found = summarize_campaign(connection, ran.name)
     days = [(f"2026-10-{day:02}", day, day / 10) for day in range(1, 31)]
     by = console()
     show(by, replace(found, billed_posts=days, reused=1_234), None, billed=True)
@@ -102,7 +102,7 @@ def test_a_long_bill_is_told_by_its_last_days_and_the_sum_of_those_before(ran):
 
 def test_a_campaign_that_has_found_nothing_divides_by_nothing(ran):
     with opened(ran.database) as connection:
-        found = summary(connection, ran.name)
+        found = summarize_campaign(connection, ran.name)
     nothing = replace(found, steps=np.zeros(0), seeds=np.zeros(0), sent=0, cost=0, billed_posts=[], requests=[], top=[])
     by = console()
     show(by, nothing, None, billed=True, spending={})
@@ -160,10 +160,10 @@ def test_the_days_are_those_of_the_campaign_and_ninety_at_most(ran, monkeypatch)
         began = format_time(now - back * DAY)[:10]
 
         def older(*given, before=((began, 5, 0.1),) * (back > 0)):
-            found = summary(*given)
+            found = summarize_campaign(*given)
             return replace(found, billed_posts=[*before, *found.billed_posts])
 
-        monkeypatch.setattr(usage, "summary", older)
+        monkeypatch.setattr(usage, "summarize_campaign", older)
         text = compared(ran)
         assert (f"\n{began} " in text) == (back < 90)
     assert asked == [1, 2, 7, 90, 90]

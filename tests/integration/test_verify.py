@@ -15,7 +15,7 @@ from socialcrawl.cli.commands.forget import Manner, forget, retain
 from socialcrawl.errors import StoreError
 from socialcrawl.mock.server import running
 from socialcrawl.storage.database.snapshot import open_snapshot
-from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.verify.replay import BROUGHT, EARLIER, ERASED, FORGOTTEN, IMPORTED
 
 SURE = Manner(yes=True, as_json=True)
@@ -147,7 +147,7 @@ def test_after_an_erasure_what_was_decided_then_is_proved_and_the_rest_is_said_t
         "join outcome o using (campaign, n) where act in ('expand', 'walk', 'probe') and missing is null order by n"
     )
     _, name = rows(database, told)[6]
-    forget(database, SURE, ordered([name], [], None, None), "x")
+    forget(database, SURE, read_order([name], [], None, None), "x")
     after = rows(database, "select max(n) + 1 from pick")[0][0]
     picks = checks(database)["picks"]
     assert differences(database) == []
@@ -205,10 +205,10 @@ def test_a_database_of_an_older_socialcrawl_is_verified_in_a_copy(tmp_path, capf
 
 def test_a_server_of_an_older_socialcrawl_is_left_as_it_is():
     with a_place("postgres") as place:
-        from socialcrawl.storage.database.connection import alembic_config, connect
+        from socialcrawl.storage.database.connection import connect, make_alembic_config
 
         connection = connect(place)
-        config = alembic_config()
+        config = make_alembic_config()
         config.attributes["connection"] = connection
         with connection.begin():
             command.downgrade(config, "0007")

@@ -19,7 +19,7 @@ from x_crawls import crawl, posts, rows
 from socialcrawl.cli.commands.forget import Manner, forget
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.mock.server import running
-from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.verify.copies import OPTED_OUT
 from socialcrawl.verify.exported import EARLIER, TREE, verify_export
 from socialcrawl.verify.outcomes import EARLIER_RULE, NO_PAGE
@@ -160,7 +160,7 @@ def test_who_was_forgotten_or_excluded_and_where_the_campaign_ran_is_in_no_file(
         (tmp_path / "names-of-seeds.txt").write_text(third, "utf-8")
         named = {"usernames": [one, other], "file": tmp_path / "names-of-seeds.txt", "search": False}
         crawl(collecting(mock.url, database, seeds=named, accounts={"exclude": [never, "*_secretive"]}))
-        forget(database, Manner(yes=True, as_json=True), ordered([other], [], None, None), "x")
+        forget(database, Manner(yes=True, as_json=True), read_order([other], [], None, None), "x")
         with opened(database) as connection:
             export(connection, tmp_path / "out", ExportOptions(formats=("csv", "jsonl")), NOW)
     assert [row["account"].lower() for row in table_of(tmp_path / "out", "seeds")] == [one.lower(), "", third.lower()]

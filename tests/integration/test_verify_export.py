@@ -25,7 +25,7 @@ from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.exporters.restore import DECISIONS, TABLES
 from socialcrawl.importers.export_tables import COLUMNS, read_table
 from socialcrawl.importers.exported_datasets import FORMATS
-from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.verify.exported import ACTIVE_ONLY, HIDDEN, RENUMBERED, verify_export
 
 OUTSIDE = {"name": "../a", "bytes": 1, "sha256": "", "rows": 0}
@@ -107,7 +107,7 @@ def test_without_names_and_texts_the_sums_are_proved_all_the_same(kind):
 def test_an_export_after_an_erasure_agrees(tmp_path):
     database = copied("collect", tmp_path)
     (name,) = rows(database, "select username from pick join account using (node) where act = 'expand'")[0]
-    forget(database, Manner(yes=True, as_json=True), ordered([name], [], None, None), "x")
+    forget(database, Manner(yes=True, as_json=True), read_order([name], [], None, None), "x")
     with opened(database) as connection:
         export(connection, tmp_path / "out", ExportOptions(formats=("csv",)), NOW)
     assert differences(tmp_path / "out") == []

@@ -15,7 +15,7 @@ from socialcrawl.campaign.settings import checked
 from socialcrawl.cli.commands.forget import Manner, forget
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.lab.post_table import read_posts
-from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.verify.exported import RENUMBERED, verify_export
 from socialcrawl.verify.outcomes import NO_PAGE
 from socialcrawl.verify.replay import BROUGHT, FORGOTTEN, IMPORTED
@@ -71,7 +71,7 @@ def test_a_campaign_of_every_kind_is_proved_on_every_platform(kind, on, town, tm
     agrees(database, tmp_path / "export")
     # One of those whom it read is forgotten, named by its campaign in most of these.
     (name,) = rows(database, READ)[1]
-    forget(database, Manner(yes=True, as_json=True), ordered([name], [], None, None), on.name)
+    forget(database, Manner(yes=True, as_json=True), read_order([name], [], None, None), on.name)
     assert differences(database) == []
     assert checks(database)["picks"].unproved[FORGOTTEN] > 0
     agrees(database, tmp_path / "later")

@@ -14,7 +14,7 @@ from socialcrawl.campaign.settings import CrawlSection
 from socialcrawl.lab.generators.generate import topics
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.storage.database.health import readable
+from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.traces import CampaignTraces
 
 OTHER, WORD = list(topics().values())[:2]  # the topic of the sample is WORD: nearly all who use it hang together
@@ -100,7 +100,7 @@ def crawled(steps=180):
 
 @contextmanager
 def looking(database):
-    with readable(database) as connection:
+    with open_readable(database) as connection:
         yield CampaignTraces(connection)
 
 

@@ -18,9 +18,9 @@ from socialcrawl.platforms.x.source import SEARCH, XSource
 from socialcrawl.platforms.x.vocabulary import TWEET
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.storage.campaigns import TopicChange, campaign, line
+from socialcrawl.storage.campaigns import TopicChange, ensure_campaign, read_query_history
 from socialcrawl.storage.sql_store import SqlStore
-from socialcrawl.storage.versions import versions
+from socialcrawl.storage.versions import read_versions
 
 NAMES = ("PERSON0", "person11", "nobody")
 FOUND = {"star": (3, 4, 7), "moon": (9, 12, 3, 15)}  # whom a search finds; another one finds them all
@@ -125,12 +125,12 @@ class File:
 def begun(connection, file, now=BEGIN, *, change=False, **more):
     """The store of a campaign, which is begun, gone on with, or changed."""
     how = {"change": file.change} if change else {"queries": file.queries}
-    return SqlStore(connection, campaign(connection, file.settings, file.identity, now, **how), "x", **more)
+    return SqlStore(connection, ensure_campaign(connection, file.settings, file.identity, now, **how), "x", **more)
 
 
 def parts_of(store, wire, file):
     """The parts of a campaign, all made anew, as `build` makes them."""
-    known = line(store.connection, store.campaign, file.queries)
+    known = read_query_history(store.connection, store.campaign, file.queries)
     source = XSource(POLICY, TWEET, known.texts, pages_per_user=file.pages, search_pages=2)
     names = store.enlist(list(file.usernames), wire.clock.now())
     seeds = Seeds(known.queries, names, file.most, topics=known.topics)
@@ -187,7 +187,7 @@ def answered(text, who):
 def told(store):
     """The versions of a campaign."""
     with store.connection.begin():
-        return versions(store.connection, store.campaign)
+        return read_versions(store.connection, store.campaign)
 
 
 def epochs(store):

@@ -11,12 +11,12 @@ from tiny_town import BEGIN, PEOPLE, PROTECTED, SETTINGS, SUSPENDED, Clock, Wire
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node, format_time
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.storage.campaigns import campaign
-from socialcrawl.storage.database.address import of
+from socialcrawl.storage.campaigns import ensure_campaign
+from socialcrawl.storage.database.address import find_address
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.erasure.execution import erase
 from socialcrawl.storage.erasure.forgetting import forget, retain
-from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.storage.erasure.skip_forgotten import SkipForgottenSource
 from socialcrawl.storage.sql_store import SqlStore
 
@@ -88,7 +88,7 @@ class Town(Wire):
 def stored(where, name="tiny", **more):
     """The store of a campaign in the town, which is begun if it is new."""
     connection = connect(where)
-    number = campaign(connection, {**SETTINGS, **IDENTITY, "name": name}, IDENTITY, BEGIN)
+    number = ensure_campaign(connection, {**SETTINGS, **IDENTITY, "name": name}, IDENTITY, BEGIN)
     return SqlStore(connection, number, "x", **more)
 
 
@@ -118,12 +118,12 @@ def replayed(store, first, *, size=1, **more):
 
 
 def order(*users, posts=(), file=None, compliance=None):
-    return ordered(users, posts, file, compliance)
+    return read_order(users, posts, file, compliance)
 
 
 def carried_out(connection, work):
     """What an erasure did: as much as it said before, when it only read and campaigns were being written."""
-    with opened(of(connection)) as other, other.begin():
+    with opened(find_address(connection)) as other, other.begin():
         would = erase(connection, work, dry=True)
     report = erase(connection, work)
     assert would == report

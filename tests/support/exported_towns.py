@@ -8,7 +8,7 @@ from tiny_town import BEGIN, Clock, Wire, parts_of
 
 from socialcrawl.engine.loop import run
 from socialcrawl.exporters.export import ExportOptions, export
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.sql_store import SqlStore
 
 NOW = 1_800_000_000.0
@@ -25,7 +25,7 @@ HARD = 'a "quoted", <b>&amp;</b> line\r\nwith \x01 control \x0b letters, 漢字,
 
 def crawled(connection, *, steps=14, name="tiny"):
     """The campaign of the town, run to its end in this database; some texts and names are hard, some things gone."""
-    store = SqlStore(connection, campaign(connection, SETTINGS | {"name": name}, {}, BEGIN), "x")
+    store = SqlStore(connection, ensure_campaign(connection, SETTINGS | {"name": name}, {}, BEGIN), "x")
     clock = Clock()
     run(parts_of(store, Wire(clock), steps=steps))
     with connection.begin():

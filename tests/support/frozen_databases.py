@@ -23,7 +23,7 @@ from socialcrawl import __version__
 from socialcrawl.campaign.settings import read
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.lab.post_table import read_posts
-from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.database.connection import open_database
 
 FOLDER = Path(__file__).parents[1] / "compatibility" / "frozen"
 URL = "http://127.0.0.1:1"  # stands in campaign files where the address of the mock comes
@@ -94,7 +94,7 @@ def freeze(kind, on, folder):
             raw.execute("vacuum into ?", (f"{place}/whole.db",))
         crawl(settings)
         found = decided(settings.database)
-        with opened(settings.database) as connection:
+        with open_database(settings.database) as connection:
             export(connection, Path(place) / name, ExportOptions(formats=("csv",)), 1_800_000_000.0)
         with tarfile.open(folder / f"{name}-export.tar.xz", "w:xz") as tar:
             tar.add(Path(place) / name, arcname=name)

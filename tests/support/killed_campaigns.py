@@ -92,7 +92,7 @@ def serve(work=work):
     import socialcrawl.campaign.build
     import socialcrawl.storage.database.connection as opened
 
-    opened.alembic_config()
+    opened.make_alembic_config()
     assert psycopg
     assert tweepy
     assert socialcrawl.campaign.build

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psycopg
 
-from socialcrawl.storage.database.address import where
+from socialcrawl.storage.database.address import parse_address
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.schema.tables import metadata
 
@@ -52,12 +52,12 @@ def stopped():
 
 
 def address(name):
-    return where(server().replace("/postgres?", f"/{name}?"))
+    return parse_address(server().replace("/postgres?", f"/{name}?"))
 
 
 def as_role(place, role):
     """The same database, asked as another role."""
-    return where(place.url.replace("://postgres", f"://{role}", 1))
+    return parse_address(place.url.replace("://postgres", f"://{role}", 1))
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from socialcrawl.platforms.x.source import BY_ID, BY_NAME, MENTIONS, TIMELINE, X
 from socialcrawl.platforms.x.vocabulary import TWEET
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.sql_store import SqlStore
 
@@ -124,7 +124,7 @@ class Homes(FocusedSource):
 
 def opened(path):
     connection = connect(path)
-    return SqlStore(connection, campaign(connection, SETTINGS, {}, BEGIN), "x")
+    return SqlStore(connection, ensure_campaign(connection, SETTINGS, {}, BEGIN), "x")
 
 
 def refreshing(store, wire, how, steps=None):

@@ -10,7 +10,7 @@ from postgres import a_place, emptied
 from tiny_town import BEGIN, SETTINGS, close, stored
 
 from socialcrawl.engine.model import AccountRow, Grant, Mention, Page, PostRow, Reply, Request, Who
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.memory_store import MemoryStore
 from socialcrawl.storage.sql_store import SqlStore
@@ -54,7 +54,7 @@ def reopened(store):
 
 def beside(store, name="second", tariff=None, reuse=None):
     """The store of the campaign `name` in the same database."""
-    number = campaign(store.connection, SETTINGS | {"name": name}, {}, BEGIN)
+    number = ensure_campaign(store.connection, SETTINGS | {"name": name}, {}, BEGIN)
     return SqlStore(store.connection, number, "x", tariff, reuse=reuse)
 
 

@@ -17,7 +17,7 @@ from socialcrawl.platforms.x.vocabulary import TWEET
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.sql_store import SqlStore
 
@@ -169,7 +169,7 @@ def parts_of(store, wire, *, steps=14, estimator="nh-ne-sum", caps=None, pool=No
 
 def stored(path: Path) -> SqlStore:
     connection = connect(path)
-    return SqlStore(connection, campaign(connection, SETTINGS, {}, BEGIN), "x")
+    return SqlStore(connection, ensure_campaign(connection, SETTINGS, {}, BEGIN), "x")
 
 
 def close(store: SqlStore) -> None:

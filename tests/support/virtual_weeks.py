@@ -15,7 +15,7 @@ from socialcrawl.lab import instant
 from socialcrawl.lab.generators.generate import topics
 from socialcrawl.lab.instant import AtOnce
 from socialcrawl.mock.server import running
-from socialcrawl.storage.database.disk_space import disk_of
+from socialcrawl.storage.database.disk_space import measure_disk
 
 BEGIN = 1_800_000_000.0
 DAY, WINDOW, K = 86_400.0, 900.0, 15
@@ -58,7 +58,7 @@ class Week:
     `states` are all that its campaigns came into, `told` those of which notices would be sent, `logged` its log lines.
     """
 
-    def __init__(self, folder, time, until, each=lambda now: None, look=300.0, *, disk=disk_of):
+    def __init__(self, folder, time, until, each=lambda now: None, look=300.0, *, disk=measure_disk):
         self.time, self.until, self.each = time, until, each
         self.states, self.told, self.logged, self._events = [], [], [], EventFilter()
         house = House(time, pool=lambda size: Slowly(time), disk=disk)

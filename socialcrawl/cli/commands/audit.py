@@ -28,7 +28,7 @@ from socialcrawl.graph.relevance import Hits
 from socialcrawl.importers.account_cells import CellAccounts
 from socialcrawl.importers.dataset_files import describe_members, gathered, spoken
 from socialcrawl.platforms.registry import platform_of
-from socialcrawl.storage.database.address import where
+from socialcrawl.storage.database.address import parse_address
 from socialcrawl.storage.database.filetypes import (
     CAMPAIGN,
     DATABASE,
@@ -38,7 +38,7 @@ from socialcrawl.storage.database.filetypes import (
     read_campaign,
     recognize,
 )
-from socialcrawl.storage.database.health import readable
+from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import write_error, write_json
 from socialcrawl.text.wording import pluralize
@@ -85,10 +85,10 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
         given = {str(path): accounts(path, settings.source.platform, hits) for path in wanted.held}
         held = {name: replace(one, on_topic=wanted.on_topic) for name, one in given.items()}
         watch("auditing")
-        traces = CampaignTraces(ends.enter_context(readable(settings.database)))
-        place = None if wanted.database is None else where(wanted.database)
+        traces = CampaignTraces(ends.enter_context(open_readable(settings.database)))
+        place = None if wanted.database is None else parse_address(wanted.database)
         others = None if place in (None, settings.database) else place
-        there = None if others is None else CampaignTraces(ends.enter_context(readable(others)))
+        there = None if others is None else CampaignTraces(ends.enter_context(open_readable(others)))
         found = audit_datasets(traces, settings, there, wanted.of, held)
     if as_json:
         write_json(json.dumps(as_object(found), ensure_ascii=False, allow_nan=False))

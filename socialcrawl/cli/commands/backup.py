@@ -5,7 +5,7 @@ from pathlib import Path
 from socialcrawl.cli.commands.sql import database
 from socialcrawl.cli.render.progress import BYTES, show_progress
 from socialcrawl.cli.running_campaigns import give_way
-from socialcrawl.storage.database.backup import backup
+from socialcrawl.storage.database.backup import back_up
 from socialcrawl.text.terminal import write_line
 from socialcrawl.text.wording import pluralize
 
@@ -22,7 +22,7 @@ def copy(given: str | None, file: Path, *, force: bool, pause: bool) -> None:
 
     def work() -> None:
         with show_progress("copying", unit=BYTES, size=size):
-            backup(place, file, force=force, began=parts.append)
+            back_up(place, file, force=force, began=parts.append)
 
     give_way("backup", place, None, work, pause=pause)
     write_line(f"wrote {file}: {pluralize(file.stat().st_size, 'byte')}, a copy of {place}")

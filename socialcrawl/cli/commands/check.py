@@ -15,7 +15,7 @@ from socialcrawl.crawls.registry import kind_of
 from socialcrawl.daemon.notice_addresses import require_apprise
 from socialcrawl.errors import SettingsError
 from socialcrawl.ratelimit.budget import dollars
-from socialcrawl.storage.database.health import missing
+from socialcrawl.storage.database.health import is_missing
 
 DONE, WRONG = 0, 2
 Made = TypeVar("Made")
@@ -114,7 +114,7 @@ def _told(meant: Plan) -> str:
 def _beside(meant: Plan) -> Iterator[str]:
     """Yield what differs from a campaign that runs alone and always."""
     settings = meant.settings
-    if meant.kind.dataset and missing(settings.database):
+    if meant.kind.dataset and is_missing(settings.database):
         yield "whose dataset is still to be brought (socialcrawl import FILES --as dataset)"
     if settings.crawl.shadows:
         yield f"{', '.join(settings.crawl.shadows)} looking on"

@@ -21,9 +21,9 @@ from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.ratelimit.budget import dollars
 from socialcrawl.storage.database.address import DatabaseAddress
-from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.database.lease import Lease
-from socialcrawl.storage.queries.summary import campaigns
+from socialcrawl.storage.queries.summary import list_campaigns
 from socialcrawl.text.terminal import write_error, write_json
 from socialcrawl.text.wording import pluralize
 
@@ -135,8 +135,8 @@ def _remove_earlier(database: Path) -> None:
 
 def _campaigns_in(database: Path) -> list[str]:
     try:
-        with opened(database, create=False) as connection:
-            return [name for _, name in campaigns(connection)]
+        with open_database(database, create=False) as connection:
+            return [name for _, name in list_campaigns(connection)]
     except StoreError as error:
         raise SettingsError(f"{database} is not the database of a demo: name another with --db.") from error
 

@@ -38,12 +38,12 @@ from socialcrawl.storage.database.health import (
     EMPTY,
     FOREIGN,
     OLDER,
-    faults,
-    looked_at,
-    missing,
-    schema,
-    unwritable,
-    wanting,
+    find_faults,
+    find_server_faults,
+    find_write_error,
+    is_missing,
+    open_existing,
+    read_schema_state,
 )
 from socialcrawl.text.wording import pluralize, span
 
@@ -157,13 +157,13 @@ def _disk(folder: Path, lack: str | None = None) -> Check:
 
 def _database(settings: Settings) -> Check:
     path = settings.database
-    if (why := unwritable(path)) is not None:
+    if (why := find_write_error(path)) is not None:
         return Check(FAIL, "database", why)
-    if missing(path):
+    if is_missing(path):
         return Check(OK, "database", f"{path} is not there yet: the first run makes it")
     try:
-        with looked_at(path) as connection:
-            state, wrong, lacks = schema(connection), faults(connection), wanting(connection)
+        with open_existing(path) as connection:
+            state, wrong, lacks = read_schema_state(connection), find_faults(connection), find_server_faults(connection)
     except StoreError as error:
         return Check(FAIL, "database", str(error))
     if wrong:

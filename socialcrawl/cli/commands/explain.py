@@ -77,9 +77,9 @@ def explained(
 
 
 def _asked(where: DatabaseAddress, user: str, campaign: str | None) -> Any:
-    from socialcrawl.storage.database.health import readable  # noqa: PLC0415
+    from socialcrawl.storage.database.health import open_readable  # noqa: PLC0415
 
-    with readable(where) as connection:
+    with open_readable(where) as connection:
         traces, campaign = CampaignTraces(connection), choose_campaign(connection, campaign)
         return explain(traces, user, campaign)
 

@@ -136,21 +136,21 @@ def _serve(shown: Any, allowed: AllowedHosts, port: int) -> None:
 def _up_to_date(where: Path) -> None:
     """Bring the database to the newest schema, so that it has the views."""
     from socialcrawl.storage.database.filetypes import require_database  # noqa: PLC0415
-    from socialcrawl.storage.database.health import readable  # noqa: PLC0415
+    from socialcrawl.storage.database.health import open_readable  # noqa: PLC0415
 
     require_database(where)
     if ODD & set(str(where.resolve())):
         raise SettingsError(f"Datasette cannot open {where}, for its ?, # or %: copy the database to another name.")
-    with readable(where):
+    with open_readable(where):
         pass
 
 
 def _tidied(where: Path) -> None:
     """Remove what SQLite made beside the database to read it: Datasette's connections may not; ours, the last, does."""
-    from socialcrawl.storage.database.readonly import asked  # noqa: PLC0415
+    from socialcrawl.storage.database.readonly import run_query  # noqa: PLC0415
 
     gc.collect()  # the traceback of a query that failed keeps its connection open
-    with suppress(StoreError), asked(where, "select count(*) from campaign", 5.0, time.monotonic) as found:
+    with suppress(StoreError), run_query(where, "select count(*) from campaign", 5.0, time.monotonic) as found:
         list(found.rows)
 
 

@@ -19,7 +19,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.exporters.export_folder import check
 from socialcrawl.platforms.registry import find_platform
-from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.system.secret import conceal
 from socialcrawl.text.terminal import write_error, write_json, write_line
@@ -72,7 +72,7 @@ def hand_on(place: str | None, folder: Path, wanted: ExportOptions, *, as_json: 
     where = database(place)
 
     def write() -> dict[str, Any]:
-        with opened(where, create=False) as connection, show_progress("exporting", unit="rows") as watch:
+        with open_database(where, create=False) as connection, show_progress("exporting", unit="rows") as watch:
             name = None if wanted.whole else choose_campaign(connection, wanted.campaign)
             chosen = replace(
                 wanted, campaign=name, notes=() if wanted.whole else _notes(CampaignTraces(connection), name)

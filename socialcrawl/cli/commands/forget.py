@@ -21,13 +21,13 @@ from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.platforms.web.urls import normalize_url
 from socialcrawl.storage.database.address import DatabaseAddress
-from socialcrawl.storage.database.connection import Opened, opened
-from socialcrawl.storage.database.health import missing
+from socialcrawl.storage.database.connection import Opened, open_database
+from socialcrawl.storage.database.health import is_missing
 from socialcrawl.storage.erasure import execution, forgetting
 from socialcrawl.storage.erasure.forgetting import ErasureReport
 from socialcrawl.storage.erasure.orders import ErasureOrder
-from socialcrawl.storage.erasure.similar_names import alike
-from socialcrawl.storage.queries.summary import ElsewhereError, platform_meant
+from socialcrawl.storage.erasure.similar_names import find_similar_names
+from socialcrawl.storage.queries.summary import ElsewhereError, choose_platform
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import write_error, write_json, write_line
 from socialcrawl.text.wording import pluralize
@@ -124,7 +124,7 @@ def _erase_one(
     say = _ignore if manner.as_json else write_line
     say(f"{where}:")
     try:
-        if missing(where):
+        if is_missing(where):
             say("  not begun: nothing is stored yet")
             return {"begun": False}
         return _plain(erase(where, manner), manner)
@@ -150,8 +150,8 @@ def forget(where: DatabaseAddress, manner: Manner, order: ErasureOrder, platform
     now = format_time(SystemClock().now())
     lines = pluralize(order.passed, "line of the file asks", "lines of the file ask")
     passed = f", {lines} for nothing" if order.passed else ""
-    with opened(where, create=False) as connection:
-        meant = platform_meant(connection, platform)
+    with open_database(where, create=False) as connection:
+        meant = choose_platform(connection, platform)
         order = ordered_on(connection, order, meant)
     kind = "page" if find_platform_facts(meant).pages else "user"
     work = partial(forgetting.forget, order=order, now=now, platform=meant)
@@ -185,7 +185,7 @@ def _called(connection: Any, given: str, platform: str) -> str:
     try:
         return asked.identify(given)
     except SettingsError as error:
-        found = alike(connection, platform, given)
+        found = find_similar_names(connection, platform, given)
         here = f" In this database it may be {', '.join(found)}." if found else ""
         raise SettingsError(f"{given!r} is no whole name on {platform}: {asked.full_name}.{here}") from error
 
@@ -215,7 +215,7 @@ class _Erasure(NamedTuple):
 def _work(where: DatabaseAddress, erasure: _Erasure, manner: Manner) -> ErasureReport:
     """Say what would go, for which no campaign has to be paused; or have it agreed to, and carry it out."""
     if manner.dry or not manner.yes:
-        with opened(where, create=False) as connection, show_progress("counting what would be forgotten"):
+        with open_database(where, create=False) as connection, show_progress("counting what would be forgotten"):
             found = execution.erase(connection, erasure.work, dry=True)
         if not manner.dry and (manner.as_json or not sys.stdin.isatty()):
             raise SettingsError("What goes is gone for good: agree to it with --yes, or look first with --dry-run.")
@@ -227,7 +227,7 @@ def _work(where: DatabaseAddress, erasure: _Erasure, manner: Manner) -> ErasureR
         typer.confirm("This cannot be undone. Go on?", abort=True)
 
     def erase() -> ErasureReport:
-        with opened(where, create=False, durable=True) as connection, show_progress("forgetting") as watch:
+        with open_database(where, create=False, durable=True) as connection, show_progress("forgetting") as watch:
             report = execution.erase(connection, erasure.work)
             watch("computing reports again")
             renew_snapshots(CampaignTraces(connection))

@@ -19,7 +19,7 @@ from socialcrawl.importers.exported_datasets import files_in
 from socialcrawl.importers.import_posts import PostFiles, PostImportResult, as_history, as_posts, as_seeds
 from socialcrawl.platforms.facts import X
 from socialcrawl.storage.database.address import DatabaseAddress
-from socialcrawl.storage.database.connection import Opened, opened
+from socialcrawl.storage.database.connection import Opened, open_database
 from socialcrawl.storage.imports.parsed_page import ParsedPage
 from socialcrawl.text.terminal import data_stream, write_error
 from socialcrawl.text.wording import pluralize
@@ -124,7 +124,7 @@ def _store(
     """Return what comes of work with a database, which shows how far it has come and may pause a daemon."""
 
     def storing() -> T:
-        with opened(place) as connection, show_progress("reading", unit=unit, lines=True) as watch:
+        with open_database(place) as connection, show_progress("reading", unit=unit, lines=True) as watch:
             return work(connection, watch)
 
     return give_way("import", place, None if settings is None else [settings.name], storing, pause=wanted.pause)
@@ -173,14 +173,14 @@ def _sparing(wanted: Wanted, settings: Settings | None) -> Iterator[Callable[[Pa
         yield lambda found: found
         return
     from socialcrawl.storage.erasure.page_redaction import PageRedaction  # noqa: PLC0415
-    from socialcrawl.storage.imports.skip_forgotten_posts import shown, spared  # noqa: PLC0415
+    from socialcrawl.storage.imports.skip_forgotten_posts import expand_page, remove_forgotten_posts  # noqa: PLC0415
 
-    with opened(place) as connection:
+    with open_database(place) as connection:
         barring, now = PageRedaction(connection, X.name), format_time(SystemClock().now())
 
         def spare(found: ParsedPage) -> ParsedPage:
             with connection.begin():
-                return spared(found, barring.of(shown(found), now))
+                return remove_forgotten_posts(found, barring.of(expand_page(found), now))
 
         yield spare
 

@@ -17,8 +17,8 @@ from socialcrawl.forecast.expected import COUNTED, Typical
 from socialcrawl.forecast.quote import Quote, at_most, quote, total
 from socialcrawl.forecast.shape import Done, Stored
 from socialcrawl.ratelimit.budget import dollars
-from socialcrawl.storage.database.health import looked_at, missing, usable
-from socialcrawl.storage.queries.statistics import done, stored, typical
+from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
+from socialcrawl.storage.queries.statistics import count_done, count_stored, estimate_typical
 
 HOUR = 3600.0  # seconds
 
@@ -42,25 +42,25 @@ def known(meant: Plan) -> tuple[Done, Typical]:
     with _looked_at(meant) as connection:
         if connection is None:
             return Done(), Typical()
-        return _done(meant, connection), typical(connection, meant.shape.roles, meant.settings.name)
+        return _done(meant, connection), estimate_typical(connection, meant.shape.roles, meant.settings.name)
 
 
 @contextmanager
 def _looked_at(meant: Plan) -> Iterator[Any]:
     """Yield a connection that reads a campaign's database; None where there is none, or nothing in it."""
     where = meant.settings.database
-    if missing(where):
+    if is_missing(where):
         yield None
         return
-    with looked_at(where) as connection:
-        yield connection if usable(connection, where) else None
+    with open_existing(where) as connection:
+        yield connection if has_tables(connection, where) else None
 
 
 def _done(meant: Plan, connection: Any) -> Done:
     settings = meant.settings
     reading = [name for name, endpoint in meant.policy.endpoints.items() if endpoint.returns == "post"]
     linked = settings.refresh.linked if meant.shape.tests else None
-    return done(connection, settings.name, reading, settings.source.platform, meant.usernames, linked=linked)
+    return count_done(connection, settings.name, reading, settings.source.platform, meant.usernames, linked=linked)
 
 
 def quoted(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:
@@ -85,7 +85,7 @@ def quoted(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:
 def _stored(meant: Plan, connection: Any, now: float) -> Stored:
     source = meant.settings.source
     hours = 0.0 if meant.shape.tests else source.reuse_hours  # a test reuses no answers
-    return stored(connection, meant.settings.name, source.platform, now - hours * HOUR, format_time(now)[:10])
+    return count_stored(connection, meant.settings.name, source.platform, now - hours * HOUR, format_time(now)[:10])
 
 
 def still(meant: Plan, spent: Done) -> float:

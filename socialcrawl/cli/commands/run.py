@@ -28,9 +28,9 @@ from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, Wait, format_time
 from socialcrawl.forecast.shape import allowed
 from socialcrawl.ratelimit.budget import dollars
 from socialcrawl.storage.queries.judgement import Judgement
-from socialcrawl.storage.queries.shadow_estimates import judgement
-from socialcrawl.storage.queries.statistics import spending
-from socialcrawl.storage.queries.summary import Summary, summary
+from socialcrawl.storage.queries.shadow_estimates import judge_shadows
+from socialcrawl.storage.queries.statistics import sum_spending
+from socialcrawl.storage.queries.summary import Summary, summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import flush, write_json
 from socialcrawl.text.wording import pluralize, span, tidy
@@ -82,9 +82,9 @@ def work(settings: Settings, console: Console, *, quiet: bool = False, change: b
                 campaign.keep(reason)
             finally:
                 view.end()
-        found = summary(campaign.store.connection, settings.name)
-        spent = spending(campaign.store.connection, settings.name)
-        guessed = judgement(campaign.store.connection, settings.name)
+        found = summarize_campaign(campaign.store.connection, settings.name)
+        spent = sum_spending(campaign.store.connection, settings.name)
+        guessed = judge_shadows(campaign.store.connection, settings.name)
         lost = list_unread_seeds(CampaignTraces(campaign.store.connection), settings.name) if found.missing else []
         other = report(CampaignTraces(campaign.store.connection), settings.name)
         gained = measure_steering(CampaignTraces(campaign.store.connection), settings.name)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from socialcrawl.cli.render.query_table import CELL, ROWS, SIZE, hold, show
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.formats.csv_rows import CsvRows
-from socialcrawl.storage.database.address import DatabaseAddress, where
+from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.filetypes import describe_none
 from socialcrawl.text.terminal import data_stream, write_error, write_json
 from socialcrawl.text.wording import pluralize
@@ -52,14 +52,14 @@ def answer(
         SettingsError: there is no such style, or `safe_csv` is for another one.
         StoreError: the database or the query is not usable, or it took too long.
     """
-    from socialcrawl.storage.database.readonly import asked  # noqa: PLC0415
+    from socialcrawl.storage.database.readonly import run_query  # noqa: PLC0415
 
     if style not in STYLES:
         raise SettingsError(f"--format {style!r} is not known: write table, csv or json.")
     if safe_csv and style != "csv":
         raise SettingsError("--safe-csv is for CSV: add --format csv, or leave it out.")
     shown = ROWS if most is None and style == "table" else most
-    given = asked(place, sql, seconds, time.monotonic, allow_superuser=allow_superuser, warn=write_error)
+    given = run_query(place, sql, seconds, time.monotonic, allow_superuser=allow_superuser, warn=write_error)
     with given as (columns, rows):
         if style == "table" and _write_table(columns, islice(rows, shown)):
             return
@@ -107,7 +107,7 @@ def database(given: Path | str | None, *, changed: bool = False) -> DatabaseAddr
     """
     named = given if given is not None else os.environ.get("SOCIALCRAWL_DB")
     if named:
-        return named if isinstance(named, Path) else where(named)
+        return named if isinstance(named, Path) else parse_address(named)
     here = sorted(Path().glob("*.db"), key=lambda path: path.stat().st_mtime)
     if not here:
         raise StoreError(describe_none())
@@ -120,9 +120,9 @@ def database(given: Path | str | None, *, changed: bool = False) -> DatabaseAddr
 
 def choose_campaign(connection: "Opened", name: str | None) -> str | None:
     """Return the campaign to read: the one named, or the newest; where there are others, stderr says which that is."""
-    from socialcrawl.storage.queries.summary import campaigns  # noqa: PLC0415
+    from socialcrawl.storage.queries.summary import list_campaigns  # noqa: PLC0415
 
-    names = [one for _, one in campaigns(connection)]
+    names = [one for _, one in list_campaigns(connection)]
     if name is not None or len(names) < 2:
         return name
     *others, newest = names

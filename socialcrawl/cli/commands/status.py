@@ -23,11 +23,11 @@ from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.storage import daemons
 from socialcrawl.storage.daemons import CampaignLease, LiveDaemon
 from socialcrawl.storage.database.address import DatabaseAddress
-from socialcrawl.storage.database.connection import HURRY, Opened, opened
+from socialcrawl.storage.database.connection import HURRY, Opened, open_database
 from socialcrawl.storage.database.filetypes import require_database
-from socialcrawl.storage.database.health import missing
+from socialcrawl.storage.database.health import is_missing
 from socialcrawl.storage.database.lease import find_holder
-from socialcrawl.storage.versions import latest
+from socialcrawl.storage.versions import read_latest_settings
 from socialcrawl.text.terminal import write_error, write_json
 from socialcrawl.text.wording import span
 
@@ -104,10 +104,14 @@ def set_paused(given: Addressed, console: Console, *, again: bool) -> int:
     code = DONE
     _report_broken(given)
     for where, names in given.places.items():
-        with opened(where, create=False, busy=HURRY) as connection:
-            there = [one.campaign for one in daemons.held(connection)]
+        with open_database(where, create=False, busy=HURRY) as connection:
+            there = [one.campaign for one in daemons.read_leases(connection)]
             wanted = list(names) or there
-            done = daemons.resume(connection, wanted) if again else daemons.pause(connection, wanted, _now())
+            done = (
+                daemons.resume_campaigns(connection, wanted)
+                if again
+                else daemons.pause_campaigns(connection, wanted, _now())
+            )
         for name in wanted:
             word = "goes on" if again else "is paused"
             known = word if name in done else f"{'was not paused' if again else 'is paused already'}"
@@ -122,8 +126,8 @@ def stop_daemons(given: Addressed, console: Console) -> int:
     waiting: list[tuple[DatabaseAddress, str]] = []
     _report_broken(given)
     for where in given.places:
-        with opened(where, create=False, busy=HURRY) as connection:
-            waiting += [(where, one.id) for one in daemons.ask_to_stop(connection, _now())]
+        with open_database(where, create=False, busy=HURRY) as connection:
+            waiting += [(where, one.id) for one in daemons.request_stop(connection, _now())]
     if not waiting:
         console.print("no daemon runs campaigns of these databases")
         return DONE
@@ -149,8 +153,8 @@ def _left(waiting: list[tuple[DatabaseAddress, str]]) -> list[tuple[DatabaseAddr
 
 
 def _alive(where: DatabaseAddress) -> list[str]:
-    with opened(where, create=False, busy=HURRY) as connection:
-        return [one.id for one in daemons.living(connection, _now())]
+    with open_database(where, create=False, busy=HURRY) as connection:
+        return [one.id for one in daemons.find_live_daemons(connection, _now())]
 
 
 class _Row(NamedTuple):
@@ -171,16 +175,16 @@ class _Seen(NamedTuple):
 def _see(where: DatabaseAddress, names: dict[str, Files], now: float) -> _Seen:
     """Return the campaigns of a database by name, those that have not begun too, and its daemons."""
     try:
-        if missing(where):
+        if is_missing(where):
             return _Seen([row for name, files in names.items() for row in _rows(where, _not_begun(name), files)], [])
-        with opened(where, create=False, busy=HURRY) as connection:
-            found = {one.campaign: one for one in daemons.held(connection)}
+        with open_database(where, create=False, busy=HURRY) as connection:
+            found = {one.campaign: one for one in daemons.read_leases(connection)}
             rows = [
                 row
                 for name in names or found
                 for row in _rows_of(connection, where, found.get(name, _not_begun(name)), names.get(name, {}), now)
             ]
-            return _Seen(rows, daemons.living(connection, now))
+            return _Seen(rows, daemons.find_live_daemons(connection, now))
     except SocialcrawlError as error:
         broken = [CampaignLease(name, None, state=BROKEN, why=str(error)) for name in names or ["?"]]
         return _Seen([_Row(where, one, next(iter(names.get(one.campaign, [])), None)) for one in broken], [])
@@ -188,7 +192,7 @@ def _see(where: DatabaseAddress, names: dict[str, Files], now: float) -> _Seen:
 
 def _rows_of(connection: Opened, where: DatabaseAddress, held: CampaignLease, files: Files, now: float) -> list[_Row]:
     """Return how a campaign of a database stands, and its second file, which is left out."""
-    stored = latest(connection, held.campaign) if len(files) > 1 else None
+    stored = read_latest_settings(connection, held.campaign) if len(files) > 1 else None
     return _rows(where, _now_of(connection, held, now), files, stored)
 
 

@@ -99,14 +99,14 @@ def _given(wanted: Wanted) -> tuple[list[tuple[str, bool]], dict[str, str]]:
 
 def _of_campaign(wanted: Wanted) -> tuple[list[str], list[str], str]:
     from socialcrawl.cli.commands.sql import choose_campaign, database  # noqa: PLC0415
-    from socialcrawl.storage.database.health import readable  # noqa: PLC0415
-    from socialcrawl.storage.queries.examples import found, quiet  # noqa: PLC0415
-    from socialcrawl.storage.queries.summary import chosen  # noqa: PLC0415
+    from socialcrawl.storage.database.health import open_readable  # noqa: PLC0415
+    from socialcrawl.storage.queries.examples import read_found_posts, read_off_topic_posts  # noqa: PLC0415
+    from socialcrawl.storage.queries.summary import find_campaign  # noqa: PLC0415
 
-    with readable(database(wanted.database)) as connection:
-        number, name = chosen(connection, choose_campaign(connection, wanted.campaign))
-        on = found(connection, number, wanted.most) if wanted.on is None else []
-        off = quiet(connection, number, wanted.most) if wanted.off is None else []
+    with open_readable(database(wanted.database)) as connection:
+        number, name = find_campaign(connection, choose_campaign(connection, wanted.campaign))
+        on = read_found_posts(connection, number, wanted.most) if wanted.on is None else []
+        off = read_off_topic_posts(connection, number, wanted.most) if wanted.off is None else []
     if wanted.on is None and not on:
         raise SettingsError(
             f"No search of the campaign {name!r} found posts: name a file of posts on topic with --on, or a CSV of "

@@ -12,8 +12,8 @@ from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Grant, ReplyKind, format_time
 from socialcrawl.errors import SourceError
 from socialcrawl.platforms.x.meters import USAGE, Usage, make_usage_request, parse_usage
-from socialcrawl.storage.database.health import readable
-from socialcrawl.storage.queries.summary import summary
+from socialcrawl.storage.database.health import open_readable
+from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.text.wording import pluralize
 
 LONGEST = 90  # days that X tells of
@@ -28,8 +28,8 @@ def compare(meant: Plan, console: Console) -> None:
         StoreError: the campaign has not begun, or another process uses its token.
     """
     settings, clock = meant.settings, SystemClock()
-    with readable(settings.database) as connection:
-        found = summary(connection, settings.name, 1)
+    with open_readable(settings.database) as connection:
+        found = summarize_campaign(connection, settings.name, 1)
     ours = {day: posts for day, posts, _ in found.billed_posts}
     today = date.fromisoformat(format_time(clock.now())[:10])
     first = min([today, *map(date.fromisoformat, ours)])

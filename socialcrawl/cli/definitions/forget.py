@@ -36,9 +36,9 @@ def forget(
     from socialcrawl.cli.commands.forget import Manner, erase_in  # noqa: PLC0415
     from socialcrawl.cli.commands.forget import forget as erase  # noqa: PLC0415
     from socialcrawl.cli.commands.status import find_campaigns  # noqa: PLC0415
-    from socialcrawl.storage.erasure.orders import ordered  # noqa: PLC0415
+    from socialcrawl.storage.erasure.orders import read_order  # noqa: PLC0415
 
-    work = partial(erase, order=ordered(user or [], post or [], from_file, compliance), platform=platform)
+    work = partial(erase, order=read_order(user or [], post or [], from_file, compliance), platform=platform)
     given = find_campaigns(files or [], database, [])
     raise typer.Exit(erase_in(given, work, Manner(dry_run, yes, as_json, pause), several=bool(files)))
 

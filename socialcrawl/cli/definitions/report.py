@@ -58,17 +58,17 @@ def _show(place: "DatabaseAddress", name: str | None, png: Path | None, top: int
     from socialcrawl.crawls.collect.steering import measure_steering  # noqa: PLC0415
     from socialcrawl.crawls.reporting import report as told_of  # noqa: PLC0415
     from socialcrawl.engine.clock import SystemClock  # noqa: PLC0415
-    from socialcrawl.storage.database.health import readable  # noqa: PLC0415
-    from socialcrawl.storage.queries.shadow_estimates import judgement  # noqa: PLC0415
-    from socialcrawl.storage.queries.statistics import spending  # noqa: PLC0415
-    from socialcrawl.storage.queries.summary import summary  # noqa: PLC0415
+    from socialcrawl.storage.database.health import open_readable  # noqa: PLC0415
+    from socialcrawl.storage.queries.shadow_estimates import judge_shadows  # noqa: PLC0415
+    from socialcrawl.storage.queries.statistics import sum_spending  # noqa: PLC0415
+    from socialcrawl.storage.queries.summary import summarize_campaign  # noqa: PLC0415
     from socialcrawl.storage.queries.traces import CampaignTraces  # noqa: PLC0415
     from socialcrawl.system.loopback import is_loopback  # noqa: PLC0415
 
-    with readable(place) as connection:
+    with open_readable(place) as connection:
         name = choose_campaign(connection, name)
-        found = summary(connection, name, top)
-        spent, guessed = spending(connection, found.name), judgement(connection, found.name)
+        found = summarize_campaign(connection, name, top)
+        spent, guessed = sum_spending(connection, found.name), judge_shadows(connection, found.name)
         traces, now = CampaignTraces(connection), SystemClock().now()
         missing, told = list_unread_seeds(traces, found.name), told_of(traces, found.name, ReportRequest(top, now, sub))
         gained = measure_steering(traces, found.name)

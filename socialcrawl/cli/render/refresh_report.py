@@ -17,7 +17,7 @@ from socialcrawl.crawls.refresh.stop_rule import format_percent
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.importers.probe_results import HEAD
-from socialcrawl.storage.database.health import readable
+from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import write_error
 from socialcrawl.text.wording import pluralize
@@ -63,7 +63,7 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
     files = [folder / f"worker-{j}.csv" for j in range(workers)]
     if there := [file for file in files if file.exists()]:
         raise SettingsError(f"{there[0]} exists already and is left as it is: name another folder.")
-    with readable(settings.database) as connection:
+    with open_readable(settings.database) as connection:
         found = plan_probes(CampaignTraces(connection), settings, workers, most)
     if not found.nodes:
         write_error(f"nobody is left to be tested: {found.why}")

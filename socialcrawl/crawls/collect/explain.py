@@ -23,9 +23,9 @@ from socialcrawl.engine.protocols import NEVER, cut_history
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.platforms.facts import DEFAULT, find_platform_facts
 from socialcrawl.platforms.web.urls import normalize_url
-from socialcrawl.storage.erasure.similar_names import alike
+from socialcrawl.storage.erasure.similar_names import find_similar_names
 from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, IncomingLink, StoredCampaign
-from socialcrawl.storage.versions import in_force
+from socialcrawl.storage.versions import find_version
 
 KEPT = ("name", "seed", "topic", "seeds", "crawl")  # the settings on which a decision rests
 
@@ -125,7 +125,7 @@ def explain(traces: CampaignTraces, whole: StoredCampaign, user: str) -> Explana
     if held is None or held.forgotten_at is not None:
         why = traces.forgotten(whole.platform, user)
         gone = held is not None or why is not None
-        near = () if gone else alike(traces.connection, whole.platform, user)
+        near = () if gone else find_similar_names(traces.connection, whole.platform, user)
         state = "forgotten" if gone else "unknown"
         return Explanation(whole.name, user, state, why=why, platform=whole.platform, alike=near)
     return _Case(traces, whole, user, held.node).explanation()
@@ -175,7 +175,7 @@ class _Case:
         made = [ask for ask in self.asks if ask.act == Act.EXPAND and not self._again()]
         self.n = made[-1].n if made else None
         self.before = made[-1].batch if made else NEVER
-        self.version = in_force(self.versions, self.before)
+        self.version = find_version(self.versions, self.before)
         self.settings = self._settings(self.version.settings)
         names = traces.enlisted(begun.platform, begun.identity["seeds"]["usernames"])
         self.crawl = make_crawl(self.settings, names, traces.topics(begun.id))

@@ -23,8 +23,8 @@ from socialcrawl.crawls.refresh.stop_rule import StopVerdict
 from socialcrawl.crawls.refresh.test_order import CLOSED
 from socialcrawl.engine.model import Node, Stop, StopKind, Who
 from socialcrawl.errors import SettingsError
-from socialcrawl.storage.queries.probed import Status, found, statuses, whos
-from socialcrawl.storage.queries.statistics import spending
+from socialcrawl.storage.queries.probed import Status, count_statuses, find_active, read_accounts
+from socialcrawl.storage.queries.statistics import sum_spending
 from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
 SLICES = 10  # parts of the tests so far that are told one by one
@@ -115,8 +115,8 @@ def report_refresh(traces: CampaignTraces, whole: StoredCampaign) -> RefreshRepo
     settings = stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
     crawl = _fold(settings, traces, whole)
     rank, training = settings.refresh.steering(whole.platform)
-    tests = found(traces.connection, whole.id)
-    requests, mills = spending(traces.connection, whole.name).get(PROBE, (0, 0))
+    tests = find_active(traces.connection, whole.id)
+    requests, mills = sum_spending(traces.connection, whole.name).get(PROBE, (0, 0))
     learning = crawl.view.learning if crawl.view.size else np.empty(0, np.int64)
     return RefreshReport(
         rank,
@@ -125,7 +125,7 @@ def report_refresh(traces: CampaignTraces, whole: StoredCampaign) -> RefreshRepo
         crawl.estimate(),
         crawl.view.left,
         _count_due(crawl, learning),
-        statuses(traces.connection, whole.id),
+        count_statuses(traces.connection, whole.id),
         tests,
         slice_tests(tests),
         requests,
@@ -171,7 +171,7 @@ def plan_probes(traces: CampaignTraces, settings: Settings, workers: int, most: 
     return ProbePlan(
         whole.platform,
         nodes,
-        whos(traces.connection, nodes),
+        read_accounts(traces.connection, nodes),
         assign_workers(np.array(nodes, np.int64), workers),
         training=awaits,
         checked=int(np.isin(nodes, crawl.view.nodes[crawl.view.check]).sum()) if awaits else 0,

@@ -161,7 +161,9 @@ def _fold_sample(traces: CampaignTraces, settings: Settings) -> FoldedSample:
     return found
 
 
-def _select_campaigns(judge: TopicJudge, traces: CampaignTraces, of: Sequence[str], *, same: bool) -> list[StoredCampaign]:
+def _select_campaigns(
+    judge: TopicJudge, traces: CampaignTraces, of: Sequence[str], *, same: bool
+) -> list[StoredCampaign]:
     """Return the campaigns to audit, the oldest first, or as they are named."""
     platform, mine = judge.sample.whole.platform, judge.sample.whole.name
     if of:

@@ -19,14 +19,14 @@ from socialcrawl.crawls.sample.report import FoldedSample
 from socialcrawl.engine.model import Who
 from socialcrawl.storage.queries.holdings import (
     AccountReading,
-    aliases,
-    known,
-    links,
-    read_by_any,
-    readings,
-    said,
-    searches,
-    whos,
+    count_searches,
+    find_nodes,
+    find_read_nodes,
+    read_aliases,
+    read_links,
+    read_names,
+    read_posts,
+    read_visits,
 )
 from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 from socialcrawl.text.wording import pluralize
@@ -94,7 +94,7 @@ class TopicJudge:
     def __init__(self, traces: CampaignTraces, sample: FoldedSample, settings: Settings) -> None:
         self.traces, self.sample, self.settings = traces, sample, settings
         self.predicate, self.topic = make_predicate(settings), about(settings)
-        self.aliases = aliases(traces.connection, sample.whole.id)
+        self.aliases = read_aliases(traces.connection, sample.whole.id)
         self._read = dict(zip(sample.held.node.tolist(), sample.held.on_topic.tolist(), strict=True))
         self.outside = sample.held.node[sample.seen.parts.out & sample.held.on_topic]
 
@@ -109,7 +109,7 @@ class TopicJudge:
         Those without any are left out.
         """
         found: Counter[int] = Counter()
-        for one in said(traces.connection, nodes, self.sample.whole.platform) if self.predicate.least else ():
+        for one in read_posts(traces.connection, nodes, self.sample.whole.platform) if self.predicate.least else ():
             found[one.author] += self.topic.hits(*one[1:])
         return dict(found)
 
@@ -136,7 +136,7 @@ class TopicJudge:
 
         Negative ones of their own for those that it has not.
         """
-        found = known(self.traces.connection, self.sample.whole.platform, whos_)
+        found = find_nodes(self.traces.connection, self.sample.whole.platform, whos_)
         return [-1 - i if node is None else resolve_alias(self.aliases, node) for i, node in enumerate(found)]
 
 
@@ -150,15 +150,15 @@ def read_campaign(judge: TopicJudge, traces: CampaignTraces, whole: StoredCampai
         same: whether that is the sample's database too.
     """
     connection = traces.connection
-    other = (judge.aliases if same else {}) | aliases(connection, whole.id)
-    every = [one._replace(node=resolve_alias(other, one.node)) for one in readings(connection, whole.id)]
-    ends = _map_ends(links(connection, whole.id), other)
+    other = (judge.aliases if same else {}) | read_aliases(connection, whole.id)
+    every = [one._replace(node=resolve_alias(other, one.node)) for one in read_visits(connection, whole.id)]
+    ends = _map_ends(read_links(connection, whole.id), other)
     linked, searched = np.unique(ends[1]), list_search_results(traces, whole, other)
     found = linked if searched is None else np.concatenate([linked, searched])
     there = list(dict.fromkeys([*(one.node for one in every), *found.tolist()]))
     number = dict(zip(there, there, strict=True))
     if not same:
-        calls = whos(connection, there)
+        calls = read_names(connection, there)
         number = dict(zip(there, judge.nodes([calls.get(node, NOBODY) for node in there]), strict=True))
     says, notes = _judge_read(judge, traces, whole, every, number)
     notes += _note_apart(judge, [node for node, on in says.items() if on], _map_links(ends, number))
@@ -219,9 +219,9 @@ def read_list(judge: TopicJudge, name: str, given: AccountList) -> HeldAccounts:
 
 def list_search_results(traces: CampaignTraces, whole: StoredCampaign, other: Mapping[int, int]) -> Ints | None:
     """Return whom the searches of a campaign found; None: it made none. `other`: other names of accounts."""
-    if not searches(traces.connection, whole.id):
+    if not count_searches(traces.connection, whole.id):
         return None
-    return np.unique(_map_ends(links(traces.connection, whole.id, ("search",)), other)[1])
+    return np.unique(_map_ends(read_links(traces.connection, whole.id, ("search",)), other)[1])
 
 
 def resolve_alias(other: Mapping[int, int], node: int) -> int:
@@ -249,7 +249,7 @@ def _judge_accounts(judge: TopicJudge, numbered: Mapping[int, Who], told: Mappin
     """
     strange = [node for node in numbered if node >= 0 and not judge.reads(node)]
     stray = judge.counted(judge.traces, strange)
-    read = {*read_by_any(judge.traces.connection, strange), *told}
+    read = {*find_read_nodes(judge.traces.connection, strange), *told}
     whole = {node: max(stray.get(node, 0), told.get(node, 0)) for node in read}
     return [
         judge.says(node, who, stray.get(node)) or judge.says(node, who, whole.get(node))
@@ -291,7 +291,7 @@ def _judge_read(
             counted[one.node] += one.occurrences
     else:
         counted |= judge.counted(traces, [one.node for one in strange])
-    calls = whos(traces.connection, [one.node for one in every])
+    calls = read_names(traces.connection, [one.node for one in every])
     says = {
         number[one.node]: judge.says(number[one.node], calls.get(one.node, NOBODY), counted.get(one.node))
         for one in every
@@ -311,7 +311,7 @@ def _describe_rule(judge: TopicJudge, whole: StoredCampaign) -> str:
 def _note_nameless(judge: TopicJudge, some: Sequence[Who]) -> list[str]:
     """Return what is to be said of accounts of the sample that a list of names cannot name."""
     nodes = judge.sample.held.node[judge.sample.seen.places].tolist()
-    there = whos(judge.traces.connection, nodes)
+    there = read_names(judge.traces.connection, nodes)
     without = sum(node not in there or there[node].username is None for node in nodes)
     if not without or all(who.id for who in some):
         return []
@@ -324,7 +324,7 @@ def _note_apart(judge: TopicJudge, on_topic: Sequence[int], ends: tuple[Ints, In
     sample = judge.sample
     if sample.crawl.rules.focus != "hard" or sample.seen.verdict.whole:  # then it is known whom they come to
         return []
-    own = _map_ends(links(judge.traces.connection, sample.whole.id), judge.aliases)
+    own = _map_ends(read_links(judge.traces.connection, sample.whole.id), judge.aliases)
     whose, whom = (np.concatenate(pair) for pair in zip(ends, own, strict=True))
     on_topic = [node for node in on_topic if node not in judge.outside]
     topical = np.union1d(np.array(on_topic, np.int64), sample.held.node[sample.held.on_topic])

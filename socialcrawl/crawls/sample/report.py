@@ -32,7 +32,7 @@ from socialcrawl.crawls.sample.topic_stability import TopicStability, measure_st
 from socialcrawl.crawls.sample.visits import ReadNodes, Visits
 from socialcrawl.crawls.sample.walk_components import WalkComponent
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.storage.queries.holdings import languages, said
+from socialcrawl.storage.queries.holdings import count_languages, read_posts
 from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
 MOST = 15  # of hosts and languages, so many are told, the largest
@@ -223,7 +223,7 @@ def count_missing_draws(series: Series) -> float | None:
 
 def find_languages(traces: CampaignTraces, nodes: Sequence[int], by: int) -> dict[int, str]:
     """Return the language that most posts of an account are in, of those that campaign `by` read; ties by name."""
-    found = languages(traces.connection, nodes, by)
+    found = count_languages(traces.connection, nodes, by)
     return {
         node: min((lang for lang in counts), key=lambda lang: (-counts[lang], lang))
         for node, each in found.items()
@@ -236,13 +236,15 @@ def _is_language(lang: str) -> bool:
     return bool(lang) and lang not in ("und", "zxx", "mis", "mul", "art") and not lang.startswith("q")
 
 
-def _estimate_subtopics(traces: CampaignTraces, found: FoldedSample, series: Series, sub: Sequence[str]) -> dict[str, Estimate]:
+def _estimate_subtopics(
+    traces: CampaignTraces, found: FoldedSample, series: Series, sub: Sequence[str]
+) -> dict[str, Estimate]:
     if not sub:
         return {}
     topics = {word: Topic([word]) for word in sub}
     speakers: dict[str, set[int]] = {word: set() for word in topics}
     nodes, whole = found.held.node[found.seen.places].tolist(), found.whole
-    for one in said(traces.connection, nodes, whole.platform, whole.id):
+    for one in read_posts(traces.connection, nodes, whole.platform, whole.id):
         for word, topic in topics.items():
             if one.author not in speakers[word] and topic.count(one.text):
                 speakers[word].add(one.author)

@@ -19,7 +19,7 @@ from socialcrawl.crawls.track.rank_changes import AccountRanks, compare, number_
 from socialcrawl.crawls.track.tracked_graph import COLUMNS, CRAWLED
 from socialcrawl.engine.model import Act, Node, Outcome
 from socialcrawl.engine.protocols import Batch
-from socialcrawl.storage.queries.statistics import spending
+from socialcrawl.storage.queries.statistics import sum_spending
 from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, StoredCampaign
 
 DAY = 86_400.0
@@ -182,7 +182,9 @@ def _load_settings(traces: CampaignTraces, whole: StoredCampaign) -> Settings:
     return stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
 
 
-def report_track(traces: CampaignTraces, whole: StoredCampaign, top: int = 15, seen: float | None = None) -> TrackReport:
+def report_track(
+    traces: CampaignTraces, whole: StoredCampaign, top: int = 15, seen: float | None = None
+) -> TrackReport:
     """Return what a campaign that tracks knows.
 
     Args:
@@ -200,7 +202,7 @@ def report_track(traces: CampaignTraces, whole: StoredCampaign, top: int = 15, s
     course = _Course(make_crawl(settings, traces, whole), then)
     for batch, outcomes in traces.history(whole, COLUMNS):
         course.go_on(batch, outcomes)
-    sent = {act: requests for act, (requests, _) in spending(traces.connection, whole.name).items()}
+    sent = {act: requests for act, (requests, _) in sum_spending(traces.connection, whole.name).items()}
     return _summarize(
         course, _compute_yields(course.visits, sent), (then, now, seen or now), traces, top, seed=settings.seed
     )

@@ -51,7 +51,7 @@ class PostgresAddress:
 DatabaseAddress = Path | PostgresAddress
 
 
-def where(text: str) -> DatabaseAddress:
+def parse_address(text: str) -> DatabaseAddress:
     """Return the database that `text` names: `postgresql://USER@HOST/NAME`, `sqlite:///FILE`, or a file.
 
     Raises:
@@ -66,10 +66,10 @@ def where(text: str) -> DatabaseAddress:
         return Path(rest[1:])
     if scheme.lower() not in SERVERS:
         raise SettingsError(f"A database is a file or {FORM}; what begins with {scheme}:// is neither.")
-    return PostgresAddress(f"postgresql://{_whole(rest)}")
+    return PostgresAddress(f"postgresql://{_strip_scheme(rest)}")
 
 
-def _whole(rest: str) -> str:
+def _strip_scheme(rest: str) -> str:
     """Return the URL without its scheme, if nobody can take a part of it for another one."""
     try:
         parts = urlsplit(f"postgresql://{rest}")
@@ -88,7 +88,7 @@ def _whole(rest: str) -> str:
     return rest
 
 
-def of(connection: Connection) -> DatabaseAddress:
+def find_address(connection: Connection) -> DatabaseAddress:
     """Return the database that a connection is to."""
     url = connection.engine.url
     if url.get_backend_name() == "sqlite":

@@ -16,14 +16,14 @@ from sqlalchemy.exc import ArgumentError
 from socialcrawl.errors import StoreError
 from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress
 from socialcrawl.storage.database.filetypes import require_database
-from socialcrawl.storage.database.trouble import told
+from socialcrawl.storage.database.trouble import convert_error
 from socialcrawl.system.files import replace_whole
 
 SIDES = ("-wal", "-shm", "-journal")  # what SQLite may leave beside a database
 COPIES = (b"SQLite format 3\0", b"PGDMP")  # how an SQLite database and an archive of pg_dump begin
 
 
-def backup(
+def back_up(
     where: DatabaseAddress, file: Path, *, force: bool = False, began: Callable[[Path], None] = lambda part: None
 ) -> None:
     """Copy the database at `where` into `file`: an SQLite database, or an archive for pg_restore.
@@ -41,23 +41,23 @@ def backup(
             missing or fails.
     """
     require_database(where)
-    _free(where, file, force=force)
-    with _beside(file) as part:
+    _check_free(where, file, force=force)
+    with _reserve_file(file) as part:
         began(part)
         if isinstance(where, Path):
-            _copied(where, part)
+            _copy_sqlite(where, part)
         else:
-            _dumped(where, part, file)
+            _dump_postgres(where, part, file)
 
 
-def _free(where: DatabaseAddress, file: Path, *, force: bool) -> None:
+def _check_free(where: DatabaseAddress, file: Path, *, force: bool) -> None:
     if not file.absolute().parent.is_dir():
         raise StoreError(f"The folder {file.parent} does not exist: make it first.")
     if isinstance(where, Path) and file.exists() and file.samefile(where):
         raise StoreError(f"{file} is the database itself: name another file.")
     if file.exists() and not (force and file.is_file()):
         raise StoreError(f"{file} exists already and is left as it is: name another file, or replace it with --force.")
-    if file.exists() and not _a_copy(file):
+    if file.exists() and not _is_backup(file):
         raise StoreError(f"{file} is neither a database nor an archive of pg_dump and is left as it is: name another.")
     wal = file.with_name(f"{file.name}-wal")
     if wal.exists() and wal.stat().st_size:
@@ -65,7 +65,7 @@ def _free(where: DatabaseAddress, file: Path, *, force: bool) -> None:
         raise StoreError(f"{file} is in use, as {wal} shows: close what uses it, or name another file.")
 
 
-def _a_copy(file: Path) -> bool:
+def _is_backup(file: Path) -> bool:
     """Return whether a file is of those that a backup may replace, by its first bytes."""
     try:
         with file.open("rb") as opened:
@@ -76,7 +76,7 @@ def _a_copy(file: Path) -> bool:
 
 
 @contextmanager
-def _beside(file: Path) -> Iterator[Path]:
+def _reserve_file(file: Path) -> Iterator[Path]:
     """A name beside `file` to write to, which becomes `file` if all goes well, and else goes away."""
     part = file
     try:
@@ -90,7 +90,7 @@ def _beside(file: Path) -> Iterator[Path]:
                 left.unlink(missing_ok=True)
 
 
-def _copied(database: Path, part: Path) -> None:
+def _copy_sqlite(database: Path, part: Path) -> None:
     mode = "rw" if os.access(database, os.W_OK) and os.access(database.absolute().parent, os.W_OK) else "ro"
     address = f"file:{quote(str(database.resolve()))}?mode={mode}"
     try:
@@ -101,26 +101,26 @@ def _copied(database: Path, part: Path) -> None:
             copy.execute("pragma journal_mode = delete").fetchall()  # one file, whole without another beside it
             found = [row[0] for row in copy.execute("pragma quick_check(3)")]
     except sqlite3.DatabaseError as error:
-        raise told(error, database) from error
+        raise convert_error(error, database) from error
     if found != ["ok"]:
         raise StoreError(f"{database} is damaged ({found[0]}): no copy was made. Is there an older backup?")
 
 
-def _dumped(where: PostgresAddress, part: Path, file: Path) -> None:
+def _dump_postgres(where: PostgresAddress, part: Path, file: Path) -> None:
     command = "pg_dump --format=custom --file=FILE DATABASE"
     program = shutil.which("pg_dump")
     if program is None:
         raise StoreError(f"pg_dump is not installed here; on the server's own machine, run: {command}")
     words = [program, "--format=custom", "--no-password", f"--file={part}"]
     # No shell, and nothing of ours among the words but the file; where to go and the password are in the environment.
-    done = subprocess.run(words, env=_environment(where), capture_output=True, text=True, check=False)  # noqa: S603 (as said above)
+    done = subprocess.run(words, env=_make_environment(where), capture_output=True, text=True, check=False)  # noqa: S603 (as said above)
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["it says nothing"])[0].removeprefix("pg_dump: ")
         newer = " A pg_dump as new as the server has to be first on the PATH." if "version" in done.stderr else ""
         raise StoreError(f"pg_dump could not copy {where} into {file}: {why.rstrip('.')}.{newer}")
 
 
-def _environment(where: PostgresAddress) -> dict[str, str]:
+def _make_environment(where: PostgresAddress) -> dict[str, str]:
     """Return the environment of a program that speaks to the server as libpq would: argv can be read by everybody.
 
     Raises:

@@ -73,7 +73,11 @@ class _Json:
     """A statement that takes all its rows as one JSON value; of rows with one key the last counts."""
 
     def __init__(self, connection: Connection, statement: UpdateBase, names: Sequence[str], key: int | None) -> None:
-        self.connection, self.names, self.key = connection, [_short(place) for place in range(len(names))], key
+        self.connection, self.names, self.key = (
+            connection,
+            [_abbreviate_column(place) for place in range(len(names))],
+            key,
+        )
         self.sql = str(statement.compile(dialect=connection.dialect))
 
     def run(self, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -89,7 +93,7 @@ Bulk = Statement | _Json
 """A statement for many rows; a row is a tuple in the order of its names."""
 
 
-def inserting(
+def make_insert(
     connection: Connection, table: Table, names: Sequence[str], conflict: Conflict = "error", key: str | None = None
 ) -> Bulk:
     """Return an INSERT of the named columns; `key` is the column by which a row is known to be there, if it is renewed.
@@ -97,38 +101,38 @@ def inserting(
     The floats in its rows have to be finite.
     """
     if connection.dialect.name == "postgresql":
-        rows = _rows(table, names)
-        given = select(*(rows.c[_short(place)] for place in range(len(names))))
+        rows = _unnest_rows(table, names)
+        given = select(*(rows.c[_abbreviate_column(place)] for place in range(len(names))))
         statement = postgresql.insert(table).from_select(list(names), given)
         place = list(names).index(key) if key is not None else None
-        return _Json(connection, _settled(statement, table, conflict, key), names, place)
+        return _Json(connection, _resolve_conflict(statement, table, conflict, key), names, place)
     plain = sqlite.insert(table).values({name: bindparam(name) for name in names})
-    return Statement(connection, _settled(plain, table, conflict, key), names)
+    return Statement(connection, _resolve_conflict(plain, table, conflict, key), names)
 
 
-def updating(connection: Connection, table: Table, names: Sequence[str], key: str) -> Bulk:
+def make_update(connection: Connection, table: Table, names: Sequence[str], key: str) -> Bulk:
     """Return an UPDATE of the named columns of the row whose column `key` is given last."""
     if connection.dialect.name == "postgresql":
-        rows = _rows(table, (*names, key))
-        values = {name: rows.c[_short(place)] for place, name in enumerate(names)}
-        statement = update(table).values(values).where(table.c[key] == rows.c[_short(len(names))])
+        rows = _unnest_rows(table, (*names, key))
+        values = {name: rows.c[_abbreviate_column(place)] for place, name in enumerate(names)}
+        statement = update(table).values(values).where(table.c[key] == rows.c[_abbreviate_column(len(names))])
         return _Json(connection, statement, (*names, key), len(names))
-    return renewing(connection, table, names, key)
+    return make_row_update(connection, table, names, key)
 
 
-def renewing(connection: Connection, table: Table, names: Sequence[str], key: str) -> Statement:
+def make_row_update(connection: Connection, table: Table, names: Sequence[str], key: str) -> Statement:
     """Return an UPDATE of the named columns of one row, whose column `key` is given last."""
     plain = update(table).where(table.c[key] == bindparam("the_key"))
     return Statement(connection, plain.values({name: bindparam(name) for name in names}), (*names, "the_key"))
 
 
-def setting(connection: Connection, table: Table, names: Sequence[str], keys: Sequence[str]) -> Bulk:
+def make_keyed_update(connection: Connection, table: Table, names: Sequence[str], keys: Sequence[str]) -> Bulk:
     """Return an UPDATE of the named columns of the row whose columns `keys` are given last; each row once."""
     whole, places = (*names, *keys), range(len(names), len(names) + len(keys))
     if connection.dialect.name == "postgresql":
-        rows = _rows(table, whole)
-        same = [table.c[key] == rows.c[_short(place)] for key, place in zip(keys, places, strict=True)]
-        values = {name: rows.c[_short(place)] for place, name in enumerate(names)}
+        rows = _unnest_rows(table, whole)
+        same = [table.c[key] == rows.c[_abbreviate_column(place)] for key, place in zip(keys, places, strict=True)]
+        values = {name: rows.c[_abbreviate_column(place)] for place, name in enumerate(names)}
         return _Json(connection, update(table).values(values).where(*same), whole, None)
     # A column cannot be both set and looked for under one name.
     given = [*names, *(f"the_{key}" for key in keys)]
@@ -136,7 +140,9 @@ def setting(connection: Connection, table: Table, names: Sequence[str], keys: Se
     return Statement(connection, update(table).where(*mine).values({name: bindparam(name) for name in names}), given)
 
 
-def adding(connection: Connection, table: Table, names: Sequence[str], returning: str | None = None) -> Statement:
+def make_row_insert(
+    connection: Connection, table: Table, names: Sequence[str], returning: str | None = None
+) -> Statement:
     """Return an INSERT of one row at a time, whose column `returning` can be read from the result."""
     statement = insert(table).values({name: bindparam(name) for name in names})
     return Statement(connection, statement.returning(table.c[returning]) if returning else statement, names)
@@ -158,32 +164,32 @@ class Lookup:
         return self.connection.exec_driver_sql(self.sql, given).all()
 
 
-def among(connection: Connection, key: Column[Any]) -> ColumnElement[bool]:
+def match_keys(connection: Connection, key: Column[Any]) -> ColumnElement[bool]:
     """Return the condition that a column is one of the keys of a Lookup."""
     if connection.dialect.name == "postgresql":
         return key == func.any(bindparam("keys", type_=ARRAY(key.type)))
-    return key.in_(select(each(connection, "keys").c.value))
+    return key.in_(select(unnest_keys(connection, "keys").c.value))
 
 
-def each(connection: Connection, name: str) -> FromClause:
+def unnest_keys(connection: Connection, name: str) -> FromClause:
     """Return the texts or numbers of the parameter `name`, a JSON list, as rows with a column `value`."""
     if connection.dialect.name == "postgresql":
         return func.json_array_elements_text(cast(bindparam(name), JSON)).table_valued("value")
     return func.json_each(bindparam(name)).table_valued("value")
 
 
-def _rows(table: Table, names: Sequence[str]) -> Any:
-    columns = [column(_short(place), table.c[name].type) for place, name in enumerate(names)]
+def _unnest_rows(table: Table, names: Sequence[str]) -> Any:
+    columns = [column(_abbreviate_column(place), table.c[name].type) for place, name in enumerate(names)]
     given = func.json_to_recordset(cast(bindparam("rows", type_=Text), JSON))
     return given.table_valued(*columns, name="given").render_derived(with_types=True)
 
 
-def _short(place: int) -> str:
+def _abbreviate_column(place: int) -> str:
     """Return the name of a column in the JSON of a row: it stands there once a row."""
     return f"c{place}"
 
 
-def _settled(statement: Any, table: Table, conflict: Conflict, key: str | None) -> UpdateBase:
+def _resolve_conflict(statement: Any, table: Table, conflict: Conflict, key: str | None) -> UpdateBase:
     found: UpdateBase
     if conflict == "error":
         found = statement

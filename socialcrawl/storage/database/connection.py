@@ -13,9 +13,9 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, 
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
-from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress, of
+from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress, find_address
 from socialcrawl.storage.database.filetypes import require_database
-from socialcrawl.storage.database.trouble import told
+from socialcrawl.storage.database.trouble import convert_error
 from socialcrawl.storage.schema.upgrade_copy import announce_upgrade
 from socialcrawl.system.permissions import file_mode
 from socialcrawl.system.resources import folder
@@ -52,15 +52,15 @@ def connect(
             server cannot be reached.
     """
     if isinstance(where, Path):
-        _there(where, create=create)
-    made = engine(where, durable=durable, busy=busy)
+        _check_exists(where, create=create)
+    made = make_engine(where, durable=durable, busy=busy)
     try:
         connection = made.connect()
         try:
             if not isinstance(where, Path):
-                _in_utf8(connection, where)
+                _check_utf8(connection, where)
             if not create and not isinstance(where, Path):
-                _begun(connection, where)
+                _check_tables(connection, where)
             upgrade(connection)
             if isinstance(where, Path):
                 # WAL: readers do not block the writer. The file keeps this; asked for once it is known as ours.
@@ -70,7 +70,7 @@ def connect(
             raise
     except (DBAPIError, sqlite3.DatabaseError) as error:
         made.dispose()
-        raise told(error, where) from error
+        raise convert_error(error, where) from error
     except BaseException:
         made.dispose()
         raise
@@ -78,7 +78,7 @@ def connect(
 
 
 @contextmanager
-def opened(
+def open_database(
     where: DatabaseAddress, *, create: bool = True, durable: bool = False, busy: float | None = None
 ) -> Iterator[Connection]:
     """A connection as of `connect` for the length of a block; it is let go at the end.
@@ -113,14 +113,14 @@ def _remove_empty(path: Path) -> None:
             path.unlink()
 
 
-def closed(connection: Connection) -> None:
+def close_connection(connection: Connection) -> None:
     """The end of a connection and of its engine, also of one that was lost."""
     with suppress(DBAPIError):
         connection.close()
     connection.engine.dispose()
 
 
-def inode(where: DatabaseAddress) -> tuple[int, int] | None:
+def read_inode(where: DatabaseAddress) -> tuple[int, int] | None:
     """Return what tells a database file from another that takes its place.
 
     None where it is not there, or is on a server.
@@ -134,21 +134,21 @@ def inode(where: DatabaseAddress) -> tuple[int, int] | None:
     return told.st_dev, told.st_ino
 
 
-def identify(connection: Connection) -> str:
+def identify_database(connection: Connection) -> str:
     """Return what tells a database from all others, however campaign files write its place."""
-    where = of(connection)
+    where = find_address(connection)
     if isinstance(where, Path):
         return str(where.resolve())
     asked = (
         "select system_identifier, (select oid from pg_database where datname = current_database()) "
         "from pg_control_system()"
     )
-    with suppress(DBAPIError), unlocked(connection):  # a server may keep that to itself
+    with suppress(DBAPIError), read_unlocked(connection):  # a server may keep that to itself
         return "postgresql {}/{}".format(*connection.exec_driver_sql(asked).one())
     return str(where)
 
 
-def engine(where: DatabaseAddress, *, durable: bool = False, busy: float | None = None) -> Engine:
+def make_engine(where: DatabaseAddress, *, durable: bool = False, busy: float | None = None) -> Engine:
     """Return an SQLAlchemy engine on a database.
 
     Its transactions are those of one writer: the others wait for their turn.
@@ -158,20 +158,20 @@ def engine(where: DatabaseAddress, *, durable: bool = False, busy: float | None 
     """
     busy = BUSY if busy is None else busy
     if isinstance(where, Path):
-        return _file(where, durable=durable, busy=busy)
-    return _server(where, durable=durable, busy=busy)
+        return _make_file_engine(where, durable=durable, busy=busy)
+    return _make_schema_engine(where, durable=durable, busy=busy)
 
 
-def _there(path: Path, *, create: bool) -> None:
+def _check_exists(path: Path, *, create: bool) -> None:
     if create and not path.parent.exists():
         raise StoreError(f"The folder {path.parent} does not exist: make it, or name another database.")
     if not create or path.exists():
         require_database(path)
     if create:
-        _create(path)
+        _create_file(path)
 
 
-def _create(path: Path) -> None:
+def _create_file(path: Path) -> None:
     """Create an empty file, which SQLite takes for a new database, with the mode that `permissions` says.
 
     SQLite would let all users read it. The files that it puts beside a database get the database's mode.
@@ -182,8 +182,8 @@ def _create(path: Path) -> None:
             os.close(os.open(path.resolve(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
 
 
-def _in_utf8(connection: Connection, where: PostgresAddress) -> None:
-    with unlocked(connection):
+def _check_utf8(connection: Connection, where: PostgresAddress) -> None:
+    with read_unlocked(connection):
         encoding = connection.exec_driver_sql("show server_encoding").scalar()
     if encoding != "UTF8":
         raise StoreError(
@@ -192,13 +192,13 @@ def _in_utf8(connection: Connection, where: PostgresAddress) -> None:
         )
 
 
-def _begun(connection: Connection, where: PostgresAddress) -> None:
-    with unlocked(connection):
+def _check_tables(connection: Connection, where: PostgresAddress) -> None:
+    with read_unlocked(connection):
         if not inspect(connection).get_table_names():
             raise StoreError(f"There is nothing in {where}: run a campaign first, or name another with --db.")
 
 
-def _file(path: Path, *, durable: bool, busy: float) -> Engine:
+def _make_file_engine(path: Path, *, durable: bool, busy: float) -> Engine:
     made = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": busy})
 
     @event.listens_for(made, "connect")
@@ -218,13 +218,13 @@ def _file(path: Path, *, durable: bool, busy: float) -> Engine:
     return made
 
 
-def _server(where: PostgresAddress, *, durable: bool, busy: float) -> Engine:
+def _make_schema_engine(where: PostgresAddress, *, durable: bool, busy: float) -> Engine:
     # The same promise as on SQLite: without `durable`, a killed process loses nothing, a power cut of the server may.
     commit = "on" if durable else "off"
     # Every statement of ours goes by a key; a planner that knows no statistics yet would read whole tables instead.
     plans = "-c enable_seqscan=off -c jit=off"
     options = f"-c synchronous_commit={commit} -c lock_timeout={round(busy * 1000)}ms -c timezone=UTC {plans}"
-    made = on_server(where, options, hasty=busy <= HURRY)
+    made = make_server_engine(where, options, hasty=busy <= HURRY)
 
     @event.listens_for(made, "begin")
     def begin(connection: Connection) -> None:
@@ -236,7 +236,7 @@ def _server(where: PostgresAddress, *, durable: bool, busy: float) -> Engine:
 
 
 @contextmanager
-def unlocked(connection: Connection) -> Iterator[None]:
+def read_unlocked(connection: Connection) -> Iterator[None]:
     """A transaction that only looks, and waits for no writer."""
     connection.execution_options(**{UNLOCKED: True})
     try:
@@ -246,7 +246,7 @@ def unlocked(connection: Connection) -> Iterator[None]:
         connection.execution_options(**{UNLOCKED: False})
 
 
-def on_server(where: PostgresAddress, options: str, *, hasty: bool = False) -> Engine:
+def make_server_engine(where: PostgresAddress, options: str, *, hasty: bool = False) -> Engine:
     """Return an engine on a PostgreSQL server; a server that hangs is noticed, see `silence`.
 
     Args:
@@ -258,7 +258,7 @@ def on_server(where: PostgresAddress, options: str, *, hasty: bool = False) -> E
         StoreError: the driver is not installed.
     """
     try:
-        from socialcrawl.storage.database.silent_server import watch  # noqa: PLC0415  (the driver is an extra)
+        from socialcrawl.storage.database.silent_server import watch_engine  # noqa: PLC0415  (the driver is an extra)
 
         url = make_url(where.url).set(drivername="postgresql+psycopg")
         theirs = [url.query.get("options"), os.environ.get("PGOPTIONS")]
@@ -276,7 +276,7 @@ def on_server(where: PostgresAddress, options: str, *, hasty: bool = False) -> E
         }
         given |= {name: seconds for name, seconds in timeouts.items() if name not in url.query}
         made = create_engine(url, poolclass=NullPool, connect_args=given)
-        return watch(made, SILENCE)
+        return watch_engine(made, SILENCE)
     except ModuleNotFoundError as error:
         raise StoreError("PostgreSQL needs its driver: pip install 'socialcrawl[postgres]'.") from error
 
@@ -298,8 +298,8 @@ def upgrade(connection: Connection, *, announce: bool = True) -> None:
     from alembic.script import ScriptDirectory  # noqa: PLC0415
     from alembic.util import CommandError  # noqa: PLC0415
 
-    config = alembic_config()
-    with unlocked(connection):  # mostly there is nothing to do, and nobody to be waited for
+    config = make_alembic_config()
+    with read_unlocked(connection):  # mostly there is nothing to do, and nobody to be waited for
         held = MigrationContext.configure(connection).get_current_revision()
         if held is not None and held == ScriptDirectory.from_config(config).get_current_head():
             return
@@ -310,24 +310,24 @@ def upgrade(connection: Connection, *, announce: bool = True) -> None:
             return
         if current is None and set(inspect(connection).get_table_names()) - {"alembic_version"}:
             raise StoreError(
-                f"{of(connection)} belongs to another program: name another database. Nothing was changed."
+                f"{find_address(connection)} belongs to another program: name another database. Nothing was changed."
             )
         try:
             if current is not None:
                 scripts.get_revision(current)
         except CommandError as error:
             raise StoreError(
-                f"{of(connection)} has schema {current}, which is newer than this socialcrawl: install the newer "
-                "version, or name another database. Nothing was changed."
+                f"{find_address(connection)} has schema {current}, which is newer than this socialcrawl: install the "
+                "newer version, or name another database. Nothing was changed."
             ) from error
         if current is not None and announce:
-            announce_upgrade(of(connection), current, str(scripts.get_current_head()))
+            announce_upgrade(find_address(connection), current, str(scripts.get_current_head()))
         config.attributes["connection"] = connection
         with _upgrading:
             command.upgrade(config, "head")
 
 
-def alembic_config() -> Any:
+def make_alembic_config() -> Any:
     """Return the configuration of alembic, pointing at the migrations of the wheel or of the checkout."""
     from alembic.config import Config  # noqa: PLC0415
 

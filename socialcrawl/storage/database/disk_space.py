@@ -10,9 +10,9 @@ from sqlalchemy import Connection, text
 
 from socialcrawl.engine.model import Outcome, Stop, StopKind, Wait
 from socialcrawl.engine.protocols import Batch, Crawl, History
-from socialcrawl.storage.database.address import DatabaseAddress, of
-from socialcrawl.storage.database.connection import unlocked
-from socialcrawl.storage.database.trouble import SAFE, in_words
+from socialcrawl.storage.database.address import DatabaseAddress, find_address
+from socialcrawl.storage.database.connection import read_unlocked
+from socialcrawl.storage.database.trouble import SAFE, convert_errors
 
 USUAL = 200_000_000  # bytes that stay free where nobody says how many ...
 PART = 50  # ... or this part of the disk (2 %), where that is less
@@ -41,7 +41,7 @@ class DatabaseSpace(NamedTuple):
 UNKNOWN = DatabaseSpace(None, None)
 
 
-def disk_of(file: Path) -> DiskSpace | None:
+def measure_disk(file: Path) -> DiskSpace | None:
     """Return the disk on which a file is, or would be made."""
     try:
         found = shutil.disk_usage(file.absolute().parent)
@@ -50,20 +50,20 @@ def disk_of(file: Path) -> DiskSpace | None:
     return DiskSpace(found.free, found.total)
 
 
-def room_of(connection: Connection, look: Look) -> DatabaseSpace:
+def measure_database(connection: Connection, look: Look) -> DatabaseSpace:
     """Return the room of a database. Of a server only the size is known: its disk is its own.
 
     Raises:
         StoreError: the server does not say.
     """
-    where = of(connection)
+    where = find_address(connection)
     if isinstance(where, Path):
         disk = look(where)
         files = (where, where.with_name(f"{where.name}-wal"))
         return DatabaseSpace(
             sum(file.stat().st_size for file in files if file.exists()), None if disk is None else disk.free
         )
-    with in_words(connection), unlocked(connection):
+    with convert_errors(connection), read_unlocked(connection):
         return DatabaseSpace(
             int(connection.execute(text("select pg_database_size(current_database())")).scalar_one()), None
         )
@@ -81,7 +81,7 @@ class DiskReserve:
 
     where: DatabaseAddress
     least: int | None
-    look: Look = disk_of
+    look: Look = measure_disk
 
     def lacks(self, margin: float = 1.0) -> str | None:
         """Return a sentence if fewer bytes than `margin` times the reserve are free; None: there is room."""
@@ -92,12 +92,12 @@ class DiskReserve:
         if disk.free >= margin * least:
             return None
         return (
-            f"less than {_written(least)} are free on the disk of {self.where} (min_free_disk under [limits]): make "
-            f"room, or lower it; {SAFE}"
+            f"less than {_format_size(least)} are free on the disk of {self.where} (min_free_disk under [limits]): "
+            f"make room, or lower it; {SAFE}"
         )
 
 
-def _written(size: float) -> str:
+def _format_size(size: float) -> str:
     return f"{size / 1e9:,.10g} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
 
 

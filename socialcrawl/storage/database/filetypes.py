@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.formats.documents import read_toml
-from socialcrawl.storage.database.address import LIKE_A_SERVER, DatabaseAddress, where
+from socialcrawl.storage.database.address import LIKE_A_SERVER, DatabaseAddress, parse_address
 
 PG_DUMP = b"PGDMP"  # how an archive of pg_dump begins
 DATABASE, ARCHIVE, CAMPAIGN = "a database", "an archive of pg_dump", "a campaign file"
@@ -84,12 +84,12 @@ def read_campaign(path: Path) -> CampaignFile | None:
         return None
     if "name" not in given or not SECTIONS & set(given):
         return None
-    return CampaignFile(path, str(given.get("kind", "collect")), _database(path, given))
+    return CampaignFile(path, str(given.get("kind", "collect")), _parse_database(path, given))
 
 
-def _database(path: Path, given: dict[str, Any]) -> DatabaseAddress:
+def _parse_database(path: Path, given: dict[str, Any]) -> DatabaseAddress:
     try:
-        named = where(str(given.get("database", "socialcrawl.db")))
+        named = parse_address(str(given.get("database", "socialcrawl.db")))
     except SettingsError:
         return path.parent / "socialcrawl.db"
     return path.parent / named if isinstance(named, Path) else named
@@ -97,15 +97,15 @@ def _database(path: Path, given: dict[str, Any]) -> DatabaseAddress:
 
 def find_databases(folder: Path) -> list[Path]:
     """Return the SQLite databases (*.db) of a folder."""
-    return [path for path in _files(folder, "*.db") if recognize(path) == DATABASE]
+    return [path for path in _list_files(folder, "*.db") if recognize(path) == DATABASE]
 
 
 def find_campaigns(folder: Path) -> list[CampaignFile]:
     """Return the campaign files (*.toml) of a folder."""
-    return [found for path in _files(folder, "*.toml") if (found := read_campaign(path)) is not None]
+    return [found for path in _list_files(folder, "*.toml") if (found := read_campaign(path)) is not None]
 
 
-def _files(folder: Path, pattern: str) -> Iterator[Path]:
+def _list_files(folder: Path, pattern: str) -> Iterator[Path]:
     yield from (path for path in sorted(folder.glob(pattern)) if path.is_file())
 
 
@@ -131,21 +131,22 @@ def describe_missing(path: Path) -> str:
     if own:
         what = f"run its campaign first: `socialcrawl run {own[0].path}`"
     elif others:
-        what = f"its folder has {_listed(others, 'and')}"
+        what = f"its folder has {_join_words(others, 'and')}"
     else:
-        what = f"run a campaign first{_example(begun)}, or name another database"
+        what = f"run a campaign first{_describe_example(begun)}, or name another database"
     return f"There is no database {path}: {what}."
 
 
 def describe_none() -> str:
     """Return that no database is named and the current folder has none, and what to do."""
+    example = _describe_example(find_campaigns(Path()))
     return (
-        f"There is no database (*.db) in this folder: run a campaign first{_example(find_campaigns(Path()))}, or name "
-        "a database in another folder."
+        f"There is no database (*.db) in this folder: run a campaign first{example}, or name a database in another "
+        "folder."
     )
 
 
-def _example(begun: list[CampaignFile]) -> str:
+def _describe_example(begun: list[CampaignFile]) -> str:
     return f" (`socialcrawl run {begun[0].path}`)" if begun else " (`socialcrawl init` writes a campaign file)"
 
 
@@ -154,10 +155,10 @@ def describe_wrong_database(path: Path) -> str | None:
     kind = recognize(path)
     if kind in (DATABASE, EMPTY) or (kind == OTHER and not path.is_file()):
         return None
-    return f"{path} is {kind}, not a database: {_database_instead(path, kind)}."
+    return f"{path} is {kind}, not a database: {_suggest_database(path, kind)}."
 
 
-def _database_instead(path: Path, kind: str) -> str:
+def _suggest_database(path: Path, kind: str) -> str:
     if kind == CAMPAIGN and (campaign := read_campaign(path)) is not None:
         place = campaign.database
         if isinstance(place, Path) and not place.exists():
@@ -165,9 +166,9 @@ def _database_instead(path: Path, kind: str) -> str:
         return f"give the database that it writes into, {place}"
     inside = find_databases(path) if path.is_dir() else []
     if inside:
-        return f"give a database in it, {_listed(inside)}"
+        return f"give a database in it, {_join_words(inside)}"
     near = find_databases(path.parent) or find_databases(Path())
-    such = f", such as {_listed(near)}" if near else ""
+    such = f", such as {_join_words(near)}" if near else ""
     if kind in (EXPORT, PART):
         export = path if kind == EXPORT else path.parent
         return f"give the database that was exported{such}; `socialcrawl verify {export}` checks the export"
@@ -182,7 +183,7 @@ def describe_no_export(folder: Path) -> str | None:
         return None
     exports = [one for one in sorted(folder.iterdir()) if one.is_dir() and recognize(one) == EXPORT]
     inside = [*exports, *find_databases(folder)]
-    what = _listed(inside) if inside else "a folder that `socialcrawl export` wrote, or a database"
+    what = _join_words(inside) if inside else "a folder that `socialcrawl export` wrote, or a database"
     return f"{folder} is a folder without an export, as it has no {SHEET}: give {what}."
 
 
@@ -195,10 +196,10 @@ def describe_misplaced(given: str, wanted: str) -> str | None:
         return None
     if kind not in (DATABASE, CAMPAIGN, EXPORT):
         return None
-    return f"{given} is {kind}, not {wanted}{_with_option(path, kind)}."
+    return f"{given} is {kind}, not {wanted}{_format_option(path, kind)}."
 
 
-def _with_option(path: Path, kind: str) -> str:
+def _format_option(path: Path, kind: str) -> str:
     """Return how to name the database that is meant."""
     campaign = read_campaign(path) if kind == CAMPAIGN else None
     place = path if kind == DATABASE else campaign.database if campaign is not None else None
@@ -210,26 +211,26 @@ def describe_wrong_campaign(path: Path) -> str | None:
     if LIKE_A_SERVER.search(re.sub(r":/+", "://", str(path))):  # a path has one / where a URL has two
         return "That is the address of a database, not a campaign file: give the campaign file (*.toml)."
     if not path.exists():
-        return f"There is no campaign file {path}: {_campaign_instead(path)}."
+        return f"There is no campaign file {path}: {_suggest_campaign(path)}."
     kind = recognize(path)
     if kind in (CAMPAIGN, OTHER) or (kind == PART and path.suffix == ".toml"):
         return None
-    return f"{path} is {kind}, not a campaign file: {_campaign_instead(path)}."
+    return f"{path} is {kind}, not a campaign file: {_suggest_campaign(path)}."
 
 
-def _campaign_instead(path: Path) -> str:
+def _suggest_campaign(path: Path) -> str:
     """Return which campaign files to give: those in a folder, of a database, or beside what was given."""
     if path.is_dir() and (inside := find_campaigns(path)):
-        return f"give one in it, {_listed(inside)}"
+        return f"give one in it, {_join_words(inside)}"
     folders = dict.fromkeys([path.parent, Path()])
     near = [one for folder in folders for one in find_campaigns(folder)]
     own = [one for one in near if one.writes_into(path)]
     if own:
-        return f"give the campaign file that writes into it, {_listed(own)}"
-    return f"name a campaign file, such as {_listed(near)}" if near else f"name a campaign file ({WRITES_ONE})"
+        return f"give the campaign file that writes into it, {_join_words(own)}"
+    return f"name a campaign file, such as {_join_words(near)}" if near else f"name a campaign file ({WRITES_ONE})"
 
 
-def _listed(some: list[Path] | list[CampaignFile], between: str = "or") -> str:
+def _join_words(some: list[Path] | list[CampaignFile], between: str = "or") -> str:
     names = list(map(str, some))
     names = [*names[: SHOWN - 1], "others"] if len(names) > SHOWN else names
     *first, last = names

@@ -13,54 +13,54 @@ from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
 from socialcrawl.storage.database.address import DatabaseAddress
-from socialcrawl.storage.database.connection import alembic_config, on_server, opened
+from socialcrawl.storage.database.connection import make_alembic_config, make_server_engine, open_database
 from socialcrawl.storage.database.filetypes import require_database
-from socialcrawl.storage.database.trouble import told
+from socialcrawl.storage.database.trouble import convert_error
 
 CURRENT, OLDER, NEWER, EMPTY, FOREIGN = "current", "older", "newer", "empty", "foreign"
 
 
 @contextmanager
-def looked_at(where: DatabaseAddress) -> Iterator[Connection]:
+def open_existing(where: DatabaseAddress) -> Iterator[Connection]:
     """A connection that only reads a database, which has to be there.
 
     Raises:
         StoreError: it cannot be read, or is no database.
     """
-    made = _reader(where)
+    made = _make_reader(where)
     try:
         with made.connect() as connection:
             yield connection
     except (DBAPIError, sqlite3.DatabaseError) as error:
-        raise told(error, where) from error
+        raise convert_error(error, where) from error
     finally:
         made.dispose()
 
 
 @contextmanager
-def readable(where: DatabaseAddress) -> Iterator[Connection]:
+def open_readable(where: DatabaseAddress) -> Iterator[Connection]:
     """A connection that only reads a database of ours; one of an older schema is brought up to date before.
 
     Raises:
         StoreError: it is not there, cannot be read, is another program's, or a newer socialcrawl's.
     """
     require_database(where)
-    with looked_at(where) as connection:
-        if check_ours(schema(connection), where) == CURRENT:
+    with open_existing(where) as connection:
+        if check_ours(read_schema_state(connection), where) == CURRENT:
             yield connection
             return
-    with opened(where, create=False):
+    with open_database(where, create=False):
         pass
-    with looked_at(where) as connection:
+    with open_existing(where) as connection:
         yield connection
 
 
-def missing(where: DatabaseAddress) -> bool:
+def is_missing(where: DatabaseAddress) -> bool:
     """Return whether a database is a file that is not there."""
     return isinstance(where, Path) and not where.exists()
 
 
-def unwritable(where: DatabaseAddress) -> str | None:
+def find_write_error(where: DatabaseAddress) -> str | None:
     """Return why a run could not write a database, or None if it could; nothing is left behind."""
     if not isinstance(where, Path):
         return None  # `wanting` asks the server
@@ -75,7 +75,7 @@ def unwritable(where: DatabaseAddress) -> str | None:
     return f"{where} cannot be written: check the permissions of the file and its folder."
 
 
-def schema(connection: Connection) -> str:
+def read_schema_state(connection: Connection) -> str:
     """The schema of a database: CURRENT, OLDER, NEWER than this program's, EMPTY, or FOREIGN: another program's."""
     from alembic.runtime.migration import MigrationContext  # noqa: PLC0415  (a third of a second)
     from alembic.script import ScriptDirectory  # noqa: PLC0415
@@ -83,19 +83,19 @@ def schema(connection: Connection) -> str:
     with connection.begin():
         revision = MigrationContext.configure(connection).get_current_revision()
         tables = set(inspect(connection).get_table_names())
-    known = [script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()]
+    known = [script.revision for script in ScriptDirectory.from_config(make_alembic_config()).walk_revisions()]
     if revision is None:
         return FOREIGN if tables - {"alembic_version"} else EMPTY
     return NEWER if revision not in known else CURRENT if revision == known[0] else OLDER
 
 
-def usable(connection: Connection, where: DatabaseAddress) -> bool:
+def has_tables(connection: Connection, where: DatabaseAddress) -> bool:
     """Return whether there is anything of ours to be read; False for a file without tables.
 
     Raises:
         StoreError: the database is another program's, or a newer socialcrawl's.
     """
-    return check_ours(schema(connection), where) != EMPTY
+    return check_ours(read_schema_state(connection), where) != EMPTY
 
 
 def check_ours(state: str, where: DatabaseAddress) -> str:
@@ -114,7 +114,7 @@ def check_ours(state: str, where: DatabaseAddress) -> str:
     return state
 
 
-def wanting(connection: Connection) -> list[str]:
+def find_server_faults(connection: Connection) -> list[str]:
     """Return what keeps a server from serving us, in words; nothing for a file, or where all is well."""
     if connection.dialect.name != "postgresql":
         return []
@@ -139,7 +139,7 @@ def wanting(connection: Connection) -> list[str]:
     return found
 
 
-def faults(connection: Connection) -> list[str]:
+def find_faults(connection: Connection) -> list[str]:
     """Return what SQLite finds wrong with a database, the first few faults; none, if it is sound.
 
     A server checks its own.
@@ -151,15 +151,15 @@ def faults(connection: Connection) -> list[str]:
     return [row for row in rows if row != "ok"]
 
 
-def _reader(where: DatabaseAddress) -> Engine:
+def _make_reader(where: DatabaseAddress) -> Engine:
     if not isinstance(where, Path):
-        return on_server(where, "-c default_transaction_read_only=on")
+        return make_server_engine(where, "-c default_transaction_read_only=on")
     # Not mode=ro: such a reader may not remove the files that SQLite makes beside a database to read it.
     address = f"file:{quote(str(where.resolve()))}?mode=rw"
-    return create_engine("sqlite://", creator=lambda: _reading(address), poolclass=NullPool)
+    return create_engine("sqlite://", creator=lambda: _open_sqlite(address), poolclass=NullPool)
 
 
-def _reading(address: str) -> sqlite3.Connection:
+def _open_sqlite(address: str) -> sqlite3.Connection:
     connection = sqlite3.connect(address, uri=True)
     connection.execute("pragma query_only = on")
     return connection

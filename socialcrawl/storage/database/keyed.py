@@ -8,7 +8,9 @@ from sqlalchemy import Column, Connection, Select
 CHUNK = 5_000  # keys a statement
 
 
-def keyed(connection: Connection, query: Select[Any], key: Column[Any], keys: Sequence[str | int]) -> list[Any]:
+def select_by_keys(
+    connection: Connection, query: Select[Any], key: Column[Any], keys: Sequence[str | int]
+) -> list[Any]:
     """Return the rows of `query` whose column `key` is one of the keys.
 
     Their order holds for some thousand keys only.

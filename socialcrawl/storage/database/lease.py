@@ -15,9 +15,9 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import HeldError
-from socialcrawl.storage.database.address import of
-from socialcrawl.storage.database.connection import OURS, unlocked
-from socialcrawl.storage.database.trouble import in_words
+from socialcrawl.storage.database.address import find_address
+from socialcrawl.storage.database.connection import OURS, read_unlocked
+from socialcrawl.storage.database.trouble import convert_errors
 from socialcrawl.system import locks
 
 PROCESS = re.compile(r"socialcrawl ([0-9]+) on (.+)")  # as `database.on_server` names its connections
@@ -62,25 +62,25 @@ class Holder:
 
 def find_holder(connection: Connection, campaign: str) -> Holder | None:
     """Return the process that has the right to run a campaign of a database; None: no process has."""
-    where = of(connection)
+    where = find_address(connection)
     if isinstance(where, Path):
-        pid = locks.find_holder(_path(where, campaign))
+        pid = locks.find_holder(_find_lock_path(where, campaign))
         return None if pid is None else Holder(pid, socket.gethostname())
     given = {"space": OURS, "key": zlib.crc32(campaign.encode())}
-    with in_words(connection), unlocked(connection):
+    with convert_errors(connection), read_unlocked(connection):
         named = connection.execute(text(HOLDER), given).scalar()
     said = PROCESS.fullmatch(named or "")
     return Holder(int(said[1]), said[2]) if said else None
 
 
-def _path(where: Path, campaign: str) -> Path:
+def _find_lock_path(where: Path, campaign: str) -> Path:
     return where.with_name(f"{where.name}-{campaign}.lock")
 
 
 def _lock(database: Connection | Path, campaign: str, busy: str) -> "locks.Lock | _Advisory":
-    where = database if isinstance(database, Path) else of(database)
+    where = database if isinstance(database, Path) else find_address(database)
     if isinstance(where, Path):
-        return locks.Lock(_path(where, campaign), busy)
+        return locks.Lock(_find_lock_path(where, campaign), busy)
     assert isinstance(database, Connection)
     return _Advisory(database, zlib.crc32(campaign.encode()), busy)
 
@@ -95,7 +95,7 @@ class _Advisory:
         self.connection, self.key = connection, key
         try:
             # No writer waits meanwhile: the one that runs the campaign may be the next to write.
-            with unlocked(connection):
+            with read_unlocked(connection):
                 connection.execute(text(f"set local lock_timeout = '{PATIENCE}'"))
                 connection.execute(text("select pg_advisory_lock(:key)"), {"key": self._whole()})
         except DBAPIError as error:
@@ -107,7 +107,7 @@ class _Advisory:
         """Let go; a connection that is gone has done so."""
         if self.connection.closed:
             return
-        with suppress(DBAPIError), unlocked(self.connection):
+        with suppress(DBAPIError), read_unlocked(self.connection):
             self.connection.execute(text("select pg_advisory_unlock(:key)"), {"key": self._whole()})
 
     def _whole(self) -> int:

@@ -16,10 +16,10 @@ from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
 from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress
-from socialcrawl.storage.database.connection import on_server
+from socialcrawl.storage.database.connection import make_server_engine
 from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.roles import describe_writer, refuse_powerful
-from socialcrawl.storage.database.trouble import told
+from socialcrawl.storage.database.trouble import convert_error
 from socialcrawl.storage.schema.views import VIEWS
 
 SOME = 1000  # rows that are fetched together
@@ -49,7 +49,7 @@ class QueryResult(NamedTuple):
 
 
 @contextmanager
-def asked(
+def run_query(
     where: DatabaseAddress,
     sql: str,
     seconds: float,
@@ -76,7 +76,9 @@ def asked(
         raise StoreError("The query is not valid UTF-8: check the encoding of your terminal or script.")
     timer = _Timer(seconds, clock)
     role = _Role(allow_superuser, warn)
-    with _of_file(where, sql, timer) if isinstance(where, Path) else _of_server(where, sql, timer, role) as answer:
+    with (
+        _query_file(where, sql, timer) if isinstance(where, Path) else _query_server(where, sql, timer, role) as answer
+    ):
         yield answer
 
 
@@ -135,7 +137,7 @@ class _Timer:
         )
 
 
-def _rows(fetch: Callable[[], list[tuple[Any, ...]]], timer: _Timer) -> Rows:
+def _fetch_rows(fetch: Callable[[], list[tuple[Any, ...]]], timer: _Timer) -> Rows:
     while True:
         with timer.working():
             some = fetch()
@@ -148,7 +150,7 @@ def _rows(fetch: Callable[[], list[tuple[Any, ...]]], timer: _Timer) -> Rows:
 
 
 @contextmanager
-def _of_file(path: Path, sql: str, timer: _Timer) -> Iterator[QueryResult]:
+def _query_file(path: Path, sql: str, timer: _Timer) -> Iterator[QueryResult]:
     require_database(path)
     try:
         # Not mode=ro: such a reader may not remove the files that SQLite makes beside a database to read it.
@@ -159,52 +161,54 @@ def _of_file(path: Path, sql: str, timer: _Timer) -> Iterator[QueryResult]:
         try:
             bound_memory(raw)
             raw.execute("pragma query_only = on")
-            raw.set_authorizer(_allowed)
+            raw.set_authorizer(_authorize)
             raw.set_progress_handler(lambda: timer.left < 0, STEPS)
             with timer.working():
                 cursor = raw.execute(sql)
             if cursor.description is None:
                 raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
-            yield QueryResult([column[0] for column in cursor.description], _rows(lambda: _next_rows(cursor), timer))
+            yield QueryResult(
+                [column[0] for column in cursor.description], _fetch_rows(lambda: _read_rows(cursor), timer)
+            )
         except MemoryError as error:
-            raise _too_large(f"the query needs more than {HEAP // MB} MB of memory") from error
+            raise _make_size_error(f"the query needs more than {HEAP // MB} MB of memory") from error
         except (sqlite3.Error, sqlite3.Warning) as error:
             if "too big" in str(error):
-                raise _too_large(f"a value or row is larger than {LONGEST // MB} MB") from error
+                raise _make_size_error(f"a value or row is larger than {LONGEST // MB} MB") from error
             if "interrupted" in str(error):
                 raise timer.told() from error
             raw.set_progress_handler(None, 0)
-            raise StoreError(f"{path}: {str(error).rstrip('.')}. {_hint(raw, str(error), sql)}") from error
+            raise StoreError(f"{path}: {str(error).rstrip('.')}. {_make_hint(raw, str(error), sql)}") from error
 
 
-def _next_rows(cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
+def _read_rows(cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
     """Return the next rows: at most SOME, and fewer where they are large; none at the end."""
     some: list[tuple[Any, ...]] = []
     size = 0
     while len(some) < SOME and size < HELD and (row := cursor.fetchone()) is not None:
         some.append(row)
-        size += _size(row)
+        size += _measure_row(row)
     return some
 
 
-def _size(row: tuple[Any, ...]) -> int:
+def _measure_row(row: tuple[Any, ...]) -> int:
     return sum(len(cell) for cell in row if isinstance(cell, str | bytes))
 
 
-def _too_large(what: str) -> StoreError:
+def _make_size_error(what: str) -> StoreError:
     return StoreError(
         f"The query was stopped: {what}. Select fewer or shorter values (substr() cuts a text), or add WHERE and LIMIT."
     )
 
 
-def _allowed(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
     """SQLite asks before it does anything: what is not plain reading is refused."""
     name = (first or "").lower()  # SQLite hands it over as it was written
     asks = action == sqlite3.SQLITE_PRAGMA and (second is None or name in ASKING) and name not in DOING
     return sqlite3.SQLITE_OK if action in READING or asks else sqlite3.SQLITE_DENY
 
 
-def _hint(raw: sqlite3.Connection, message: str, sql: str) -> str:
+def _make_hint(raw: sqlite3.Connection, message: str, sql: str) -> str:
     if "not a database" in message:
         return "Name a database of socialcrawl with --db."
     if "readonly" in message or "authoriz" in message or "prohibited" in message:
@@ -216,19 +220,19 @@ def _hint(raw: sqlite3.Connection, message: str, sql: str) -> str:
             return "Is it a database of socialcrawl?"
         names = [name for (name,) in found]
         if "no such column" in message:
-            asked = {name: _columns(raw, name) for name in _named(sql, names)}
-            return _have(asked) or _there_are(message, names)
-        return _there_are(message, names)
+            asked = {name: _read_columns(raw, name) for name in _find_named(sql, names)}
+            return _describe_columns(asked) or _describe_tables(message, names)
+        return _describe_tables(message, names)
     return "Mend the query and ask again."
 
 
-def _named(sql: str, names: list[str]) -> list[str]:
+def _find_named(sql: str, names: list[str]) -> list[str]:
     """Return those of the tables and views `names` that a query names."""
     words = set(re.findall(r"\w+", sql.lower()))
     return [name for name in names if name.lower() in words and not name.startswith("alembic")]
 
 
-def _columns(raw: sqlite3.Connection, table: str) -> list[str]:
+def _read_columns(raw: sqlite3.Connection, table: str) -> list[str]:
     quoted = table.replace('"', '""')
     try:
         return [row[1] for row in raw.execute(f'pragma table_info("{quoted}")')]
@@ -236,33 +240,33 @@ def _columns(raw: sqlite3.Connection, table: str) -> list[str]:
         return []
 
 
-def _have(tables: dict[str, list[str]]) -> str:
+def _describe_columns(tables: dict[str, list[str]]) -> str:
     """Return a sentence for each table that says which columns it has; the empty text without any table."""
     return " ".join(f"Columns of {name}: {', '.join(columns)}." for name, columns in tables.items() if columns)
 
 
-def _there_are(message: str, names: list[str]) -> str:
+def _describe_tables(message: str, names: list[str]) -> str:
     if any(view.name in message and view.name not in names for view in VIEWS):
         return "The database is of an older socialcrawl: `socialcrawl report` brings it up to date; ask again then."
     return f"Tables are: {', '.join(name for name in names if not name.startswith('alembic'))}."
 
 
 @contextmanager
-def _of_server(where: PostgresAddress, sql: str, timer: _Timer, role: _Role) -> Iterator[QueryResult]:
-    made = on_server(where, "-c default_transaction_read_only=on -c timezone=UTC")
+def _query_server(where: PostgresAddress, sql: str, timer: _Timer, role: _Role) -> Iterator[QueryResult]:
+    made = make_server_engine(where, "-c default_transaction_read_only=on -c timezone=UTC")
     try:
         with made.connect() as connection:
             try:
-                yield from _answered(connection.connection.driver_connection, sql, timer, where, role)
+                yield from _execute_query(connection.connection.driver_connection, sql, timer, where, role)
             finally:
                 connection.invalidate()  # closed as it is: a rollback would be a statement with a time limit too
     except DBAPIError as error:
-        raise told(error, where) from error
+        raise convert_error(error, where) from error
     finally:
         made.dispose()
 
 
-def _answered(raw: Any, sql: str, timer: _Timer, where: PostgresAddress, role: _Role) -> Iterator[QueryResult]:
+def _execute_query(raw: Any, sql: str, timer: _Timer, where: PostgresAddress, role: _Role) -> Iterator[QueryResult]:
     import psycopg  # noqa: PLC0415  (an extra)
 
     first = match[1].lower() if (match := QUERY.match(sql)) else ""
@@ -279,7 +283,7 @@ def _answered(raw: Any, sql: str, timer: _Timer, where: PostgresAddress, role: _
         nonlocal count
         limited()
         some = list(cursor.fetchmany(count))
-        count = min(SOME, GROWTH * count, max(1, count * HELD // max(1, sum(map(_size, some)))))
+        count = min(SOME, GROWTH * count, max(1, count * HELD // max(1, sum(map(_measure_row, some)))))
         return some
 
     try:
@@ -292,19 +296,19 @@ def _answered(raw: Any, sql: str, timer: _Timer, where: PostgresAddress, role: _
                 cursor.execute(sql, **({} if first in STREAMED else {"prepare": True}))
             if cursor.description is None:
                 raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
-            yield QueryResult([column.name for column in cursor.description], _rows(fetch, timer))
+            yield QueryResult([column.name for column in cursor.description], _fetch_rows(fetch, timer))
     except psycopg.errors.QueryCanceled as error:
         raise timer.told() from error
     except psycopg.Error as error:
-        raise _wrong(raw, error, where, sql) from error
+        raise _convert_error(raw, error, where, sql) from error
 
 
-def _wrong(raw: Any, error: Any, where: PostgresAddress, sql: str) -> StoreError:
+def _convert_error(raw: Any, error: Any, where: PostgresAddress, sql: str) -> StoreError:
     message = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
     state = error.sqlstate or "08"
     hint = "Mend the query and ask again."
     if state.startswith(("08", "57P", "53", "28")) or state == "42501":
-        return told(error, where)
+        return convert_error(error, where)
     if state == "25006" or "data-modifying" in message:
         hint = "`socialcrawl sql` only reads; use psql to change the database."
     elif "multiple commands" in message:
@@ -315,7 +319,7 @@ def _wrong(raw: Any, error: Any, where: PostgresAddress, sql: str) -> StoreError
         names = [name for (name,) in raw.execute(tables).fetchall()]
         of_table = "select column_name from information_schema.columns where table_schema = current_schema() "
         of_table += "and table_name = %s order by ordinal_position"
-        asked = _named(sql, names) if state == "42703" else []
+        asked = _find_named(sql, names) if state == "42703" else []
         columns = {name: [column for (column,) in raw.execute(of_table, (name,)).fetchall()] for name in asked}
-        hint = _have(columns) or _there_are(message, names)
+        hint = _describe_columns(columns) or _describe_tables(message, names)
     return StoreError(f"{where}: {message}. {hint}")

@@ -57,12 +57,12 @@ def refuse_powerful(raw: Any) -> None:
         attribute = f"is a member of {through}" + (f", which {attribute}" if attribute else "")
     raise StoreError(
         f"`socialcrawl sql` was refused for the role {role}: it {attribute}, so {DOES[power]}. Create a role that only "
-        f"reads:\n\n{reader_sql(raw)}\n\nand connect as that role (postgresql://{READER}@HOST/NAME), or accept the "
-        "risk with --allow-superuser."
+        f"reads:\n\n{make_reader_sql(raw)}\n\nand connect as that role (postgresql://{READER}@HOST/NAME), or accept "
+        "the risk with --allow-superuser."
     )
 
 
-def reader_sql(raw: Any) -> str:
+def make_reader_sql(raw: Any) -> str:
     """Return the SQL that makes a role which may only read the tables of the connection's schema, those to come too."""
     database, schema, owner = raw.execute(NAMES).fetchone() or ("NAME", "public", "OWNER")
     return (

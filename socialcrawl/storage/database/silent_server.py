@@ -53,19 +53,19 @@ class WatchedConnection(psycopg.Connection[Any]):
             raise psycopg.OperationalError(f"no answer for {self.silence:g} s, nor to a second connection")
 
 
-def watch(engine: Engine, silence: float) -> Engine:
+def watch_engine(engine: Engine, silence: float) -> Engine:
     """Let the connections of `engine` find out whether their server hangs, after so many seconds of `silence`."""
 
     @event.listens_for(engine, "do_connect")
     def connect(dialect: Any, record: Any, args: Any, named: Any) -> WatchedConnection:
         made = WatchedConnection.connect(*args, **named)
-        made.silence, made.hangs = silence, lambda: _hangs(args, named)
+        made.silence, made.hangs = silence, lambda: _is_hanging(args, named)
         return made
 
     return engine
 
 
-def _hangs(args: Any, named: Any) -> bool:
+def _is_hanging(args: Any, named: Any) -> bool:
     """Return whether a server lets nobody in; one that refuses us is there, and one that is gone closes what it had."""
     try:
         psycopg.connect(*args, **named).close()

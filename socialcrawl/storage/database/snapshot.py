@@ -9,10 +9,10 @@ from sqlalchemy import Connection
 
 from socialcrawl.errors import StoreError
 from socialcrawl.storage.database.address import DatabaseAddress
-from socialcrawl.storage.database.backup import backup
-from socialcrawl.storage.database.connection import closed, engine, upgrade
+from socialcrawl.storage.database.backup import back_up
+from socialcrawl.storage.database.connection import close_connection, make_engine, upgrade
 from socialcrawl.storage.database.filetypes import require_database
-from socialcrawl.storage.database.health import CURRENT, EMPTY, check_ours, looked_at, schema
+from socialcrawl.storage.database.health import CURRENT, EMPTY, check_ours, open_existing, read_schema_state
 
 
 @contextmanager
@@ -33,12 +33,12 @@ def open_snapshot(where: DatabaseAddress) -> Iterator[Connection]:
             older one's on a server.
     """
     require_database(where)
-    with looked_at(where) as connection:
-        state = check_ours(schema(connection), where)
+    with open_existing(where) as connection:
+        state = check_ours(read_schema_state(connection), where)
         if state == EMPTY:
             raise StoreError(f"There is no campaign in {where}: run one first, or name another database.")
         if state == CURRENT:
-            with _begun(connection):
+            with _begin_snapshot(connection):
                 yield connection
             return
     if not isinstance(where, Path):
@@ -48,14 +48,14 @@ def open_snapshot(where: DatabaseAddress) -> Iterator[Connection]:
         )
     with TemporaryDirectory(prefix="socialcrawl-") as folder:
         copy = Path(folder) / where.name
-        backup(where, copy)
+        back_up(where, copy)
         _upgrade(copy)
-        with looked_at(copy) as connection, _begun(connection):
+        with open_existing(copy) as connection, _begin_snapshot(connection):
             yield connection
 
 
 @contextmanager
-def _begun(connection: Connection) -> Iterator[None]:
+def _begin_snapshot(connection: Connection) -> Iterator[None]:
     server = connection.dialect.name == "postgresql"
     if server:
         connection.execution_options(isolation_level="REPEATABLE READ")
@@ -66,8 +66,8 @@ def _begun(connection: Connection) -> Iterator[None]:
 
 
 def _upgrade(copy: Path) -> None:
-    connection = engine(copy).connect()
+    connection = make_engine(copy).connect()
     try:
         upgrade(connection, announce=False)
     finally:
-        closed(connection)
+        close_connection(connection)

@@ -8,24 +8,28 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from socialcrawl.errors import StoreError
-from socialcrawl.storage.database.address import DatabaseAddress, of
+from socialcrawl.storage.database.address import DatabaseAddress, find_address
 
 SAFE = "everything that was stored is safe"
 
 
-def told(error: DBAPIError | sqlite3.DatabaseError, where: DatabaseAddress | str) -> StoreError:
+def convert_error(error: DBAPIError | sqlite3.DatabaseError, where: DatabaseAddress | str) -> StoreError:
     """Return the error of the database at `where` as one that says what to do."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     name = type(cause).__module__.split(".", maxsplit=1)[0]
-    words = _server(cause, where) if name == "psycopg" else _file(str(cause).lower(), cause, where)
+    words = (
+        _explain_server_error(cause, where)
+        if name == "psycopg"
+        else _explain_file_error(str(cause).lower(), cause, where)
+    )
     if words is None:
         kind = "operational error" if isinstance(error, OperationalError) else "error"
-        words = f"The database {where} reports an {kind}: {_brief(cause)}. {SAFE.capitalize()}."
+        words = f"The database {where} reports an {kind}: {_shorten_cause(cause)}. {SAFE.capitalize()}."
     return StoreError(words)
 
 
 @contextmanager
-def in_words(connection: Connection) -> Iterator[None]:
+def convert_errors(connection: Connection) -> Iterator[None]:
     """A block whose errors of the database say what to do.
 
     Raises:
@@ -34,10 +38,10 @@ def in_words(connection: Connection) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        raise told(error, of(connection)) from error
+        raise convert_error(error, find_address(connection)) from error
 
 
-def _file(text: str, cause: object, path: DatabaseAddress | str) -> str | None:
+def _explain_file_error(text: str, cause: object, path: DatabaseAddress | str) -> str | None:
     if "full" in text or "disk i/o" in text:
         return f"The disk is full or failing: {path} could not be written ({cause}). Make room and run again; {SAFE}."
     if "locked" in text:
@@ -49,11 +53,12 @@ def _file(text: str, cause: object, path: DatabaseAddress | str) -> str | None:
     return None
 
 
-def _server(cause: object, where: DatabaseAddress | str) -> str | None:
+def _explain_server_error(cause: object, where: DatabaseAddress | str) -> str | None:
     """By SQLSTATE, which does not depend on the server's language; without one, the server was not reached."""
-    state, text = getattr(cause, "sqlstate", None), _brief(cause)
+    state, text = getattr(cause, "sqlstate", None), _shorten_cause(cause)
     if state is None or state.startswith(("08", "57P")):
-        return f"The database {where} cannot be reached, or was lost ({text}): {_remedy(text)} Run again then; {SAFE}."
+        remedy = _suggest_remedy(text)
+        return f"The database {where} cannot be reached, or was lost ({text}): {remedy} Run again then; {SAFE}."
     if state.startswith("53") or state == "58030":
         return f"The server of {where} has no room or resources left ({text}). Make room and run again; {SAFE}."
     if state == "40P01":
@@ -69,11 +74,11 @@ def _server(cause: object, where: DatabaseAddress | str) -> str | None:
     return None
 
 
-def _remedy(text: str) -> str:
+def _suggest_remedy(text: str) -> str:
     if "does not exist" in text:
         return "make it with createuser, or name another." if "role" in text else "make it with createdb."
     return "is the server running, are host, user and PGPASSWORD right?"
 
 
-def _brief(cause: object) -> str:
+def _shorten_cause(cause: object) -> str:
     return str(cause).strip().splitlines()[0].rstrip(".") if str(cause).strip() else type(cause).__name__

@@ -13,7 +13,7 @@ PEOPLE = frozenset({"users", "user", "u", "profile", "profiles", "people", "acco
 PORTS = {"http": 80, "https": 443}
 
 
-def holders(address: str) -> set[str]:
+def find_holders(address: str) -> set[str]:
     """Return the ids and names (in lower case) of the accounts that an address names.
 
     That is the holder of `at://DID/...` and of bsky.app/profile/NAME, and name@domain for `https://domain/@name`,
@@ -33,10 +33,10 @@ def holders(address: str) -> set[str]:
     if host == BSKY_APP:
         return {path[1], path[1].lower()} if path[0] == "profile" and len(path) > 1 else set()
     place = host if parts.netloc.rpartition("@")[2].lower() == host else parts.netloc.rpartition("@")[2].lower()
-    return {f"{name}@{place}" if "@" not in name else name for name in _names(path)}
+    return {f"{name}@{place}" if "@" not in name else name for name in _split_names(path)}
 
 
-def _names(path: list[str]) -> set[str]:
+def _split_names(path: list[str]) -> set[str]:
     first, second = path[0].lower(), path[1].lower() if len(path) > 1 else ""
     if first == CLIENT and second.startswith("@"):
         first = second
@@ -47,7 +47,7 @@ def _names(path: list[str]) -> set[str]:
     return {first} if not second else set()
 
 
-def post_named(address: str) -> tuple[str, str] | None:
+def parse_post_address(address: str) -> tuple[str, str] | None:
     """Return what a post is told by in each of its addresses: whose it is, and its key; None where it is no post's."""
     if (record := RECORD.match(address)) is not None:
         return record[1], record[2]
@@ -63,7 +63,7 @@ def post_named(address: str) -> tuple[str, str] | None:
     return None if status is None else (f"{status[1]}@{parts.netloc}".lower(), status[2])
 
 
-def page(address: str) -> str | None:
+def normalize_page(address: str) -> str | None:
     """Return the address of a page in one spelling, without what stands behind `#`; None where it is none."""
     try:
         parts = urlsplit(address)

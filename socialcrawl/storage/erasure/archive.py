@@ -9,22 +9,22 @@ from sqlalchemy import Connection, bindparam, delete, select
 
 from socialcrawl.ratelimit.policy import host
 from socialcrawl.storage.database.bulk import Statement
-from socialcrawl.storage.erasure.dry_run import write
-from socialcrawl.storage.erasure.naming import OriginalAnswer, SearchKeys, match, numbers
-from socialcrawl.storage.erasure.rows import chunks
+from socialcrawl.storage.erasure.dry_run import write_rows
+from socialcrawl.storage.erasure.naming import OriginalAnswer, SearchKeys, find_match, find_numbers
+from socialcrawl.storage.erasure.rows import read_chunks
 from socialcrawl.storage.erasure.targets import ErasureTargets
 from socialcrawl.storage.schema.tables import campaign, request, response
 
 CHUNK = 200  # answers read at a time
 
 
-def known_numbers(connection: Connection, gone: ErasureTargets) -> set[tuple[str, str]]:
+def find_known_numbers(connection: Connection, gone: ErasureTargets) -> set[tuple[str, str]]:
     """Return the (server, number) by which questions asked about the forgotten; called before those are cleaned."""
     if not gone.facts.federated or connection.execute(select(response.c.request).limit(1)).first() is None:
         return set()
     columns = select(request.c.id, request.c.endpoint, request.c.params)
     found: set[tuple[str, str]] = set()
-    for rows in chunks(connection, columns.where(request.c.params.contains('"acct"')), request.c.id):
+    for rows in read_chunks(connection, columns.where(request.c.params.contains('"acct"')), request.c.id):
         for row in rows:
             params, at = orjson.loads(row.params), host(row.endpoint)
             name = str(params.get("acct") or "").lower()
@@ -47,18 +47,18 @@ def remove_answers(
     posts = frozenset((*gone.posts, *scrubbed))
     sought = SearchKeys(gone.platform, frozenset(gone.ids), frozenset(gone.names), posts, frozenset(known))
     if gone.facts.federated:
-        more = {told for _, answer in _answers(connection) for told in numbers(answer, sought)}
+        more = {told for _, answer in _read_answers(connection) for told in find_numbers(answer, sought)}
         sought = SearchKeys(gone.platform, sought.ids, sought.names, posts, frozenset({*known, *more}))
     found: dict[int, str] = {}
-    for key, answer in _answers(connection):
-        if (kind := match(answer, sought)) is not None:
+    for key, answer in _read_answers(connection):
+        if (kind := find_match(answer, sought)) is not None:
             found[key] = kind
     removal = Statement(connection, delete(response).where(response.c.request == bindparam("the_key")), ("the_key",))
-    write(removal, [(key,) for key in found])
+    write_rows(removal, [(key,) for key in found])
     return Counter(found.values())
 
 
-def _answers(connection: Connection) -> Iterator[tuple[int, OriginalAnswer]]:
+def _read_answers(connection: Connection) -> Iterator[tuple[int, OriginalAnswer]]:
     """Yield all original answers, by request.id."""
     columns = select(
         response.c.request, response.c.url, response.c.headers, response.c.body, request.c.endpoint, campaign.c.platform
@@ -66,7 +66,7 @@ def _answers(connection: Connection) -> Iterator[tuple[int, OriginalAnswer]]:
     joined = columns.outerjoin(request, request.c.id == response.c.request).outerjoin(
         campaign, campaign.c.id == request.c.campaign
     )
-    for rows in chunks(connection, joined, response.c.request, CHUNK):
+    for rows in read_chunks(connection, joined, response.c.request, CHUNK):
         for row in rows:
             body = zlib.decompress(row.body).decode(errors="replace")
             at = host(row.endpoint) if row.endpoint else ""

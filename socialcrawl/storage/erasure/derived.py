@@ -10,9 +10,9 @@ from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.answers import StoredPage
 from socialcrawl.storage.database.bulk import Statement
-from socialcrawl.storage.database.keyed import keyed
-from socialcrawl.storage.erasure.dry_run import carry_out, change, write
-from socialcrawl.storage.erasure.ledger import Key, MatchCounts, PickRecount, linkings
+from socialcrawl.storage.database.keyed import select_by_keys
+from socialcrawl.storage.erasure.dry_run import carry_out, change_rows, write_rows
+from socialcrawl.storage.erasure.ledger import Key, MatchCounts, PickRecount, read_link_weighers
 from socialcrawl.storage.erasure.targets import ErasureTargets, gone_node, gone_post
 from socialcrawl.storage.link_weights import LinkWeigher
 from socialcrawl.storage.schema import tables
@@ -44,7 +44,7 @@ class DerivedRows:
 
     def __init__(self, connection: Connection, gone: ErasureTargets, read: dict[Key, PickRecount]) -> None:
         self.connection, self.gone, self.read = connection, gone, read
-        self.linked = linkings(connection)
+        self.linked = read_link_weighers(connection)
         self.changed: set[int] = set()
         self.outcomes = self.links = 0
         values: dict[str, Any] = {name: bindparam(name) for name in OUTCOME[:3]}
@@ -67,11 +67,11 @@ class DerivedRows:
         emptied = (
             update(outcome).where(fresh).values(value=0.0, occurrences=0, posts=0, missing=Reason.FORGOTTEN, mark=None)
         )
-        self.outcomes += change(self.connection, emptied)
+        self.outcomes += change_rows(self.connection, emptied)
         asked = (outcome.c.campaign == link.c.campaign) & (outcome.c.n == link.c.n) & mine
         theirs = link.c.node.in_(select(gone_node.c.node)) | exists().where(asked)
         self._note(select(link.c.campaign).where(theirs))
-        self.links += change(self.connection, delete(link).where(theirs))
+        self.links += change_rows(self.connection, delete(link).where(theirs))
         seen = (pick.c.campaign == shadow.c.campaign) & (pick.c.n == shadow.c.n)
         picked = pick.c.node.in_(select(gone_node.c.node))
         carry_out(self.connection, delete(shadow).where(exists().where(seen & picked)))
@@ -152,7 +152,7 @@ class DerivedRows:
             outcomes.append((value, count, read.left.posts, campaign, row.n))
             if valued:
                 of_links[row.n] = read
-        write(self._outcome, outcomes)
+        write_rows(self._outcome, outcomes)
         self.outcomes += len(outcomes)
         if outcomes:
             self.changed.add(campaign)
@@ -163,15 +163,15 @@ class DerivedRows:
             link.c.campaign == campaign, link.c.node.not_in(select(gone_node.c.node))
         )
         cut, renewed = [], []
-        for row in keyed(self.connection, columns, link.c.n, list(reads)):
+        for row in select_by_keys(self.connection, columns, link.c.n, list(reads)):
             read = reads[row.n]
             if row.node in read.left.targets:
                 if (alpha := compute_worth(read.left.targets[row.node])) != row.alpha:
                     renewed.append((alpha, campaign, row.n, row.position))
             elif row.node in read.lost.targets:  # not a name that was settled on another account later
                 cut.append((campaign, row.n, row.position))
-        write(self._cut, cut)
-        write(self._alpha, renewed)
+        write_rows(self._cut, cut)
+        write_rows(self._alpha, renewed)
         self.links += len(cut) + len(renewed)
 
     def _by_author(self, row: Any, hits: Any, linking: LinkWeigher) -> PickRecount:

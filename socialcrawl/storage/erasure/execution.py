@@ -8,10 +8,10 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.errors import StoreError
-from socialcrawl.storage.database.address import of
+from socialcrawl.storage.database.address import find_address
 from socialcrawl.storage.database.lease import Lease
-from socialcrawl.storage.database.trouble import told
-from socialcrawl.storage.erasure.dry_run import rehearsed
+from socialcrawl.storage.database.trouble import convert_error
+from socialcrawl.storage.erasure.dry_run import begin_dry_run
 from socialcrawl.storage.erasure.forgetting import ErasureReport
 from socialcrawl.storage.schema.tables import campaign
 from socialcrawl.storage.schema.tables import metadata as tables
@@ -44,56 +44,56 @@ def erase(connection: Connection, work: Callable[[Connection], ErasureReport], *
     try:
         if dry:
             _prepare(connection)
-            with rehearsed(connection):
+            with begin_dry_run(connection):
                 return work(connection)
-        with _quiet(connection) as names:
+        with _lock_campaigns(connection) as names:
             _prepare(connection)
             with connection.begin():
-                if _names(connection) != names:
+                if _read_names(connection) != names:
                     raise StoreError("A campaign was begun in this database meanwhile: stop it, and run again.")
                 report = work(connection)
             _sweep(connection)
             return report
     except DBAPIError as error:
-        raise told(error, of(connection)) from error
+        raise convert_error(error, find_address(connection)) from error
 
 
 @contextmanager
-def _quiet(connection: Connection) -> Iterator[list[str]]:
+def _lock_campaigns(connection: Connection) -> Iterator[list[str]]:
     """The names of all campaigns, none of which can be run meanwhile."""
     with connection.begin():
-        names = _names(connection)
+        names = _read_names(connection)
     with ExitStack() as held:
         for name in names:
             held.callback(Lease(connection, name).release)
         yield names
 
 
-def _names(connection: Connection) -> list[str]:
+def _read_names(connection: Connection) -> list[str]:
     return list(connection.execute(select(campaign.c.name).order_by(campaign.c.id)).scalars())
 
 
 def _prepare(connection: Connection) -> None:
     """What is removed is overwritten, and lists of keys stay out of temporary files."""
     if connection.dialect.name == "sqlite":
-        _raw(connection, "pragma secure_delete = on", "pragma temp_store = memory")
+        _run_raw(connection, "pragma secure_delete = on", "pragma temp_store = memory")
 
 
 def _sweep(connection: Connection) -> None:
     """Write the database anew: older copies of rows that were moved may lie in pages that are half full."""
     if connection.dialect.name == "sqlite":
-        _raw(connection, "pragma temp_store = default", "vacuum")
-        if _raw(connection, "pragma wal_checkpoint(truncate)")[0][0]:
-            raise StoreError(f"All of it was forgotten, but {of(connection)} {LEFTOVERS}")
+        _run_raw(connection, "pragma temp_store = default", "vacuum")
+        if _run_raw(connection, "pragma wal_checkpoint(truncate)")[0][0]:
+            raise StoreError(f"All of it was forgotten, but {find_address(connection)} {LEFTOVERS}")
         return
     with connection.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as alone:
         for table in tables.sorted_tables:
             # What the planner knows of a column are its commonest values, by themselves: ids, names, texts.
             alone.exec_driver_sql(f"vacuum (full, analyze) {table.name}")
-        _unremembered(alone)
+        _clear_planner(alone)
 
 
-def _unremembered(alone: Connection) -> None:
+def _clear_planner(alone: Connection) -> None:
     """Take away what the planner remembers of tables that are empty now, and its older copies of all it remembers."""
     if (alone.dialect.server_version_info or ()) >= CLEARING:
         for table in tables.sorted_tables:  # of an empty table nothing is sampled, so the old samples would stay
@@ -102,7 +102,7 @@ def _unremembered(alone: Connection) -> None:
     alone.exec_driver_sql("vacuum full pg_statistic")  # where the role may not, the server warns and leaves it
 
 
-def _raw(connection: Connection, *statements: str) -> list[Any]:
+def _run_raw(connection: Connection, *statements: str) -> list[Any]:
     """Return what the last of statements answers that have to run outside of a transaction."""
     cursor: Any = connection.connection.cursor()
     rows: list[Any] = []

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from socialcrawl.platforms.facts import DEFAULT
-from socialcrawl.storage.epochs import begun
+from socialcrawl.storage.epochs import begin_epochs
 from socialcrawl.storage.erasure import archive, derived, ledger, rows, seed_slots, short_names, targets, tombstones
-from socialcrawl.storage.erasure.dry_run import is_rehearsed
+from socialcrawl.storage.erasure.dry_run import is_dry_run
 from socialcrawl.storage.erasure.orders import ErasureOrder
 from socialcrawl.storage.erasure.targets import ErasureTargets
 
@@ -44,19 +44,19 @@ def forget(connection: Connection, order: ErasureOrder, now: str, platform: str 
         now: the instant, ISO 8601.
         platform: that of the ids and names.
     """
-    known = _known(connection, order, platform)
-    targets.temporary(connection)
-    places, scrubbed = rows.unplaced(connection, order, platform) if order.places else (0, set())
-    gone = targets.of_order(connection, order, platform)
-    report = ErasureReport(*({}, *_named(connection, order, gone, known)))
-    numbers = archive.known_numbers(connection, gone)
+    known = _find_forgotten(connection, order, platform)
+    targets.create_key_tables(connection)
+    places, scrubbed = rows.remove_places(connection, order, platform) if order.places else (0, set())
+    gone = targets.find_order_targets(connection, order, platform)
+    report = ErasureReport(*({}, *_find_absent(connection, order, gone, known)))
+    numbers = archive.find_known_numbers(connection, gone)
 
     def others() -> dict[str, int]:
-        told = _of_others(connection, gone, now)
+        told = _clean_others(connection, gone, now)
         report.answers = dict(archive.remove_answers(connection, gone, scrubbed, numbers))
         return told | {"response": sum(report.answers.values())}
 
-    report.counts = _erased(connection, gone, now, "forget", others)
+    report.counts = _erase_rows(connection, gone, now, "forget", others)
     report.counts["text"] += places
     return report
 
@@ -71,44 +71,52 @@ def retain(connection: Connection, before: str, now: str) -> ErasureReport:
         before: the instant, ISO 8601 as the database writes it.
         now: the present instant.
     """
-    targets.temporary(connection)
-    gone = targets.older(connection, before)
+    targets.create_key_tables(connection)
+    gone = targets.find_older_posts(connection, before)
 
     def others() -> dict[str, int]:
-        return {"account": rows.faded(connection, before), "response": rows.outlived(connection, before)}
+        return {
+            "account": rows.empty_profiles(connection, before),
+            "response": rows.remove_old_answers(connection, before),
+        }
 
-    return ErasureReport(_erased(connection, gone, now, "retain", others))
+    return ErasureReport(_erase_rows(connection, gone, now, "retain", others))
 
 
-def _erased(
+def _erase_rows(
     connection: Connection, gone: ErasureTargets, now: str, why: str, others: Callable[[], dict[str, int]]
 ) -> dict[str, int]:
     """Return the counts after all of it: what is derived first, as the posts are needed for it."""
-    read = ledger.passed(connection, gone)
+    read = ledger.scan_ledger(connection, gone)
     made = derived.DerivedRows(connection, gone, read.read)
     made.run()
-    counts = {"request": ledger.write(connection, read), "outcome": made.outcomes, "link": made.links, "text": 0}
+    counts = {
+        "request": ledger.write_changes(connection, read),
+        "outcome": made.outcomes,
+        "link": made.links,
+        "text": 0,
+    }
     counts |= others()
-    counts["charge"] = rows.anonymous(connection, gone)
-    counts |= rows.removed(connection)
-    cleared = seed_slots.cleared(connection, gone) if gone.names else set()
+    counts["charge"] = rows.anonymize_charges(connection, gone)
+    counts |= rows.remove_rows(connection)
+    cleared = seed_slots.clear_seeds(connection, gone) if gone.names else set()
     counts["campaign"] = len(cleared)
-    counts["tombstone"] = rows.remembered(connection, gone, now)
+    counts["tombstone"] = rows.put_tombstones(connection, gone, now)
     changed = made.changed | read.reopened | cleared
-    counts["epoch"] = len(changed) if is_rehearsed(connection) else begun(connection, changed, why, now)
-    targets.dropped(connection)
+    counts["epoch"] = len(changed) if is_dry_run(connection) else begin_epochs(connection, changed, why, now)
+    targets.drop_key_tables(connection)
     return counts
 
 
-def _of_others(connection: Connection, gone: ErasureTargets, now: str) -> dict[str, int]:
+def _clean_others(connection: Connection, gone: ErasureTargets, now: str) -> dict[str, int]:
     """Return what others' rows hold of the forgotten, and the forgotten's own accounts."""
-    cited = rows.cited(connection)
-    reworded = rows.reworded(connection, gone) if gone.names or gone.ids or gone.posts else 0
-    reworded += short_names.shortened(connection, gone)
-    return {"text": cited + reworded, "account": rows.emptied(connection, gone, now)}
+    cited = rows.cut_references(connection)
+    reworded = rows.replace_in_rows(connection, gone) if gone.names or gone.ids or gone.posts else 0
+    reworded += short_names.replace_short_names(connection, gone)
+    return {"text": cited + reworded, "account": rows.empty_accounts(connection, gone, now)}
 
 
-def _known(connection: Connection, order: ErasureOrder, platform: str) -> set[str]:
+def _find_forgotten(connection: Connection, order: ErasureOrder, platform: str) -> set[str]:
     """Return what of an order was forgotten before, as a person would write it.
 
     Posts that only became too old were not.
@@ -117,16 +125,16 @@ def _known(connection: Connection, order: ErasureOrder, platform: str) -> set[st
     return {
         f"{mark}{key}"
         for kind, keys, mark in given
-        for key, why in tombstones.reasons(connection, platform, kind, keys).items()
+        for key, why in tombstones.read_reasons(connection, platform, kind, keys).items()
         if why != tombstones.AGED
     }
 
 
-def _named(
+def _find_absent(
     connection: Connection, order: ErasureOrder, gone: ErasureTargets, known: set[str]
 ) -> tuple[list[str], list[str]]:
     """Return what of an order is not here: never was, or was forgotten before."""
-    held = {*(f"@{name}" for name in gone.owners), *targets.held(connection, gone)}
+    held = {*(f"@{name}" for name in gone.owners), *targets.find_stored(connection, gone)}
     named = [*(f"user:{key}" for key in order.users), *(f"@{key}" for key in order.names)]
     absent = [key for key in (*named, *(f"post:{key}" for key in order.posts)) if key not in held]
     return [key for key in absent if key not in known], [key for key in absent if key in known]

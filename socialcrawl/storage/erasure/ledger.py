@@ -12,11 +12,11 @@ from socialcrawl.graph.recount import Recount
 from socialcrawl.ratelimit.policy import host
 from socialcrawl.storage import answers
 from socialcrawl.storage.answers import StoredPage, parse_page
-from socialcrawl.storage.database.bulk import updating
-from socialcrawl.storage.database.keyed import keyed
+from socialcrawl.storage.database.bulk import make_update
+from socialcrawl.storage.database.keyed import select_by_keys
 from socialcrawl.storage.erasure import dry_run
 from socialcrawl.storage.erasure.targets import ErasureTargets
-from socialcrawl.storage.link_weights import LinkWeigher, links_of
+from socialcrawl.storage.link_weights import LinkWeigher, read_link_settings
 from socialcrawl.storage.schema.tables import campaign as table
 from socialcrawl.storage.schema.tables import hit, request
 
@@ -74,16 +74,16 @@ class MatchCounts:
         return self._of[campaign]
 
 
-def passed(connection: Connection, gone: ErasureTargets) -> LedgerChanges:
+def scan_ledger(connection: Connection, gone: ErasureTargets) -> LedgerChanges:
     """Return the whole ledger, read once in order of campaigns; nothing is written."""
-    found, hits, linked = LedgerChanges(), MatchCounts(connection), linkings(connection)
-    origins, last = _origins(connection), _last_answers(connection)
-    for row in _rows(connection):
+    found, hits, linked = LedgerChanges(), MatchCounts(connection), read_link_weighers(connection)
+    origins, last = _read_origins(connection), _find_last_answers(connection)
+    for row in _read_rows(connection):
         came = origins.get(row.digest) if row.kind == ReplyKind.HELD else parse_page(row)
         if row.kind in USEFUL and last.get((row.campaign, row.n, row.part), row.id) == row.id:
-            _add(found.read, row, came, gone, hits, linking=linked[row.campaign])
+            _add_page(found.read, row, came, gone, hits, linking=linked[row.campaign])
         mine = found.read.get((row.campaign, row.n), PickRecount())
-        cleaned = _cleaned(row, came, gone, hits, mine, linking=linked[row.campaign])
+        cleaned = _clean_row(row, came, gone, hits, mine, linking=linked[row.campaign])
         if cleaned is not None:
             found.rows.append((*cleaned, row.id))
             if cleaned[-1] != row.answer:
@@ -91,15 +91,15 @@ def passed(connection: Connection, gone: ErasureTargets) -> LedgerChanges:
     return found
 
 
-def write(connection: Connection, ledger: LedgerChanges) -> int:
+def write_changes(connection: Connection, ledger: LedgerChanges) -> int:
     """Return the number of rows of the ledger that were cleaned; they are written."""
-    statement = updating(connection, request, CLEANED, "id")
+    statement = make_update(connection, request, CLEANED, "id")
     for begin in range(0, len(ledger.rows), CHUNK):
-        dry_run.write(statement, ledger.rows[begin : begin + CHUNK])
+        dry_run.write_rows(statement, ledger.rows[begin : begin + CHUNK])
     return len(ledger.rows)
 
 
-def _rows(connection: Connection) -> Iterator[Any]:
+def _read_rows(connection: Connection) -> Iterator[Any]:
     names = ("id", "campaign", "n", "part", "kind", "posts", "endpoint", *CLEANED)
     columns = select(*(request.c[name] for name in names))
     for campaign in (
@@ -115,19 +115,19 @@ def _rows(connection: Connection) -> Iterator[Any]:
             last = rows[-1].id
 
 
-def _origins(connection: Connection) -> dict[str, StoredPage]:
+def _read_origins(connection: Connection) -> dict[str, StoredPage]:
     """Return the page that each held answer was made of, by digest: the newest of the platform's own."""
     held = (
         connection.execute(select(request.c.digest).distinct().where(request.c.kind == ReplyKind.HELD)).scalars().all()
     )
     columns = select(request.c.id, request.c.digest, request.c.post_ids, request.c.nodes)
     whole = columns.where(request.c.nodes.is_not(None))
-    known = keyed(connection, whole, request.c.digest, [key for key in held if key is not None])
+    known = select_by_keys(connection, whole, request.c.digest, [key for key in held if key is not None])
     rows = sorted(known, key=lambda row: row.id)
     return {row.digest: came for row in rows if (came := parse_page(row)) is not None}
 
 
-def _last_answers(connection: Connection) -> dict[tuple[int, int, int], int]:
+def _find_last_answers(connection: Connection) -> dict[tuple[int, int, int], int]:
     """Return, of pages that were asked for again as their answer was forgotten, the row that counts: the last one."""
     key = (request.c.campaign, request.c.n, request.c.part)
     found = select(*key, func.max(request.c.id)).where(request.c.kind.in_(USEFUL))
@@ -136,14 +136,14 @@ def _last_answers(connection: Connection) -> dict[tuple[int, int, int], int]:
     }
 
 
-def linkings(connection: Connection) -> dict[int, LinkWeigher]:
+def read_link_weighers(connection: Connection) -> dict[int, LinkWeigher]:
     """Return what makes a link in each campaign, by its number."""
     columns = select(table.c.id, table.c.settings, table.c.platform)
     rows = connection.execute(columns).all()
-    return {row.id: LinkWeigher(connection, links_of(row.settings), row.platform) for row in rows}
+    return {row.id: LinkWeigher(connection, read_link_settings(row.settings), row.platform) for row in rows}
 
 
-def _add(
+def _add_page(
     read: dict[Key, PickRecount],
     row: Any,
     page: StoredPage | None,
@@ -162,7 +162,7 @@ def _add(
         mine.add(page, gone, hits.of(row.campaign), linking, row.part)
 
 
-def _cleaned(
+def _clean_row(
     row: Any,
     came: StoredPage | None,
     gone: ErasureTargets,
@@ -172,13 +172,13 @@ def _cleaned(
     linking: LinkWeigher,
 ) -> tuple[Any, ...] | None:
     """Return the new values of CLEANED for a row; None if it holds nothing that goes."""
-    params, digest, cursor = asked(row, gone)
+    params, digest, cursor = redact_question(row, gone)
     page = None if came is None or row.kind == ReplyKind.HELD else _clean(came, gone)
-    answer = _answer(row, came, gone, hits, read, linking=linking)
+    answer = _clean_answer(row, came, gone, hits, read, linking=linking)
     post_ids, nodes = row.post_ids, row.nodes
     if came is not None and page is not None:
         post_ids = None if row.post_ids is None else orjson.dumps(page.ids).decode()
-        nodes = answers.nodes(
+        nodes = answers.pack_nodes(
             page.pairs, Answer(found=dict.fromkeys(page.found, ""), missing=page.missing, follows=page.follows)
         )
     elif row.post_ids is not None:
@@ -189,14 +189,14 @@ def _cleaned(
     return None if new == tuple(getattr(row, name) for name in CLEANED) else new
 
 
-def asked(row: Any, gone: ErasureTargets) -> tuple[str, str | None, str | None]:
+def redact_question(row: Any, gone: ErasureTargets) -> tuple[str, str | None, str | None]:
     """Parameters without the forgotten; a question that named them has no digest, one about them alone no cursor."""
     params = orjson.loads(row.params)
     left = dict(params)
     for name in (*IDS, *NAMES):
         if name in params:
             keys = [str(params[name])] if name == "url" else str(params[name]).split(",")
-            stay = [key for key in keys if not _names(name, key, row.endpoint, gone)]
+            stay = [key for key in keys if not _is_named(name, key, row.endpoint, gone)]
             left[name] = ",".join(stay)
     if params.get("acct") and not left["acct"]:
         left.pop("id", None)  # the number by which one instance knows the same account
@@ -207,7 +207,7 @@ def asked(row: Any, gone: ErasureTargets) -> tuple[str, str | None, str | None]:
     return orjson.dumps(left).decode(), None, None if nobody else row.cursor
 
 
-def _names(param: str, key: str, endpoint: str, gone: ErasureTargets) -> bool:
+def _is_named(param: str, key: str, endpoint: str, gone: ErasureTargets) -> bool:
     """Return whether a key in a parameter is that of a forgotten account; an instance's own have no domain there."""
     if param in IDS:
         return key in gone.ids
@@ -234,7 +234,7 @@ def _clean(page: StoredPage, gone: ErasureTargets) -> StoredPage | None:
     return None if left == page else left
 
 
-def _answer(
+def _clean_answer(
     row: Any,
     came: StoredPage | None,
     gone: ErasureTargets,
@@ -246,12 +246,12 @@ def _answer(
     """Return the answer that an open batch goes on from, without what goes; None: it has to be asked for again."""
     if row.answer is None:
         return None
-    old = answers.unpacked(row.answer)
+    old = answers.unpack_answer(row.answer)
     if came is None:  # a look-up; or posts of which the ledger does not know which
-        return None if row.posts else _unnamed(row.answer, old, gone)
+        return None if row.posts else _redact_settings(row.answer, old, gone)
     page = _clean(came, gone)
     if page is None:
-        return _unnamed(row.answer, old, gone)
+        return _redact_settings(row.answer, old, gone)
     if row.kind == ReplyKind.HELD or not linking.plain:
         return None  # it can be made again of what is left
     count = Recount(first=read.left.first)
@@ -259,10 +259,10 @@ def _answer(
     new = replace(
         old, posts=count.posts, hits=count.hits, targets=[*count.targets], target_hits=[*count.targets.values()]
     )
-    return _unnamed(row.answer, new, gone)
+    return _redact_settings(row.answer, new, gone)
 
 
-def _unnamed(text: str, old: Answer, gone: ErasureTargets) -> str:
+def _redact_settings(text: str, old: Answer, gone: ErasureTargets) -> str:
     kept = [(node, hits) for node, hits in zip(old.targets, old.target_hits, strict=True) if node not in gone.nodes]
     new = replace(
         old,
@@ -273,5 +273,5 @@ def _unnamed(text: str, old: Answer, gone: ErasureTargets) -> str:
         follows=tuple(node for node in old.follows if node not in gone.nodes),
         active={node: at for node, at in old.active.items() if node not in gone.nodes},
     )
-    packed = answers.packed(new)
+    packed = answers.pack_answer(new)
     return text if packed == text else packed

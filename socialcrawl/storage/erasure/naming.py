@@ -17,8 +17,8 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 import orjson
 
 from socialcrawl.platforms.facts import find_platform_facts
-from socialcrawl.storage.erasure.addresses import AT, DID, holders, page, post_named
-from socialcrawl.storage.erasure.texts import calls, leads
+from socialcrawl.storage.erasure.addresses import AT, DID, find_holders, normalize_page, parse_post_address
+from socialcrawl.storage.erasure.texts import has_link, has_mention
 
 KINDS = ("request", "id", "name", "text", "link")  # where a match is; the first of these counts
 ID_KEY = re.compile(r"(?:^|_)ids?(?:_str)?$|[a-z]I[dD]s?$|^(?:did|value)$")
@@ -82,61 +82,61 @@ class SearchKeys:
     @cached_property
     def pages(self) -> frozenset[str]:
         """The addresses among the ids, in one spelling."""
-        return frozenset(told for key in self.keys if (told := page(key)) is not None)
+        return frozenset(told for key in self.keys if (told := normalize_page(key)) is not None)
 
     @cached_property
     def single(self) -> frozenset[tuple[str, str]]:
         """The posts, by whom and what their addresses name."""
-        return frozenset(told for key in self.posts if (told := post_named(key)) is not None)
+        return frozenset(told for key in self.posts if (told := parse_post_address(key)) is not None)
 
     @cached_property
     def pieces(self) -> tuple[str, ...] | None:
         """What an answer has to hold one of, in lower case; None where keys are many, or may be written otherwise."""
         keys = [*self.ids, *self.names, *self.posts]
-        found = [_piece(key.lower()) for key in keys] if len(keys) <= FEW else [None]
+        found = [_shorten_key(key.lower()) for key in keys] if len(keys) <= FEW else [None]
         told = [piece for piece in found if piece]
         return None if len(told) < len(found) else (*told, *(number for _, number in self.numbers))
 
 
-def match(answer: OriginalAnswer, sought: SearchKeys) -> str | None:
+def find_match(answer: OriginalAnswer, sought: SearchKeys) -> str | None:
     """Return the kind (see KINDS) of the first match in an answer, None where nothing in it is sought."""
-    if not _may(answer, sought):
+    if not _can_match(answer, sought):
         return None
     found: set[str] = set()
-    for kind in _matches(answer, sought):
+    for kind in _find_matches(answer, sought):
         if kind == KINDS[0]:
             return kind
         found.add(kind)
     return min(found, key=KINDS.index, default=None)
 
 
-def numbers(answer: OriginalAnswer, sought: SearchKeys) -> set[tuple[str, str]]:
+def find_numbers(answer: OriginalAnswer, sought: SearchKeys) -> set[tuple[str, str]]:
     """Return the (server, number) that accounts of a federated platform which are sought have in an answer."""
     if (
         answer.platform != sought.platform
         or not find_platform_facts(sought.platform).federated
-        or not _may(answer, sought)
+        or not _can_match(answer, sought)
     ):
         return set()
     with suppress(orjson.JSONDecodeError):
         return {
             (answer.host, str(told["id"]))
-            for told in _objects(orjson.loads(answer.body))
+            for told in _iterate_objects(orjson.loads(answer.body))
             if "acct" in told and "id" in told
-            if any(_field(key, str(told.get(key)), answer, sought) for key in ("acct", "url", "uri"))
+            if any(_match_field(key, str(told.get(key)), answer, sought) for key in ("acct", "url", "uri"))
         }
     return set()
 
 
-def _piece(key: str) -> str | None:
+def _shorten_key(key: str) -> str | None:
     """The plain letters that stand in whatever spelling of a key: an address may be spelled as a link beside it."""
     if "://" in key:
-        named = post_named(key)
+        named = parse_post_address(key)
         return None if named is None else max(PIECE.findall(named[1]), key=len, default=None)
     return max(PIECE.findall(key.partition("@")[0] or key), key=len, default=None)
 
 
-def _may(answer: OriginalAnswer, sought: SearchKeys) -> bool:
+def _can_match(answer: OriginalAnswer, sought: SearchKeys) -> bool:
     """Return whether a match is possible: answers are many, and most have nothing of what is sought."""
     if (pieces := sought.pieces) is None:
         return True
@@ -147,23 +147,25 @@ def _may(answer: OriginalAnswer, sought: SearchKeys) -> bool:
     return any(piece in plain or piece in told for piece in pieces)
 
 
-def _matches(answer: OriginalAnswer, sought: SearchKeys) -> Iterator[str]:
-    if _asked(answer, sought):
+def _find_matches(answer: OriginalAnswer, sought: SearchKeys) -> Iterator[str]:
+    if _is_asked_about(answer, sought):
         yield "request"
-    if any(_linked(told, sought) or _numbered(told, answer.host, sought) for told in ADDRESS.findall(answer.headers)):
+    if any(
+        _is_linked(told, sought) or _is_numbered(told, answer.host, sought) for told in ADDRESS.findall(answer.headers)
+    ):
         yield "link"
     try:
         told = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
-        yield from _bare(answer, sought)
+        yield from _match_body(answer, sought)
         return
-    for key, value, beside in _leaves(told):
-        if not beside and answer.platform == sought.platform and (kind := _field(key, value, answer, sought)):
+    for key, value, beside in _iterate_leaves(told):
+        if not beside and answer.platform == sought.platform and (kind := _match_field(key, value, answer, sought)):
             yield kind
-        yield from _text(value, sought)
+        yield from _match_text(value, sought)
 
 
-def _leaves(told: Any) -> Iterator[tuple[str, str, bool]]:
+def _iterate_leaves(told: Any) -> Iterator[tuple[str, str, bool]]:
     """Yield the texts and whole numbers of JSON: (key, value, whether it is part of a place, a topic or the like)."""
     stack: list[tuple[str, Any, bool]] = [("", told, False)]
     while stack:
@@ -177,7 +179,7 @@ def _leaves(told: Any) -> Iterator[tuple[str, str, bool]]:
             yield key, str(value), beside
 
 
-def _objects(told: Any) -> Iterator[dict[str, Any]]:
+def _iterate_objects(told: Any) -> Iterator[dict[str, Any]]:
     stack = [told]
     while stack:
         value = stack.pop()
@@ -188,58 +190,60 @@ def _objects(told: Any) -> Iterator[dict[str, Any]]:
             stack.extend(value)
 
 
-def _field(key: str, value: str, answer: OriginalAnswer, sought: SearchKeys) -> str | None:
+def _match_field(key: str, value: str, answer: OriginalAnswer, sought: SearchKeys) -> str | None:
     """Return the kind of a match in a field that holds an id, a name or an address."""
-    if ID_KEY.search(key) and (value in sought.keys or (_accounts(key) and (answer.host, value) in sought.numbers)):
+    if ID_KEY.search(key) and (
+        value in sought.keys or (_is_account_field(key) and (answer.host, value) in sought.numbers)
+    ):
         return "id"
-    if "uri" in key.lower() and (value in sought.keys or _linked(value, sought)):
+    if "uri" in key.lower() and (value in sought.keys or _is_linked(value, sought)):
         return "id"
     if key.lower() in NAME_KEYS:
         name = value.strip().removeprefix("@").lower()
         own = f"{name}@{answer.host}" if key == "acct" and "@" not in name else name
         return "name" if name in sought.whole or own in sought.whole else None
-    return "link" if key == "url" and _linked(value, sought) else None
+    return "link" if key == "url" and _is_linked(value, sought) else None
 
 
-def _accounts(key: str) -> bool:
+def _is_account_field(key: str) -> bool:
     """Return whether a field of Mastodon holds the number of an account."""
     return key.endswith(("account_id", "account_ids"))
 
 
-def _text(told: str, sought: SearchKeys) -> Iterator[str]:
+def _match_text(told: str, sought: SearchKeys) -> Iterator[str]:
     """Yield the kinds of matches in any text, HTML or not."""
     text = unescape(told) if "&" in told else told
-    if calls(text, sought.names) or ("<" in text and calls(TAG.sub("", text), sought.names)):
+    if has_mention(text, sought.names) or ("<" in text and has_mention(TAG.sub("", text), sought.names)):
         yield "text"
     if ":" in text or "/" in text:
-        if leads(text, sought.names, sought.keys) or any(_linked(one, sought) for one in ADDRESS.findall(text)):
+        if has_link(text, sought.names, sought.keys) or any(_is_linked(one, sought) for one in ADDRESS.findall(text)):
             yield "link"
         if any(one in sought.ids for one in DID.findall(text)) or any(one in sought.keys for one in AT.findall(text)):
             yield "id"
 
 
-def _linked(address: str, sought: SearchKeys) -> bool:
+def _is_linked(address: str, sought: SearchKeys) -> bool:
     """Return whether an address is that of a page, a profile or a post that is sought."""
     plain = unescape(address).rstrip(END)
-    if not sought.whole.isdisjoint(holders(plain)) or plain in sought.keys:
+    if not sought.whole.isdisjoint(find_holders(plain)) or plain in sought.keys:
         return True
-    return (bool(sought.pages) and page(plain) in sought.pages) or (
-        bool(sought.single) and post_named(plain) in sought.single
+    return (bool(sought.pages) and normalize_page(plain) in sought.pages) or (
+        bool(sought.single) and parse_post_address(plain) in sought.single
     )
 
 
-def _numbered(address: str, host: str, sought: SearchKeys) -> bool:
+def _is_numbered(address: str, host: str, sought: SearchKeys) -> bool:
     return any((host, number) in sought.numbers for number in ACCOUNT.findall(address))
 
 
-def _bare(answer: OriginalAnswer, sought: SearchKeys) -> Iterator[str]:
+def _match_body(answer: OriginalAnswer, sought: SearchKeys) -> Iterator[str]:
     """Yield the kinds of matches in a body that is no JSON: a page of the web, or an answer that was cut."""
     body = answer.body
-    yield from _text(body, sought)
+    yield from _match_text(body, sought)
     targets = (unescape(told.strip("\"'")) for told in ATTRIBUTE.findall(body))
     for told in targets:
         with suppress(ValueError):
-            if _linked(urljoin(answer.url, told.strip()), sought):
+            if _is_linked(urljoin(answer.url, told.strip()), sought):
                 yield "link"
     if answer.platform != sought.platform or find_platform_facts(answer.platform).pages:
         return
@@ -250,29 +254,29 @@ def _bare(answer: OriginalAnswer, sought: SearchKeys) -> Iterator[str]:
         yield "name"
 
 
-def _asked(answer: OriginalAnswer, sought: SearchKeys) -> bool:
+def _is_asked_about(answer: OriginalAnswer, sought: SearchKeys) -> bool:
     """Return whether the address that was asked names whom is sought."""
     if answer.platform != sought.platform:
         return False
     if find_platform_facts(answer.platform).pages:
-        return _linked(answer.url, sought)
+        return _is_linked(answer.url, sought)
     try:
         parts = urlsplit(answer.url)
     except ValueError:
         return True  # it cannot be told
     path = [unquote(told) for told in parts.path.split("/")]
-    if not sought.keys.isdisjoint(path) or _numbered(parts.path, answer.host, sought):
+    if not sought.keys.isdisjoint(path) or _is_numbered(parts.path, answer.host, sought):
         return True
     named = (told for before, told in pairwise(path) if before == "username")
     return any(told.lower() in sought.names for told in named) or any(
-        _parameter(name, value, answer, sought) for name, value in parse_qsl(parts.query)
+        _is_sought_parameter(name, value, answer, sought) for name, value in parse_qsl(parts.query)
     )
 
 
-def _parameter(name: str, value: str, answer: OriginalAnswer, sought: SearchKeys) -> bool:
+def _is_sought_parameter(name: str, value: str, answer: OriginalAnswer, sought: SearchKeys) -> bool:
     if name in ASKED_TEXTS:
         spoken = {told.lower().rstrip(END) for told in OPERATOR.findall(value)}
-        return not spoken.isdisjoint({key.lower() for key in sought.whole}) or any(_text(value, sought))
+        return not spoken.isdisjoint({key.lower() for key in sought.whole}) or any(_match_text(value, sought))
     told = {one.strip() for one in (*value.split(","), value)}
     if name in ASKED_NAMES:
         names = {one.removeprefix("@").lower() for one in told}
@@ -280,4 +284,6 @@ def _parameter(name: str, value: str, answer: OriginalAnswer, sought: SearchKeys
         if not names.isdisjoint(sought.whole):
             return True
     ids = ID_KEY.search(name) or name in ASKED_NAMES or name.startswith("uri")
-    return (bool(ids) and not told.isdisjoint(sought.keys)) or any(_linked(one, sought) for one in told if ":" in one)
+    return (bool(ids) and not told.isdisjoint(sought.keys)) or any(
+        _is_linked(one, sought) for one in told if ":" in one
+    )

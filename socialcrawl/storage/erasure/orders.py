@@ -54,7 +54,7 @@ class ErasureOrder:
         self.posts[key] = WHY
 
 
-def ordered(users: Sequence[str], posts: Sequence[str], file: Path | None, compliance: str | None) -> ErasureOrder:
+def read_order(users: Sequence[str], posts: Sequence[str], file: Path | None, compliance: str | None) -> ErasureOrder:
     """Return the order that the options of `socialcrawl forget` give.
 
     Args:
@@ -74,7 +74,7 @@ def ordered(users: Sequence[str], posts: Sequence[str], file: Path | None, compl
     if compliance is not None and compliance not in JOBS:
         raise SettingsError(f"--compliance is users or posts, the kind of the job, not {compliance!r}.")
     if file is not None:
-        _file(order, file, compliance)
+        _read_file(order, file, compliance)
     elif compliance is not None:
         raise SettingsError("--compliance says what a file holds: name it with --from-file.")
     elif not (users or posts):
@@ -82,28 +82,28 @@ def ordered(users: Sequence[str], posts: Sequence[str], file: Path | None, compl
     return order
 
 
-def _file(order: ErasureOrder, file: Path, compliance: str | None) -> None:
+def _read_file(order: ErasureOrder, file: Path, compliance: str | None) -> None:
     try:
-        _orders(order, file, compliance)
+        _read_orders(order, file, compliance)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{why_unreadable(file, error)}: name a text with one user or post a line.") from error
 
 
-def _orders(order: ErasureOrder, file: Path, compliance: str | None) -> None:
+def _read_orders(order: ErasureOrder, file: Path, compliance: str | None) -> None:
     for number, line in enumerate(read_lines(file), 1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue
         try:
             if text.startswith("{"):
-                _result(order, text, compliance)
+                _add_result(order, text, compliance)
             else:
-                _line(order, text)
+                _add_line(order, text)
         except SettingsError as error:
             raise SettingsError(f"{file}, line {number}: {error}") from error
 
 
-def _line(order: ErasureOrder, text: str) -> None:
+def _add_line(order: ErasureOrder, text: str) -> None:
     kind, mark, key = text.partition(":")
     if text.startswith("@"):
         order.user(text)
@@ -115,7 +115,7 @@ def _line(order: ErasureOrder, text: str) -> None:
         raise SettingsError(f"{text[:40]!r} is not understood: write user:ID, post:ID or @name.")
 
 
-def _result(order: ErasureOrder, text: str, compliance: str | None) -> None:
+def _add_result(order: ErasureOrder, text: str, compliance: str | None) -> None:
     if compliance is None:
         raise SettingsError("this is the result of a compliance job: say of which with --compliance users or posts.")
     try:

@@ -12,7 +12,7 @@ AT = re.compile(r"at://([^/\s]+)/|\brepost:(did:[a-z]+:[\w.%-]+)")
 STATUS = re.compile(r"https?://([^/?#@\s]+)/(?:users/|@)([^/?#@\s]+)/[^/?#\s]", re.IGNORECASE)
 
 
-def owners(key: str | None) -> set[str]:
+def find_owners(key: str | None) -> set[str]:
     """The accounts that the id of a post names: DIDs, handles, name@domain in lower case, the address of a page."""
     if not key or "/" not in key:
         return set()
@@ -24,12 +24,12 @@ def owners(key: str | None) -> set[str]:
     return set()
 
 
-def owned(key: str | None, ids: Container[str], names: Container[str]) -> bool:
+def is_owned(key: str | None, ids: Container[str], names: Container[str]) -> bool:
     """Return whether the id of a post names one of these accounts, by id or by name (in lower case)."""
-    return any(owner in ids or owner.lower() in names for owner in owners(key))
+    return any(owner in ids or owner.lower() in names for owner in find_owners(key))
 
 
-def short(name: str | None) -> str | None:
+def shorten_name(name: str | None) -> str | None:
     """What a text may call an account instead of its name, in lower case: `bob` for bob.example.org, bob@example.org.
 
     None where names have no longer form (X), or are no names (the web).
@@ -42,6 +42,6 @@ def short(name: str | None) -> str | None:
     return begin if mark and begin else None
 
 
-def shorts(names: Iterable[str]) -> set[str]:
+def shorten_names(names: Iterable[str]) -> set[str]:
     """Return the short forms of names that have one."""
-    return {found for name in names if (found := short(name)) is not None}
+    return {found for name in names if (found := shorten_name(name)) is not None}

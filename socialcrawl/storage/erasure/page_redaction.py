@@ -8,14 +8,21 @@ from sqlalchemy import Connection, delete, exists, select, update
 
 from socialcrawl.engine.model import AccountRow, Page, PostRow, Reason, Who
 from socialcrawl.platforms.facts import find_platform_facts
-from socialcrawl.storage.database.keyed import keyed
-from socialcrawl.storage.erasure.ledger import asked
+from socialcrawl.storage.database.keyed import select_by_keys
+from socialcrawl.storage.erasure.ledger import redact_question
 from socialcrawl.storage.erasure.orders import WHY
-from socialcrawl.storage.erasure.ownership import owned, owners, shorts
-from socialcrawl.storage.erasure.seed_slots import cleared
+from socialcrawl.storage.erasure.ownership import find_owners, is_owned, shorten_names
+from socialcrawl.storage.erasure.seed_slots import clear_seeds
 from socialcrawl.storage.erasure.targets import ErasureTargets
-from socialcrawl.storage.erasure.texts import linked, named, without_links, without_names
-from socialcrawl.storage.erasure.tombstones import AGED, SHORT, any_set, digest, put, reasons
+from socialcrawl.storage.erasure.texts import find_link_ids, find_names, remove_links, replace_names
+from socialcrawl.storage.erasure.tombstones import (
+    AGED,
+    SHORT,
+    has_tombstones,
+    make_digest,
+    put_tombstones,
+    read_reasons,
+)
 from socialcrawl.storage.schema.tables import account, mention, post, request
 
 
@@ -48,7 +55,7 @@ class ForgottenKeys:
         return {*self.users, *self.posts}
 
 
-def without(page: Page, gone: ForgottenKeys) -> Page:
+def remove_forgotten(page: Page, gone: ForgottenKeys) -> Page:
     """Return the page without forgotten posts, authors, mentions and profiles, and without reposts of them.
 
     Others' posts stay: names in their texts become `@forgotten`, references to forgotten posts are cut, and the
@@ -58,15 +65,15 @@ def without(page: Page, gone: ForgottenKeys) -> Page:
         return page
     cited = {mention.post for mention in page.mentions if gone.who(mention.who)}
     copies = {m.post for m in page.mentions if m.kind == "repost" and gone.who(m.who)}
-    kept = [i for i, row in enumerate(page.posts) if i not in copies and not _forgotten(row, gone)]
+    kept = [i for i, row in enumerate(page.posts) if i not in copies and not _is_forgotten(row, gone)]
     places = {old: new for new, old in enumerate(kept)}
     return Page(
-        posts=[_post(page.posts[i], gone, cited=i in cited) for i in kept],
+        posts=[_redact_post(page.posts[i], gone, cited=i in cited) for i in kept],
         hits=[page.hits[i] for i in kept],
         mentions=[m._replace(post=places[m.post]) for m in page.mentions if m.post in places and not gone.who(m.who)],
         follows=tuple(who for who in page.follows if not gone.who(who)),
         mark=page.mark,
-        accounts=[_account(row, gone) for row in page.accounts if not gone.who(Who(row.id, row.username))],
+        accounts=[_redact_account(row, gone) for row in page.accounts if not gone.who(Who(row.id, row.username))],
         answered=[who for who in page.answered if not gone.who(who)],
         missing=[
             *((who, why) for who, why in page.missing if not gone.who(who)),
@@ -76,13 +83,16 @@ def without(page: Page, gone: ForgottenKeys) -> Page:
     )
 
 
-def billed_as(page: Page, gone: ForgottenKeys, platform: str) -> Page:
+def mask_for_billing(page: Page, gone: ForgottenKeys, platform: str) -> Page:
     """Return the page as it is billed: whole, but the forgotten under their digests, so that the bill names nobody."""
     if not gone:
         return page
-    posts = [row._replace(id=digest(platform, "post", row.id)) if _forgotten(row, gone) else row for row in page.posts]
+    posts = [
+        row._replace(id=make_digest(platform, "post", row.id)) if _is_forgotten(row, gone) else row
+        for row in page.posts
+    ]
     accounts = [
-        row._replace(id=digest(platform, "user", row.id)) if gone.who(Who(row.id, row.username)) else row
+        row._replace(id=make_digest(platform, "user", row.id)) if gone.who(Who(row.id, row.username)) else row
         for row in page.accounts
     ]
     return replace(page, posts=posts, accounts=accounts)
@@ -110,25 +120,25 @@ class PageRedaction:
         those in `ForgottenKeys.asked`, which whoever stores the page is to `empty` when it has numbered them.
         """
         if self._any is None:
-            self._any = any_set(self.connection)
+            self._any = has_tombstones(self.connection)
         if not self._any:
             return ForgottenKeys()
-        whos = _whos(page)
-        referred = {owner for key in _ids(page) for owner in owners(key)}
+        whos = _list_accounts(page)
+        referred = {owner for key in _list_ids(page) for owner in find_owners(key)}
         known = [w.username.lower() for w in whos if w.username]
-        names = self.names([*known, *named(_texts(page)), *(owner.lower() for owner in referred)])
-        ids, links = [w.id for w in whos if w.id], linked(_texts(page))
+        names = self.names([*known, *find_names(_list_texts(page)), *(owner.lower() for owner in referred)])
+        ids, links = [w.id for w in whos if w.id], find_link_ids(_list_texts(page))
         users = set(
             self._of("user", [*ids, *(row.author for row in page.posts), *links, *referred, *self._pages(page)])
         )
         learned = {w.id for w in whos if w.id and (w.username or "").lower() in names} - users
         users |= learned
-        posts = self._of("post", [*_ids(page), *links])
+        posts = self._of("post", [*_list_ids(page), *links])
         aged = {key for key, why in posts.items() if why == AGED}
         shown = self._theirs({w.username.lower() for w in whos if w.username and w.id in users} - names, users)
         self._remember("user", learned, now)
         self._remember("name", shown, now)
-        self._remember(SHORT, shorts(shown) if self._facts.short_names else (), now)
+        self._remember(SHORT, shorten_names(shown) if self._facts.short_names else (), now)
         found = ForgottenKeys(users, names | shown, posts.keys() - aged, aged, self._emptied(shown, page, now))
         return replace(found, short=self._short(page, found)) if found else found
 
@@ -143,14 +153,14 @@ class PageRedaction:
         mine = request.c.id == request_id
         columns = select(request.c.params, request.c.digest, request.c.cursor, request.c.endpoint)
         row = self.connection.execute(columns.where(mine)).one()
-        params, hashed, _ = asked(row, self._gone(names))
+        params, hashed, _ = redact_question(row, self._gone(names))
         self.connection.execute(update(request).where(mine).values(params=params, digest=hashed))
 
     def _short(self, page: Page, gone: ForgottenKeys) -> set[str]:
         """Return what the posts that mention somebody who was forgotten may call them for short."""
         theirs = [m for m in page.mentions if gone.who(m.who)] if self._facts.short_names else []
-        told = shorts(m.who.username for m in theirs if m.who.username)
-        return told | set(self._of(SHORT, sorted(named(page.posts[m.post].text for m in theirs))))
+        told = shorten_names(m.who.username for m in theirs if m.who.username)
+        return told | set(self._of(SHORT, sorted(find_names(page.posts[m.post].text for m in theirs))))
 
     def _pages(self, page: Page) -> list[str]:
         """Return the addresses to which pages of the web link: ids of accounts."""
@@ -163,7 +173,7 @@ class PageRedaction:
         known = select(account.c.handle, account.c.platform_id).where(
             account.c.platform == self.platform, account.c.platform_id.is_not(None)
         )
-        others = keyed(self.connection, known, account.c.handle, sorted(names))
+        others = select_by_keys(self.connection, known, account.c.handle, sorted(names))
         return set(names) - {row.handle for row in others if row.platform_id not in users}
 
     def _emptied(self, names: Collection[str], page: Page, now: str) -> set[str]:
@@ -174,7 +184,7 @@ class PageRedaction:
         if not names:
             return set()
         named = self._by_name_only(names)
-        cleared(self.connection, self._gone(names, named))
+        clear_seeds(self.connection, self._gone(names, named))
         about = {(who.username or "").lower() for who in page.answered}
         self._empty([node for name, node in named.items() if name not in about], now)
         return named.keys() & about
@@ -188,7 +198,7 @@ class PageRedaction:
         ours = select(account.c.node, account.c.handle).where(
             account.c.platform == self.platform, account.c.platform_id.is_(None), ~wrote
         )
-        rows = keyed(self.connection, ours, account.c.handle, sorted(names))
+        rows = select_by_keys(self.connection, ours, account.c.handle, sorted(names))
         return {row.handle: row.node for row in sorted(rows, reverse=True)}
 
     def _empty(self, nodes: Sequence[int], now: str) -> None:
@@ -198,46 +208,48 @@ class PageRedaction:
             self.connection.execute(delete(mention).where(mention.c.node.in_(nodes)))
 
     def _remember(self, kind: str, keys: Collection[str], now: str) -> None:
-        put(self.connection, [(digest(self.platform, kind, key), kind, WHY, now) for key in sorted(keys)])
+        put_tombstones(
+            self.connection, [(make_digest(self.platform, kind, key), kind, WHY, now) for key in sorted(keys)]
+        )
 
     def names(self, names: Sequence[str]) -> set[str]:
         """Return those of the usernames that were forgotten, as they were given; called in a transaction."""
         return set(self._of("name", names))
 
     def _of(self, kind: str, keys: Sequence[str]) -> dict[str, str]:
-        return reasons(self.connection, self.platform, kind, dict.fromkeys(keys))
+        return read_reasons(self.connection, self.platform, kind, dict.fromkeys(keys))
 
 
-def _forgotten(row: PostRow, gone: ForgottenKeys) -> bool:
+def _is_forgotten(row: PostRow, gone: ForgottenKeys) -> bool:
     whole = row.id in gone.posts or row.id in gone.aged
-    theirs = row.repost_of in gone.posts or owned(row.repost_of, gone.users, gone.names)
+    theirs = row.repost_of in gone.posts or is_owned(row.repost_of, gone.users, gone.names)
     return whole or row.author in gone.users or theirs
 
 
-def _post(row: PostRow, gone: ForgottenKeys, *, cited: bool) -> PostRow:
+def _redact_post(row: PostRow, gone: ForgottenKeys, *, cited: bool) -> PostRow:
     kept = row._replace(
-        text=without_names(row.text, {*gone.names, *gone.short} if cited else gone.names, gone.keys),
-        urls=without_links(row.urls, gone.names, gone.keys),
-        reply_to=_cut(row.reply_to, gone),
-        quote_of=_cut(row.quote_of, gone),
-        conversation_id=_cut(row.conversation_id, gone),
+        text=replace_names(row.text, {*gone.names, *gone.short} if cited else gone.names, gone.keys),
+        urls=remove_links(row.urls, gone.names, gone.keys),
+        reply_to=_redact_key(row.reply_to, gone),
+        quote_of=_redact_key(row.quote_of, gone),
+        conversation_id=_redact_key(row.conversation_id, gone),
     )
     return kept._replace(original=None) if cited or kept != row else kept
 
 
-def _cut(key: str | None, gone: ForgottenKeys) -> str | None:
-    return None if key in gone.posts or owned(key, gone.users, gone.names) else key
+def _redact_key(key: str | None, gone: ForgottenKeys) -> str | None:
+    return None if key in gone.posts or is_owned(key, gone.users, gone.names) else key
 
 
-def _account(row: AccountRow, gone: ForgottenKeys) -> AccountRow:
+def _redact_account(row: AccountRow, gone: ForgottenKeys) -> AccountRow:
     return row._replace(
-        name=row.name and without_names(row.name, gone.names, gone.keys),
-        description=row.description and without_names(row.description, gone.names, gone.keys),
-        url=row.url and without_names(row.url, gone.names, gone.keys),
+        name=row.name and replace_names(row.name, gone.names, gone.keys),
+        description=row.description and replace_names(row.description, gone.names, gone.keys),
+        url=row.url and replace_names(row.url, gone.names, gone.keys),
     )
 
 
-def _whos(page: Page) -> list[Who]:
+def _list_accounts(page: Page) -> list[Who]:
     return [
         *(Who(row.id, row.username) for row in page.accounts),
         *page.answered,
@@ -247,12 +259,12 @@ def _whos(page: Page) -> list[Who]:
     ]
 
 
-def _texts(page: Page) -> list[str]:
+def _list_texts(page: Page) -> list[str]:
     profiles = (text for row in page.accounts for text in (row.name, row.description, row.url))
     return [text for text in (*(t for one in page.posts for t in (one.text, one.urls)), *profiles) if text]
 
 
-def _ids(page: Page) -> list[str]:
+def _list_ids(page: Page) -> list[str]:
     referred = (key for one in page.posts for key in (one.id, one.reply_to, one.quote_of, one.repost_of,
                                                       one.conversation_id))  # fmt: skip
     return [key for key in referred if key]

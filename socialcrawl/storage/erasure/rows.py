@@ -6,13 +6,13 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, case, delete, null, or_, select, update
 
-from socialcrawl.storage.database.bulk import Statement, updating
-from socialcrawl.storage.database.keyed import keyed
+from socialcrawl.storage.database.bulk import Statement, make_update
+from socialcrawl.storage.database.keyed import select_by_keys
 from socialcrawl.storage.erasure import tombstones
-from socialcrawl.storage.erasure.dry_run import carry_out, change, write
+from socialcrawl.storage.erasure.dry_run import carry_out, change_rows, write_rows
 from socialcrawl.storage.erasure.orders import ErasureOrder
 from socialcrawl.storage.erasure.targets import ErasureTargets, gone_node, gone_post
-from socialcrawl.storage.erasure.texts import without_links, without_names
+from socialcrawl.storage.erasure.texts import remove_links, replace_names
 from socialcrawl.storage.schema.tables import account, charge, follow, hit, mention, post, request, response
 
 CHUNK = 5_000  # rows read at a time
@@ -25,35 +25,37 @@ MARKS = ("@", "\uff20")
 HOSTS = ("x.com/", "twitter.com/")
 
 
-def cited(connection: Connection) -> int:
+def cut_references(connection: Connection) -> int:
     """Return the number of others' posts whose references to posts that go were cut.
 
     No original speaks of the forgotten.
     """
     ids = select(gone_post.c.id)
     cut = {name: case((post.c[name].in_(ids), null()), else_=post.c[name]) for name in REFERENCES}
-    number = change(connection, update(post).where(_refers()).values(cut | {"original": null()}))
-    told = update(post).where(post.c.original.is_not(None), post.c.id.in_(_naming()))
+    number = change_rows(connection, update(post).where(_make_reference_condition()).values(cut | {"original": null()}))
+    told = update(post).where(post.c.original.is_not(None), post.c.id.in_(_select_naming_posts()))
     carry_out(connection, told.values(original=None))
     return number
 
 
-def _refers() -> ColumnElement[bool]:
+def _make_reference_condition() -> ColumnElement[bool]:
     """Return the condition that a post of others refers to one that goes."""
     ids = select(gone_post.c.id)
     return or_(*(post.c[name].in_(ids) for name in REFERENCES)) & post.c.id.not_in(ids)
 
 
-def _naming() -> Select[Any]:
+def _select_naming_posts() -> Select[Any]:
     """Return the ids of all posts that mention the forgotten."""
     return select(mention.c.post).where(mention.c.node.in_(select(gone_node.c.node)))
 
 
-def reworded(connection: Connection, gone: ErasureTargets) -> int:
+def replace_in_rows(connection: Connection, gone: ErasureTargets) -> int:
     """The number of others' posts and profiles in which names of the forgotten, and links to them, were replaced."""
     names = ("text", "urls", "original")
-    statement, number = updating(connection, post, names, "id"), 0
-    original = case((_refers() | post.c.id.in_(_naming()), null()), else_=post.c.original)  # as `cited` leaves it
+    statement, number = make_update(connection, post, names, "id"), 0
+    original = case(
+        (_make_reference_condition() | post.c.id.in_(_select_naming_posts()), null()), else_=post.c.original
+    )  # as `cited` leaves it
     texts = post.c.text, post.c.urls, original.label("original")
     columns = select(post.c.id, *texts).where(post.c.id.not_in(select(gone_post.c.id)))
     if len(gone.names) <= FEW:  # the database finds a few words sooner than we look at every text
@@ -63,76 +65,76 @@ def reworded(connection: Connection, gone: ErasureTargets) -> int:
         found_in = (text.icontains(word, autoescape=True) for text in (*texts[:2], original) for word in words)
         columns = columns.where(or_(*found_in))
     ids = {*gone.ids, *gone.posts}
-    for rows in chunks(connection, columns, post.c.id):
-        found = [new for row in rows if (new := _reworded(row, gone.names, ids)) is not None]
-        write(statement, found)
+    for rows in read_chunks(connection, columns, post.c.id):
+        found = [new for row in rows if (new := _replace_in_row(row, gone.names, ids)) is not None]
+        write_rows(statement, found)
         number += len(found)
-    return number + _profiles(connection, gone, ids)
+    return number + _replace_in_profiles(connection, gone, ids)
 
 
-def _reworded(row: Any, names: Container[str], ids: Container[str]) -> tuple[Any, ...] | None:
-    text = without_names(row.text, names, ids)
-    urls = without_links(row.urls, names, ids)
-    told = row.original is not None and without_names(row.original, names, ids) != row.original
+def _replace_in_row(row: Any, names: Container[str], ids: Container[str]) -> tuple[Any, ...] | None:
+    text = replace_names(row.text, names, ids)
+    urls = remove_links(row.urls, names, ids)
+    told = row.original is not None and replace_names(row.original, names, ids) != row.original
     if text == row.text and urls == row.urls and not told:
         return None
     return text, urls, None, row.id
 
 
-def _profiles(connection: Connection, gone: ErasureTargets, ids: Container[str]) -> int:
+def _replace_in_profiles(connection: Connection, gone: ErasureTargets, ids: Container[str]) -> int:
     names = ("name", "description", "url")
-    statement, number = updating(connection, account, names, "node"), 0
+    statement, number = make_update(connection, account, names, "node"), 0
     shown = select(account.c.node, *(account.c[name] for name in names)).where(account.c.description.is_not(None))
-    for rows in chunks(connection, shown, account.c.node):
+    for rows in read_chunks(connection, shown, account.c.node):
         found = []
         for node, *texts in rows:
-            new = [text and without_names(text, gone.names, ids) for text in texts]
+            new = [text and replace_names(text, gone.names, ids) for text in texts]
             if new != texts and node not in gone.nodes:
                 found.append((*new, node))
-        write(statement, found)
+        write_rows(statement, found)
         number += len(found)
     return number
 
 
-def removed(connection: Connection) -> dict[str, int]:
+def remove_rows(connection: Connection) -> dict[str, int]:
     """Return the numbers of rows removed: posts, and mentions and hits with them; mentions of the forgotten too."""
     ids, nodes = select(gone_post.c.id), select(gone_node.c.node)
     known = follow.c.node.in_(nodes) | follow.c.followed.in_(nodes)
     carry_out(connection, delete(follow).where(known))
     said = delete(mention).where(mention.c.post.in_(ids) | mention.c.node.in_(nodes))
     return {
-        "hit": change(connection, delete(hit).where(hit.c.post.in_(ids))),
-        "mention": change(connection, said),
-        "post": change(connection, delete(post).where(post.c.id.in_(ids))),
+        "hit": change_rows(connection, delete(hit).where(hit.c.post.in_(ids))),
+        "mention": change_rows(connection, said),
+        "post": change_rows(connection, delete(post).where(post.c.id.in_(ids))),
     }
 
 
-def emptied(connection: Connection, gone: ErasureTargets, now: str) -> int:
+def empty_accounts(connection: Connection, gone: ErasureTargets, now: str) -> int:
     """Return the number of accounts emptied; another one that still shows a name of the forgotten loses that name."""
     nothing: dict[str, Any] = dict.fromkeys((*PROFILE, "platform_id", "username", "handle"))
     fresh = account.c.node.in_(select(gone_node.c.node)) & account.c.forgotten_at.is_(None)
-    number = change(connection, update(account).where(fresh).values(nothing | {"forgotten_at": now}))
+    number = change_rows(connection, update(account).where(fresh).values(nothing | {"forgotten_at": now}))
     ours = select(account.c.node).where(account.c.platform == gone.platform)
-    shown = keyed(connection, ours, account.c.handle, list(gone.names))
-    names = updating(connection, account, ("username", "handle"), "node")
-    write(names, [(None, None, row.node) for row in shown])
+    shown = select_by_keys(connection, ours, account.c.handle, list(gone.names))
+    names = make_update(connection, account, ("username", "handle"), "node")
+    write_rows(names, [(None, None, row.node) for row in shown])
     return number
 
 
-def faded(connection: Connection, before: str) -> int:
+def empty_profiles(connection: Connection, before: str) -> int:
     """Return the number of profiles emptied that were fetched before an instant; id and username stay."""
     old = update(account).where(account.c.profile_at < before)
-    return change(connection, old.values(dict.fromkeys(PROFILE)))
+    return change_rows(connection, old.values(dict.fromkeys(PROFILE)))
 
 
-def unplaced(connection: Connection, order: ErasureOrder, platform: str) -> tuple[int, set[str]]:
+def remove_places(connection: Connection, order: ErasureOrder, platform: str) -> tuple[int, set[str]]:
     """Return the number of originals without their places now, and the ids of all posts whose places had to go."""
     users = [key for kind, key in order.places if kind == "user"]
     ids = [key for kind, key in order.places if kind == "post"]
     whole = select(post.c.id, post.c.original)
     written = whole.join(account, account.c.node == post.c.author).where(account.c.platform == platform)
-    by_user = keyed(connection, written, account.c.platform_id, sorted(users))
-    by_id = keyed(connection, whole, post.c.id, sorted(ids))
+    by_user = select_by_keys(connection, written, account.c.platform_id, sorted(users))
+    by_id = select_by_keys(connection, whole, post.c.id, sorted(ids))
     rows = {row.id: row.original for row in (*by_user, *by_id)}
     changed = []
     for key, original in rows.items():
@@ -140,47 +142,54 @@ def unplaced(connection: Connection, order: ErasureOrder, platform: str) -> tupl
         if any(name in told for name in PLACES):
             left = {name: value for name, value in told.items() if name not in PLACES}
             changed.append((orjson.dumps(left).decode(), key))
-    write(updating(connection, post, ("original",), "id"), changed)
+    write_rows(make_update(connection, post, ("original",), "id"), changed)
     return len(changed), {*rows, *ids}
 
 
-def outlived(connection: Connection, before: str) -> int:
+def remove_old_answers(connection: Connection, before: str) -> int:
     """Return the number of original answers removed that arrived before an instant."""
     old = select(request.c.id).where(request.c.arrived_at < before)
-    return change(connection, delete(response).where(response.c.request.in_(old)))
+    return change_rows(connection, delete(response).where(response.c.request.in_(old)))
 
 
-def anonymous(connection: Connection, gone: ErasureTargets) -> int:
+def anonymize_charges(connection: Connection, gone: ErasureTargets) -> int:
     """Return the number of charges that name a digest instead of what goes: what was billed today stays billed."""
     columns = (charge.c.day, charge.c.credential, charge.c.kind, charge.c.resource)
-    users = keyed(connection, select(*columns).where(charge.c.kind == "user"), charge.c.resource, list(gone.ids))
+    users = select_by_keys(
+        connection, select(*columns).where(charge.c.kind == "user"), charge.c.resource, list(gone.ids)
+    )
     posts = select(*columns).where(charge.c.kind == "post", charge.c.resource.in_(select(gone_post.c.id)))
     same = [getattr(charge.c, name) == bindparam(f"the_{name}") for name in ("day", "credential", "kind", "resource")]
     names = ("digest", "the_day", "the_credential", "the_kind", "the_resource")
     statement = Statement(connection, update(charge).where(*same).values(resource=bindparam("digest")), names)
     found = [*users, *connection.execute(posts).all()]
-    write(statement, [(_charged(gone, row), *row) for row in found])
+    write_rows(statement, [(_mask_charge(gone, row), *row) for row in found])
     return len(found)
 
 
-def _charged(gone: ErasureTargets, row: Any) -> str:
+def _mask_charge(gone: ErasureTargets, row: Any) -> str:
     platform = gone.platform if row.kind == "user" else gone.posts[row.resource].platform
-    return tombstones.digest(platform, row.kind, row.resource)
+    return tombstones.make_digest(platform, row.kind, row.resource)
 
 
-def remembered(connection: Connection, gone: ErasureTargets, now: str) -> int:
+def put_tombstones(connection: Connection, gone: ErasureTargets, now: str) -> int:
     """Put tombstones for all that goes; return how many say more than before, see `tombstones.put`."""
-    rows = [*_stones(gone.platform, "user", gone.ids, now), *_stones(gone.platform, "name", gone.names, now)]
-    rows += _stones(gone.platform, tombstones.SHORT, gone.brief, now)
-    rows += [(tombstones.digest(of, "post", key), "post", why, now) for key, (of, why) in gone.posts.items()]
-    return sum(tombstones.put(connection, rows[begin : begin + CHUNK]) for begin in range(0, len(rows), CHUNK))
+    rows = [
+        *_make_tombstones(gone.platform, "user", gone.ids, now),
+        *_make_tombstones(gone.platform, "name", gone.names, now),
+    ]
+    rows += _make_tombstones(gone.platform, tombstones.SHORT, gone.brief, now)
+    rows += [(tombstones.make_digest(of, "post", key), "post", why, now) for key, (of, why) in gone.posts.items()]
+    return sum(
+        tombstones.put_tombstones(connection, rows[begin : begin + CHUNK]) for begin in range(0, len(rows), CHUNK)
+    )
 
 
-def _stones(platform: str, kind: str, whys: Mapping[str, str], now: str) -> list[tuple[str, str, str, str]]:
-    return [(tombstones.digest(platform, kind, key), kind, why, now) for key, why in whys.items()]
+def _make_tombstones(platform: str, kind: str, whys: Mapping[str, str], now: str) -> list[tuple[str, str, str, str]]:
+    return [(tombstones.make_digest(platform, kind, key), kind, why, now) for key, why in whys.items()]
 
 
-def chunks(connection: Connection, columns: Any, key: Any, size: int = CHUNK) -> Iterator[Any]:
+def read_chunks(connection: Connection, columns: Any, key: Any, size: int = CHUNK) -> Iterator[Any]:
     """Yield all rows in order of a key, which is the first column, some at a time: they may be written meanwhile."""
     rows = connection.execute(columns.order_by(key).limit(size)).all()
     while rows:

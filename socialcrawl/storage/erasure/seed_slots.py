@@ -20,7 +20,9 @@ Seat = str | int | None
 """A seed: its name; or, once it was forgotten, the number of its node, None if it never had one."""
 
 
-def unnamed(identity: dict[str, Any], barred: Collection[str], node: Callable[[str], int | None]) -> dict[str, Any]:
+def remove_names(
+    identity: dict[str, Any], barred: Collection[str], node: Callable[[str], int | None]
+) -> dict[str, Any]:
     """Settings or an identity without the names in `barred` (lower case): of its seeds, and of whom it leaves out.
 
     Args:
@@ -32,31 +34,31 @@ def unnamed(identity: dict[str, Any], barred: Collection[str], node: Callable[[s
         told = identity.get(section)
         for key in lists if isinstance(told, dict) else ():
             names = identity[section].get(key) or []
-            if any(_is(name, barred) for name in names):
-                seats = [node(_plain(name)) if _is(name, barred) else name for name in names]
-                left = seats if section == "seeds" else unbarred(names, barred)
+            if any(_is_barred(name, barred) for name in names):
+                seats = [node(_normalize_name(name)) if _is_barred(name, barred) else name for name in names]
+                left = seats if section == "seeds" else keep_allowed(names, barred)
                 identity = identity | {section: {**identity[section], key: left}}
     return identity
 
 
-def unbarred(names: Sequence[Seat], barred: Collection[str]) -> list[Seat]:
+def keep_allowed(names: Sequence[Seat], barred: Collection[str]) -> list[Seat]:
     """Return the names that were not forgotten, in their order."""
-    return [name for name in names if not _is(name, barred)]
+    return [name for name in names if not _is_barred(name, barred)]
 
 
-def spoken_of(identity: dict[str, Any]) -> list[str]:
+def list_names(identity: dict[str, Any]) -> list[str]:
     """Return all names of settings or an identity, in lower case."""
     sections = ((identity.get(section), lists) for section, lists in NAMING.items())
     lists = (told.get(key) or [] for told, keys in sections if isinstance(told, dict) for key in keys)
-    return [_plain(name) for names in lists for name in names if isinstance(name, str)]
+    return [_normalize_name(name) for names in lists for name in names if isinstance(name, str)]
 
 
-def same(held: Sequence[Seat], given: Sequence[Seat], barred: Collection[str]) -> bool:
+def has_same_seeds(held: Sequence[Seat], given: Sequence[Seat], barred: Collection[str]) -> bool:
     """Return whether a campaign has the seeds it had, in whatever order: the forgotten count neither here nor there."""
-    return _named(held, barred).keys() == _named(given, barred).keys()
+    return _map_names(held, barred).keys() == _map_names(given, barred).keys()
 
 
-def reseated(
+def reassign_slots(
     held: Sequence[Seat], given: Sequence[str], barred: Collection[str], last: int, node: Callable[[str], int]
 ) -> list[Seat]:
     """Return the seats of a campaign whose file names other seeds now: those that were taken keep their places.
@@ -71,17 +73,19 @@ def reseated(
             leaves no seat.
         node: whose seat a name is.
     """
-    names, had = _named(given, barred), _named(held, barred)
+    names, had = _map_names(given, barred), _map_names(held, barred)
     left: list[Seat] = []
     for place, seat in enumerate(held):
-        if not isinstance(seat, str) or _plain(seat) in names:
+        if not isinstance(seat, str) or _normalize_name(seat) in names:
             left.append(seat)
-        elif place <= last and not _is(seat, barred):
+        elif place <= last and not _is_barred(seat, barred):
             left.append(node(seat))
     return [*left, *(name for plain, name in names.items() if plain not in had)]
 
 
-def seated(connection: Connection, number: int, usernames: Sequence[str], barred: Collection[str]) -> list[str | int]:
+def read_seeds(
+    connection: Connection, number: int, usernames: Sequence[str], barred: Collection[str]
+) -> list[str | int]:
     """Return the seeds of a campaign in their order: names, and nodes where a seed has no name any more.
 
     Called in a transaction.
@@ -94,19 +98,19 @@ def seated(connection: Connection, number: int, usernames: Sequence[str], barred
     """
     told = connection.execute(select(campaign.c.identity).where(campaign.c.id == number)).scalar_one()
     held = (orjson.loads(told).get("seeds") or {}).get("usernames") or []
-    names, had = _named(usernames, barred), _named(held, barred)
-    left = [seat for seat in held if seat is not None and (isinstance(seat, int) or _plain(seat) in names)]
-    return [*left, *(name for name in usernames if not _is(name, barred) and _plain(name) not in had)]
+    names, had = _map_names(usernames, barred), _map_names(held, barred)
+    left = [seat for seat in held if seat is not None and (isinstance(seat, int) or _normalize_name(seat) in names)]
+    return [*left, *(name for name in usernames if not _is_barred(name, barred) and _normalize_name(name) not in had)]
 
 
-def cleared(connection: Connection, gone: ErasureTargets) -> set[int]:
+def clear_seeds(connection: Connection, gone: ErasureTargets) -> set[int]:
     """Return the campaigns whose seeds were forgotten; their settings and identities name them no more."""
     found = set()
     for row in connection.execute(select(campaign).where(campaign.c.platform == gone.platform)).all():
         values = {}
         for name in ("settings", "identity"):
             told = orjson.loads(getattr(row, name))
-            if (new := unnamed(told, gone.names, gone.owners.get)) is not told:
+            if (new := remove_names(told, gone.names, gone.owners.get)) is not told:
                 values[name] = orjson.dumps(new).decode()
         if values:
             carry_out(connection, update(campaign).where(campaign.c.id == row.id).values(values))
@@ -118,23 +122,23 @@ def cleared(connection: Connection, gone: ErasureTargets) -> set[int]:
 def _clear_versions(connection: Connection, number: int, gone: ErasureTargets) -> None:
     for one in connection.execute(select(version).where(version.c.campaign == number)).all():
         told = orjson.loads(one.settings)
-        if (new := unnamed(told, gone.names, gone.owners.get)) is not told:
+        if (new := remove_names(told, gone.names, gone.owners.get)) is not told:
             mine = (version.c.campaign == number) & (version.c.number == one.number)
             carry_out(connection, update(version).where(mine).values(settings=orjson.dumps(new).decode()))
 
 
-def _named(seats: Sequence[Seat], barred: Collection[str]) -> dict[str, str]:
+def _map_names(seats: Sequence[Seat], barred: Collection[str]) -> dict[str, str]:
     """Return the names of seats that were not forgotten, by their plain form."""
     found: dict[str, str] = {}
     for seat in seats:
-        if isinstance(seat, str) and not _is(seat, barred):
-            found.setdefault(_plain(seat), seat)
+        if isinstance(seat, str) and not _is_barred(seat, barred):
+            found.setdefault(_normalize_name(seat), seat)
     return found
 
 
-def _is(name: Seat, barred: Collection[str]) -> bool:
-    return isinstance(name, str) and _plain(name) in barred
+def _is_barred(name: Seat, barred: Collection[str]) -> bool:
+    return isinstance(name, str) and _normalize_name(name) in barred
 
 
-def _plain(name: Any) -> str:
+def _normalize_name(name: Any) -> str:
     return str(name).strip().removeprefix("@").lower()

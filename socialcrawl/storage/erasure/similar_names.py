@@ -8,7 +8,7 @@ from socialcrawl.storage.schema.tables import account
 MOST = 10  # accounts that are listed
 
 
-def alike(connection: Connection, platform: str, name: str, most: int = MOST) -> list[str]:
+def find_similar_names(connection: Connection, platform: str, name: str, most: int = MOST) -> list[str]:
     """Return the names of at most `most` accounts of a database whose name begins, or for pages ends, with `name`.
 
     Of a platform whose names have no such parts, none. The case does not count. Called without a transaction.

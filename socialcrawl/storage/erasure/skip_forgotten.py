@@ -32,9 +32,9 @@ class SkipForgottenSource:
         if not gone:
             return self.source.talks(batch, accounts)
         left = tuple(pick for pick in batch if accounts.get(pick.node) != NOBODY)
-        return [_silence(gone), *(self.source.talks(left, accounts) if left else ())]
+        return [_skip_forgotten(gone), *(self.source.talks(left, accounts) if left else ())]
 
 
-def _silence(gone: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:
+def _skip_forgotten(gone: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:
     yield from ()
     return {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.FORGOTTEN) for pick in gone}

@@ -8,10 +8,10 @@ from sqlalchemy import Column, Connection, MetaData, Select, Table, Text, or_, s
 
 from socialcrawl.engine.model import SAME_AS, Node, SameAs
 from socialcrawl.platforms.facts import PlatformFacts, find_platform_facts
-from socialcrawl.storage.database.bulk import inserting
-from socialcrawl.storage.database.keyed import keyed
+from socialcrawl.storage.database.bulk import make_insert
+from socialcrawl.storage.database.keyed import select_by_keys
 from socialcrawl.storage.erasure.orders import WHY, ErasureOrder
-from socialcrawl.storage.erasure.ownership import owned, short
+from socialcrawl.storage.erasure.ownership import is_owned, shorten_name
 from socialcrawl.storage.erasure.tombstones import AGED
 from socialcrawl.storage.schema.tables import Count, account, mention, outcome, post
 
@@ -61,46 +61,46 @@ class ErasureTargets:
     def brief(self) -> dict[str, str]:
         """The short forms of their names, with why, where the platform has such forms."""
         whys = self.names.items() if self.facts.short_names else ()
-        return {name: why for key, why in whys if (name := short(key)) is not None}
+        return {name: why for key, why in whys if (name := shorten_name(key)) is not None}
 
 
-def temporary(connection: Connection) -> None:
+def create_key_tables(connection: Connection) -> None:
     """The two lists of keys that statements refer to, empty; `dropped` takes them away."""
     _temporary.create_all(connection, checkfirst=False)
 
 
-def dropped(connection: Connection) -> None:
+def drop_key_tables(connection: Connection) -> None:
     """The lists of keys gone."""
     _temporary.drop_all(connection, checkfirst=False)
 
 
-def of_order(connection: Connection, order: ErasureOrder, platform: str) -> ErasureTargets:
+def find_order_targets(connection: Connection, order: ErasureOrder, platform: str) -> ErasureTargets:
     """Return all that goes with an order, with the lists of keys filled."""
     gone = ErasureTargets(platform, ids=dict(order.users), names=dict(order.names))
-    _accounts(connection, gone)
-    inserting(connection, gone_node, ("node",)).run([(node,) for node in sorted(gone.nodes)])
+    _add_accounts(connection, gone)
+    make_insert(connection, gone_node, ("node",)).run([(node,) for node in sorted(gone.nodes)])
     for key, why in order.posts.items():
         gone.posts[key] = ErasureReason(platform, why)
-    inserting(connection, gone_post, ("id",)).run([(key,) for key in gone.posts])
-    _posts(connection, gone)
+    make_insert(connection, gone_post, ("id",)).run([(key,) for key in gone.posts])
+    _add_posts(connection, gone)
     return gone
 
 
-def older(connection: Connection, before: str) -> ErasureTargets:
+def find_older_posts(connection: Connection, before: str) -> ErasureTargets:
     """Return the posts that were first fetched before an instant (ISO 8601), with the list of keys filled."""
     gone = ErasureTargets("")
     joined = select(post.c.id, account.c.platform).join(account, account.c.node == post.c.author)
     reasons: dict[str, ErasureReason] = {}
     for key, platform in connection.execute(joined.where(post.c.fetched_at < before)):
         gone.posts[key] = reasons.setdefault(platform, ErasureReason(platform, AGED))
-    inserting(connection, gone_post, ("id",)).run([(key,) for key in gone.posts])
+    make_insert(connection, gone_post, ("id",)).run([(key,) for key in gone.posts])
     return gone
 
 
-def _accounts(connection: Connection, gone: ErasureTargets) -> None:
+def _add_accounts(connection: Connection, gone: ErasureTargets) -> None:
     """The nodes of the ids and names, of the names they go by, and of who turned out to be one of them."""
     ours = select(account.c.node, account.c.platform_id, account.c.handle).where(account.c.platform == gone.platform)
-    by_id = keyed(connection, ours, account.c.platform_id, list(gone.ids))
+    by_id = select_by_keys(connection, ours, account.c.platform_id, list(gone.ids))
     fresh: list[tuple[Any, str]] = [(row, gone.ids[row.platform_id]) for row in by_id]
     names: dict[str, str] = dict(gone.names)
     while fresh or names:
@@ -110,12 +110,14 @@ def _accounts(connection: Connection, gone: ErasureTargets) -> None:
                 gone.ids.setdefault(row.platform_id, why)
             if row.handle is not None:
                 names.setdefault(row.handle, why)
-        more = [(row, gone.nodes[same]) for same, row in _aliases(connection, ours, [row.node for row, _ in fresh])]
-        more += _owners(connection, gone, names)
+        more = [
+            (row, gone.nodes[same]) for same, row in _find_aliases(connection, ours, [row.node for row, _ in fresh])
+        ]
+        more += _find_owners(connection, gone, names)
         fresh, names = [(row, why) for row, why in more if row.node not in gone.nodes], {}
 
 
-def _holders(platform: str) -> Select[Any]:
+def _select_holders(platform: str) -> Select[Any]:
     """Return all accounts that go by a name; the one that the name refers to comes last, as in `nodes.Nodes`."""
     columns = select(account.c.node, account.c.platform_id, account.c.handle)
     return columns.where(account.c.platform == platform).order_by(
@@ -123,10 +125,10 @@ def _holders(platform: str) -> Select[Any]:
     )
 
 
-def _owners(connection: Connection, gone: ErasureTargets, names: dict[str, str]) -> list[tuple[Any, str]]:
+def _find_owners(connection: Connection, gone: ErasureTargets, names: dict[str, str]) -> list[tuple[Any, str]]:
     """Return whom names refer to; a name that has passed on to somebody who was not named is not theirs any more."""
     holders: dict[str, list[Any]] = {}
-    for row in keyed(connection, _holders(gone.platform), account.c.handle, list(names)):
+    for row in select_by_keys(connection, _select_holders(gone.platform), account.c.handle, list(names)):
         holders.setdefault(row.handle, []).append(row)
     found: list[tuple[Any, str]] = []
     for name, why in names.items():
@@ -141,31 +143,31 @@ def _owners(connection: Connection, gone: ErasureTargets, names: dict[str, str])
     return found
 
 
-def _aliases(connection: Connection, ours: Select[Any], nodes: list[int]) -> list[tuple[int, Any]]:
+def _find_aliases(connection: Connection, ours: Select[Any], nodes: list[int]) -> list[tuple[int, Any]]:
     """Return accounts that turned out to be one of `nodes` when they were asked, each with that one."""
     texts = [str(SameAs(Node(node))) for node in nodes]
-    told = keyed(connection, select(outcome.c.missing, outcome.c.node), outcome.c.missing, texts)
+    told = select_by_keys(connection, select(outcome.c.missing, outcome.c.node), outcome.c.missing, texts)
     same = {row.node: int(row.missing.removeprefix(SAME_AS)) for row in told}
-    return [(same[row.node], row) for row in keyed(connection, ours, account.c.node, list(same))]
+    return [(same[row.node], row) for row in select_by_keys(connection, ours, account.c.node, list(same))]
 
 
-def _posts(connection: Connection, gone: ErasureTargets) -> None:
+def _add_posts(connection: Connection, gone: ErasureTargets) -> None:
     """The posts of the forgotten, those that others refer to included, and others' reposts of what goes: copies."""
     held = select(post.c.id, post.c.author).where(post.c.author.in_(select(gone_node.c.node)))
-    _add(connection, gone, ((row.id, gone.nodes[row.author]) for row in connection.execute(held).all()))
+    _add_rows(connection, gone, ((row.id, gone.nodes[row.author]) for row in connection.execute(held).all()))
     theirs = select(mention.c.post, mention.c.node).where(
         mention.c.kind == "repost", mention.c.node.in_(select(gone_node.c.node))
     )
-    _add(connection, gone, ((row.post, gone.nodes[row.node]) for row in connection.execute(theirs).all()))
-    _add(connection, gone, ((key, WHY) for key in _referred(connection, gone)))
+    _add_rows(connection, gone, ((row.post, gone.nodes[row.node]) for row in connection.execute(theirs).all()))
+    _add_rows(connection, gone, ((key, WHY) for key in _find_referred(connection, gone)))
     copies = select(post.c.id, post.c.repost_of).where(
         post.c.repost_of.in_(select(gone_post.c.id)), post.c.id.not_in(select(gone_post.c.id))
     )
     while rows := connection.execute(copies).all():
-        _add(connection, gone, ((row.id, gone.posts[row.repost_of].why) for row in rows))
+        _add_rows(connection, gone, ((row.id, gone.posts[row.repost_of].why) for row in rows))
 
 
-def _referred(connection: Connection, gone: ErasureTargets) -> list[str]:
+def _find_referred(connection: Connection, gone: ErasureTargets) -> list[str]:
     """Return the ids of posts of the forgotten that others' posts refer to, by what such an id says of its author."""
     keys = [key.partition("@")[0] for key in (*gone.ids, *gone.names)]
     if gone.facts.numeric_ids or not keys:
@@ -181,16 +183,16 @@ def _referred(connection: Connection, gone: ErasureTargets) -> list[str]:
             for column in columns
         )
     )
-    return sorted(key for key in connection.execute(asked).scalars() if owned(key, gone.ids, gone.names))
+    return sorted(key for key in connection.execute(asked).scalars() if is_owned(key, gone.ids, gone.names))
 
 
-def _add(connection: Connection, gone: ErasureTargets, rows: Iterable[tuple[str, str]]) -> None:
+def _add_rows(connection: Connection, gone: ErasureTargets, rows: Iterable[tuple[str, str]]) -> None:
     fresh = {key: ErasureReason(gone.platform, why) for key, why in rows if key not in gone.posts}
     gone.posts |= fresh
-    inserting(connection, gone_post, ("id",)).run([(key,) for key in fresh])
+    make_insert(connection, gone_post, ("id",)).run([(key,) for key in fresh])
 
 
-def held(connection: Connection, gone: ErasureTargets) -> set[str]:
+def find_stored(connection: Connection, gone: ErasureTargets) -> set[str]:
     """Return what of it is in the database, as `user:ID` and `post:ID`."""
     ids = select(account.c.platform_id).where(account.c.node.in_(select(gone_node.c.node)))
     posts = select(post.c.id).where(post.c.id.in_(select(gone_post.c.id)))

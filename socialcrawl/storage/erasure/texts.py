@@ -21,34 +21,34 @@ SHARED = re.compile(r"[?&]s=\d{1,3}(?=&|$)")  # by which button a link was share
 WORDS = frozenset({"status", "statuses", "web", "photo", "video", "user"})  # what X's own links say behind the owner
 
 
-def named(texts: Iterable[str]) -> set[str]:
+def find_names(texts: Iterable[str]) -> set[str]:
     """Return what could be names in texts, in lower case: `@name`, and the words of links to the platform."""
     found: set[str] = set()
     for text in texts:
         if "@" in text or "\uff20" in text:
-            found.update(name.lower() for match in NAMED.finditer(text) for name in _spelled(match[1]))
-        found |= _linked(text)
+            found.update(name.lower() for match in NAMED.finditer(text) for name in _iterate_spellings(match[1]))
+        found |= _find_links(text)
     return found
 
 
-def linked(texts: Iterable[str]) -> set[str]:
+def find_link_ids(texts: Iterable[str]) -> set[str]:
     """Return what could be ids in links to the platform: of posts, of users."""
-    return {word for text in texts for word in _linked(text) if word.isdecimal()}
+    return {word for text in texts for word in _find_links(text) if word.isdecimal()}
 
 
-def calls(text: str, names: Container[str]) -> bool:
+def has_mention(text: str, names: Container[str]) -> bool:
     """Return whether a text holds one of the names (in lower case) behind an @."""
     if "@" not in text and "\uff20" not in text:
         return False
-    return any(name.lower() in names for match in NAMED.finditer(text) for name in _spelled(match[1]))
+    return any(name.lower() in names for match in NAMED.finditer(text) for name in _iterate_spellings(match[1]))
 
 
-def leads(text: str, names: Container[str], ids: Container[str] = ()) -> bool:
+def has_link(text: str, names: Container[str], ids: Container[str] = ()) -> bool:
     """Return whether a text holds a link to the platform with one of the names (in lower case) or ids."""
-    return ".com/" in text.lower() and _leads(text, names, ids)
+    return ".com/" in text.lower() and _is_link_to(text, names, ids)
 
 
-def without_names(text: str, names: Container[str], ids: Container[str] = ()) -> str:
+def replace_names(text: str, names: Container[str], ids: Container[str] = ()) -> str:
     """Return the text with `@forgotten` in the place of names (in lower case), and of links that hold one or an id.
 
     Args:
@@ -58,10 +58,10 @@ def without_names(text: str, names: Container[str], ids: Container[str] = ()) ->
     """
 
     def link(match: re.Match[str]) -> str:
-        return STANDIN if _leads(match[0], names, ids) else match[0]
+        return STANDIN if _is_link_to(match[0], names, ids) else match[0]
 
     def name(match: re.Match[str]) -> str:
-        gone = next((name for name in _spelled(match[1]) if name.lower() in names), None)
+        gone = next((name for name in _iterate_spellings(match[1]) if name.lower() in names), None)
         return match[0] if gone is None else STANDIN + match[1][len(gone) :]
 
     if ".com/" in text.lower():
@@ -69,16 +69,16 @@ def without_names(text: str, names: Container[str], ids: Container[str] = ()) ->
     return NAMED.sub(name, text) if "@" in text or "\uff20" in text else text
 
 
-def without_links(listed: str | None, names: Container[str], ids: Container[str] = ()) -> str | None:
+def remove_links(listed: str | None, names: Container[str], ids: Container[str] = ()) -> str | None:
     """Return a JSON list of links without those that hold a name or an id, or are one; None if none is left."""
     if listed is None:
         return None
     links = orjson.loads(listed)
-    kept = [link for link in links if link not in ids and not _leads(str(link), names, ids)]
+    kept = [link for link in links if link not in ids and not _is_link_to(str(link), names, ids)]
     return listed if len(kept) == len(links) else orjson.dumps(kept).decode() if kept else None
 
 
-def _spelled(written: str) -> Iterator[str]:
+def _iterate_spellings(written: str) -> Iterator[str]:
     """Yield the names that the letters behind an @ may spell, the whole first; marks at its end are the sentence's."""
     whole = written.rstrip(".@-")
     if whole:
@@ -87,11 +87,11 @@ def _spelled(written: str) -> Iterator[str]:
         yield plain[1]
 
 
-def _linked(text: str) -> set[str]:
-    return set() if ".com/" not in text.lower() else {word for link in LINK.findall(text) for word in _words(link)}
+def _find_links(text: str) -> set[str]:
+    return set() if ".com/" not in text.lower() else {word for link in LINK.findall(text) for word in _split_link(link)}
 
 
-def _words(link: str) -> Iterator[str]:
+def _split_link(link: str) -> Iterator[str]:
     """Yield the words of a link in lower case that could be a name or an id: not the host, not X's own words."""
     plain = SHARED.sub("", unquote_plus(unquote_plus(link)))
     owner = OWNER.search(plain)
@@ -101,5 +101,5 @@ def _words(link: str) -> Iterator[str]:
     yield from (word for match in WORD.finditer(plain, begin) if (word := match[0].lower()) not in WORDS)
 
 
-def _leads(link: str, names: Container[str], ids: Container[str]) -> bool:
-    return any(word in names or word in ids for found in LINK.findall(link) for word in _words(found))
+def _is_link_to(link: str, names: Container[str], ids: Container[str]) -> bool:
+    return any(word in names or word in ids for found in LINK.findall(link) for word in _split_link(found))

@@ -5,9 +5,9 @@ from hashlib import blake2b
 
 from sqlalchemy import Connection, select
 
-from socialcrawl.storage.database.bulk import inserting, updating
-from socialcrawl.storage.database.keyed import keyed
-from socialcrawl.storage.erasure.dry_run import write
+from socialcrawl.storage.database.bulk import make_insert, make_update
+from socialcrawl.storage.database.keyed import select_by_keys
+from socialcrawl.storage.erasure.dry_run import write_rows
 from socialcrawl.storage.schema.tables import tombstone
 
 COLUMNS = ("digest", "kind", "why", "at")
@@ -15,7 +15,7 @@ SHORT = "short"  # the kind of the short form of a name; it goes only where a po
 AGED = "retain"  # why a tombstone was put where a post only became too old
 
 
-def digest(platform: str, kind: str, key: str) -> str:
+def make_digest(platform: str, kind: str, key: str) -> str:
     """Return the hash of what was forgotten: 32 hexadecimal digits in which nothing can be read.
 
     Args:
@@ -27,12 +27,12 @@ def digest(platform: str, kind: str, key: str) -> str:
     return blake2b(f"{platform}\n{kind}\n{exact}".encode(), digest_size=16).hexdigest()
 
 
-def any_set(connection: Connection) -> bool:
+def has_tombstones(connection: Connection) -> bool:
     """Return whether anything was ever forgotten here."""
     return connection.execute(select(tombstone.c.digest).limit(1)).first() is not None
 
 
-def barred(connection: Connection, platform: str, kind: str, keys: Iterable[str]) -> set[str]:
+def find_forgotten(connection: Connection, platform: str, kind: str, keys: Iterable[str]) -> set[str]:
     """Return those of the keys that were forgotten, as they were given; two short statements whatever their number.
 
     Args:
@@ -41,30 +41,34 @@ def barred(connection: Connection, platform: str, kind: str, keys: Iterable[str]
         kind: user | name | post.
         keys: ids or names.
     """
-    return set(reasons(connection, platform, kind, keys))
+    return set(read_reasons(connection, platform, kind, keys))
 
 
-def reasons(connection: Connection, platform: str, kind: str, keys: Iterable[str]) -> dict[str, str]:
+def read_reasons(connection: Connection, platform: str, kind: str, keys: Iterable[str]) -> dict[str, str]:
     """Return why those of the keys that were forgotten were; see `barred`."""
-    by_key = {key: digest(platform, kind, key) for key in keys}
-    if not by_key or not any_set(connection):
+    by_key = {key: make_digest(platform, kind, key) for key in keys}
+    if not by_key or not has_tombstones(connection):
         return {}
     columns = select(tombstone.c.digest, tombstone.c.why)
-    rows = keyed(connection, columns, tombstone.c.digest, list(dict.fromkeys(by_key.values())))
+    rows = select_by_keys(connection, columns, tombstone.c.digest, list(dict.fromkeys(by_key.values())))
     why = {row.digest: row.why for row in rows}
     return {key: why[hashed] for key, hashed in by_key.items() if hashed in why}
 
 
-def put(connection: Connection, rows: Sequence[tuple[str, str, str, str]]) -> int:
+def put_tombstones(connection: Connection, rows: Sequence[tuple[str, str, str, str]]) -> int:
     """Keep all of (digest, kind, why, at) for ever; return how many of them are new, or say more than before.
 
     One that is there stays as it was. But what only became too old and now is to be forgotten is forgotten from now on.
     Each digest comes once.
     """
     columns = select(tombstone.c.digest, tombstone.c.why)
-    known = {row.digest: row.why for row in keyed(connection, columns, tombstone.c.digest, [row[0] for row in rows])}
+    known = {
+        row.digest: row.why for row in select_by_keys(connection, columns, tombstone.c.digest, [row[0] for row in rows])
+    }
     raised = [row for row in rows if row[2] != AGED == known.get(row[0])]
     fresh = [row for row in rows if row[0] not in known]
-    write(updating(connection, tombstone, ("why", "at"), "digest"), [(why, at, key) for key, _, why, at in raised])
-    write(inserting(connection, tombstone, COLUMNS, "ignore"), fresh)
+    write_rows(
+        make_update(connection, tombstone, ("why", "at"), "digest"), [(why, at, key) for key, _, why, at in raised]
+    )
+    write_rows(make_insert(connection, tombstone, COLUMNS, "ignore"), fresh)
     return len(raised) + len(fresh)

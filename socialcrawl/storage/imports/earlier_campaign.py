@@ -9,12 +9,14 @@ from sqlalchemy import Connection, select
 from socialcrawl.engine.model import SAME_AS, Who
 from socialcrawl.errors import StoreError
 from socialcrawl.storage.imports.old_graph import NumberedGraph
-from socialcrawl.storage.queries.holdings import READ, named
-from socialcrawl.storage.queries.linked import driven, numbers
+from socialcrawl.storage.queries.holdings import READ, select_names
+from socialcrawl.storage.queries.linked import open_cursor, read_numbers
 from socialcrawl.storage.schema.tables import campaign, link, outcome, pick
 
 
-def earlier(connection: Connection, name: str, platform: str, site: Callable[[Who], str]) -> NumberedGraph:
+def read_earlier_campaign(
+    connection: Connection, name: str, platform: str, site: Callable[[Who], str]
+) -> NumberedGraph:
     """Return what the campaign `name` knows; called in a transaction.
 
     Args:
@@ -26,21 +28,21 @@ def earlier(connection: Connection, name: str, platform: str, site: Callable[[Wh
     Raises:
         StoreError: there is no such campaign, it is of another platform, or it has read nobody.
     """
-    number = _number(connection, name, platform)
+    number = _find_campaign(connection, name, platform)
     both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     read = (pick.c.campaign == number) & pick.c.act.in_(READ) & outcome.c.missing.is_(None) & (pick.c.node >= 0)
     mine = select(pick.c.node).join_from(pick, outcome, both).where(read)
-    found = numbers(connection, mine.order_by(pick.c.n))
+    found = read_numbers(connection, mine.order_by(pick.c.n))
     nodes, first = np.unique(found, return_index=True)
     members = nodes[np.argsort(first)]
     if not len(members):
         raise StoreError(f"The campaign {name!r} has read no account yet: there is nothing to refresh.")
     linked = (link.c.campaign == pick.c.campaign) & (link.c.n == pick.c.n)
     links = select(pick.c.node, link.c.node, link.c.alpha).join_from(pick, outcome, both).join(link, linked)
-    with driven(connection, links.where(read).order_by(link.c.n, link.c.position)) as cursor:
+    with open_cursor(connection, links.where(read).order_by(link.c.n, link.c.position)) as cursor:
         table = np.array(cursor.fetchall(), np.float64).reshape(-1, 3)  # nodes are far below 2**53
-    source, target = _settled(connection, number, table[:, :2].astype(np.int64)).T
-    told = named(connection, members.tolist())
+    source, target = _resolve_aliases(connection, number, table[:, :2].astype(np.int64)).T
+    told = select_names(connection, members.tolist())
     there = np.array([node in told for node in members.tolist()], bool)
     members = members[there]
     return NumberedGraph(
@@ -48,7 +50,7 @@ def earlier(connection: Connection, name: str, platform: str, site: Callable[[Wh
     )
 
 
-def _number(connection: Connection, name: str, platform: str) -> int:
+def _find_campaign(connection: Connection, name: str, platform: str) -> int:
     held = connection.execute(select(campaign.c.id, campaign.c.platform).where(campaign.c.name == name)).one_or_none()
     if held is None:
         names = ", ".join(connection.execute(select(campaign.c.name).order_by(campaign.c.id)).scalars()) or "none yet"
@@ -58,7 +60,7 @@ def _number(connection: Connection, name: str, platform: str) -> int:
     return int(held.id)
 
 
-def _settled(connection: Connection, number: int, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _resolve_aliases(connection: Connection, number: int, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the same nodes, but those that turned out to be another account by that one."""
     same = select(outcome.c.node, outcome.c.missing).where(
         outcome.c.campaign == number, outcome.c.missing.startswith(SAME_AS)

@@ -14,9 +14,9 @@ from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.engine.model import Act, Node, Outcome
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.storage.database.address import of
-from socialcrawl.storage.database.bulk import inserting
-from socialcrawl.storage.database.trouble import told
+from socialcrawl.storage.database.address import find_address
+from socialcrawl.storage.database.bulk import make_insert
+from socialcrawl.storage.database.trouble import convert_error
 from socialcrawl.storage.imports.temporary_tables import SOME, authors, mentions, posts
 from socialcrawl.storage.schema.tables import pick
 from socialcrawl.storage.writes import PICK, CampaignWriter
@@ -25,7 +25,7 @@ ACT = "import"
 ASKED = (Act.SEED, Act.EXPAND, Act.RECRAWL, ACT)  # acts after which an account is not asked again
 
 
-def remember(connection: Connection, campaign: int, platform: str, at: float) -> tuple[int, int]:
+def write_import_picks(connection: Connection, campaign: int, platform: str, at: float) -> tuple[int, int]:
     """Return how many authors became picks, and how many had been asked before: all in one transaction.
 
     Args:
@@ -37,21 +37,21 @@ def remember(connection: Connection, campaign: int, platform: str, at: float) ->
     Raises:
         StoreError: the database cannot be written.
     """
-    writes, picks = CampaignWriter(connection, campaign, platform), inserting(connection, pick, PICK)
+    writes, picks = CampaignWriter(connection, campaign, platform), make_insert(connection, pick, PICK)
     try:
         with connection.begin():
-            known, all_of_them = _authors(connection, campaign)
+            known, all_of_them = _rank_authors(connection, campaign)
             highest = select(func.coalesce(func.max(pick.c.n), -1)).where(pick.c.campaign == campaign)
             following = int(connection.execute(highest).scalar_one()) + 1
-            for some in _outcomes(connection, following, at):
+            for some in _make_outcomes(connection, following, at):
                 picks.run([(campaign, found.n, found.n, found.node, ACT, 0.0, None, None) for found in some])
                 writes.outcomes(some)
     except DBAPIError as error:
-        raise told(error, of(connection)) from error
+        raise convert_error(error, find_address(connection)) from error
     return known, all_of_them - known
 
 
-def _authors(connection: Connection, campaign: int) -> tuple[int, int]:
+def _rank_authors(connection: Connection, campaign: int) -> tuple[int, int]:
     """Rank the authors that were not asked by their first post; how many there are, and how many with the others."""
     mine = select(pick.c.node).where(pick.c.campaign == campaign, pick.c.act.in_(ASKED))
     first = func.row_number().over(order_by=func.min(posts.c.place)) - 1
@@ -65,7 +65,7 @@ def _authors(connection: Connection, campaign: int) -> tuple[int, int]:
     )
 
 
-def _outcomes(connection: Connection, following: int, at: float) -> Iterator[list[Outcome]]:
+def _make_outcomes(connection: Connection, following: int, at: float) -> Iterator[list[Outcome]]:
     """Yield the outcomes in the order of the authors, some at a time; the first has n = `following`."""
     begin = 0
     while True:
@@ -85,11 +85,11 @@ def _outcomes(connection: Connection, following: int, at: float) -> Iterator[lis
         targets: dict[int, list[tuple[int, float]]] = {}
         for row in connection.execute(links):
             targets.setdefault(row.rank, []).append((row.node, compute_worth(int(row.hits))))
-        yield [_outcome(row, targets.get(row.rank, []), following, at) for row in people]
+        yield [_make_outcome(row, targets.get(row.rank, []), following, at) for row in people]
         begin += SOME
 
 
-def _outcome(row: Any, links: list[tuple[int, float]], following: int, at: float) -> Outcome:
+def _make_outcome(row: Any, links: list[tuple[int, float]], following: int, at: float) -> Outcome:
     hits = int(row.hits)
     nodes = np.array([node for node, _ in links], np.int64)
     alpha = np.array([weight for _, weight in links], np.float64)

@@ -14,14 +14,14 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.engine.model import Page, Reason, Who, format_time
-from socialcrawl.storage.database.address import of
-from socialcrawl.storage.database.bulk import inserting
-from socialcrawl.storage.database.trouble import told
-from socialcrawl.storage.epochs import following
+from socialcrawl.storage.database.address import find_address
+from socialcrawl.storage.database.bulk import make_insert
+from socialcrawl.storage.database.trouble import convert_error
+from socialcrawl.storage.epochs import find_next_pick
 from socialcrawl.storage.erasure.page_redaction import PageRedaction
 from socialcrawl.storage.imports.import_picks import ACT
 from socialcrawl.storage.nodes import Nodes
-from socialcrawl.storage.queries.linked import numbers
+from socialcrawl.storage.queries.linked import read_numbers
 from socialcrawl.storage.schema.tables import link, outcome, pick
 from socialcrawl.storage.writes import LINK, OUTCOME, PICK
 
@@ -79,7 +79,7 @@ class GraphImportResult:
     forgotten: int
 
 
-def enter(
+def import_graphs(
     connection: Connection, campaign: int, arrivals: Sequence[Callable[[], NumberedGraph]], at: float
 ) -> GraphImportResult:
     """Return what came of writing graphs into the history of a campaign, one after the other.
@@ -99,10 +99,10 @@ def enter(
             done = [GraphImportResult(0, 0, 0, 0), *(entry.of(arrives()) for arrives in arrivals)]
             return GraphImportResult(*(sum(counts) for counts in zip(*map(astuple, done), strict=True)))
     except DBAPIError as error:
-        raise told(error, of(connection)) from error
+        raise convert_error(error, find_address(connection)) from error
 
 
-def numbered(connection: Connection, platform: str, data: NamedGraph, now: str) -> NumberedGraph:
+def number_accounts(connection: Connection, platform: str, data: NamedGraph, now: str) -> NumberedGraph:
     """Return a graph by the nodes of its accounts, new ones with new numbers, without the forgotten.
 
     Called in a transaction.
@@ -148,7 +148,7 @@ class _Rows(NamedTuple):
     ends: NDArray[np.int64]
 
 
-def _rows(nodes: NDArray[np.int64], links: _Links) -> _Rows:
+def _arrange_rows(nodes: NDArray[np.int64], links: _Links) -> _Rows:
     """Return the links of some nodes, node by node."""
     order = nodes.argsort()
     rank = order[np.searchsorted(nodes[order], links.source)]
@@ -167,10 +167,10 @@ class _GraphImport:
     def of(self, found: NumberedGraph) -> GraphImportResult:
         """Write what is new of it."""
         mine = (pick.c.campaign == self.campaign) & (pick.c.act == ACT)
-        members = numbers(self.connection, select(pick.c.node).where(mine))
+        members = read_numbers(self.connection, select(pick.c.node).where(mine))
         both = (link.c.campaign == pick.c.campaign) & (link.c.n == pick.c.n)
-        there = numbers(self.connection, select(pick.c.node, link.c.node).join_from(pick, link, both).where(mine))
-        links = _fresh(found, there[0::2], there[1::2])
+        there = read_numbers(self.connection, select(pick.c.node, link.c.node).join_from(pick, link, both).where(mine))
+        links = _find_new_links(found, there[0::2], there[1::2])
         new = ~np.isin(found.members, members)
         chosen = np.flatnonzero(new | np.isin(found.members, links.source))
         self._write(found, chosen, links)
@@ -180,11 +180,11 @@ class _GraphImport:
         """Write picks, outcomes and links of the members at the places `chosen`, in this order."""
         campaign, now = self.campaign, self.now
         tables = (pick, PICK), (outcome, OUTCOME), (link, LINK)
-        picks, outcomes, linking = (inserting(self.connection, *one) for one in tables)
-        rows = _rows(found.members[chosen], links)
+        picks, outcomes, linking = (make_insert(self.connection, *one) for one in tables)
+        rows = _arrange_rows(found.members[chosen], links)
         for begin in range(0, len(chosen), SOME):
             places = chosen[begin : begin + SOME].tolist()
-            first = following(self.connection, campaign)
+            first = find_next_pick(self.connection, campaign)
             some = list(zip(range(first, first + len(places)), found.members[places].tolist(), places, strict=True))
             picks.run([(campaign, n, n, node, ACT, 0.0, None, None) for n, node, _ in some])
             outcomes.run([
@@ -196,7 +196,7 @@ class _GraphImport:
             linking.run([(campaign, *row) for row in given])
 
 
-def _fresh(found: NumberedGraph, source: NDArray[np.int64], target: NDArray[np.int64]) -> _Links:
+def _find_new_links(found: NumberedGraph, source: NDArray[np.int64], target: NDArray[np.int64]) -> _Links:
     """The links of a graph, each once, without those to itself and those from `source` to `target`, which are there."""
     proper = found.source != found.target
     ends = found.source[proper], found.target[proper]

@@ -13,12 +13,12 @@ from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.engine.model import AccountRow, Page, Who
 from socialcrawl.storage import answers
-from socialcrawl.storage.database.address import of
-from socialcrawl.storage.database.bulk import Lookup, among, updating
-from socialcrawl.storage.database.trouble import told
+from socialcrawl.storage.database.address import find_address
+from socialcrawl.storage.database.bulk import Lookup, make_update, match_keys
+from socialcrawl.storage.database.trouble import convert_error
 from socialcrawl.storage.erasure.page_redaction import PageRedaction
 from socialcrawl.storage.imports.parsed_page import MADE, ParsedPage
-from socialcrawl.storage.imports.skip_forgotten_posts import shown, spared
+from socialcrawl.storage.imports.skip_forgotten_posts import expand_page, remove_forgotten_posts
 from socialcrawl.storage.imports.temporary_tables import ImportTables
 from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.schema.tables import account, post
@@ -61,10 +61,10 @@ class PostImport:
         self.stored = ImportCounts()
         self._nodes = Nodes(connection, platform)
         self._write = CampaignWriter(connection, NOBODY if campaign is None else campaign, platform)
-        self._held = Lookup(connection, select(post.c.id).where(among(connection, post.c.id)))
+        self._held = Lookup(connection, select(post.c.id).where(match_keys(connection, post.c.id)))
         seen = (account.c.node, account.c.profile_at)
-        self._seen = Lookup(connection, select(*seen).where(among(connection, account.c.node)))
-        self._stamp = updating(connection, post, STAMPS, "id")
+        self._seen = Lookup(connection, select(*seen).where(match_keys(connection, account.c.node)))
+        self._stamp = make_update(connection, post, STAMPS, "id")
         with self.transaction():
             self.notes = ImportTables(connection, history=history)
 
@@ -72,7 +72,9 @@ class PostImport:
         """Store a page of the file: one transaction."""
         with self.transaction():
             # Anew for every page: somebody may be forgotten while an import is under way.
-            left = spared(found, PageRedaction(self.connection, self.platform).of(shown(found), self.now))
+            left = remove_forgotten_posts(
+                found, PageRedaction(self.connection, self.platform).of(expand_page(found), self.now)
+            )
             self._keep(left)
             self.stored.forgotten += len(found.page.posts) - len(left.page.posts)
 
@@ -99,7 +101,7 @@ class PostImport:
                 yield
         except DBAPIError as error:
             self._nodes.forget()
-            raise told(error, of(self.connection)) from error
+            raise convert_error(error, find_address(self.connection)) from error
         except BaseException:
             self._nodes.forget()
             raise
@@ -119,7 +121,7 @@ class PostImport:
         everyone = [*found.named, *authors, *(mention.who for mention in page.mentions)]
         numbers = self._nodes.number(everyone, self.now)
         numbers |= {Who(row.author, None): numbers[who] for row, who in zip(page.posts, authors, strict=True)}
-        pairs = answers.mentioned(page, numbers)
+        pairs = answers.collect_mentions(page, numbers)
         fresh = self._fresh(page)
         places = {place: i for i, place in enumerate(fresh)}
         new = Page([page.posts[place] for place in fresh], [page.hits[place] for place in fresh])

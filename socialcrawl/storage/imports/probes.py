@@ -10,14 +10,14 @@ from sqlalchemy import Connection, literal_column, select
 from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.engine.model import Node, Outcome, Reason, Who, format_time
-from socialcrawl.storage.database.address import of
-from socialcrawl.storage.database.bulk import Lookup, among, inserting
-from socialcrawl.storage.database.trouble import told
-from socialcrawl.storage.epochs import following
+from socialcrawl.storage.database.address import find_address
+from socialcrawl.storage.database.bulk import Lookup, make_insert, match_keys
+from socialcrawl.storage.database.trouble import convert_error
+from socialcrawl.storage.epochs import find_next_pick
 from socialcrawl.storage.imports.import_picks import ACT
 from socialcrawl.storage.schema.tables import account, link, outcome, pick
 from socialcrawl.storage.schema.tables import campaign as table
-from socialcrawl.storage.writes import OUTCOME, PICK, describe
+from socialcrawl.storage.writes import OUTCOME, PICK, describe_missing
 
 PROBE = "probe"
 SOME = 10_000  # results that are looked up and written together: they are one batch
@@ -55,7 +55,9 @@ class ProbeImportResult:
     waiting: int = 0
 
 
-def learn(connection: Connection, campaign: int, results: Sequence[ProbeResult], *, linked: bool) -> ProbeImportResult:
+def import_results(
+    connection: Connection, campaign: int, results: Sequence[ProbeResult], *, linked: bool
+) -> ProbeImportResult:
     """Return what came of writing results into the history of a campaign, all in one transaction.
 
     Of two the first counts.
@@ -72,7 +74,7 @@ def learn(connection: Connection, campaign: int, results: Sequence[ProbeResult],
     try:
         with connection.begin():
             nodes = _Dataset(connection, campaign, linked=linked).nodes([one.who for one in results])
-            known = _known(connection, campaign)
+            known = _find_tested(connection, campaign)
             fresh: dict[Node, ProbeResult] = {}
             before = 0
             for node, one in zip(nodes, results, strict=True):
@@ -80,13 +82,13 @@ def learn(connection: Connection, campaign: int, results: Sequence[ProbeResult],
                     fresh[node] = one
                 else:
                     before += node is not None
-            _write(connection, campaign, list(fresh.items()))
+            _write_probes(connection, campaign, list(fresh.items()))
     except DBAPIError as error:
-        raise told(error, of(connection)) from error
+        raise convert_error(error, find_address(connection)) from error
     return ProbeImportResult(len(fresh), before, len(results) - len(fresh) - before)
 
 
-def _known(connection: Connection, campaign: int) -> set[int]:
+def _find_tested(connection: Connection, campaign: int) -> set[int]:
     """Return the nodes that were tested, or are being tested, and need no other test."""
     both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     mine = select(pick.c.node).join_from(pick, outcome, both, isouter=True)
@@ -94,17 +96,17 @@ def _known(connection: Connection, campaign: int) -> set[int]:
     return set(connection.execute(mine.where(outcome.c.missing.is_distinct_from(Reason.TEMPORARY))).scalars())
 
 
-def _write(connection: Connection, campaign: int, fresh: Sequence[tuple[Node, ProbeResult]]) -> None:
-    picks, outcomes = inserting(connection, pick, PICK), inserting(connection, outcome, OUTCOME)
+def _write_probes(connection: Connection, campaign: int, fresh: Sequence[tuple[Node, ProbeResult]]) -> None:
+    picks, outcomes = make_insert(connection, pick, PICK), make_insert(connection, outcome, OUTCOME)
     for begin in range(0, len(fresh), SOME):
-        first = following(connection, campaign)
+        first = find_next_pick(connection, campaign)
         some = list(enumerate(fresh[begin : begin + SOME], first))
         picks.run([(campaign, n, first, node, PROBE, 0.0, None, None) for n, (node, _) in some])
-        found = (_outcome(n, node, one) for n, (node, one) in some)
-        outcomes.run([(campaign, o.n, o.node, format_time(o.at), o.value, 0, 0, *describe(o)) for o in found])
+        found = (_make_outcome(n, node, one) for n, (node, one) in some)
+        outcomes.run([(campaign, o.n, o.node, format_time(o.at), o.value, 0, 0, *describe_missing(o)) for o in found])
 
 
-def _outcome(n: int, node: Node, one: ProbeResult) -> Outcome:
+def _make_outcome(n: int, node: Node, one: ProbeResult) -> Outcome:
     return Outcome(n, node, one.at, float(one.active), missing=one.missing, mark=one.last)
 
 
@@ -123,8 +125,8 @@ class _Dataset:
         columns = select(account.c.node, account.c.platform_id, account.c.handle)
         here = account.c.platform == literal_column(f"'{platform}'")  # keys are all that a Lookup is given
         ours = columns.where(here, account.c.forgotten_at.is_(None))
-        self._by_id = Lookup(connection, ours.where(among(connection, account.c.platform_id)))
-        self._by_name = Lookup(connection, ours.where(among(connection, account.c.handle)))
+        self._by_id = Lookup(connection, ours.where(match_keys(connection, account.c.platform_id)))
+        self._by_name = Lookup(connection, ours.where(match_keys(connection, account.c.handle)))
 
     def nodes(self, whos: Sequence[Who]) -> list[Node | None]:
         """Return the node of each account; None for one that does not belong to the dataset."""

@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Column, Connection, MetaData, Table, Text, ex
 
 from socialcrawl.engine.model import Who
 from socialcrawl.storage.answers import Mentioned
-from socialcrawl.storage.database.bulk import Lookup, among, inserting, updating
+from socialcrawl.storage.database.bulk import Lookup, make_insert, make_update, match_keys
 from socialcrawl.storage.imports.parsed_page import ParsedPage
 from socialcrawl.storage.schema.tables import mention, post
 
@@ -70,12 +70,12 @@ class ImportTables:
         self.place = 0
         metadata.drop_all(connection, checkfirst=True)
         metadata.create_all(connection, checkfirst=False)
-        self._noted = Lookup(connection, select(posts.c.post).where(among(connection, posts.c.post)))
-        self._post = inserting(connection, posts, ("place", "post", "author", "hits"))
-        self._mention = inserting(connection, mentions, ("lies", "place", "node"))
-        self._reply = inserting(connection, replies, ("place", "post", "answered"))
-        self._node = updating(connection, replies, ("node",), "place")
-        self._no_post = updating(connection, post, ("reply_to",), "id")
+        self._noted = Lookup(connection, select(posts.c.post).where(match_keys(connection, posts.c.post)))
+        self._post = make_insert(connection, posts, ("place", "post", "author", "hits"))
+        self._mention = make_insert(connection, mentions, ("lies", "place", "node"))
+        self._reply = make_insert(connection, replies, ("place", "post", "answered"))
+        self._node = make_update(connection, replies, ("node",), "place")
+        self._no_post = make_update(connection, post, ("reply_to",), "id")
 
     def page(self, found: ParsedPage, numbers: Mapping[Who, int], pairs: Mentioned) -> None:
         """Note a page; a post that was in the import before is not noted again."""

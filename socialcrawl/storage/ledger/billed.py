@@ -7,8 +7,8 @@ from sqlalchemy import Connection, Text, bindparam, delete, select, true
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import UpdateBase
 
-from socialcrawl.storage.database.bulk import Statement, each
-from socialcrawl.storage.ledger.charges import day_before
+from socialcrawl.storage.database.bulk import Statement, unnest_keys
+from socialcrawl.storage.ledger.charges import find_day_before
 from socialcrawl.storage.schema.tables import charge
 
 COLUMNS = ("day", "credential", "kind", "resource")
@@ -18,20 +18,20 @@ class SqlCharges:
     """See `charges.Charges`. Called inside the transaction that stores the page."""
 
     def __init__(self, connection: Connection) -> None:
-        self._bill = Statement(connection, _ignoring(connection), COLUMNS)
+        self._bill = Statement(connection, _make_insert(connection), COLUMNS)
         self._remove = Statement(connection, delete(charge).where(charge.c.day < bindparam("first")), ("first",))
         self._day = ""  # the day of the latest page: when it changes, what is past is removed
 
     def new(self, day: str, credential: str, kind: str, resources: Sequence[str]) -> int:
         """See `charges.Charges.new`; one statement, whatever the number of resources."""
         if day != self._day:
-            self._remove.one((day_before(day),))
+            self._remove.one((find_day_before(day),))
             self._day = day
         return self._bill.one((day, credential, kind, orjson.dumps(resources).decode())).rowcount
 
 
-def _ignoring(connection: Connection) -> UpdateBase:
-    resources = each(connection, "resource")
+def _make_insert(connection: Connection) -> UpdateBase:
+    resources = unnest_keys(connection, "resource")
     upsert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     given = [bindparam(name, type_=Text) for name in COLUMNS[:3]]
     # WHERE true: after a FROM, SQLite would take ON CONFLICT for the condition of a join.

@@ -49,7 +49,7 @@ class MemoryCharges:
     def new(self, day: str, credential: str, kind: str, resources: Sequence[str]) -> int:
         """See `Charges.new`."""
         if day != self._day:
-            first, self._day = day_before(day), day
+            first, self._day = find_day_before(day), day
             self._billed = {key: ids for key, ids in self._billed.items() if key[0] >= first}
         billed = self._billed.setdefault((day, credential, kind), set())
         before = len(billed)
@@ -57,7 +57,7 @@ class MemoryCharges:
         return len(billed) - before
 
 
-def bill(grant: Grant, reply: Reply, page: Page, tariff: Tariff | None, charges: Charges) -> Bill:
+def compute_bill(grant: Grant, reply: Reply, page: Page, tariff: Tariff | None, charges: Charges) -> Bill:
     """Return the bill for a page; its resources are billed from now on.
 
     Args:
@@ -69,15 +69,15 @@ def bill(grant: Grant, reply: Reply, page: Page, tariff: Tariff | None, charges:
     """
     if tariff is None:
         return Bill(reply.cost)
-    served = day(grant.at, reply)
+    served = find_billing_day(grant.at, reply)
     posts, users = [row.id for row in page.posts], [row.id for row in page.accounts]
-    new_posts = _new(served, grant.credential, "post", posts, charges)
-    new_users = _new(served, grant.credential, "user", users, charges)
+    new_posts = _count_new(served, grant.credential, "post", posts, charges)
+    new_users = _count_new(served, grant.credential, "user", users, charges)
     saved = tariff.post * (len(posts) - new_posts) + tariff.user * (len(users) - new_users)
     return Bill(max(0, reply.cost - saved), new_posts, new_users)
 
 
-def day(grant_at: float, reply: Reply) -> str | None:
+def find_billing_day(grant_at: float, reply: Reply) -> str | None:
     """Return the server's UTC day on which a request was certainly served, as `2026-01-31`.
 
     None if it may be either of two.
@@ -97,12 +97,12 @@ def day(grant_at: float, reply: Reply) -> str | None:
     return format_time(last)[:10] if first // DAY == last // DAY else None
 
 
-def day_before(text: str) -> str:
+def find_day_before(text: str) -> str:
     """Return the day before a day, both as `2026-01-31`."""
     return (date.fromisoformat(text) - timedelta(1)).isoformat()
 
 
-def _new(served: str | None, credential: str, kind: str, resources: Sequence[str], charges: Charges) -> int:
+def _count_new(served: str | None, credential: str, kind: str, resources: Sequence[str], charges: Charges) -> int:
     if served is None or not resources:
         return len(set(resources))
     return charges.new(served, credential, kind, resources)

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, func, select
 
 from socialcrawl.engine.model import ANSWERED, USEFUL, RequestPart
-from socialcrawl.storage.database.bulk import Lookup, among
+from socialcrawl.storage.database.bulk import Lookup, match_keys
 from socialcrawl.storage.schema.tables import post, request
 
 SOME = 2_000  # rows that are read together
@@ -52,7 +52,7 @@ class FetchTimes:
     """
 
     def __init__(self, connection: Connection) -> None:
-        self._at = Lookup(connection, select(post.c.id, post.c.fetched_at).where(among(connection, post.c.id)))
+        self._at = Lookup(connection, select(post.c.id, post.c.fetched_at).where(match_keys(connection, post.c.id)))
 
     def of(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the instant of each of some posts that are stored, ISO 8601."""
@@ -68,7 +68,7 @@ class FirstAnswers:
 
     def __init__(self, connection: Connection) -> None:
         asked = select(request.c.digest, request.c.id, request.c.kind)
-        self._asked = Lookup(connection, asked.where(among(connection, request.c.digest)))
+        self._asked = Lookup(connection, asked.where(match_keys(connection, request.c.digest)))
 
     def of(self, digests: Sequence[str]) -> dict[str, int]:
         """Return the request.id of the first answer to each of some questions that has one."""

@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, Connection, case, func, select
 
 from socialcrawl.engine.model import Grant, Reply, ReplyKind, Request, format_time, parse_time
 from socialcrawl.engine.protocols import Sums
-from socialcrawl.storage.database.connection import unlocked
-from socialcrawl.storage.database.trouble import in_words
+from socialcrawl.storage.database.connection import read_unlocked
+from socialcrawl.storage.database.trouble import convert_errors
 from socialcrawl.storage.queries import row_values
 from socialcrawl.storage.schema.tables import DAILY, request
 from socialcrawl.storage.schema.tables import campaign as table
@@ -91,7 +91,7 @@ class RequestLog:
                 asked = Request((row.n, row.part), row.endpoint, {}, row.items, row.most)
                 yield (
                     Grant(asked, row.credential, parse_time(row.sent_at)),
-                    row_values.reply(row) if row.arrived_at else None,
+                    row_values.parse_reply(row) if row.arrived_at else None,
                 )
 
 
@@ -119,7 +119,7 @@ def find_siblings(connection: Connection, campaign: int, since: float) -> list[S
 
     @contextmanager
     def look() -> Iterator[None]:
-        with in_words(connection), unlocked(connection):
+        with convert_errors(connection), read_unlocked(connection):
             yield
 
     lately = (request.c.campaign == table.c.id) & (request.c.sent_at >= format_time(since))

@@ -46,16 +46,16 @@ def read_decided(connection: Connection, campaign: int, names: Sequence[str], fi
         if last < first:
             continue
         wanted = columns.between(first, last + 1)
-        yield from _told(connection, campaign, wanted.batches(), int(wanted.n[0]), last)
+        yield from _read_batches(connection, campaign, wanted.batches(), int(wanted.n[0]), last)
     left = select(pick).where(pick.c.campaign == campaign, pick.c.n > max(last, first - 1))
     if (gap := find_gap(connection, campaign)) is not None:
         left = left.where(pick.c.n <= gap[1])
-    batch = tuple(row_values.pick(row, names) for row in connection.execute(left.order_by(pick.c.n)))
+    batch = tuple(row_values.parse_pick(row, names) for row in connection.execute(left.order_by(pick.c.n)))
     if batch:
-        yield from _told(connection, campaign, [(batch, ())], batch[0].n, batch[-1].n)
+        yield from _read_batches(connection, campaign, [(batch, ())], batch[0].n, batch[-1].n)
 
 
-def _told(
+def _read_batches(
     connection: Connection,
     campaign: int,
     batches: Iterator[tuple[Batch, list[Outcome]]] | Sequence[tuple[Batch, Sequence[Outcome]]],

@@ -26,7 +26,7 @@ COUNT = f"select count(*) {QUIET}"
 READ = f"select s.id, s.text {QUIET} order by s.id"
 
 
-def found(connection: Connection, campaign: int, most: int) -> list[str]:
+def read_found_posts(connection: Connection, campaign: int, most: int) -> list[str]:
     """Return the texts of the posts that the platform's search found for a campaign, as it ranked them.
 
     Where the campaign was given what an earlier one of the database had been answered, these are its posts too.
@@ -37,14 +37,14 @@ def found(connection: Connection, campaign: int, most: int) -> list[str]:
         most: how many at most.
     """
     with connection.begin():
-        ids = _found(connection, campaign)[:most]
+        ids = _find_ids(connection, campaign)[:most]
         sql = POSTS if connection.dialect.name == "sqlite" else ON_SERVER
         rows = connection.execute(text(sql), {"ids": orjson.dumps(ids).decode()})
         texts = {str(row[0]): str(row[1]) for row in rows}
     return [texts[one] for one in ids if one in texts]
 
 
-def quiet(connection: Connection, campaign: int, most: int) -> list[str]:
+def read_off_topic_posts(connection: Connection, campaign: int, most: int) -> list[str]:
     """The texts of posts that a campaign read, that do not speak of its topic, and that no search found, by their ids.
 
     Of more than are wanted, every so-manieth is taken.
@@ -55,20 +55,20 @@ def quiet(connection: Connection, campaign: int, most: int) -> list[str]:
         most: how many at most.
     """
     with connection.begin():
-        searched = set(_found(connection, campaign))
+        searched = set(_find_ids(connection, campaign))
         count = connection.execute(text(COUNT), {"campaign": campaign}).scalar_one()
         rows = connection.execution_options(yield_per=1000).execute(text(READ), {"campaign": campaign})
-        return list(_spread(((str(row[0]), str(row[1])) for row in rows), searched, most, int(count)))
+        return list(_select_evenly(((str(row[0]), str(row[1])) for row in rows), searched, most, int(count)))
 
 
-def _spread(rows: Iterator[tuple[str, str]], without: set[str], most: int, count: int) -> Iterator[str]:
+def _select_evenly(rows: Iterator[tuple[str, str]], without: set[str], most: int, count: int) -> Iterator[str]:
     """`most` of `count` rows, evenly spread."""
     for i, (key, text_) in enumerate(rows):
         if (i + 1) * most // max(count, most) > i * most // max(count, most) and key not in without:
             yield text_
 
 
-def _found(connection: Connection, campaign: int) -> list[str]:
+def _find_ids(connection: Connection, campaign: int) -> list[str]:
     """Return the ids of the posts that searches of a campaign found, each once, in their order."""
     pages = connection.execute(text(SEARCHED), {"campaign": campaign}).scalars()
     return list(dict.fromkeys(str(one) for page in pages for one in orjson.loads(page)))

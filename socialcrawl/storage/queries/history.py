@@ -18,8 +18,8 @@ from sqlalchemy import ColumnElement, Connection, func, select
 from socialcrawl.engine.model import Outcome, parse_time
 from socialcrawl.engine.protocols import Batch, Columns
 from socialcrawl.graph.graph import COLUMNS
-from socialcrawl.storage.epochs import topics
-from socialcrawl.storage.queries.linked import LinkReader, driven
+from socialcrawl.storage.epochs import find_topic_starts
+from socialcrawl.storage.queries.linked import LinkReader, open_cursor
 from socialcrawl.storage.schema.tables import outcome, pick
 from socialcrawl.system.garbage_collection import uncollected
 
@@ -63,15 +63,15 @@ class FinishedBatches:
         wanted = [*LEAN, *((pick.c.features,) if features else ()), *(REST if rest else ())]
         many, last = CHUNK, self.first - 1
         with self.transaction(), LinkReader(self.connection, self.campaign) as links:
-            since = max(topics(self.connection, self.campaign), default=0) if features else 0
+            since = max(find_topic_starts(self.connection, self.campaign), default=0) if features else 0
             gap = find_gap(self.connection, self.campaign)
             ends = None if gap is None else gap[0]
             while rows := self._picks(wanted, last, many, ends):
-                whole = rows if len(rows) < many else _whole(rows)
+                whole = rows if len(rows) < many else _drop_last_batch(rows)
                 if not whole:
                     many *= 2  # a batch of more than a chunk
                     continue
-                columns = _columns(whole, links, self.names if features else (), rest=rest, since=since)
+                columns = _make_columns(whole, links, self.names if features else (), rest=rest, since=since)
                 many, last = CHUNK, whole[-1][0]
                 del rows, whole  # a chunk in memory is enough
                 yield columns
@@ -83,7 +83,7 @@ class FinishedBatches:
         after = select(*wanted).join_from(outcome, pick, both)
         after = after.where(outcome.c.campaign == self.campaign, outcome.c.n > last)
         after = after if ends is None else after.where(outcome.c.n < ends)
-        with uncollected(), driven(self.connection, after.order_by(outcome.c.n).limit(many)) as cursor:
+        with uncollected(), open_cursor(self.connection, after.order_by(outcome.c.n).limit(many)) as cursor:
             rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
 
@@ -106,7 +106,7 @@ def find_gap(connection: Connection, campaign: int) -> tuple[int, int] | None:
     return None if first_open is None else (first_open, last_open)
 
 
-def _columns(
+def _make_columns(
     rows: list[tuple[Any, ...]], links: LinkReader, names: Sequence[str], *, rest: bool, since: int
 ) -> Columns:
     n, batch, node, act, value, missing, *more = zip(*rows, strict=True)
@@ -123,7 +123,9 @@ def _columns(
         np.searchsorted(sources, np.append(numbers, n[-1] + 1)),
         targets,
         alpha,
-        _features([t if at >= since else None for at, t in zip(n, more[0], strict=True)], names) if names else None,
+        _parse_features([t if at >= since else None for at, t in zip(n, more[0], strict=True)], names)
+        if names
+        else None,
         np.array(score, np.float64) if score else None,
         np.array([parse_time(instant) for instant in at]) if at else None,
         np.array(posts, np.int64) if posts else None,
@@ -133,7 +135,7 @@ def _columns(
     )
 
 
-def _whole(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def _drop_last_batch(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return all but the last batch, which may have more picks."""
     end = len(rows)
     while end and rows[end - 1][1] == rows[-1][1]:
@@ -141,7 +143,7 @@ def _whole(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return rows[:end]
 
 
-def _features(texts: Sequence[str | None], names: Sequence[str]) -> NDArray[np.float64]:
+def _parse_features(texts: Sequence[str | None], names: Sequence[str]) -> NDArray[np.float64]:
     """Return the features as picked, from the JSON of table `pick`, a row a pick; NaN where there are none."""
     x = np.full((len(texts), len(names)), np.nan)
     places = np.array([i for i, text in enumerate(texts) if text], np.int64)

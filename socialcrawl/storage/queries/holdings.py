@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Select, case, func, literal_column, select, text
 
 from socialcrawl.engine.model import SAME_AS, Act, Who
-from socialcrawl.storage.counted_posts import counted
-from socialcrawl.storage.database.bulk import Lookup, among
-from socialcrawl.storage.queries.linked import numbers
+from socialcrawl.storage.counted_posts import select_hit_columns
+from socialcrawl.storage.database.bulk import Lookup, match_keys
+from socialcrawl.storage.queries.linked import read_numbers
 from socialcrawl.storage.schema.tables import account, link, outcome, pick, post, request
 
 Ints = NDArray[np.int64]
@@ -43,31 +43,31 @@ class AccountReading(NamedTuple):
     posts: int
 
 
-def readings(connection: Connection, campaign: int) -> list[AccountReading]:
+def read_visits(connection: Connection, campaign: int) -> list[AccountReading]:
     """Return all accounts that a campaign could read, in order; those that it went back to once more each time."""
     with connection.begin():
         return [AccountReading(*row) for row in connection.execute(text(HELD), {"campaign": campaign})]
 
 
-def aliases(connection: Connection, campaign: int) -> dict[int, int]:
+def read_aliases(connection: Connection, campaign: int) -> dict[int, int]:
     """Return numbers that turned out to be other accounts, and which."""
     with connection.begin():
         rows = connection.execute(text(ALIASES), {"campaign": campaign}).all()
     return {int(node): int(why.removeprefix(SAME_AS)) for node, why in rows}
 
 
-def links(connection: Connection, campaign: int, acts: Sequence[str] = READ) -> tuple[Ints, Ints]:
+def read_links(connection: Connection, campaign: int, acts: Sequence[str] = READ) -> tuple[Ints, Ints]:
     """(whose, to whom), int64 each: the links that a campaign found by some acts, as often as it found them.
 
     Of a search, `whose` is negative.
     """
     both = (link.c.campaign == pick.c.campaign) & (link.c.n == pick.c.n)
     told = select(pick.c.node, link.c.node).join_from(link, pick, both)
-    found = _table(connection, told.where(link.c.campaign == campaign, pick.c.act.in_(acts)), 2)
+    found = _read_table(connection, told.where(link.c.campaign == campaign, pick.c.act.in_(acts)), 2)
     return found[:, 0], found[:, 1]
 
 
-def searches(connection: Connection, campaign: int) -> int:
+def count_searches(connection: Connection, campaign: int) -> int:
     """Return how many searches of a campaign were answered."""
     both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     told = select(func.count()).select_from(outcome).join(pick, both)
@@ -76,21 +76,21 @@ def searches(connection: Connection, campaign: int) -> int:
         return int(connection.execute(mine).scalar_one())
 
 
-def whos(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
+def read_names(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
     """Return how the platform calls some accounts; the forgotten are not among them."""
     with connection.begin():
-        return named(connection, nodes)
+        return select_names(connection, nodes)
 
 
-def named(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
+def select_names(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]:
     """Return the same, called in a transaction."""
     columns = select(account.c.node, account.c.platform_id, account.c.username)
-    lookup = Lookup(connection, columns.where(among(connection, account.c.node), account.c.forgotten_at.is_(None)))
-    rows = chain.from_iterable(lookup.rows(piece) for piece in _pieces(nodes))
+    lookup = Lookup(connection, columns.where(match_keys(connection, account.c.node), account.c.forgotten_at.is_(None)))
+    rows = chain.from_iterable(lookup.rows(piece) for piece in _split_keys(nodes))
     return {int(row[0]): Who(row[1], row[2]) for row in rows}
 
 
-def known(connection: Connection, platform: str, whos: Sequence[Who]) -> list[int | None]:
+def find_nodes(connection: Connection, platform: str, whos: Sequence[Who]) -> list[int | None]:
     """Return the node of each account in this database, found by its id, else by its name; None: it is not there."""
     columns = select(account.c.node, account.c.platform_id, account.c.handle, account.c.profile_at)
     ours = account.c.platform == literal_column(f"'{platform}'")  # a Lookup has no other parameter
@@ -98,11 +98,11 @@ def known(connection: Connection, platform: str, whos: Sequence[Who]) -> list[in
     by_id: dict[str | None, int] = {}
     by_name: dict[str, tuple[bool, str, int]] = {}
     with connection.begin():
-        ids = Lookup(connection, plain.where(among(connection, account.c.platform_id)))
-        names = Lookup(connection, plain.where(among(connection, account.c.handle)))
-        for piece in _pieces(who.id for who in whos if who.id):
+        ids = Lookup(connection, plain.where(match_keys(connection, account.c.platform_id)))
+        names = Lookup(connection, plain.where(match_keys(connection, account.c.handle)))
+        for piece in _split_keys(who.id for who in whos if who.id):
             by_id |= {row[1]: int(row[0]) for row in ids.rows(piece)}
-        for piece in _pieces(who.username.lower() for who in whos if who.username):
+        for piece in _split_keys(who.username.lower() for who in whos if who.username):
             for node, key, handle, seen in names.rows(piece):  # as `Nodes` has it: with an id, seen with it last, first
                 rank = (key is not None, seen or "", -int(node))
                 by_name[handle] = max(by_name.get(handle, rank), rank)
@@ -110,13 +110,13 @@ def known(connection: Connection, platform: str, whos: Sequence[Who]) -> list[in
     return [by_id.get(who.id, named.get((who.username or "").lower())) for who in whos]
 
 
-def read_by_any(connection: Connection, nodes: Iterable[int]) -> set[int]:
+def find_read_nodes(connection: Connection, nodes: Iterable[int]) -> set[int]:
     """Return which of some accounts any campaign of the database has read; of others it may have stray posts."""
     both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
-    told = select(outcome.c.node).join_from(outcome, pick, both).where(among(connection, outcome.c.node))
+    told = select(outcome.c.node).join_from(outcome, pick, both).where(match_keys(connection, outcome.c.node))
     with connection.begin():
-        lookup = Lookup(connection, told.where(outcome.c.missing.is_(None), _reads()).distinct())
-        return {int(row[0]) for piece in _pieces(nodes) for row in lookup.rows(piece)}
+        lookup = Lookup(connection, told.where(outcome.c.missing.is_(None), _make_reading_condition()).distinct())
+        return {int(row[0]) for piece in _split_keys(nodes) for row in lookup.rows(piece)}
 
 
 class PostContent(NamedTuple):
@@ -130,7 +130,9 @@ class PostContent(NamedTuple):
     names: str | None = None
 
 
-def said(connection: Connection, nodes: Iterable[int], platform: str, by: int | None = None) -> Iterator[PostContent]:
+def read_posts(
+    connection: Connection, nodes: Iterable[int], platform: str, by: int | None = None
+) -> Iterator[PostContent]:
     """Yield the posts of some accounts of a platform that the database has.
 
     Args:
@@ -140,23 +142,23 @@ def said(connection: Connection, nodes: Iterable[int], platform: str, by: int | 
         by: campaign.id: only the posts that it read when it visited the accounts. Posts that searches brought speak of
             the topic, or mention somebody, more often than others. None: all posts, of any campaign.
     """
-    columns = select(post.c.id, post.c.author, *counted(connection, platform))
+    columns = select(post.c.id, post.c.author, *select_hit_columns(connection, platform))
     with connection.begin():
-        lookup = Lookup(connection, columns.where(among(connection, post.c.author)))
+        lookup = Lookup(connection, columns.where(match_keys(connection, post.c.author)))
         visited = None if by is None else _Visited(connection, by)
-        for piece in _pieces(nodes, 500):
+        for piece in _split_keys(nodes, 500):
             rows = lookup.rows(piece)
             yield from (PostContent(*row[1:]) for row in (rows if visited is None else visited.of(piece, rows)))
 
 
-def languages(connection: Connection, nodes: Iterable[int], by: int) -> Mapping[int, Mapping[str, int]]:
+def count_languages(connection: Connection, nodes: Iterable[int], by: int) -> Mapping[int, Mapping[str, int]]:
     """How many of the posts that campaign `by` read when it visited some accounts are in which language, where told."""
     columns = select(post.c.id, post.c.author, post.c.lang)
     found: dict[int, Counter[str]] = {}
     with connection.begin():
-        lookup = Lookup(connection, columns.where(among(connection, post.c.author), post.c.lang.is_not(None)))
+        lookup = Lookup(connection, columns.where(match_keys(connection, post.c.author), post.c.lang.is_not(None)))
         visited = _Visited(connection, by)
-        for piece in _pieces(nodes, 500):
+        for piece in _split_keys(nodes, 500):
             for _, author, lang in visited.of(piece, lookup.rows(piece)):
                 found.setdefault(int(author), Counter())[lang] += 1
     return found
@@ -174,9 +176,11 @@ class _Visited:
         both = (request.c.campaign == pick.c.campaign) & (request.c.n == pick.c.n)
         pages = select(pick.c.node, request.c.posts, ids).join_from(pick, request, both)
         mine = (
-            (pick.c.campaign == literal_column(str(int(campaign)))) & _reads() & (request.c.posts > literal_column("0"))
+            (pick.c.campaign == literal_column(str(int(campaign))))
+            & _make_reading_condition()
+            & (request.c.posts > literal_column("0"))
         )
-        self._pages = Lookup(connection, pages.where(mine, among(connection, pick.c.node)))
+        self._pages = Lookup(connection, pages.where(mine, match_keys(connection, pick.c.node)))
 
     def of(self, nodes: Sequence[int], rows: Iterable[Any]) -> Iterator[Any]:
         """Yield those rows (post.id, author, ...) of `nodes` that were read; all where the ledger says nothing."""
@@ -189,17 +193,17 @@ class _Visited:
         return (row for row in rows if row[1] not in read or row[0] in read[row[1]])
 
 
-def _reads() -> ColumnElement[bool]:
+def _make_reading_condition() -> ColumnElement[bool]:
     """Return the condition that a pick reads an account; without parameters, as a Lookup has none but its keys."""
     return pick.c.act.in_([literal_column(f"'{act}'") for act in READ])
 
 
-def _pieces(keys: Iterable[Key], size: int = SOME) -> Iterator[list[Key]]:
+def _split_keys(keys: Iterable[Key], size: int = SOME) -> Iterator[list[Key]]:
     """Keys, each once, some at a time."""
     whole = list(dict.fromkeys(keys))
     return (whole[begin : begin + size] for begin in range(0, len(whole), size))
 
 
-def _table(connection: Connection, query: Select[tuple[int, ...]], width: int) -> Ints:
+def _read_table(connection: Connection, query: Select[tuple[int, ...]], width: int) -> Ints:
     with connection.begin():
-        return numbers(connection, query).reshape(-1, width)
+        return read_numbers(connection, query).reshape(-1, width)

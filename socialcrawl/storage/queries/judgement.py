@@ -78,52 +78,52 @@ class Judgement:
     estimators: tuple[EstimatorRank, ...]
 
 
-def judged(found: ScoredPicks) -> Judgement:
+def judge_estimators(found: ScoredPicks) -> Judgement:
     """How well each of the estimators guessed: by regret, then rank correlation, then in the order in which they are.
 
     Picks of which one of them said nothing that is a number are left out.
     """
     said = ~np.isnan(found.scores).any(axis=0)
     scores, value = found.scores[:, said], found.value[said]
-    areas, best = np.array([_areas(score, value) for score in scores]), _areas(value, value)
-    chance = _areas(np.zeros(len(value)), value)
+    areas, best = np.array([_compute_areas(score, value) for score in scores]), _compute_areas(value, value)
+    chance = _compute_areas(np.zeros(len(value)), value)
     each = [
         EstimatorRank(
             name,
             place == 0,
-            rank_correlation(score, value),
-            regret(score, value),
-            _lower(areas[place] - chance, best, len(scores)),
-            _lower(areas[place] - areas[0], best, len(scores) - 1) if place else None,
+            compute_rank_correlation(score, value),
+            compute_regret(score, value),
+            _estimate_gain(areas[place] - chance, best, len(scores)),
+            _estimate_gain(areas[place] - areas[0], best, len(scores) - 1) if place else None,
         )
         for place, (name, score) in enumerate(zip(found.names, scores, strict=True))
     ]
-    return Judgement(len(value), regret(np.zeros(len(value)), value), tuple(sorted(each, key=_worse)))
+    return Judgement(len(value), compute_regret(np.zeros(len(value)), value), tuple(sorted(each, key=_make_sort_key)))
 
 
-def rank_correlation(score: Floats, value: Floats) -> float | None:
+def compute_rank_correlation(score: Floats, value: Floats) -> float | None:
     """Spearman's rank correlation of m scores and values, from -1 to 1; equals have the mean of their ranks.
 
     Ranks are those in the groups. None where no group has different scores, or values: nothing was put in an order.
     """
-    x, y = (np.concatenate([_ranks(group) for group in _groups(numbers)]) for numbers in (score, value))
+    x, y = (np.concatenate([_compute_ranks(group) for group in _group_numbers(numbers)]) for numbers in (score, value))
     if not x.any() or not y.any():
         return None
     return float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
 
 
-def regret(score: Floats, value: Floats) -> float | None:
+def compute_regret(score: Floats, value: Floats) -> float | None:
     """Return what the order of m scores finds later than the best order of the values (>= 0) would: from 0 to below 1.
 
     None without picks; 0 where nothing was to be found.
     """
     if not len(value):
         return None
-    found, best = _areas(score, value).sum(), _areas(value, value).sum()
+    found, best = _compute_areas(score, value).sum(), _compute_areas(value, value).sum()
     return max(0.0, 1.0 - float(found / best)) if best > 0 else 0.0
 
 
-def scored_of(
+def collect_scores(
     history: Sequence[tuple[Batch, Sequence[Outcome]]], shadows: Mapping[int, Mapping[str, float]]
 ) -> ScoredPicks | None:
     """Return what the estimators thought of the picks of a history; `shadows` are scores by pick.n and name.
@@ -143,35 +143,35 @@ def scored_of(
     return ScoredPicks(("", *names), columns[:-1], columns[-1])
 
 
-def _groups(numbers: Floats) -> list[Floats]:
+def _group_numbers(numbers: Floats) -> list[Floats]:
     """Return the numbers in groups of `GROUP` or some more, of nearly equal size; one group where there are fewer."""
     return np.array_split(numbers, max(1, len(numbers) // GROUP))
 
 
-def _areas(score: Floats, value: Floats) -> Floats:
+def _compute_areas(score: Floats, value: Floats) -> Floats:
     """Return the value found after each pick, summed, by the order of the scores: float64, one for each group."""
-    return np.array([_area(*pair) for pair in zip(_groups(score), _groups(value), strict=True)])
+    return np.array([_compute_area(*pair) for pair in zip(_group_numbers(score), _group_numbers(value), strict=True)])
 
 
-def _area(score: Floats, value: Floats) -> float:
+def _compute_area(score: Floats, value: Floats) -> float:
     _, place, many = np.unique(-score, return_inverse=True, return_counts=True)
     return float(np.cumsum(np.repeat(np.bincount(place, value) / many, many)).sum())
 
 
-def _lower(more: Floats, best: Floats, comparisons: int) -> Interval | None:
+def _estimate_gain(more: Floats, best: Floats, comparisons: int) -> Interval | None:
     """Return how much lower a regret is that finds `more` in each group, of which `best` were to be found."""
     if len(more) < LEAST or not best.any():
         return None
     return mean_of(more / best.mean(), 1.0 - (1.0 - CONFIDENCE) / comparisons)
 
 
-def _ranks(numbers: Floats) -> Floats:
+def _compute_ranks(numbers: Floats) -> Floats:
     """Return the ranks around their mean, equals with the mean of theirs."""
     _, place, many = np.unique(numbers, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(many) - (many + len(numbers)) / 2.0)[place]
     return ranks
 
 
-def _worse(one: EstimatorRank) -> tuple[float, float]:
+def _make_sort_key(one: EstimatorRank) -> tuple[float, float]:
     regret_ = np.inf if one.regret is None else one.regret
     return regret_, np.inf if one.correlation is None else -one.correlation

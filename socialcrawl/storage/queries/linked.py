@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sqlalchemy import BigInteger, Connection, Select, case, func, literal, literal_column, select
 
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.storage.database.address import of
+from socialcrawl.storage.database.address import find_address
 from socialcrawl.storage.schema.tables import link, outcome
 
 PIECE = 32_768  # picks whose links are read together
@@ -46,29 +46,29 @@ class StoredLinks(NamedTuple):
     alpha: NDArray[np.float64]
 
 
-def numbers(connection: Connection, query: Select[Any]) -> NDArray[np.int64]:
+def read_numbers(connection: Connection, query: Select[Any]) -> NDArray[np.int64]:
     """Return the cells of a query for whole numbers, row after row, int64; called in a transaction."""
-    with driven(connection, query) as cursor:
+    with open_cursor(connection, query) as cursor:
         return np.fromiter(chain.from_iterable(cursor), np.int64)
 
 
-def linked(connection: Connection, campaign: int, first: int, last: int) -> StoredLinks:
+def read_stored_links(connection: Connection, campaign: int, first: int, last: int) -> StoredLinks:
     """Return the links of picks `first` to `last` of a campaign; called in a transaction."""
     some = (link.c.campaign == campaign) & link.c.n.between(first, last)
     place = (link.c.n - literal(first, BigInteger)) * literal(NODES, BigInteger) + link.c.node
     whole = select(place * literal(2**BITS, BigInteger) + WEIGHT).where(some).order_by(link.c.n, link.c.position)
-    found = numbers(connection, whole)
+    found = read_numbers(connection, whole)
     code, places = found & OTHER, found >> BITS
     alpha = WEIGHTS.take(code, mode="clip")
     if (rare := code == OTHER).any():
         others = select(link.c.alpha).where(some, WEIGHT == OTHER).order_by(link.c.n, link.c.position)
-        with driven(connection, others) as cursor:
+        with open_cursor(connection, others) as cursor:
             alpha[rare] = np.fromiter(chain.from_iterable(cursor), np.float64)
     return StoredLinks((places // NODES) + first, places % NODES, alpha)
 
 
 @contextmanager
-def driven(connection: Connection, statement: Select[Any]) -> Iterator[Any]:
+def open_cursor(connection: Connection, statement: Select[Any]) -> Iterator[Any]:
     """The driver's own cursor with the rows of a statement: as SQLAlchemy's they would take twice as long."""
     with connection.execute(statement) as result:
         yield result.cursor
@@ -89,7 +89,7 @@ class LinkReader:
         self._next = 0  # the n with which the next piece of the other process begins
 
     def __enter__(self) -> Self:
-        where = of(self.connection)
+        where = find_address(self.connection)
         last = select(func.max(outcome.c.n)).where(outcome.c.campaign == self.campaign)
         long = (self.connection.execute(last).scalar() or 0) >= LONG
         if isinstance(where, Path) and long and (os.cpu_count() or 1) > 1:
@@ -112,7 +112,7 @@ class LinkReader:
             self._read(self._process)
         if self._process is None:
             self._held.clear()
-            return linked(self.connection, self.campaign, first, last)
+            return read_stored_links(self.connection, self.campaign, first, last)
         n, node, alpha = (np.concatenate(column) for column in zip(*self._held, strict=True))
         begin, end = np.searchsorted(n, [first, last + 1]).tolist()
         self._held = [StoredLinks(n[end:], node[end:], alpha[end:])]
@@ -122,10 +122,10 @@ class LinkReader:
         """Take the next piece; a process that failed is done without."""
         stream = cast("BufferedReader", process.stdout)
         size = np.zeros(1, np.int64)
-        if _filled(stream, size):
+        if _fill_column(stream, size):
             count = int(size[0])
             found = StoredLinks(np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.float64))
-            if all(_filled(stream, column) for column in found):
+            if all(_fill_column(stream, column) for column in found):
                 self._held.append(found)
                 self._next += PIECE
                 return
@@ -134,12 +134,12 @@ class LinkReader:
 
 def serve(path: str, campaign: int, piece: int) -> None:
     """Write the links of a campaign to stdout, piece by piece for ever; whoever reads them ends this process."""
-    from socialcrawl.storage.database.health import looked_at  # noqa: PLC0415  (for the other process only)
+    from socialcrawl.storage.database.health import open_existing  # noqa: PLC0415  (for the other process only)
 
     first = 0
-    with looked_at(Path(path)) as connection, connection.begin(), suppress(BrokenPipeError):
+    with open_existing(Path(path)) as connection, connection.begin(), suppress(BrokenPipeError):
         while True:
-            found = linked(connection, campaign, first, first + piece - 1)
+            found = read_stored_links(connection, campaign, first, first + piece - 1)
             for column in (np.array([len(found.n)], np.int64), *found):
                 sys.stdout.buffer.write(np.ascontiguousarray(column).data)
             sys.stdout.buffer.flush()
@@ -147,7 +147,7 @@ def serve(path: str, campaign: int, piece: int) -> None:
     os._exit(0)  # what is still in the buffer has nobody to read it
 
 
-def _filled(stream: BufferedReader, column: NDArray[Any]) -> bool:
+def _fill_column(stream: BufferedReader, column: NDArray[Any]) -> bool:
     """Return whether a stream had enough to fill an array."""
     view = column.view(np.uint8).data
     done = 0

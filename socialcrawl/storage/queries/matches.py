@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, literal_column, select
 
-from socialcrawl.storage.database.bulk import Lookup, among
+from socialcrawl.storage.database.bulk import Lookup, match_keys
 from socialcrawl.storage.schema.tables import hit
 
 SOME = 5_000  # rows that are read together
@@ -30,7 +30,7 @@ class Matches:
 
     def __init__(self, connection: Connection, campaign: int) -> None:
         mine = hit.c.campaign == literal_column(str(int(campaign)))  # keys are all that a Lookup is given
-        found = select(hit.c.post, hit.c.occurrences).where(mine, among(connection, hit.c.post))
+        found = select(hit.c.post, hit.c.occurrences).where(mine, match_keys(connection, hit.c.post))
         self._found = Lookup(connection, found)
 
     def of(self, ids: Sequence[str]) -> dict[str, int]:

@@ -29,20 +29,20 @@ class Status(NamedTuple):
     accounts: int
 
 
-def found(connection: Connection, campaign: int) -> NDArray[np.bool_]:
+def find_active(connection: Connection, campaign: int) -> NDArray[np.bool_]:
     """Return whether each test of a campaign found an active account, in the order of the tests, bool[tests]."""
     with connection.begin():
         values = connection.execute(text(FOUND), {"campaign": campaign}).scalars()
         return np.fromiter((value > 0 for value in values), np.bool_)
 
 
-def statuses(connection: Connection, campaign: int) -> list[Status]:
+def count_statuses(connection: Connection, campaign: int) -> list[Status]:
     """Return what became of the accounts that were tested, most first."""
     with connection.begin():
         return [Status(*row) for row in connection.execute(text(STATUSES), {"campaign": campaign})]
 
 
-def whos(connection: Connection, nodes: Sequence[Node]) -> list[Who]:
+def read_accounts(connection: Connection, nodes: Sequence[Node]) -> list[Who]:
     """Return how the platform calls some accounts, in their order."""
-    known = holdings.whos(connection, nodes)
+    known = holdings.read_names(connection, nodes)
     return [known.get(node, Who(None, None)) for node in nodes]

@@ -17,16 +17,16 @@ def join_transaction(connection: Connection) -> AbstractContextManager[Any]:
     return nullcontext() if connection.in_transaction() else connection.begin()
 
 
-def pick(row: Row[Any], columns: Sequence[str] = COLUMNS) -> Pick:
+def parse_pick(row: Row[Any], columns: Sequence[str] = COLUMNS) -> Pick:
     """Return the pick of a row of table `pick`, whose features are called `columns`."""
     features = orjson.loads(row.features) if row.features else {}
     x = tuple(float("inf") if features[c] is None else float(features[c]) for c in columns) if features else ()
     return Pick(row.n, Node(row.node), Act(row.act), row.score, x, row.since or "")
 
 
-def reply(row: Row[Any]) -> Reply:
+def parse_reply(row: Row[Any]) -> Reply:
     """Return the reply of a settled row of table `request`, its answer reduced to counts."""
-    date, limits = answers.from_headers(row.headers)
+    date, limits = answers.parse_headers(row.headers)
     return Reply(
         ReplyKind(row.kind),
         parse_time(row.arrived_at),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, select
 
-from socialcrawl.storage.database.bulk import inserting
+from socialcrawl.storage.database.bulk import make_insert
 from socialcrawl.storage.schema.tables import sampled
 
 CHUNK = 10_000  # rows that are written together
@@ -23,7 +23,7 @@ class SampledRow(NamedTuple):
     degree: int
 
 
-def keep(connection: Connection, campaign: int, rows: Sequence[SampledRow]) -> None:
+def write_sampled(connection: Connection, campaign: int, rows: Sequence[SampledRow]) -> None:
     """Write what a campaign has drawn instead of what it had, in a transaction.
 
     Args:
@@ -32,7 +32,7 @@ def keep(connection: Connection, campaign: int, rows: Sequence[SampledRow]) -> N
         rows: of all accounts in its sample.
     """
     connection.execute(delete(sampled).where(sampled.c.campaign == campaign))
-    add = inserting(connection, sampled, ("campaign", *SampledRow._fields))
+    add = make_insert(connection, sampled, ("campaign", *SampledRow._fields))
     for begin in range(0, len(rows), CHUNK):
         add.run([(campaign, *row) for row in rows[begin : begin + CHUNK]])
 

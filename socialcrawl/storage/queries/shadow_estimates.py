@@ -9,8 +9,8 @@ import orjson
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-from socialcrawl.storage.epochs import comparable
-from socialcrawl.storage.queries.judgement import Judgement, ScoredPicks, judged
+from socialcrawl.storage.epochs import find_comparable_start
+from socialcrawl.storage.queries.judgement import Judgement, ScoredPicks, judge_estimators
 from socialcrawl.system.garbage_collection import uncollected
 
 NUMBER = "select id from campaign where name = :name"
@@ -37,13 +37,13 @@ JOINED = "cross join shadow s{0} "
 WHERE = "\n  and s{0}.campaign = :campaign and s{0}.n = s0.n and s{0}.estimator = :name{0}"
 
 
-def judgement(connection: Connection, name: str) -> Judgement | None:
+def judge_shadows(connection: Connection, name: str) -> Judgement | None:
     """Return how well the estimators of the campaign `name` guessed so far; None where nobody looked on."""
-    found = scored(connection, name)
-    return None if found is None else judged(found)
+    found = read_scores(connection, name)
+    return None if found is None else judge_estimators(found)
 
 
-def scored(connection: Connection, name: str) -> ScoredPicks | None:
+def read_scores(connection: Connection, name: str) -> ScoredPicks | None:
     """What the estimators thought of the answered picks of the campaign `name`, of one topic and one way to crawl.
 
     Asked about are that which steers and those who looked on last. None: nobody ever did.
@@ -56,11 +56,11 @@ def scored(connection: Connection, name: str) -> ScoredPicks | None:
         if not names:
             return None
         steering = orjson.loads(connection.execute(text(SETTINGS), {"campaign": number}).scalar_one())
-        columns = _columns(connection, number, names, comparable(connection, number))
+        columns = _read_columns(connection, number, names, find_comparable_start(connection, number))
     return ScoredPicks((steering.get("crawl", {}).get("estimator", ""), *names), columns[:-1], columns[-1])
 
 
-def _columns(connection: Connection, campaign: int, names: Sequence[str], since: int) -> NDArray[np.float64]:
+def _read_columns(connection: Connection, campaign: int, names: Sequence[str], since: int) -> NDArray[np.float64]:
     """float64[2 + len(names), m]: the score of the pick, those by `names`, and the value found."""
     places = range(len(names))
     sql = SCORED.format(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, select
 
-from socialcrawl.storage.database.bulk import inserting
+from socialcrawl.storage.database.bulk import make_insert
 from socialcrawl.storage.schema.tables import standing
 
 CHUNK = 10_000  # rows that are written together
@@ -35,7 +35,7 @@ class StandingRow(NamedTuple):
 NAMES = ("campaign", *(name if name != "rate" else "yield" for name in StandingRow._fields))
 
 
-def keep(connection: Connection, campaign: int, rows: Sequence[StandingRow]) -> None:
+def write_standings(connection: Connection, campaign: int, rows: Sequence[StandingRow]) -> None:
     """Write the standings of a campaign instead of those it had, in a transaction.
 
     Args:
@@ -44,7 +44,7 @@ def keep(connection: Connection, campaign: int, rows: Sequence[StandingRow]) -> 
         rows: of all accounts that it knows.
     """
     connection.execute(delete(standing).where(standing.c.campaign == campaign))
-    add = inserting(connection, standing, NAMES)
+    add = make_insert(connection, standing, NAMES)
     for begin in range(0, len(rows), CHUNK):
         add.run([(campaign, *row) for row in rows[begin : begin + CHUNK]])
 

@@ -139,7 +139,7 @@ where r.campaign = (select id from campaign where name = :name) and coalesce(r.k
 """
 
 
-def done(
+def count_done(
     connection: Connection,
     name: str,
     reading: Sequence[str],
@@ -160,16 +160,16 @@ def done(
     """
     names = [name.lower() for name in usernames]
     with connection.begin():
-        known = _one(connection, KNOWN, platform=platform, names=names)[0]
+        known = _read_one(connection, KNOWN, platform=platform, names=names)[0]
         number = connection.execute(text(NUMBER), {"name": name}).scalar()
         if number is None:
             return Done(known=known)
         asked = connection.execute(text(ASKED), {"campaign": number}).scalars()
         returning = [endpoint for endpoint in asked if endpoint.endswith(tuple(reading))]  # with a host, or without
-        requests, began, money, posts = _one(connection, SPENT, campaign=number, reading=returning)
+        requests, began, money, posts = _read_one(connection, SPENT, campaign=number, reading=returning)
         acts = {row[0]: row[1:] for row in connection.execute(text(ACTS), {"campaign": number})}
-        (found,) = _one(connection, FOUND, campaign=number)
-        old = {} if linked is None else _dataset(connection, number, platform, linked=linked)
+        (found,) = _read_one(connection, FOUND, campaign=number)
+        old = {} if linked is None else _count_dataset(connection, number, platform, linked=linked)
     nothing = (0, 0, 0, 0)
     seeds, looked_up = (acts.get(act, nothing) for act in ("seed", "resolve"))
     steps = sum(acts.get(act, nothing)[0] for act in STEPS)
@@ -191,7 +191,7 @@ def done(
     )
 
 
-def stored(connection: Connection, name: str, platform: str, since: float, day: str) -> Stored:
+def count_stored(connection: Connection, name: str, platform: str, since: float, day: str) -> Stored:
     """Return what the campaign `name` may get without paying for it.
 
     Args:
@@ -204,19 +204,21 @@ def stored(connection: Connection, name: str, platform: str, since: float, day: 
     with connection.begin():
         if not inspect(connection).has_table("charge"):
             return Stored()
-        fresh = _one(connection, FRESH, name=name, platform=platform, since=format_time(since))
-        billed = _one(connection, CHARGED, day=day)
+        fresh = _read_one(connection, FRESH, name=name, platform=platform, since=format_time(since))
+        billed = _read_one(connection, CHARGED, day=day)
     return Stored(*map(int, (*fresh, *billed)))
 
 
-def _dataset(connection: Connection, campaign: int, platform: str, *, linked: bool) -> dict[str, int]:
+def _count_dataset(connection: Connection, campaign: int, platform: str, *, linked: bool) -> dict[str, int]:
     """Return what `Done` says of an old dataset."""
     members = IMPORTED + (LINKED if linked else "")
-    size, due, named, others = _one(connection, DATASET.format(members=members), campaign=campaign, platform=platform)
+    size, due, named, others = _read_one(
+        connection, DATASET.format(members=members), campaign=campaign, platform=platform
+    )
     return {"dataset": size, "tested": size - due, "named": named, "again": min(named, others)}
 
 
-def typical(connection: Connection, roles: Roles, name: str = "") -> Typical:
+def estimate_typical(connection: Connection, roles: Roles, name: str = "") -> Typical:
     """Return what answers are like: assumed where there are too few.
 
     Those of all campaigns of this database count. As accounts that many others name come first in a crawl, and post
@@ -228,18 +230,18 @@ def typical(connection: Connection, roles: Roles, name: str = "") -> Typical:
         name: of the campaign that they are for.
     """
     with connection.begin():
-        since, spreads = _later(connection, name)
+        since, spreads = _measure_later_half(connection, name)
         pages = connection.execute(
-            text(_recent(PAGES, "r", since)),
+            text(_make_recent_sql(PAGES, "r", since)),
             {"timeline": f"%{roles.timeline}%", "again": RequestPart.REPEATED_PAGE} | since,
         ).all()
-        accounts, gone = _one(connection, _recent(ACCOUNTS, "o", since), **since)
-        steps, named = _one(connection, _recent(NAMED, "p", since), by_name=f"%{roles.by_name}", **since)
+        accounts, gone = _read_one(connection, _make_recent_sql(ACCOUNTS, "o", since), **since)
+        steps, named = _read_one(connection, _make_recent_sql(NAMED, "p", since), by_name=f"%{roles.by_name}", **since)
         asked = {"timeline": f"%{roles.timeline}%", "by_name": f"%{roles.by_name}"} | since
-        returns, *brought = map(int, _one(connection, _recent(RETURNS, "o", since), **asked))
-        searched, authors = map(int, _one(connection, SEARCHED))
+        returns, *brought = map(int, _read_one(connection, _make_recent_sql(RETURNS, "o", since), **asked))
+        searched, authors = map(int, _read_one(connection, SEARCHED))
         seconds = SECONDS[connection.dialect.name]
-        answers, mean = _one(
+        answers, mean = _read_one(
             connection, ANSWERS.format(arrived=seconds.format("arrived_at"), sent=seconds.format("sent_at"))
         )
     read = sum(row[1] for row in pages)
@@ -264,12 +266,12 @@ def typical(connection: Connection, roles: Roles, name: str = "") -> Typical:
     return Typical(**found, spreads=spreads, rests=dict.fromkeys(found, STORED))
 
 
-def _later(connection: Connection, name: str) -> tuple[dict[str, int], dict[str, Spread]]:
+def _measure_later_half(connection: Connection, name: str) -> tuple[dict[str, int], dict[str, Spread]]:
     """Return where the later half of a campaign's steps begins, and how they differed; nothing while they are few."""
     campaign = connection.execute(text(NUMBER), {"name": name}).scalar()
     if campaign is None:
         return {}, {}
-    halves: list[Any] = list(_run(connection, NEEDED, campaign=campaign, steps=list(STEPS), visits=list(VISITS)))
+    halves: list[Any] = list(_run_query(connection, NEEDED, campaign=campaign, steps=list(STEPS), visits=list(VISITS)))
     if sum(half[1] for half in halves) < FEW:
         return {}, {}
     begins, count, read = halves[1][:3]
@@ -280,22 +282,22 @@ def _later(connection: Connection, name: str) -> tuple[dict[str, int], dict[str,
     return {"campaign": int(campaign), "since": int(begins)}, spreads
 
 
-def _recent(sql: str, table: str, since: Mapping[str, int]) -> str:
+def _make_recent_sql(sql: str, table: str, since: Mapping[str, int]) -> str:
     return sql.format(recent=RECENT.format(table) if since else "")
 
 
-def spending(connection: Connection, name: str) -> Mapping[str, tuple[int, int]]:
+def sum_spending(connection: Connection, name: str) -> Mapping[str, tuple[int, int]]:
     """Return the requests of a campaign and what they cost, in mills, by the act that they served ("" for none)."""
     with connection.begin():
         rows = connection.execute(text(SPENDING), {"name": name}).all()
     return {act: (requests, int(money)) for act, requests, money in rows}
 
 
-def _one(connection: Connection, sql: str, **values: Any) -> Any:
-    return _run(connection, sql, **values).one()
+def _read_one(connection: Connection, sql: str, **values: Any) -> Any:
+    return _run_query(connection, sql, **values).one()
 
 
-def _run(connection: Connection, sql: str, **values: Any) -> CursorResult[Any]:
+def _run_query(connection: Connection, sql: str, **values: Any) -> CursorResult[Any]:
     """Run a query in which values may be lists."""
     lists: list[BindParameter[Any]] = [
         bindparam(name, expanding=True, type_=Text) for name, value in values.items() if isinstance(value, list)

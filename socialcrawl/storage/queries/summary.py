@@ -97,15 +97,15 @@ class Summary:
     @property
     def relevance(self) -> float:
         """The sum of beta over the steps after the seeds."""
-        return _total(self.steps)
+        return _sum_in_order(self.steps)
 
     @property
     def seed_relevance(self) -> float:
         """The sum of beta over the seeds."""
-        return _total(self.seeds)
+        return _sum_in_order(self.seeds)
 
 
-def campaigns(connection: Connection) -> list[tuple[int, str]]:
+def list_campaigns(connection: Connection) -> list[tuple[int, str]]:
     """(id, name) of the campaigns in the database, oldest first."""
     with join_transaction(connection):
         return [(row[0], row[1]) for row in connection.execute(text("select id, name from campaign order by id"))]
@@ -115,7 +115,7 @@ class ElsewhereError(SettingsError):
     """A platform of which a database has nothing."""
 
 
-def platform_meant(connection: Connection, given: str | None) -> str:
+def choose_platform(connection: Connection, given: str | None) -> str:
     """Return the platform that a person means: the one `given`, or the only one of the database (x in an empty one).
 
     Raises:
@@ -132,13 +132,13 @@ def platform_meant(connection: Connection, given: str | None) -> str:
     return given or next(iter(there), DEFAULT.name)
 
 
-def chosen(connection: Connection, name: str | None) -> tuple[int, str]:
+def find_campaign(connection: Connection, name: str | None) -> tuple[int, str]:
     """(id, name) of the campaign `name`, or of the newest.
 
     Raises:
         StoreError: there is no such campaign; the message names those there are.
     """
-    known = campaigns(connection)
+    known = list_campaigns(connection)
     meant = [pair for pair in known if name is None or pair[1] == name]
     if not meant:
         if not known:
@@ -148,31 +148,31 @@ def chosen(connection: Connection, name: str | None) -> tuple[int, str]:
     return meant[-1]
 
 
-def summary(connection: Connection, name: str | None = None, most: int = 15) -> Summary:
+def summarize_campaign(connection: Connection, name: str | None = None, most: int = 15) -> Summary:
     """Return the summary of the campaign `name`, or of the newest, with its `most` best accounts.
 
     Raises:
         StoreError: there is no such campaign; the message names those there are.
     """
-    number, title = chosen(connection, name)
+    number, title = find_campaign(connection, name)
     with connection.begin():
-        values = _rows(connection, VALUES, number)
-        sent, posts, cost, began, ended, reused = _rows(connection, TOTALS, number)[0]
-        billed = _rows(connection, BILLED, number)
-        source = orjson.loads(_rows(connection, SETTINGS, number)[0][0])["source"]
+        values = _read_rows(connection, VALUES, number)
+        sent, posts, cost, began, ended, reused = _read_rows(connection, TOTALS, number)[0]
+        billed = _read_rows(connection, BILLED, number)
+        source = orjson.loads(_read_rows(connection, SETTINGS, number)[0][0])["source"]
         return Summary(
             name=title,
             platform=source["platform"],
             base_url=source.get("base_url") or "",
-            top=_dicts(connection, TOP, number, most=most),
+            top=_read_dicts(connection, TOP, number, most=most),
             seeds=np.array([value for value, step in values if not step], np.float64),
             steps=np.array([value for value, step in values if step], np.float64),
-            requests=_dicts(connection, REQUESTS, number),
-            missing=dict(tuple(row) for row in _rows(connection, MISSING, number)),
-            known=int(_rows(connection, KNOWN, number)[0][0]),
+            requests=_read_dicts(connection, REQUESTS, number),
+            missing=dict(tuple(row) for row in _read_rows(connection, MISSING, number)),
+            known=int(_read_rows(connection, KNOWN, number)[0][0]),
             sent=sent,
             posts=int(posts),
-            held=int(_rows(connection, HELD, number)[0][0]),
+            held=int(_read_rows(connection, HELD, number)[0][0]),
             cost=int(cost),
             began=began,
             ended=ended,
@@ -181,15 +181,15 @@ def summary(connection: Connection, name: str | None = None, most: int = 15) -> 
         )
 
 
-def _total(values: NDArray[np.float64]) -> float:
+def _sum_in_order(values: NDArray[np.float64]) -> float:
     """Return the sum in order, as the crawl adds them up: `np.sum` adds in pairs."""
     return float(np.add.accumulate(values)[-1]) if len(values) else 0.0
 
 
-def _rows(connection: Connection, sql: str, campaign: int, **more: Any) -> Any:
+def _read_rows(connection: Connection, sql: str, campaign: int, **more: Any) -> Any:
     return connection.execute(text(sql), {"campaign": campaign, **more}).all()
 
 
-def _dicts(connection: Connection, sql: str, campaign: int, **more: Any) -> list[dict[str, Any]]:
+def _read_dicts(connection: Connection, sql: str, campaign: int, **more: Any) -> list[dict[str, Any]]:
     rows = connection.execute(text(sql), {"campaign": campaign, **more}).mappings()
     return [dict(row) for row in rows]

@@ -16,13 +16,13 @@ from sqlalchemy import Connection, select, text
 from socialcrawl.engine.model import Node, Pick, SameAs, Unavailable, parse_time, parse_unavailable
 from socialcrawl.engine.protocols import History
 from socialcrawl.graph.graph import COLUMNS
-from socialcrawl.storage.epochs import comparable, topics
+from socialcrawl.storage.epochs import find_comparable_start, find_topic_starts
 from socialcrawl.storage.erasure.seed_slots import Seat
 from socialcrawl.storage.queries import row_values
 from socialcrawl.storage.queries.history import FinishedBatches
-from socialcrawl.storage.queries.summary import campaigns, chosen
+from socialcrawl.storage.queries.summary import find_campaign, list_campaigns
 from socialcrawl.storage.schema.tables import pick
-from socialcrawl.storage.versions import Version, versions
+from socialcrawl.storage.versions import Version, read_versions
 
 CAMPAIGN = "select platform, settings, identity from campaign where id = :campaign"
 BY_NAME = "select node, platform_id, profile_at from account where platform = :platform and handle = :handle"
@@ -142,7 +142,7 @@ class CampaignTraces:
         Raises:
             StoreError: there is no such campaign; the message names those there are.
         """
-        number, title = chosen(self.connection, name)
+        number, title = find_campaign(self.connection, name)
         (platform, settings, identity), *_ = self._rows(CAMPAIGN, campaign=number)
         return StoredCampaign(number, title, platform, orjson.loads(settings), orjson.loads(identity))
 
@@ -158,13 +158,13 @@ class CampaignTraces:
     def versions(self, campaign: StoredCampaign) -> list[Version]:
         """Return the settings of a campaign, each time they changed, the oldest first."""
         with row_values.join_transaction(self.connection):
-            known = versions(self.connection, campaign.id)
+            known = read_versions(self.connection, campaign.id)
         return known or [Version(0, "", 0, campaign.settings, [])]
 
     def topics(self, campaign: int) -> list[int]:
         """Return the first pick.n under each new topic of a campaign."""
         with row_values.join_transaction(self.connection):
-            return topics(self.connection, campaign)
+            return find_topic_starts(self.connection, campaign)
 
     def enlisted(self, platform: str, usernames: Iterable[Seat]) -> list[Node]:
         """Return the nodes of the seats of a campaign, as `SqlStore.enlist` gives them; no unknown ones."""
@@ -188,7 +188,7 @@ class CampaignTraces:
     def steps(self, campaign: int) -> StepColumns:
         """Return all steps of a campaign that collects, in order."""
         with row_values.join_transaction(self.connection):
-            since = comparable(self.connection, campaign)
+            since = find_comparable_start(self.connection, campaign)
         rows = self._rows(STEPS, campaign=campaign)
         n, node, value, missing = zip(*rows, strict=True) if rows else ((), (), (), ())
         return StepColumns(
@@ -203,7 +203,7 @@ class CampaignTraces:
         """Decision number `n` as it was stored, whose features are called `columns`."""
         wanted = select(pick).where(pick.c.campaign == campaign, pick.c.n == n)
         with row_values.join_transaction(self.connection):
-            return row_values.pick(self.connection.execute(wanted).one(), columns)
+            return row_values.parse_pick(self.connection.execute(wanted).one(), columns)
 
     def aliases(self, campaign: int, node: Node) -> list[tuple[Node, int]]:
         """Other numbers of an account, under which links to it were found, and the decision that showed each."""
@@ -233,10 +233,10 @@ class CampaignTraces:
 
     def forgotten(self, platform: str, user: str) -> str | None:
         """Return why somebody of that name or id was forgotten; None: nobody was."""
-        from socialcrawl.storage.erasure.tombstones import reasons  # noqa: PLC0415
+        from socialcrawl.storage.erasure.tombstones import read_reasons  # noqa: PLC0415
 
         with row_values.join_transaction(self.connection):
-            found = reasons(self.connection, platform, "name", [user]) | reasons(
+            found = read_reasons(self.connection, platform, "name", [user]) | read_reasons(
                 self.connection, platform, "user", [user]
             )
         return found.get(user)
@@ -257,7 +257,7 @@ class CampaignTraces:
 
     def campaigns(self) -> list[str]:
         """Return the names of the campaigns, oldest first."""
-        return [name for _, name in campaigns(self.connection)]
+        return [name for _, name in list_campaigns(self.connection)]
 
     def stands(self, campaign: StoredCampaign) -> bool:
         """Return whether tables `standing` or `sampled` have anything of a campaign."""

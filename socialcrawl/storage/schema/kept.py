@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from alembic import op
 
 
-def aside(table: str, key: str, columns: Sequence[str], where: str = "true", *, more: str = "") -> None:
+def set_aside(table: str, key: str, columns: Sequence[str], where: str = "true", *, more: str = "") -> None:
     """Keep the columns of the rows of `table`, by their key, while an older program has the database.
 
     `more` tells what is kept of a table from what an earlier version keeps of it.
@@ -20,9 +20,9 @@ def aside(table: str, key: str, columns: Sequence[str], where: str = "true", *, 
     op.execute(f"create table kept_{table}{more} as select {names} from {table} where {where}")
 
 
-def back(table: str, key: str, columns: Sequence[str], *, more: str = "") -> None:
+def put_back(table: str, key: str, columns: Sequence[str], *, more: str = "") -> None:
     """Put back what `aside` kept, where the row is still there."""
-    if not held(f"{table}{more}"):
+    if not is_kept(f"{table}{more}"):
         return
     for name in columns:
         kept = f"(select k.{name} from kept_{table}{more} k where k.{key} = {table}.{key})"
@@ -30,20 +30,20 @@ def back(table: str, key: str, columns: Sequence[str], *, more: str = "") -> Non
     op.drop_table(f"kept_{table}{more}")
 
 
-def rows_back(table: str, kept: str, columns: Sequence[str]) -> None:
+def put_rows_back(table: str, kept: str, columns: Sequence[str]) -> None:
     """Whole rows that were kept in `kept_<kept>`, put back where their place was not taken meanwhile."""
-    if held(kept):
+    if is_kept(kept):
         names = ", ".join(columns)
         op.execute(f"insert into {table} ({names}) select {names} from kept_{kept} where true on conflict do nothing")
         op.drop_table(f"kept_{kept}")
 
 
-def away(table: str) -> None:
+def set_table_aside(table: str) -> None:
     """A table that the older program does not know, put aside whole."""
     op.execute(f"create table kept_{table} as select * from {table}")
     op.drop_table(table)
 
 
-def held(table: str) -> bool:
+def is_kept(table: str) -> bool:
     """Return whether something of `table` was kept."""
     return sa.inspect(op.get_bind()).has_table(f"kept_{table}")

@@ -43,12 +43,12 @@ LOOSE = (
 KINDS = {"Integer": "integer", "Float": "number", "Boolean": "boolean", "LargeBinary": "bytes"}
 
 
-def page() -> str:
+def render_page() -> str:
     """Return the page, Markdown."""
-    return "\n".join([HEAD + KEYS, *_diagram(), "", *_views(), *_tables(), *_questions()])
+    return "\n".join([HEAD + KEYS, *_render_diagram(), "", *_render_views(), *_render_tables(), *_render_questions()])
 
 
-def _diagram() -> Iterator[str]:
+def _render_diagram() -> Iterator[str]:
     yield "```mermaid"
     yield "erDiagram"
     for table in metadata.sorted_tables:
@@ -61,48 +61,49 @@ def _diagram() -> Iterator[str]:
     yield "```"
 
 
-def _views() -> Iterator[str]:
+def _render_views() -> Iterator[str]:
     yield "## Views"
     yield ""
     yield "Whole questions under one name. Filter them by `campaign`."
     for view in VIEWS:
         yield from ("", f"### {view.name}", "", f"{view.comment[0].upper()}{view.comment[1:]}.", "")
         yield from ("| column | is |", "|---|---|")
-        yield from (f"| {name} | {_cell(words)} |" for name, words in view.columns.items())
+        yield from (f"| {name} | {_escape_cell(words)} |" for name, words in view.columns.items())
 
 
-def _tables() -> Iterator[str]:
+def _render_tables() -> Iterator[str]:
     yield from ("", "## Tables")
     for table in metadata.tables.values():
         comment = str(table.comment)
         yield from ("", f"### {table.name}", "", f"{comment[0].upper()}{comment[1:]}.", "")
         yield from ("| column | type | key | is |", "|---|---|---|---|")
         for column in table.columns:
-            yield f"| {column.name} | {_kind(column)} | {_key(table, column)} | {_cell(str(column.comment))} |"
+            kind, key = _name_type(column), _describe_key(table, column)
+            yield f"| {column.name} | {kind} | {key} | {_escape_cell(str(column.comment))} |"
 
 
-def _questions() -> Iterator[str]:
+def _render_questions() -> Iterator[str]:
     yield from ("", "## Ten questions", "", "Each runs as it is on SQLite and PostgreSQL; `explore` has them as pages.")
     for question in QUESTIONS:
         yield from ("", f"### {question.words}", "", "```sql", question.sql, "```")
     yield ""
 
 
-def _kind(column: Column[object]) -> str:
+def _name_type(column: Column[object]) -> str:
     name = KINDS.get(type(column.type).__name__, "text")
     return name if column.nullable else f"{name}, not null"
 
 
-def _key(table: Table, column: Column[object]) -> str:
+def _describe_key(table: Table, column: Column[object]) -> str:
     marks = ["primary"] if column.primary_key else []
     marks += [f"to {key.target_fullname}" for key in column.foreign_keys]
     firsts = [index for index in table.indexes if next(iter(index.columns)).name == column.name]
     return ", ".join([*marks, *(["indexed"] if firsts and not marks else [])])
 
 
-def _cell(words: str) -> str:
+def _escape_cell(words: str) -> str:
     return words.replace("|", "\\|")
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(render_page())

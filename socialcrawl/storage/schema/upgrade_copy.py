@@ -6,7 +6,7 @@ from pathlib import Path
 
 from socialcrawl.errors import StoreError
 from socialcrawl.storage.database.address import DatabaseAddress
-from socialcrawl.storage.database.backup import backup
+from socialcrawl.storage.database.backup import back_up
 from socialcrawl.text.terminal import write_error
 
 ROOM = 2  # times the size of the database: the copy, and what the upgrade itself writes
@@ -31,32 +31,32 @@ def announce_upgrade(where: DatabaseAddress, held: str, newest: str) -> None:
         )
         return
     try:
-        copy = _copy(where, newest)
+        copy = _copy_database(where, newest)
     except (OSError, StoreError) as error:
         write_error(f"No backup was made: {error}")
     else:
         write_error(f"The database as it was is kept in {copy}; delete it when you do not need it any more.")
 
 
-def _copy(database: Path, newest: str) -> Path:
+def _copy_database(database: Path, newest: str) -> Path:
     beside = (database, database.with_name(f"{database.name}-wal"))
     needed = ROOM * sum(path.stat().st_size for path in beside if path.exists())
     free = shutil.disk_usage(database.absolute().parent).free
     if free < needed:
         raise StoreError(
-            f"that takes {_megabytes(needed)} beside {database}, and {_megabytes(free)} are free. To go back to the "
-            "older version you need a backup of your own."
+            f"that takes {_format_megabytes(needed)} beside {database}, and {_format_megabytes(free)} are free. "
+            "To go back to the older version you need a backup of your own."
         )
-    copy = _free_name(database, newest)
-    backup(database, copy)
+    copy = _find_free_name(database, newest)
+    back_up(database, copy)
     return copy
 
 
-def _free_name(database: Path, newest: str) -> Path:
+def _find_free_name(database: Path, newest: str) -> Path:
     plain = f"{database.name}.before-{newest}"
     names = (plain if number == 1 else f"{plain}-{number}" for number in count(1))
     return next(path for name in names if not (path := database.with_name(name)).exists())
 
 
-def _megabytes(size: int) -> str:
+def _format_megabytes(size: int) -> str:
     return f"{size / 1e6:,.1f} MB"

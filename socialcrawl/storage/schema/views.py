@@ -30,9 +30,9 @@ class ViewDefinition:
 
         SQLite keeps no comments.
         """
-        yield f"comment on view {self.name} is {_quoted(self.comment)}"
+        yield f"comment on view {self.name} is {_quote_text(self.comment)}"
         for column, comment in self.columns.items():
-            yield f"comment on column {self.name}.{column} is {_quoted(comment)}"
+            yield f"comment on column {self.name}.{column} is {_quote_text(comment)}"
 
 
 TOP_ACCOUNT = ViewDefinition(
@@ -366,5 +366,5 @@ VIEWS = (
 """All views, in the order in which people ask."""
 
 
-def _quoted(words: str) -> str:
+def _quote_text(words: str) -> str:
     return "'" + words.replace("'", "''") + "'"

@@ -34,8 +34,8 @@ from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Rule
 from socialcrawl.ratelimit.shared_windows import Sent, Shared
-from socialcrawl.storage.database.address import where
-from socialcrawl.storage.database.connection import engine, identify, opened
+from socialcrawl.storage.database.address import parse_address
+from socialcrawl.storage.database.connection import identify_database, make_engine, open_database
 
 K, D = 7, 900.0
 TIMELINE = "/2/users/:id/tweets"
@@ -137,7 +137,7 @@ def spelled(place, folder):
         other = folder / "elsewhere"
         other.symlink_to(place.parent, target_is_directory=True)
         return other / place.name
-    return where(f"{place.url}&application_name=another")
+    return parse_address(f"{place.url}&application_name=another")
 
 
 def test_a_database_that_is_written_in_two_ways_is_one(place, tmp_path, monkeypatch):
@@ -190,7 +190,7 @@ def test_what_never_reached_the_server_and_what_the_database_answered_was_not_se
         told = []
         for kind, status in (("broken", 502), ("broken", 0), ("held", 200)):
             told += map(len, campaign.member.elsewhere(BEGIN - 1.0).values())
-            with opened(place) as connection, connection.begin():
+            with open_database(place) as connection, connection.begin():
                 connection.execute(text(LATEST), {"kind": kind, "status": status})
         told += map(len, campaign.member.elsewhere(BEGIN - 1.0).values())
         assert told == [5, 5, 4, 3]
@@ -227,7 +227,7 @@ def test_tokens_of_one_application_have_one_bill(tmp_path, monkeypatch, same):
 
 
 def posts_read(place):
-    with opened(place) as connection, connection.begin():
+    with open_database(place) as connection, connection.begin():
         return int(connection.execute(text("select sum(posts) from request")).scalar_one())
 
 
@@ -320,9 +320,9 @@ def granted(by, now):
 def test_a_server_that_keeps_to_itself_which_it_is_is_known_by_its_url():
     with a_role(grants=["pg_read_all_data"]) as role, a_server_database() as server:
         theirs = as_role(server, role)
-        with closing(engine(theirs).connect()) as asked:
-            assert identify(asked).startswith("postgresql ")
+        with closing(make_engine(theirs).connect()) as asked:
+            assert identify_database(asked).startswith("postgresql ")
         with psycopg.connect(server.url, autocommit=True) as raw:
             raw.execute("revoke execute on function pg_control_system() from public")
-        with closing(engine(theirs).connect()) as asked:
-            assert identify(asked) == str(theirs)
+        with closing(make_engine(theirs).connect()) as asked:
+            assert identify_database(asked) == str(theirs)

@@ -18,9 +18,9 @@ from socialcrawl.cli import running_campaigns
 from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.errors import HeldError, StoreError
 from socialcrawl.storage import daemons
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.daemons import CampaignHeartbeat, Pauser
-from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.database.connection import open_database
 
 __all__ = ["folder"]  # a fixture
 
@@ -42,8 +42,8 @@ def in_the_way(folder):
 
 def leases(folder):
     """The campaigns of the database: whether they are paused, held by a daemon, or free."""
-    with opened(folder / "one.db") as connection:
-        found = daemons.held(connection)
+    with open_database(folder / "one.db") as connection:
+        found = daemons.read_leases(connection)
     held = {one.campaign: "held" if one.alive(time.time()) else "free" for one in found}
     return held | {one.campaign: "paused" for one in found if one.paused is not None}
 
@@ -125,9 +125,9 @@ def test_nobody_is_told_of_a_pause_that_a_command_makes_and_ends(folder, tmp_pat
 def test_what_a_command_had_paused_that_was_killed_is_resumed_by_the_daemon(folder, in_the_way):
     gone = subprocess.Popen(["true"])
     gone.wait()
-    with opened(folder / "one.db") as connection:
+    with open_database(folder / "one.db") as connection:
         by = Pauser("backup", gone.pid, socket.gethostname())
-        assert daemons.pause(connection, ["one"], time.time(), by) == ["one"]
+        assert daemons.pause_campaigns(connection, ["one"], time.time(), by) == ["one"]
     in_the_way.until(lambda: in_the_way.said("the command that paused the campaign is gone: it goes on"))
     in_the_way.until(lambda: leases(folder) == {"one": "held", "two": "paused"})
 
@@ -157,24 +157,26 @@ def test_a_campaign_that_a_person_runs_is_in_the_way_of_what_pauses_only_daemons
 def held(tmp_path):
     """A database of two campaigns, of which a daemon has one open, and a person has paused the other."""
     place = tmp_path / "a.db"
-    with opened(place) as connection:
+    with open_database(place) as connection:
         for name in ("one", "two"):
             settings = revived(name=name)
-            campaign(connection, settings.model_dump(mode="json"), settings.identity([]), NOW)
-        daemons.pause(connection, ["two"], NOW)
+            ensure_campaign(connection, settings.model_dump(mode="json"), settings.identity([]), NOW)
+        daemons.pause_campaigns(connection, ["two"], NOW)
     beat(place, held=True)
     return place
 
 
 def beat(place, *, held):
-    with opened(place) as connection:
-        daemons.enrolled(connection, "there", "there", 9, time.time())
-        daemons.beaten(connection, "there", [CampaignHeartbeat("one", "waiting", "", None, None, held)], time.time())
+    with open_database(place) as connection:
+        daemons.enroll_daemon(connection, "there", "there", 9, time.time())
+        daemons.write_heartbeat(
+            connection, "there", [CampaignHeartbeat("one", "waiting", "", None, None, held)], time.time()
+        )
 
 
 def paused(place):
-    with opened(place) as connection:
-        return [one.campaign for one in daemons.held(connection) if one.paused is not None]
+    with open_database(place) as connection:
+        return [one.campaign for one in daemons.read_leases(connection) if one.paused is not None]
 
 
 def test_work_is_done_while_it_is_paused_and_only_what_was_paused_for_it_is_resumed(held, monkeypatch):
@@ -211,10 +213,10 @@ def test_a_campaign_that_a_person_pauses_meanwhile_stays_paused(held, monkeypatc
     monkeypatch.setattr(running_campaigns.time, "sleep", lambda seconds: beat(held, held=False))
 
     def work():
-        with opened(held) as connection:
-            (one, two) = daemons.held(connection)
+        with open_database(held) as connection:
+            (one, two) = daemons.read_leases(connection)
             assert (one.paused_by.command, one.paused_by.pid, two.paused_by) == ("backup", os.getpid(), None)
-            assert daemons.pause(connection, ["one"], NOW) == ["one"]
+            assert daemons.pause_campaigns(connection, ["one"], NOW) == ["one"]
 
     give_way("backup", held, None, work, pause=True)
     assert paused(held) == ["one", "two"]

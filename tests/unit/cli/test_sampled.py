@@ -26,7 +26,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import ExportOptions
 from socialcrawl.mock.server import running
-from socialcrawl.storage.queries.summary import summary
+from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.wording import roughly
 
@@ -56,7 +56,7 @@ def links_of(name):
 
 def told(traces, name="sample", width=100, **more):
     console = Console(file=io.StringIO(), width=width)
-    show(console, summary(traces.connection, name), None, billed=False, known=report(traces, name), **more)
+    show(console, summarize_campaign(traces.connection, name), None, billed=False, known=report(traces, name), **more)
     return " ".join(console.file.getvalue().split())
 
 
@@ -248,7 +248,7 @@ def test_a_refresh_tells_who_is_alive_and_nothing_of_seeds(tmp_path):
         judged(connection, written(tmp_path / "told.csv", "id,active\n1,1\n2,0\n3,1\n"), settings=settings)
         traces = CampaignTraces(connection)
         text, plain = told(traces, "revive"), knowledge(report(traces))
-        found = summary(connection)
+        found = summarize_campaign(connection)
     assert "3 were tested, 2 are active" in text
     assert "steps after" not in text
     assert (found.steps.tolist(), found.seeds.tolist()) == ([1.0, 0.0, 1.0], [])

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from socialcrawl.campaign.settings import checked
 from socialcrawl.cli.main import app
 from socialcrawl.storage import daemons
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.daemons import EXPIRY, CampaignHeartbeat, Pauser
 from socialcrawl.storage.database.address import PostgresAddress
 from socialcrawl.storage.database.lease import Lease
@@ -29,7 +29,7 @@ def two(place):
     """A connection to a database with the campaigns one and two."""
     with opened(place) as connection:
         for name in ("one", "two"):
-            campaign(connection, SETTINGS | {"name": name}, {}, BEGIN)
+            ensure_campaign(connection, SETTINGS | {"name": name}, {}, BEGIN)
         yield connection
 
 
@@ -78,16 +78,16 @@ def test_a_campaign_that_no_daemon_runs_is_running_while_a_process_has_it(two, p
 def test_a_lock_that_a_killed_process_has_left_is_none(tmp_path, number):
     place = tmp_path / "a.db"
     with opened(place) as connection:
-        campaign(connection, SETTINGS | {"name": "one"}, {}, BEGIN)
+        ensure_campaign(connection, SETTINGS | {"name": "one"}, {}, BEGIN)
     (tmp_path / "a.db-one.lock").write_text(str(number()))
     assert shown(place)["one"]["state"] == "idle"
 
 
 def test_an_instant_that_has_passed_is_not_when_a_campaign_goes_on(two, place):
     now = time.time()
-    daemons.enrolled(two, "a", "a", 1, now)
+    daemons.enroll_daemon(two, "a", "a", 1, now)
     passed = [told("one", "waiting", until=now - 1.0), told("two", "waiting", until=now + 900.0)]
-    daemons.beaten(two, "a", passed, now)
+    daemons.write_heartbeat(two, "a", passed, now)
     assert shown(place)["one"]["until"] is None
     assert shown(place)["two"]["until"] is not None
 
@@ -95,10 +95,10 @@ def test_an_instant_that_has_passed_is_not_when_a_campaign_goes_on(two, place):
 @pytest.mark.parametrize("held", [True, False])
 def test_whoever_was_lost_or_paused_goes_on_at_no_instant(two, place, held):
     now = time.time()
-    daemons.enrolled(two, "a", "a", 1, now - 2 * EXPIRY)
+    daemons.enroll_daemon(two, "a", "a", 1, now - 2 * EXPIRY)
     both = [told(name, "waiting", until=now + 900.0, held=held) for name in ("one", "two")]
-    daemons.beaten(two, "a", both, now - 2 * EXPIRY)
-    daemons.pause(two, ["two"], now)
+    daemons.write_heartbeat(two, "a", both, now - 2 * EXPIRY)
+    daemons.pause_campaigns(two, ["two"], now)
     found = shown(place)
     assert [found[name]["until"] for name in found] == [None, None]
     assert found["one"]["state"] == ("lost" if held else "waiting")
@@ -106,7 +106,7 @@ def test_whoever_was_lost_or_paused_goes_on_at_no_instant(two, place, held):
 
 
 def test_a_pause_says_for_which_command_it_is(two, place):
-    daemons.pause(two, ["one"], BEGIN, Pauser("backup", 1151, "crawler"))
+    daemons.pause_campaigns(two, ["one"], BEGIN, Pauser("backup", 1151, "crawler"))
     one = shown(place)["one"]
     assert one["state"] == "paused"
     assert one["why"] == "paused until `socialcrawl backup` is done (process 1151 on crawler)"
@@ -116,11 +116,11 @@ def test_a_pause_says_for_which_command_it_is(two, place):
 def test_a_daemon_watches_what_it_shows_though_an_earlier_one_ran_it_last(two, place):
     """A campaign that was done stays so, and is opened no more."""
     now = time.time()
-    daemons.enrolled(two, "a", "here", 1, now)
-    daemons.beaten(two, "a", [told("one", "done", held=False), told("two", "waiting")], now)
-    daemons.left(two, "a", now)
-    daemons.enrolled(two, "b", "here", 2, now)
-    daemons.beaten(two, "b", [told("one", "done", held=False), told("two", "waiting")], now)
+    daemons.enroll_daemon(two, "a", "here", 1, now)
+    daemons.write_heartbeat(two, "a", [told("one", "done", held=False), told("two", "waiting")], now)
+    daemons.sign_off(two, "a", now)
+    daemons.enroll_daemon(two, "b", "here", 2, now)
+    daemons.write_heartbeat(two, "b", [told("one", "done", held=False), told("two", "waiting")], now)
     assert lines(place)[-1].startswith("process 2 on here watches 2 of them and has 1 open; ")
     assert [one["watched"] for one in shown(place).values()] == [True, True]
     assert shown(place)["one"]["released"] is not None
@@ -128,10 +128,10 @@ def test_a_daemon_watches_what_it_shows_though_an_earlier_one_ran_it_last(two, p
 
 def test_a_daemon_that_was_killed_watches_nothing_once_another_does(two, place):
     now = time.time()
-    daemons.enrolled(two, "a", "here", 1, now - 2 * EXPIRY)
-    daemons.beaten(two, "a", [told("one", "paused"), told("two", "waiting")], now - 2 * EXPIRY)
-    daemons.enrolled(two, "b", "here", 2, now)
-    daemons.beaten(two, "b", [told("one", "paused", held=False), told("two", "waiting")], now)
+    daemons.enroll_daemon(two, "a", "here", 1, now - 2 * EXPIRY)
+    daemons.write_heartbeat(two, "a", [told("one", "paused"), told("two", "waiting")], now - 2 * EXPIRY)
+    daemons.enroll_daemon(two, "b", "here", 2, now)
+    daemons.write_heartbeat(two, "b", [told("one", "paused", held=False), told("two", "waiting")], now)
     assert lines(place)[-1].startswith("process 2 on here watches 2 of them and has 1 open; ")
     assert (shown(place)["one"]["state"], shown(place)["one"]["alive"]) == ("paused", False)
 
@@ -152,10 +152,10 @@ def states_of(folder):
 def test_of_two_files_of_a_campaign_that_of_its_daemon_is_well_whatever_the_alphabet_says(tmp_path):
     settings = write_files(tmp_path, one="tea", another="tea")
     with opened(tmp_path / "one.db") as connection:
-        campaign(connection, settings.model_dump(mode="json"), {}, BEGIN)
-        daemons.enrolled(connection, "a", "here", 1, time.time())
+        ensure_campaign(connection, settings.model_dump(mode="json"), {}, BEGIN)
+        daemons.enroll_daemon(connection, "a", "here", 1, time.time())
         file = str((tmp_path / "one.toml").resolve())
-        daemons.beaten(connection, "a", [told("one", "waiting", file=file)], time.time())
+        daemons.write_heartbeat(connection, "a", [told("one", "waiting", file=file)], time.time())
     assert states_of(tmp_path) == {"one.toml": "waiting", "another.toml": "broken"}
     header, first, second = status(tmp_path).splitlines()[:3]
     assert header.split()[:3] == ["campaign", "file", "state"]
@@ -167,7 +167,7 @@ def test_of_two_files_of_a_campaign_that_of_its_daemon_is_well_whatever_the_alph
 def test_of_two_files_that_no_daemon_ran_the_one_is_well_with_which_the_campaign_was_run(tmp_path):
     settings = write_files(tmp_path, one="tea", another="coffee")
     with opened(tmp_path / "one.db") as connection:
-        campaign(connection, settings.model_dump(mode="json"), {}, BEGIN)
+        ensure_campaign(connection, settings.model_dump(mode="json"), {}, BEGIN)
     assert states_of(tmp_path) == {"one.toml": "idle", "another.toml": "broken"}
 
 

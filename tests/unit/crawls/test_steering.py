@@ -34,10 +34,10 @@ from socialcrawl.forecast.intervals import Interval, difference_of
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.instant import Tape, parts
 from socialcrawl.mock.server import running
-from socialcrawl.storage.database.backup import backup
-from socialcrawl.storage.database.health import readable
+from socialcrawl.storage.database.backup import back_up
+from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.control_picks import find_drawn
-from socialcrawl.storage.queries.judgement import EstimatorRank, Judgement, ScoredPicks, judged
+from socialcrawl.storage.queries.judgement import EstimatorRank, Judgement, ScoredPicks, judge_estimators
 from socialcrawl.storage.queries.traces import CampaignTraces, StepColumns
 from socialcrawl.verify.exported import verify_export
 
@@ -275,7 +275,7 @@ def test_without_drawn_steps_it_says_that_nothing_is_known_and_how_to_measure_it
 
 
 def ordered(scores, value):
-    return judged(ScoredPicks(("steers", "looks"), np.array(scores), np.array(value)))
+    return judge_estimators(ScoredPicks(("steers", "looks"), np.array(scores), np.array(value)))
 
 
 def test_a_score_that_only_grows_is_not_worse_than_chance_where_the_best_are_found_first():
@@ -360,7 +360,7 @@ def test_a_campaign_draws_its_steps_says_so_and_tells_what_they_show(ended):
     console = Console(file=io.StringIO(), width=400)
     told(settings, console, ending, as_json=False)
     assert "\n".join(steering_lines.steering(found)) in console.file.getvalue()
-    with readable(database) as connection:
+    with open_readable(database) as connection:
         traces = CampaignTraces(connection)
         assert measure_steering(traces) == found
         steps = traces.steps(1)
@@ -370,7 +370,7 @@ def test_a_campaign_draws_its_steps_says_so_and_tells_what_they_show(ended):
 def test_who_was_drawn_is_explained_by_the_draw_and_not_by_the_score(ended):
     database, settings, _ = ended
     who = assign_arms(settings.seed, 0.5, 0, 90).tolist()
-    with readable(database) as connection:
+    with open_readable(database) as connection:
         steps = CampaignTraces(connection).steps(1)
         names = CampaignTraces(connection).names([Node(node) for node in steps.node.tolist()])
     words = {STEERED: None, CHANCE: "drawn from all of them", NEAREST: "drawn from those of them that are nearest"}
@@ -407,13 +407,13 @@ def test_an_export_says_which_picks_were_drawn_so_that_anybody_can_work_out_the_
 
 
 def drawn_in(database):
-    with readable(database) as connection:
+    with open_readable(database) as connection:
         return find_drawn(CampaignTraces(connection), "campaign")
 
 
 def test_an_account_that_is_tried_again_is_not_drawn_again_and_a_share_holds_until_it_is_changed(ended, tmp_path):
     database = tmp_path / "a.db"
-    backup(ended[0], database)
+    back_up(ended[0], database)
     before = drawn_in(database)
     *_, last = sorted(before)
     half = sorted(before)[len(before) // 2]

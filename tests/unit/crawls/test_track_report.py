@@ -19,7 +19,7 @@ from socialcrawl.crawls.track.report import RankedAccount, TrackReport, Visit, V
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.generators.generate import generate
 from socialcrawl.lab.generators.generate import write as write_posts
-from socialcrawl.storage.queries.summary import summary
+from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces
 
 PAGE = (Path(__file__).parents[3] / "docs" / "track.md").read_text("utf-8")
@@ -116,7 +116,7 @@ def again(store, node, *whys):
 
 def test_a_seed_that_was_read_once_is_not_unread_and_accounts_are_missing_once_for_their_latest_reason(tmp_path):
     with crawled(tmp_path / "a.db", settings_of(steps=20)) as store:
-        before = summary(store.connection).missing
+        before = summarize_campaign(store.connection).missing
         lost = [("person11", "protected"), ("nobody", "suspended")]
         assert list_unread_seeds(CampaignTraces(store.connection)) == lost
         seeds = {row["node"] for row in rows(store, "select node from pick where act = 'seed'")}
@@ -129,7 +129,7 @@ def test_a_seed_that_was_read_once_is_not_unread_and_accounts_are_missing_once_f
         expected = dict(before)
         for why in ("suspended", "forgotten"):
             expected[why] = expected.get(why, 0) + 1
-        assert summary(store.connection).missing == expected
+        assert summarize_campaign(store.connection).missing == expected
         (nobody,) = [row["node"] for row in rows(store, "select node from account where handle = 'nobody'")]
         again(store, nobody, None)
         assert list_unread_seeds(CampaignTraces(store.connection)) == lost[:1], "it came back"

@@ -23,8 +23,8 @@ from socialcrawl.mock.server import running
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage import daemons
 from socialcrawl.storage.database import connection as database
-from socialcrawl.storage.database.connection import opened
-from socialcrawl.storage.database.disk_space import AGAIN, DiskSpace, disk_of
+from socialcrawl.storage.database.connection import open_database
+from socialcrawl.storage.database.disk_space import AGAIN, DiskSpace, measure_disk
 
 HOUR = 3600.0
 
@@ -35,7 +35,7 @@ class World:
     def __init__(self, folder, time, mock):
         self.folder, self.time, self.mock = folder, time, mock
         self.plans = []
-        self.week, self.disk = None, disk_of
+        self.week, self.disk = None, measure_disk
 
     def write(self, name, more="", keyword=TOPICS[0], database="week.db"):
         text = campaign_text(name, self.mock.url, keyword, more).replace("week.db", database)
@@ -141,12 +141,12 @@ def test_a_campaign_that_is_paused_leaves_its_share_to_the_others_and_goes_on_wh
     world.write("two", "", TOPICS[1])
 
     def pause():
-        with opened(world.folder / "week.db") as connection:
-            assert daemons.pause(connection, ["one"], world.time.now()) == ["one"]
+        with open_database(world.folder / "week.db") as connection:
+            assert daemons.pause_campaigns(connection, ["one"], world.time.now()) == ["one"]
 
     def resume():
-        with opened(world.folder / "week.db") as connection:
-            assert daemons.resume(connection, ["one"]) == ["one"]
+        with open_database(world.folder / "week.db") as connection:
+            assert daemons.resume_campaigns(connection, ["one"]) == ["one"]
 
     world.at(1.1, pause)
     world.at(2.1, resume)
@@ -166,11 +166,11 @@ def test_a_turn_that_is_paused_and_resumed_goes_on_to_its_end(world):
     world.write("one", "[schedule]\nevery = '9h'\nlasting = '3h'\n")
 
     def change(deed):
-        with opened(world.folder / "week.db") as connection:
+        with open_database(world.folder / "week.db") as connection:
             assert deed(connection, ["one"]) == ["one"]
 
-    world.at(1.1, lambda: change(lambda *given: daemons.pause(*given, world.time.now())))
-    world.at(1.3, lambda: change(daemons.resume))
+    world.at(1.1, lambda: change(lambda *given: daemons.pause_campaigns(*given, world.time.now())))
+    world.at(1.3, lambda: change(daemons.resume_campaigns))
     world.live(6)
     (ended,) = world.since("one", RESTING)
     assert 2.7 < ended < 3.05
@@ -180,8 +180,8 @@ def test_a_turn_that_is_paused_and_resumed_goes_on_to_its_end(world):
 def test_a_campaign_that_was_paused_stays_so_when_another_daemon_begins(world):
     world.write("one")
     world.live(0.1)
-    with opened(world.folder / "week.db") as connection:
-        daemons.pause(connection, ["one"], world.time.now())
+    with open_database(world.folder / "week.db") as connection:
+        daemons.pause_campaigns(connection, ["one"], world.time.now())
     before = world.asked()
     world.live(1.0)
     assert world.states("one") == [PAUSED]
@@ -192,16 +192,16 @@ def test_a_daemon_that_is_asked_to_stop_from_another_terminal_stops(world):
     world.write("one")
 
     def stop():
-        with opened(world.folder / "week.db") as connection:
-            assert len(daemons.ask_to_stop(connection, world.time.now())) == 1
+        with open_database(world.folder / "week.db") as connection:
+            assert len(daemons.request_stop(connection, world.time.now())) == 1
 
     world.at(0.5, stop)
     week = Week(world.folder, world.time, BEGIN + 5 * HOUR, lambda now: stop() if now >= BEGIN + HOUR else None, 60.0)
     assert week.run() == []
     assert world.time.now() < BEGIN + 1.1 * HOUR
-    with opened(world.folder / "week.db") as connection:
-        assert daemons.living(connection, world.time.now()) == []
-        (one,) = daemons.held(connection)
+    with open_database(world.folder / "week.db") as connection:
+        assert daemons.find_live_daemons(connection, world.time.now()) == []
+        (one,) = daemons.read_leases(connection)
     assert one.state == STOPPED
     assert one.released is not None
 
@@ -437,11 +437,11 @@ def test_a_campaign_that_another_process_runs_is_taken_over_when_that_lets_go(wo
     path = world.folder / "week.db"
 
     def beat():
-        with opened(path) as connection:
-            daemons.enrolled(connection, holder, "elsewhere", 9, world.time.now())
+        with open_database(path) as connection:
+            daemons.enroll_daemon(connection, holder, "elsewhere", 9, world.time.now())
             connection.exec_driver_sql("update lease set released_at = '2027-01-15T08:10:00.000000Z'")
             connection.commit()
-            daemons.beaten(
+            daemons.write_heartbeat(
                 connection,
                 holder,
                 [daemons.CampaignHeartbeat("one", "running", "it asks", None, None, held=True)],
@@ -513,7 +513,7 @@ def test_a_server_that_is_away_is_said_and_waited_for(world):
         world.at(0.6, shut)
         world.at(1.1, lambda: ask(f"alter database {name} allow_connections true"))
         world.live(2)
-        with opened(place) as connection, connection.begin():
+        with open_database(place) as connection, connection.begin():
             picks = connection.exec_driver_sql("select n from pick order by n").scalars().all()
             late = connection.exec_driver_sql(
                 "select count(*) from request where sent_at > '2027-01-15T09:07'"
@@ -536,7 +536,7 @@ def test_a_server_that_hangs_is_said_and_waited_for_while_the_others_go_on(world
         world.at(0.6, lambda: undo.enter_context(stopped()))
         world.at(0.85, undo.close)
         world.live(2, look=300.0)
-        with opened(place) as connection, connection.begin():
+        with open_database(place) as connection, connection.begin():
             picks = connection.exec_driver_sql("select n from pick order by n").scalars().all()
             late = connection.exec_driver_sql("select count(*) from request where sent_at > '2027-01-15T09'").scalar()
     assert "no answer" in world.why("hung", BROKEN)[0]
@@ -727,8 +727,8 @@ def test_a_campaign_is_paused_before_it_has_begun(world):
     world.write("one", "[schedule]\ncron = '0 10 * * *'\n")
 
     def pause():
-        with opened(world.folder / "week.db") as connection:
-            assert daemons.pause(connection, ["one"], world.time.now()) == ["one"]
+        with open_database(world.folder / "week.db") as connection:
+            assert daemons.pause_campaigns(connection, ["one"], world.time.now()) == ["one"]
 
     world.at(0.5, pause)
     world.live(4)

@@ -29,7 +29,7 @@ from socialcrawl.forecast.shape import Done, Roles, Shape
 from socialcrawl.mock.names import HERE
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.storage.queries.statistics import done as done_of
+from socialcrawl.storage.queries.statistics import count_done as done_of
 
 BY_ID, BY_NAME, FEED = "/2/users", "/2/users/by", "/xrpc/app.bsky.feed.getAuthorFeed"
 OLD_ENOUGH = "7300d"

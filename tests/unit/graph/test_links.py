@@ -13,10 +13,10 @@ from socialcrawl.engine.model import Mention, Node, Page, Pick, PostRow, Request
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Links, compute_worth, count_within
 from socialcrawl.platforms.node_reading import Reading
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.erasure.forgetting import forget
-from socialcrawl.storage.erasure.orders import ordered
-from socialcrawl.storage.retopic import retopic
+from socialcrawl.storage.erasure.orders import read_order
+from socialcrawl.storage.retopic import recount_topic
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.stored_answers import AnswerReuse
 
@@ -69,7 +69,7 @@ def shown(store, targets, hits):
 
 def a_campaign(store, links, name="weighed", **more):
     told = SETTINGS | {"name": name, "crawl": {"links": links}}
-    number = campaign(store.connection, told, {}, BEGIN)
+    number = ensure_campaign(store.connection, told, {}, BEGIN)
     return SqlStore(store.connection, number, "x", links=Links.of(links), **more)
 
 
@@ -158,7 +158,7 @@ def test_another_topic_weighs_links_anew_as_if_it_had_been_the_topic_from_the_st
     oracle = crawled(a_campaign(base, links, "oracle"), links, moons)
     assert links_of(changed) != links_of(oracle)
     with made.connection.begin():
-        retopic(made.connection, changed.campaign, moons)
+        recount_topic(made.connection, changed.campaign, moons)
     assert links_of(changed) == links_of(oracle)
     still = Pick(1, Node(1), "expand")
     mine, theirs = ({key: one.answer for key, one in store.replies((still,)).items()} for store in (changed, oracle))
@@ -173,7 +173,7 @@ def test_links_are_what_is_left_of_them_when_posts_and_people_are_forgotten(data
     store = crawled(a_campaign(SqlStore(made.connection, made.campaign, "x"), links), links, suns)
     before = {(n, node): alpha for n, _, node, alpha in links_of(store)}
     with made.connection.begin():
-        forget(made.connection, ordered(["77"], ["900-0"], None, None), format_time(AT))
+        forget(made.connection, read_order(["77"], ["900-0"], None, None), format_time(AT))
     found = {store.accounts([Node(node)])[node].username: alpha for _, _, node, alpha in links_of(store)}
     left = {"mentions": 1, "replies": links.get("replies", 1), "reposts": links.get("reposts", 1)}
     expected = {
@@ -207,7 +207,7 @@ def test_an_occurrence_in_several_parts_counts_once(text, spans):
 
 def test_the_part_of_a_post_that_counts_for_a_link_is_kept_and_counted_again_for_another_topic(database, place):
     made = stored(place)
-    number = campaign(made.connection, SETTINGS | {"name": "pages", "source": {"platform": "web"}}, {}, BEGIN)
+    number = ensure_campaign(made.connection, SETTINGS | {"name": "pages", "source": {"platform": "web"}}, {}, BEGIN)
     store = SqlStore(made.connection, number, "web")
     text = "sun moon moon " + "." * 40 + " sun"
     post = PostRow("https://a.example/", "https://a.example/", None, text, *[None] * 14)
@@ -223,7 +223,7 @@ def test_the_part_of_a_post_that_counts_for_a_link_is_kept_and_counted_again_for
     assert [alpha for *_, alpha in links_of(store)] == [compute_worth(2)]
     assert one(store, "select spans from mention") == "[[0,8],[50,60]]"
     with made.connection.begin():
-        retopic(made.connection, number, moons)
+        recount_topic(made.connection, number, moons)
     assert [alpha for *_, alpha in links_of(store)] == [compute_worth(1)]
     close(made)
 
@@ -252,9 +252,9 @@ def test_links_cannot_change_under_a_campaign_that_goes_on(place, database):
     made = stored(place)
     identities = [a_file(links).identity([]) for links in (["mentions"], ["replies"])]
     assert "links" not in identities[0]["crawl"]
-    campaign(made.connection, SETTINGS | {"name": "fixed"}, identities[0], BEGIN)
+    ensure_campaign(made.connection, SETTINGS | {"name": "fixed"}, identities[0], BEGIN)
     with pytest.raises(SettingsError, match=r"links was .*choose another name"):
-        campaign(made.connection, SETTINGS | {"name": "fixed"}, identities[1], BEGIN)
+        ensure_campaign(made.connection, SETTINGS | {"name": "fixed"}, identities[1], BEGIN)
     close(made)
 
 
@@ -264,7 +264,7 @@ def a_file(links):
 
 def test_a_page_that_was_written_anew_counts_as_it_is_now(database, place):
     made = stored(place)
-    number = campaign(made.connection, SETTINGS | {"name": "pages", "source": {"platform": "web"}}, {}, BEGIN)
+    number = ensure_campaign(made.connection, SETTINGS | {"name": "pages", "source": {"platform": "web"}}, {}, BEGIN)
     store = SqlStore(made.connection, number, "web")
     targets = [Who(f"https://{name}.example/", f"https://{name}.example/") for name in "bc"]
     for n, (text, whom) in enumerate([("sun sun moon sun", targets), ("moon sun", targets[:1])]):
@@ -277,7 +277,7 @@ def test_a_page_that_was_written_anew_counts_as_it_is_now(database, place):
         store.finish((pick,), [reading.outcome()])
     assert rows(store, "select text, (select count(*) from mention) from post") == [("moon sun", 1)]
     with made.connection.begin():
-        retopic(made.connection, number, moons)
+        recount_topic(made.connection, number, moons)
     assert [(n, alpha) for n, _, _, alpha in links_of(store)] == [
         (0, compute_worth(1)),
         (0, 0.0),

@@ -13,11 +13,11 @@ from tiny_town import BEGIN, SETTINGS, close, stored
 from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Reason, Request, Who, format_time
 from socialcrawl.graph.relevance import Links, compute_worth
 from socialcrawl.platforms.node_reading import Reading
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.erasure.forgetting import forget
-from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.storage.reread import PickReadings
-from socialcrawl.storage.retopic import retopic
+from socialcrawl.storage.retopic import recount_topic
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.stored_answers import AnswerReuse
 
@@ -192,7 +192,9 @@ def written(store, pick):
 
 def a_campaign(made, links, topic, hours=0.0):
     hits = (suns, moons)[topic]
-    number = campaign(made.connection, SETTINGS | {"name": f"c{next(NUMBERS)}", "crawl": {"links": links}}, {}, BEGIN)
+    number = ensure_campaign(
+        made.connection, SETTINGS | {"name": f"c{next(NUMBERS)}", "crawl": {"links": links}}, {}, BEGIN
+    )
     weights = Links.of(links)
     return SqlStore(made.connection, number, "x", links=weights, reuse=AnswerReuse(hours, hits, links=weights))
 
@@ -239,12 +241,12 @@ def test_pages_add_up_alike_live_replayed_reused_and_for_another_topic(made, cas
     pick, outcome = account.with_topic(MOONS).crawl(second)
     assert shown(second, outcome) == expected(case, MOONS)
     with made.connection.begin():
-        retopic(made.connection, second.campaign, suns)
+        recount_topic(made.connection, second.campaign, suns)
     if not is_missing(case):
         assert shown(second, replay(second, pick, case)) == expected(case, SUNS)
     second.finish((pick,), [outcome])
     with made.connection.begin():
-        retopic(made.connection, second.campaign, suns)
+        recount_topic(made.connection, second.campaign, suns)
     assert written(second, pick) == expected(case, SUNS)
     if not is_missing(case):
         assert recounted(second, pick, suns) == add_up(case, SUNS)
@@ -264,7 +266,7 @@ def recounted(store, pick, hits):
 
 def erase(made, *names):
     with made.connection.begin():
-        forget(made.connection, ordered([], names, None, None), format_time(AT))
+        forget(made.connection, read_order([], names, None, None), format_time(AT))
 
 
 def left(case, topic, without):

@@ -17,7 +17,7 @@ from stores import a_database, failing
 from socialcrawl.campaign.settings import checked
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.storage.database.lease import Lease
-from socialcrawl.storage.erasure.tombstones import digest, put
+from socialcrawl.storage.erasure.tombstones import make_digest, put_tombstones
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 EDGES = [("12", "7"), ("7", "12"), ("12", "99"), ("5", "12")]
@@ -158,7 +158,7 @@ def test_whoever_was_forgotten_is_no_part_of_a_dataset(kind, tmp_path):
     with a_database(kind) as connection:
         gone = [("name", "bob"), ("user", "7")]
         with connection.begin():
-            put(connection, [(digest("x", what, key), what, "forget", "2023") for what, key in gone])
+            put_tombstones(connection, [(make_digest("x", what, key), what, "forget", "2023") for what, key in gone])
         entered, _ = brought(connection, written(tmp_path / "a", "ann,Bob\nbob,cyd\n7,ann\nann,7\nann,cyd\n"))
         assert graph_of(connection) == {"ann": {"cyd": 1.0}, "cyd": {}}
         assert entered.forgotten == 2

@@ -8,7 +8,7 @@ from socialcrawl.engine.model import format_time
 from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.importers.import_posts import as_posts
 from socialcrawl.importers.post_files import read
-from socialcrawl.storage.erasure.tombstones import digest, put
+from socialcrawl.storage.erasure.tombstones import make_digest, put_tombstones
 from socialcrawl.storage.imports.page_rows import PostImport
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -24,14 +24,14 @@ def test_whoever_is_answered_and_was_forgotten_is_named_nowhere(kind, tmp_path):
     path = write_lines(tmp_path / "a", rows)
     with a_database(kind) as connection:
         with connection.begin():
-            put(connection, [(digest("x", "name", "bob"), "name", "forget", "2023")])
+            put_tombstones(connection, [(make_digest("x", "name", "bob"), "name", "forget", "2023")])
         intake = PostImport(connection, "x", format_time(NOW))
         for found in read(path, lambda text, *_: 0, LineErrors()):
             intake.take(found)
         assert table(connection, "select id, reply_to, original from post order by id") == [
             ("a", None, None), ("b", "ann", None), ("c", "Dan", None)]  # fmt: skip
         with connection.begin():  # while the import is under way
-            put(connection, [(digest("x", "name", "dan"), "name", "forget", "2023")])
+            put_tombstones(connection, [(make_digest("x", "name", "dan"), "name", "forget", "2023")])
         intake.answered()
         _, mentions = held(connection)
         assert mentions == {("b", "ann", "reply")}
@@ -49,7 +49,7 @@ def test_who_was_forgotten_by_id_is_known_by_the_name_that_a_file_tells(kind, tm
     second = write_lines(tmp_path / "b", columns(posts))
     with a_database(kind) as connection:
         with connection.begin():
-            put(connection, [(digest("x", "user", str(100 + gone)), "user", "forget", "2023")])
+            put_tombstones(connection, [(make_digest("x", "user", str(100 + gone)), "user", "forget", "2023")])
         as_posts(files(first), connection, None, NOW)
         as_posts(files(second), connection, None, NOW)
         told, mentions = held(connection)

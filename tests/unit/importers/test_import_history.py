@@ -39,7 +39,7 @@ from socialcrawl.importers.import_posts import as_history, as_posts
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.x.parse import parse_posts
 from socialcrawl.platforms.x.vocabulary import TWEET
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.memory_store import MemoryStore
 from socialcrawl.storage.sql_store import SqlStore
@@ -220,7 +220,7 @@ class Ending(Wire):
 
 def stopped_at(connection, settings, call, estimator):
     """A store of a campaign whose process ended while it fetched accounts, and its wire."""
-    campaign(connection, settings.model_dump(mode="json"), settings.identity([]), NOW)
+    ensure_campaign(connection, settings.model_dump(mode="json"), settings.identity([]), NOW)
     store, wire = store_of(connection, settings), Ending(Clock())
     wire.last = call
     with pytest.raises(EndError):

@@ -12,7 +12,7 @@ from socialcrawl.campaign.settings import checked
 from socialcrawl.cli.definitions.imports import import_
 from socialcrawl.engine.model import Node, Outcome, Pick, SameAs, format_time
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.sql_store import SqlStore
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -140,7 +140,7 @@ def crawled(connection):
     """An earlier campaign of X: ann and bob were read, cyd is gone, dan was only linked to, eve is another ann."""
     settings = checked({"name": "old", "topic": {"keywords": ["sky"]}}, "test")
     store = SqlStore(
-        connection, campaign(connection, settings.model_dump(mode="json"), settings.identity([]), NOW), "x"
+        connection, ensure_campaign(connection, settings.model_dump(mode="json"), settings.identity([]), NOW), "x"
     )
     ann, bob, cyd, dan, eve = store.enlist(["ann", "bob", "cyd", "dan", "eve"], NOW)
     links = {ann: [bob, dan, ann], bob: [eve, cyd]}

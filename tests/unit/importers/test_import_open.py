@@ -11,7 +11,7 @@ from x_crawls import posts, posts_file, rows
 from socialcrawl.importers.import_posts import PostFiles, as_history
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
-from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.database.connection import open_database
 from socialcrawl.verify.replay import BROUGHT, IMPORTED
 
 NOW = 1_800_000_000.0
@@ -33,7 +33,7 @@ def test_a_history_that_is_imported_while_a_batch_is_open_is_learned_after_it(re
         died(settings, request_number)
         left = rows(database, OPEN)
         assert left
-        with opened(database) as connection:
+        with open_database(database) as connection:
             assert (
                 as_history(PostFiles([some_posts(tmp_path / "a.parquet", 30)]), connection, settings, NOW).authors > 5
             )
@@ -61,7 +61,7 @@ def test_a_dataset_and_tests_that_are_imported_while_a_batch_is_open_are_learned
         bring(settings, written(tmp_path / "late.csv", edges(names)))
         tested = names[100:140]
         results = "username,active\n" + "".join(f"{name},{place % 2}\n" for place, name in enumerate(tested))
-        with opened(database) as connection:
+        with open_database(database) as connection:
             learned, _ = judged(connection, written(tmp_path / "r.csv", results), settings=settings)
         begun = {name.lower() for (name,) in rows(database, f"select handle from account where node in ({OPEN})")}
         assert learned.new == len([name for name in tested if name.lower() not in begun])

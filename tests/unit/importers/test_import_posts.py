@@ -38,7 +38,7 @@ from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.importers.import_posts import as_posts, as_seeds
 from socialcrawl.importers.post_files import read
-from socialcrawl.storage.erasure.tombstones import digest, put
+from socialcrawl.storage.erasure.tombstones import make_digest, put_tombstones
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 LATER = NOW + 1e6
@@ -248,8 +248,8 @@ def test_the_forgotten_do_not_come_back(kind, form, tmp_path):
     path = write_lines(tmp_path / "a", FORMS[form](posts))
     with a_database(kind) as connection:
         with connection.begin():
-            tombs = [(digest("x", *key), key[0]), (digest("x", "post", gone_post.id), "post")]
-            put(connection, [(hashed, sort, "forget", "2023-01-01T00:00:00Z") for hashed, sort in tombs])
+            tombs = [(make_digest("x", *key), key[0]), (make_digest("x", "post", gone_post.id), "post")]
+            put_tombstones(connection, [(hashed, sort, "forget", "2023-01-01T00:00:00Z") for hashed, sort in tombs])
         brought = as_posts(files(path), connection, campaign(), NOW)
         told, mentions = held(connection)
     left = [

@@ -17,7 +17,7 @@ from socialcrawl.mock.server import running
 from socialcrawl.platforms.mastodon.entities import ENTITIES
 from socialcrawl.platforms.mastodon.parse import PageParser
 from socialcrawl.storage.counting_rule import COUNTING, RULE
-from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.database.connection import open_database
 
 NASA, OTHER = "nasa@far.example", "nasa@near.example"
 
@@ -153,7 +153,7 @@ def crawl(settings, *, change=False):
 
 
 def ask(place, query, **values):
-    with opened(place) as connection, connection.begin():
+    with open_database(place) as connection, connection.begin():
         done = connection.execute(text(query), values)
         return [tuple(row) for row in done] if done.returns_rows else []
 

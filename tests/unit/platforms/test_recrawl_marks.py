@@ -323,13 +323,13 @@ def test_a_known_graph_has_no_marks_and_answers_every_visit_with_all():
 )  # fmt: skip
 @settings(deadline=None, max_examples=40)
 def test_answers_travel_with_their_marks_and_older_ones_are_read_still(answer):
-    assert answers.unpacked(answers.packed(answer)) == answer
-    older = orjson.loads(answers.packed(replace(answer, mark="")))
+    assert answers.unpack_answer(answers.pack_answer(answer)) == answer
+    older = orjson.loads(answers.pack_answer(replace(answer, mark="")))
     assert len(older) == 6 + bool(answer.follows), "as the programs before wrote it"
-    noted = answers.nodes([(0, 5)], answer)
+    noted = answers.pack_nodes([(0, 5)], answer)
     page = answers.parse_page(SimpleNamespace(nodes=noted, post_ids='["7"]'))
     assert page == (["7"], [(0, 5)], [1], {2: "deleted"}, answer.follows, answer.mark)
 
 
 def test_a_page_hands_its_mark_to_the_answer():
-    assert answers.answer(Page(mark="5"), {}, {}, {}).mark == "5"
+    assert answers.build_answer(Page(mark="5"), {}, {}, {}).mark == "5"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from socialcrawl.campaign.settings import checked
 from socialcrawl.errors import SettingsError
-from socialcrawl.storage.database.address import PostgresAddress, where
+from socialcrawl.storage.database.address import PostgresAddress, parse_address
 
 HIDDEN = "hunter2"
 BASIC = {"name": "a", "topic": {"keywords": ["x"]}}
@@ -20,7 +20,7 @@ BASIC = {"name": "a", "topic": {"keywords": ["x"]}}
     [("a.db", "a.db"), ("./x/a b.db", "x/a b.db"), ("sqlite:///a.db", "a.db"), ("sqlite:////tmp/a.db", "/tmp/a.db")],
 )
 def test_a_file_is_named_by_its_path_or_as_a_url(text, path):
-    assert where(text) == Path(path)
+    assert parse_address(text) == Path(path)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_file_is_named_by_its_path_or_as_a_url(text, path):
     ],
 )
 def test_a_server_is_shown_without_its_password(text, shown, name, secret):
-    found = where(text)
+    found = parse_address(text)
     assert isinstance(found, PostgresAddress)
     assert (str(found), found.name, found.secret) == (shown, name, secret)
     assert HIDDEN not in repr(found) + str(found)
@@ -61,7 +61,7 @@ def test_a_server_is_shown_without_its_password(text, shown, name, secret):
 )
 def test_what_cannot_be_read_for_certain_is_refused_and_not_repeated(text):
     with pytest.raises(SettingsError) as error:
-        where(text)
+        parse_address(text)
     assert HIDDEN not in str(error.value)
     with pytest.raises(SettingsError, match="database") as error:
         checked(BASIC | {"database": text}, "test")
@@ -79,7 +79,7 @@ def test_no_password_is_ever_shown_whatever_is_in_it(password):
     hidden = f"<{password}>"
     told = []
     try:
-        found = where(f"postgresql://crawler:{hidden}@localhost/db")
+        found = parse_address(f"postgresql://crawler:{hidden}@localhost/db")
         told.append(f"{found} {found!r}")
         assert found.secret
     except SettingsError as error:

@@ -7,7 +7,7 @@ from tiny_town import BEGIN, SETTINGS
 from socialcrawl.daemon.daemon_records import SOUND, DaemonRecords
 from socialcrawl.errors import StoreError
 from socialcrawl.storage import daemons
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.daemons import EXPIRY, CampaignHeartbeat
 
 
@@ -16,7 +16,7 @@ def two(place):
     """A database with the campaigns one and two."""
     with opened(place) as connection:
         for name in ("one", "two"):
-            campaign(connection, SETTINGS | {"name": name}, {}, BEGIN)
+            ensure_campaign(connection, SETTINGS | {"name": name}, {}, BEGIN)
         yield connection
 
 
@@ -26,7 +26,7 @@ def told(campaign="one", state="running", **more):
 
 
 def state_of(connection, name="one"):
-    return next(one for one in daemons.held(connection) if one.campaign == name)
+    return next(one for one in daemons.read_leases(connection) if one.campaign == name)
 
 
 def test_a_campaign_that_no_daemon_ever_ran_has_no_state(two):
@@ -35,8 +35,8 @@ def test_a_campaign_that_no_daemon_ever_ran_has_no_state(two):
 
 
 def test_a_heartbeat_says_who_has_a_campaign_and_how_it_goes(two):
-    daemons.enrolled(two, "a:1:x", "a", 1, AT)
-    daemons.beaten(two, "a:1:x", [told(until=AT + 9, moved=AT - 1), told("two", "waiting")], AT)
+    daemons.enroll_daemon(two, "a:1:x", "a", 1, AT)
+    daemons.write_heartbeat(two, "a:1:x", [told(until=AT + 9, moved=AT - 1), told("two", "waiting")], AT)
     one = state_of(two)
     assert (one.daemon, one.host, one.pid, one.state, one.why) == ("a:1:x", "a", 1, "running", "it asks")
     assert (one.until, one.moved, one.beat, one.released) == (AT + 9, AT - 1, AT, None)
@@ -45,40 +45,44 @@ def test_a_heartbeat_says_who_has_a_campaign_and_how_it_goes(two):
 
 
 def test_a_campaign_that_has_not_begun_gets_no_row(two):
-    daemons.enrolled(two, "a:1:x", "a", 1, AT)
-    daemons.beaten(two, "a:1:x", [told("nobody")], AT)
-    assert [one.campaign for one in daemons.held(two)] == ["one", "two"]
+    daemons.enroll_daemon(two, "a:1:x", "a", 1, AT)
+    daemons.write_heartbeat(two, "a:1:x", [told("nobody")], AT)
+    assert [one.campaign for one in daemons.read_leases(two)] == ["one", "two"]
 
 
 def test_a_daemon_that_has_let_go_leaves_its_last_word(two):
-    daemons.enrolled(two, "a:1:x", "a", 1, AT)
-    daemons.beaten(two, "a:1:x", [told()], AT)
-    daemons.beaten(two, "a:1:x", [told(state="paused", held=False)], AT + 5)
-    daemons.beaten(two, "a:1:x", [told(state="paused", held=False)], AT + 15)
+    daemons.enroll_daemon(two, "a:1:x", "a", 1, AT)
+    daemons.write_heartbeat(two, "a:1:x", [told()], AT)
+    daemons.write_heartbeat(two, "a:1:x", [told(state="paused", held=False)], AT + 5)
+    daemons.write_heartbeat(two, "a:1:x", [told(state="paused", held=False)], AT + 15)
     one = state_of(two)
     assert (one.state, one.released, one.beat, one.alive(AT + 15)) == ("paused", AT + 5, AT + 15, False)
 
 
 def test_only_who_has_a_campaign_takes_over_the_row_of_another_daemon(two):
     for name in ("a", "b"):
-        daemons.enrolled(two, name, name, 1, AT)
-    daemons.beaten(two, "a", [told()], AT)
-    daemons.beaten(two, "b", [told(state="elsewhere", held=False)], AT + 1)
+        daemons.enroll_daemon(two, name, name, 1, AT)
+    daemons.write_heartbeat(two, "a", [told()], AT)
+    daemons.write_heartbeat(two, "b", [told(state="elsewhere", held=False)], AT + 1)
     assert state_of(two).daemon == "a"
-    daemons.beaten(two, "b", [told(state="running")], AT + 2)
+    daemons.write_heartbeat(two, "b", [told(state="running")], AT + 2)
     assert state_of(two).daemon == "b"
-    daemons.beaten(two, "a", [told(state="elsewhere", held=False)], AT + 3)
+    daemons.write_heartbeat(two, "a", [told(state="elsewhere", held=False)], AT + 3)
     assert (state_of(two).daemon, state_of(two).state) == ("b", "running")
 
 
 def test_a_campaign_that_another_daemon_has_let_go_is_written_by_the_one_under_which_it_moved(two):
-    daemons.enrolled(two, "a:1:x", "a", 1, AT)
-    daemons.enrolled(two, "b:2:y", "b", 2, AT)
-    daemons.beaten(two, "a:1:x", [told(state="done", why="all 2 steps are done", moved=AT, held=False)], AT)
-    daemons.beaten(two, "b:2:y", [told(state="done", why="it stood so", moved=AT, held=False)], AT + 1)
+    daemons.enroll_daemon(two, "a:1:x", "a", 1, AT)
+    daemons.enroll_daemon(two, "b:2:y", "b", 2, AT)
+    daemons.write_heartbeat(two, "a:1:x", [told(state="done", why="all 2 steps are done", moved=AT, held=False)], AT)
+    daemons.write_heartbeat(two, "b:2:y", [told(state="done", why="it stood so", moved=AT, held=False)], AT + 1)
     assert (state_of(two).daemon, state_of(two).why) == ("a:1:x", "all 2 steps are done")
-    daemons.beaten(two, "b:2:y", [told(state="done", why="all 6 steps are done", moved=AT + 2, held=False)], AT + 3)
-    daemons.beaten(two, "a:1:x", [told(state="done", why="all 2 steps are done", moved=AT, held=False)], AT + 4)
+    daemons.write_heartbeat(
+        two, "b:2:y", [told(state="done", why="all 6 steps are done", moved=AT + 2, held=False)], AT + 3
+    )
+    daemons.write_heartbeat(
+        two, "a:1:x", [told(state="done", why="all 2 steps are done", moved=AT, held=False)], AT + 4
+    )
     one = state_of(two)
     assert (one.daemon, one.why, one.moved, one.released) == ("b:2:y", "all 6 steps are done", AT + 2, AT + 3)
 
@@ -88,54 +92,54 @@ def test_the_instant_at_which_it_was_taken_stays_until_it_is_taken_again(two):
         with two.begin():
             return two.exec_driver_sql("select taken_at from lease").scalar()
 
-    daemons.enrolled(two, "a", "a", 1, AT)
-    daemons.beaten(two, "a", [told()], AT)
+    daemons.enroll_daemon(two, "a", "a", 1, AT)
+    daemons.write_heartbeat(two, "a", [told()], AT)
     first = taken()
-    daemons.beaten(two, "a", [told()], AT + 5)
-    daemons.beaten(two, "a", [told(held=False)], AT + 6)
+    daemons.write_heartbeat(two, "a", [told()], AT + 5)
+    daemons.write_heartbeat(two, "a", [told(held=False)], AT + 6)
     assert taken() == first
-    daemons.beaten(two, "a", [told()], AT + 7)
+    daemons.write_heartbeat(two, "a", [told()], AT + 7)
     assert taken() > first
 
 
 def test_a_daemon_that_leaves_lets_go_of_all(two):
-    daemons.enrolled(two, "a", "a", 1, AT)
-    daemons.beaten(two, "a", [told(), told("two")], AT)
-    daemons.left(two, "a", AT + 1)
-    assert [one.released for one in daemons.held(two)] == [AT + 1, AT + 1]
-    assert daemons.living(two, AT + 1) == []
+    daemons.enroll_daemon(two, "a", "a", 1, AT)
+    daemons.write_heartbeat(two, "a", [told(), told("two")], AT)
+    daemons.sign_off(two, "a", AT + 1)
+    assert [one.released for one in daemons.read_leases(two)] == [AT + 1, AT + 1]
+    assert daemons.find_live_daemons(two, AT + 1) == []
 
 
 def test_the_living_are_those_that_were_heard_of_a_short_while_ago(two):
     for name, at in (("old", AT - EXPIRY - 1), ("young", AT)):
-        daemons.enrolled(two, name, "here", 1, at)
-    assert [one.id for one in daemons.living(two, AT)] == ["young"]
-    daemons.beaten(two, "old", [], AT)
-    assert [one.id for one in daemons.living(two, AT)] == ["old", "young"]
+        daemons.enroll_daemon(two, name, "here", 1, at)
+    assert [one.id for one in daemons.find_live_daemons(two, AT)] == ["young"]
+    daemons.write_heartbeat(two, "old", [], AT)
+    assert [one.id for one in daemons.find_live_daemons(two, AT)] == ["old", "young"]
 
 
 def test_whoever_is_asked_to_stop_is_told_once(two):
-    daemons.enrolled(two, "a", "a", 1, AT)
-    daemons.enrolled(two, "a", "a", 1, AT + 1)  # it may begin its rows again
-    assert not daemons.asked(two, "a")
-    assert [one.id for one in daemons.ask_to_stop(two, AT)] == ["a"]
-    assert daemons.asked(two, "a")
-    assert [(one.id, one.asked) for one in daemons.ask_to_stop(two, AT + 1)] == [("a", True)]
-    assert not daemons.asked(two, "nobody")
+    daemons.enroll_daemon(two, "a", "a", 1, AT)
+    daemons.enroll_daemon(two, "a", "a", 1, AT + 1)  # it may begin its rows again
+    assert not daemons.is_stop_requested(two, "a")
+    assert [one.id for one in daemons.request_stop(two, AT)] == ["a"]
+    assert daemons.is_stop_requested(two, "a")
+    assert [(one.id, one.asked) for one in daemons.request_stop(two, AT + 1)] == [("a", True)]
+    assert not daemons.is_stop_requested(two, "nobody")
 
 
 def test_pausing_and_resuming_name_what_they_changed(two):
-    assert daemons.pause(two, ["two", "nobody"], AT) == ["two"]
-    assert daemons.pause(two, ["one", "two"], AT) == ["one"]
-    assert [one.paused for one in daemons.held(two)] == [AT, AT]
-    assert daemons.resume(two, ["two"]) == ["two"]
-    assert [one.paused for one in daemons.held(two)] == [AT, None]
+    assert daemons.pause_campaigns(two, ["two", "nobody"], AT) == ["two"]
+    assert daemons.pause_campaigns(two, ["one", "two"], AT) == ["one"]
+    assert [one.paused for one in daemons.read_leases(two)] == [AT, AT]
+    assert daemons.resume_campaigns(two, ["two"]) == ["two"]
+    assert [one.paused for one in daemons.read_leases(two)] == [AT, None]
 
 
 def test_books_know_the_other_daemon_that_has_a_campaign(two, place):
     books = DaemonRecords("me", "here", 7, lambda where, trouble: None)
-    daemons.enrolled(two, "they", "there", 5, AT)
-    daemons.beaten(two, "they", [told()], AT)
+    daemons.enroll_daemon(two, "they", "there", 5, AT)
+    daemons.write_heartbeat(two, "they", [told()], AT)
     stop, held = books.heard(place, AT)
     assert (stop, set(held)) == (False, {"one", "two"})
     assert books.other(place, "one", AT, lambda pid: False).daemon == "they"
@@ -146,8 +150,8 @@ def test_books_know_the_other_daemon_that_has_a_campaign(two, place):
 
 def test_of_this_machine_only_processes_that_live_have_a_campaign(two, place):
     books = DaemonRecords("me", "here", 7, lambda where, trouble: None)
-    daemons.enrolled(two, "before", "here", 5, AT)
-    daemons.beaten(two, "before", [told()], AT)
+    daemons.enroll_daemon(two, "before", "here", 5, AT)
+    daemons.write_heartbeat(two, "before", [told()], AT)
     books.heard(place, AT)
     assert books.other(place, "one", AT, lambda pid: pid == 5).daemon == "before"
     assert books.other(place, "one", AT, lambda pid: False) is None
@@ -180,7 +184,7 @@ def test_a_database_that_can_be_read_and_not_written_is_complained_of_once_until
         raise StoreError("The disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(daemons, "beaten", full)
+        patch.setattr(daemons, "write_heartbeat", full)
         for _ in range(5):
             books.told(path, [], AT)
             assert books.heard(path, AT) == (False, {})

@@ -19,10 +19,10 @@ from socialcrawl.campaign.settings import checked
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Who
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.address import PostgresAddress
-from socialcrawl.storage.database.connection import alembic_config
-from socialcrawl.storage.queries.summary import campaigns, summary
+from socialcrawl.storage.database.connection import make_alembic_config
+from socialcrawl.storage.queries.summary import list_campaigns, summarize_campaign
 from socialcrawl.storage.schema.tables import metadata
 
 ROOT = Path(__file__).parents[3]
@@ -41,7 +41,7 @@ def test_the_newest_migration_makes_exactly_the_tables_of_the_code(place):
 
 def taken_down(connection):
     """The configuration of alembic, after it has undone every migration."""
-    config = alembic_config()
+    config = make_alembic_config()
     config.attributes["connection"] = connection
     with connection.begin():
         command.downgrade(config, "base")
@@ -109,7 +109,8 @@ def test_two_connections_never_give_two_accounts_one_number(place):
 
 
 def test_processes_that_make_one_database_together_do_not_get_in_each_others_way(place):
-    code = "import sys; from socialcrawl.storage import address, database; database.connect(address.where(sys.argv[1]))"
+    code = "import sys\nfrom socialcrawl.storage.database import address, connection\n"
+    code += "connection.connect(address.parse_address(sys.argv[1]))"
     url = place.url if isinstance(place, PostgresAddress) else str(place)
     together = [subprocess.Popen([sys.executable, "-c", code, url]) for _ in range(3)]
     assert [process.wait(60) for process in together] == [0, 0, 0]
@@ -119,7 +120,7 @@ def test_the_summary_counts_as_plain_python_does(place):
     store = stored(place)
     wire = Wire(Clock(), faults={3: "broken"})
     run(parts_of(store, wire))
-    found = summary(store.connection)
+    found = summarize_campaign(store.connection)
     history, ledger = list(store.history()), list(store.ledger())
     pairs = [(pick, outcome) for batch, row in history for pick, outcome in zip(batch, row, strict=True)]
     assert found.seeds.tolist() == [o.value for p, o in pairs if p.act == "seed"]
@@ -143,9 +144,9 @@ def test_the_summary_counts_as_plain_python_does(place):
     assert sum(row["requests"] for row in found.requests) == found.sent
     assert [row["requests"] for row in found.requests if row["kind"] == "broken"] == [1]
     assert found.began.startswith("2023-11-14T22:13:20")
-    assert campaigns(store.connection) == [(1, "tiny")]
+    assert list_campaigns(store.connection) == [(1, "tiny")]
     with pytest.raises(StoreError, match=r"no campaign 'other' in this database; there are: tiny"):
-        summary(store.connection, "other")
+        summarize_campaign(store.connection, "other")
     close(store)
 
 
@@ -155,8 +156,8 @@ def test_a_campaign_goes_on_only_with_the_settings_its_history_rests_on(place):
         return made.model_dump(mode="json"), made.identity(made.seeds.usernames)
 
     with opened(place) as connection:
-        first = campaign(connection, *settings(), BEGIN)
-        assert campaign(connection, *settings(crawl={"steps": 99}, budget={"max_posts": 3}), BEGIN) == first
+        first = ensure_campaign(connection, *settings(), BEGIN)
+        assert ensure_campaign(connection, *settings(crawl={"steps": 99}, budget={"max_posts": 3}), BEGIN) == first
         for changed, words in (
             ({"seed": 2}, "seed was 1"),
             ({"topic": {"keywords": ["y"]}}, r"\[topic\] keywords was \['x'\]"),
@@ -164,8 +165,8 @@ def test_a_campaign_goes_on_only_with_the_settings_its_history_rests_on(place):
             ({"source": {"pages_per_user": 2}}, r"\[source\] pages_per_user was 1"),
         ):
             with pytest.raises(SettingsError, match=rf"'a' was begun.*with other settings: {words}\. Put them back"):
-                campaign(connection, *settings(**changed), BEGIN)
-        assert campaign(connection, *settings(name="b", seed=2), BEGIN) != first
+                ensure_campaign(connection, *settings(**changed), BEGIN)
+        assert ensure_campaign(connection, *settings(name="b", seed=2), BEGIN) != first
 
 
 def test_a_wheel_brings_its_migrations_and_its_config(tmp_path):

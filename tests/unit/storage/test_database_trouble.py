@@ -11,9 +11,9 @@ from tiny_town import Clock, Wire, close, parts_of, stored, story
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import StoreError
 from socialcrawl.ratelimit.budget import Caps
-from socialcrawl.storage.campaigns import campaign
+from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database import connection as database
-from socialcrawl.storage.database.connection import closed, connect, unlocked
+from socialcrawl.storage.database.connection import close_connection, connect, read_unlocked
 from socialcrawl.storage.sql_store import SqlStore
 
 
@@ -72,7 +72,7 @@ def test_a_place_that_cannot_be_written_is_told_to_root_too(tmp_path):
     with pytest.raises(StoreError, match="is a folder, not a database: give an SQLite file"):
         connect(tmp_path)
     with opened(tmp_path / "a.db") as connection:
-        number = campaign(connection, {"name": "a", "seed": 1, "source": {"platform": "x"}}, {}, AT)
+        number = ensure_campaign(connection, {"name": "a", "seed": 1, "source": {"platform": "x"}}, {}, AT)
         connection.connection.cursor().execute("pragma query_only = 1")
         with pytest.raises(StoreError, match="check the permissions"):
             SqlStore(connection, number, "x").enlist(["ann"], AT)
@@ -86,9 +86,9 @@ def test_a_database_that_another_program_keeps_locked_is_told_and_can_be_used_af
         with pytest.raises(StoreError, match=r"a\.db is locked by another program for too long"):
             store.enlist(["ann"], AT)
         looking = connect(tmp_path / "a.db")  # whoever only looks need not wait
-        with unlocked(looking):
+        with read_unlocked(looking):
             assert looking.exec_driver_sql("select count(*) from campaign").scalar() == 1
-        closed(looking)
+        close_connection(looking)
         other.execute("rollback")
     assert store.enlist(["ann"], AT) == [0]
     close(store)

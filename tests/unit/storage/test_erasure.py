@@ -33,7 +33,7 @@ from socialcrawl.platforms.x.source import SEARCH
 from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.erasure.execution import erase
 from socialcrawl.storage.erasure.forgetting import forget
-from socialcrawl.storage.erasure.tombstones import barred
+from socialcrawl.storage.erasure.tombstones import find_forgotten
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 PERSONAL = ("platform_id", "username", "handle", "name", "description", "created_at", "followers", "following",
@@ -241,7 +241,7 @@ def test_whoever_was_forgotten_by_id_is_not_asked_when_a_name_turns_out_to_be_th
         held = [rows(store, f"select * from {table}") for table in ("account", "request")]
         assert "person0" not in str(held).lower()
         with store.connection.begin():
-            assert barred(store.connection, "x", "name", ["PERSON0", "person11"]) == {"PERSON0"}
+            assert find_forgotten(store.connection, "x", "name", ["PERSON0", "person11"]) == {"PERSON0"}
         chosen, kept = replayed(store, 0)
         assert chosen == kept
         close(store)

@@ -14,11 +14,11 @@ from x_crawls import campaign_of, crawl, posts, scratch
 
 from socialcrawl.engine.model import format_time
 from socialcrawl.mock.server import running
-from socialcrawl.storage.database.connection import opened
+from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.erasure.execution import erase
 from socialcrawl.storage.erasure.forgetting import forget
-from socialcrawl.storage.erasure.naming import OriginalAnswer, SearchKeys, match, numbers
-from socialcrawl.storage.erasure.orders import ordered
+from socialcrawl.storage.erasure.naming import OriginalAnswer, SearchKeys, find_match, find_numbers
+from socialcrawl.storage.erasure.orders import read_order
 
 BOB = "did:plc:bob"
 HOME = "a.example"
@@ -33,7 +33,7 @@ def looked_for(platform, *keys, posts=(), numbers=()):
 
 def kind(platform, body, *keys, url="https://host/path", headers="[]", of=None, **more):
     told = body if isinstance(body, str) else json.dumps(body)
-    return match(OriginalAnswer(url, headers, told, of or platform, HOME), looked_for(platform, *keys, **more))
+    return find_match(OriginalAnswer(url, headers, told, of or platform, HOME), looked_for(platform, *keys, **more))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_on_mastodon_names_count_with_their_instance(told, found):
 def test_the_number_that_an_instance_gave_an_account_is_read_off_its_profile():
     told = {"account": {"id": "4711", "acct": "bob"}, "id": "1", "mentions": [{"id": "5", "acct": "bob@b.example"}]}
     sought = looked_for("mastodon", "bob@a.example")
-    assert numbers(OriginalAnswer("", "[]", json.dumps(told), "mastodon", HOME), sought) == {(HOME, "4711")}
+    assert find_numbers(OriginalAnswer("", "[]", json.dumps(told), "mastodon", HOME), sought) == {(HOME, "4711")}
     address = "https://a.example/api/v1/accounts/4711/statuses"
     link = json.dumps([["link", f'<{address}?max_id=1>; rel="next"']])
     for number, found in (("4711", "request"), ("471", None)):
@@ -202,7 +202,7 @@ def test_an_answer_goes_if_and_only_if_something_of_them_was_put_into_it(leaves,
     planted = any(why for _, _, why in leaves)
     assert (kind("x", body, "us", "climate", "12") is not None) == planted
     many = looked_for("x", "us", "climate", "12", *(f"nobody{n}" for n in range(50)))
-    assert (match(OriginalAnswer("https://h/2", "[]", body, "x", ""), many) is not None) == planted
+    assert (find_match(OriginalAnswer("https://h/2", "[]", body, "x", ""), many) is not None) == planted
 
 
 ANYTHING = st.recursive(
@@ -223,14 +223,14 @@ def test_any_answer_can_be_looked_through(told, url, platform):
 
 
 def answers(database):
-    with opened(database) as connection, connection.begin():
+    with open_database(database) as connection, connection.begin():
         told = connection.exec_driver_sql("select request, url, body from response").all()
     return {key: (url, zlib.decompress(body).decode()) for key, url, body in told}
 
 
 def erased(database, platform, *users, dry=False):
-    order = ordered(users, (), None, None)
-    with opened(database) as connection:
+    order = read_order(users, (), None, None)
+    with open_database(database) as connection:
         work = partial(forget, order=order, now=format_time(2e9), platform=platform)
         return erase(connection, work, dry=True) if dry else carried_out(connection, work)
 
@@ -261,7 +261,7 @@ def test_nobody_who_only_shares_a_word_with_answers_takes_them_along(kept):
 def test_of_a_crawl_exactly_the_answers_that_name_them_go(kept):
     """By a search of the exact spellings of this mock, which knows nothing of fields."""
     platform, database = kept
-    with opened(database) as connection, connection.begin():
+    with open_database(database) as connection, connection.begin():
         told = "select platform_id, username from account where platform_id is not null and username is not null"
         people = connection.exec_driver_sql(f"{told} order by node").all()
     for key, name in people[3:12:5]:

@@ -10,12 +10,12 @@ from tiny_town import PEOPLE, Clock, page_of, person, posts_of
 
 from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Request, Who
 from socialcrawl.errors import SettingsError
-from socialcrawl.storage.erasure.orders import ordered
-from socialcrawl.storage.erasure.page_redaction import ForgottenKeys, PageRedaction, billed_as, without
-from socialcrawl.storage.erasure.seed_slots import same, unnamed
+from socialcrawl.storage.erasure.orders import read_order
+from socialcrawl.storage.erasure.page_redaction import ForgottenKeys, PageRedaction, mask_for_billing, remove_forgotten
+from socialcrawl.storage.erasure.seed_slots import has_same_seeds, remove_names
 from socialcrawl.storage.erasure.skip_forgotten import SkipForgottenSource
-from socialcrawl.storage.erasure.texts import linked, named, without_links, without_names
-from socialcrawl.storage.erasure.tombstones import barred, digest, put
+from socialcrawl.storage.erasure.texts import find_link_ids, find_names, remove_links, replace_names
+from socialcrawl.storage.erasure.tombstones import find_forgotten, make_digest, put_tombstones
 
 NAMES = {"bob", "bob_2", "zo\u00eb", "ann.example.org"}
 
@@ -52,17 +52,17 @@ NAMES = {"bob", "bob_2", "zo\u00eb", "ann.example.org"}
     ],
 )  # fmt: skip
 def test_names_and_links_in_texts_are_replaced_and_nothing_else_is(text, left):
-    assert without_names(text, NAMES, {"77", "42"}) == left
-    assert without_names(left, NAMES, {"77", "42"}) == left
-    assert named([text]) & NAMES or linked([text]) & {"77", "42"} or left == text  # what goes is looked up
-    assert not named([left]) & NAMES
+    assert replace_names(text, NAMES, {"77", "42"}) == left
+    assert replace_names(left, NAMES, {"77", "42"}) == left
+    assert find_names([text]) & NAMES or find_link_ids([text]) & {"77", "42"} or left == text  # what goes is looked up
+    assert not find_names([left]) & NAMES
 
 
 def test_words_of_links_that_are_not_names_do_not_take_the_links_of_others_along():
     links = ["https://x.com/ann/status/5/photo/1?s=20", "https://x.com/i/web/status/6", "https://x.com/i/user/7"]
     reserved = {"status", "web", "photo", "user", "x", "com", "https", "s"}
-    assert [without_names(link, reserved) for link in links] == links
-    assert without_names("https://x.com/status/status/8", {"status"}) == "@forgotten"
+    assert [replace_names(link, reserved) for link in links] == links
+    assert replace_names("https://x.com/status/status/8", {"status"}) == "@forgotten"
 
 
 WORDS = st.lists(
@@ -75,24 +75,24 @@ WORDS = st.lists(
 def test_texts_are_replaced_word_by_word(words, between):
     gone = {"@bob", "@bob_2", "https://x.com/bob"}
     expected = between.join("@forgotten" if word.lower() in gone else word for word in words)
-    assert without_names(between.join(words), NAMES) == expected
-    assert NAMES.isdisjoint(named([expected]))
+    assert replace_names(between.join(words), NAMES) == expected
+    assert NAMES.isdisjoint(find_names([expected]))
 
 
 def test_links_to_the_forgotten_leave_the_list_of_links():
     links = ["https://x.com/BOB", "https://example.org/bob", "https://x.com/i/web/status/77", "https://x.com/ann"]
-    left = without_links(orjson.dumps(links).decode(), NAMES, {"77"})
+    left = remove_links(orjson.dumps(links).decode(), NAMES, {"77"})
     assert orjson.loads(left) == [links[1], links[3]]
-    assert without_links('["https://x.com/bob"]', NAMES) is None
-    assert without_links(None, NAMES) is None
-    assert named(links) == {"bob", "i", "77", "ann"}
-    assert linked(links) == {"77"}
+    assert remove_links('["https://x.com/bob"]', NAMES) is None
+    assert remove_links(None, NAMES) is None
+    assert find_names(links) == {"bob", "i", "77", "ann"}
+    assert find_link_ids(links) == {"77"}
 
 
 def test_a_file_names_users_posts_and_names(tmp_path):
     file = tmp_path / "ids.txt"
     file.write_text("\ufeff# who asked\nuser:12\n@Ann\npost:77\n\nuser:@42\nuser:did:plc:abc\n", "utf-8")
-    order = ordered(["13", "bob"], ["78"], file, None)
+    order = read_order(["13", "bob"], ["78"], file, None)
     assert set(order.users) == {"12", "13", "did:plc:abc"}
     assert set(order.names) == {"ann", "bob", "42"}
     assert set(order.posts) == {"77", "78"}
@@ -110,7 +110,7 @@ def test_a_compliance_result_is_an_order(tmp_path, job):
     reasons = ["deleted", "suspended", "deactivated", "protected", "bounced"]
     whole = "".join(result(str(i), reason) for i, reason in enumerate(reasons))
     file.write_text(whole + result("9", "scrub_geo") + result("10", "deleted", "none"), "utf-8")
-    order = ordered([], [], file, job)
+    order = read_order([], [], file, job)
     given_, other = (order.users, order.posts) if job == "users" else (order.posts, order.users)
     assert given_ == {str(i): f"compliance:{reason}" for i, reason in enumerate(reasons)}
     assert other == {}
@@ -135,51 +135,59 @@ def test_what_cannot_be_understood_is_said_with_its_line(tmp_path, lines, compli
     file = tmp_path / "ids.txt"
     file.write_text(lines, "utf-8")
     with pytest.raises(SettingsError, match=why):
-        ordered([], [], file, compliance)
+        read_order([], [], file, compliance)
 
 
 def test_an_order_names_something_in_a_file_that_can_be_read(tmp_path):
     with pytest.raises(SettingsError, match="Nothing is named"):
-        ordered([], [], None, None)
+        read_order([], [], None, None)
     with pytest.raises(SettingsError, match="name it with --from-file"):
-        ordered(["1"], [], None, "users")
+        read_order(["1"], [], None, "users")
     with pytest.raises(SettingsError, match="cannot be read"):
-        ordered([], [], tmp_path / "none.txt", None)
+        read_order([], [], tmp_path / "none.txt", None)
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00user")
     with pytest.raises(SettingsError, match="not UTF-8"):
-        ordered([], [], tmp_path / "bytes", None)
+        read_order([], [], tmp_path / "bytes", None)
 
 
 def test_digests_tell_platform_kind_and_key_apart_and_names_only_without_case():
     keys = [(p, k, key) for p in ("x", "y") for k in ("user", "name", "post") for key in ("1", "12")]
-    assert len({digest(*key) for key in keys}) == len(keys)
-    assert digest("x", "name", "Bob") == digest("x", "name", "bOB") != digest("x", "user", "bob")
-    assert digest("x", "post", "A") != digest("x", "post", "a")
-    assert "12345" not in digest("x", "user", "12345")
+    assert len({make_digest(*key) for key in keys}) == len(keys)
+    assert make_digest("x", "name", "Bob") == make_digest("x", "name", "bOB") != make_digest("x", "user", "bob")
+    assert make_digest("x", "post", "A") != make_digest("x", "post", "a")
+    assert "12345" not in make_digest("x", "user", "12345")
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_keys_with_a_tombstone_are_barred_and_no_others(kind):
     with a_database(kind) as connection, connection.begin():
-        assert barred(connection, "x", "user", ["1", "2"]) == set()
-        put(connection, [(digest("x", "user", str(key)), "user", "forget", "2026") for key in range(0, 12_000, 3)])
-        put(
+        assert find_forgotten(connection, "x", "user", ["1", "2"]) == set()
+        put_tombstones(
+            connection, [(make_digest("x", "user", str(key)), "user", "forget", "2026") for key in range(0, 12_000, 3)]
+        )
+        put_tombstones(
             connection,
-            [(digest("x", "user", "0"), "user", "another", "2027"), (digest("x", "name", "bob"), "name", "f", "2")],
+            [
+                (make_digest("x", "user", "0"), "user", "another", "2027"),
+                (make_digest("x", "name", "bob"), "name", "f", "2"),
+            ],
         )
         keys = [str(key) for key in range(12_000)]
-        assert barred(connection, "x", "user", keys) == set(keys[::3])
-        assert barred(connection, "x", "post", keys) == barred(connection, "y", "user", keys) == set()
-        assert barred(connection, "x", "name", ["BOB", "bobby"]) == {"BOB"}
+        assert find_forgotten(connection, "x", "user", keys) == set(keys[::3])
+        assert find_forgotten(connection, "x", "post", keys) == find_forgotten(connection, "y", "user", keys) == set()
+        assert find_forgotten(connection, "x", "name", ["BOB", "bobby"]) == {"BOB"}
         assert connection.exec_driver_sql("select why from tombstone where at = '2027'").all() == []
 
 
 def test_what_only_became_too_old_is_forgotten_once_somebody_asks_for_it(database):
     with a_database(database) as connection, connection.begin():
-        stones = [digest("x", "post", str(key)) for key in range(4)]
-        put(connection, [(key, "post", "retain", "2026") for key in stones[:3]])
-        assert put(connection, [(stones[0], "post", "forget", "2027"), (stones[3], "post", "forget", "2027")]) == 2
-        assert put(connection, [(key, "post", "retain", "2028") for key in stones]) == 0
+        stones = [make_digest("x", "post", str(key)) for key in range(4)]
+        put_tombstones(connection, [(key, "post", "retain", "2026") for key in stones[:3]])
+        assert (
+            put_tombstones(connection, [(stones[0], "post", "forget", "2027"), (stones[3], "post", "forget", "2027")])
+            == 2
+        )
+        assert put_tombstones(connection, [(key, "post", "retain", "2028") for key in stones]) == 0
         told = connection.exec_driver_sql("select digest, why, at from tombstone").all()
         whys = [("forget", "2027"), ("retain", "2026"), ("retain", "2026"), ("forget", "2027")]
         assert {row[0]: tuple(row[1:]) for row in told} == dict(zip(stones, whys, strict=True))
@@ -201,7 +209,7 @@ def test_a_page_goes_on_without_the_forgotten(people, by_id, by_name, j):
     gone = ForgottenKeys(
         {person(n).id for n in by_id}, {person(n).username.lower() for n in by_name}, {f"{n}-{j}" for n in people}
     )
-    left, out = without(page, gone), by_id | by_name
+    left, out = remove_forgotten(page, gone), by_id | by_name
     kept = [i for i, post in enumerate(page.posts)
             if post.id not in gone.posts and int(post.author) - 1000 not in by_id and post.repost_of not in gone.posts
             and not (post.repost_of and whom(post.id)[0] in out)]  # fmt: skip
@@ -217,7 +225,7 @@ def test_a_page_goes_on_without_the_forgotten(people, by_id, by_name, j):
     ]
     assert not {int(who.id) - 1000 for who in left.answered if who.id} & out
     whole = repr([post._replace(author="") for post in left.posts]) + repr(left.accounts)
-    assert not named([whole.lower()]) & gone.names
+    assert not find_names([whole.lower()]) & gone.names
     assert not any(f"'{key}'" in whole for key in gone.posts)
     for post in left.posts:
         first = next(row for row in page.posts if row.id == post.id)
@@ -226,39 +234,39 @@ def test_a_page_goes_on_without_the_forgotten(people, by_id, by_name, j):
         assert (post.original is None) == bool(named_ or cut)
         if not named_ & by_name:
             assert post.text == first.text
-    assert without(page, ForgottenKeys()) is page
+    assert remove_forgotten(page, ForgottenKeys()) is page
 
 
 def test_the_bill_is_of_the_whole_page_and_names_nobody_who_is_gone():
     page = town_page([3, 9])
     gone = ForgottenKeys({"1003"}, {"person9"}, {"9-0"})
-    billed = billed_as(page, gone, "x")
+    billed = mask_for_billing(page, gone, "x")
     assert len(billed.posts) == len({post.id for post in billed.posts}) == len(page.posts)
     assert len({row.id for row in billed.accounts}) == len(page.accounts) == 2
     assert not {post.id for post in billed.posts} & {
         post.id for post in page.posts if post.author == "1003" or post.id == "9-0"
     }
-    assert {row.id for row in billed.accounts} == {digest("x", "user", "1003"), digest("x", "user", "1009")}
-    assert billed_as(page, ForgottenKeys(), "x") is page
+    assert {row.id for row in billed.accounts} == {make_digest("x", "user", "1003"), make_digest("x", "user", "1009")}
+    assert mask_for_billing(page, ForgottenKeys(), "x") is page
 
 
 def test_who_was_forgotten_by_name_is_known_by_id_once_a_page_tells_it():
     with a_database("sqlite") as connection, connection.begin():
-        put(connection, [(digest("x", "name", "bob"), "name", "forget", "2026")])
+        put_tombstones(connection, [(make_digest("x", "name", "bob"), "name", "forget", "2026")])
         barring = PageRedaction(connection, "x")
         row = PostRow("1", "5", None, "text", *[None] * 14)
         alone = Page([row], [0], [], [], [Who("5", None)])
         assert not barring.of(alone, "2026")
         told = Page([row], [0], [Mention(0, Who("7", "ann"), "mention")], [profile("5", "Bob")], [Who("5", None)])
-        assert without(told, barring.of(told, "2027")).posts == []
-        assert without(alone, barring.of(alone, "2028")) == Page([], [], [], [], [], [])
-        assert barred(connection, "x", "user", ["5", "7"]) == {"5"}
+        assert remove_forgotten(told, barring.of(told, "2027")).posts == []
+        assert remove_forgotten(alone, barring.of(alone, "2028")) == Page([], [], [], [], [], [])
+        assert find_forgotten(connection, "x", "user", ["5", "7"]) == {"5"}
         assert barring.names(["BOB", "ann"]) == {"BOB"}
 
 
 def test_who_was_forgotten_by_id_is_known_by_name_once_a_page_tells_it(database):
     with a_database(database) as connection, connection.begin():
-        put(connection, [(digest("x", "user", "5"), "user", "forget", "2026")])
+        put_tombstones(connection, [(make_digest("x", "user", "5"), "user", "forget", "2026")])
         run = connection.exec_driver_sql
         for node, key, handle in ((0, None, "bob"), (1, None, "ann"), (2, "9", "old_bob"), (3, None, "wrote")):
             known = "null" if key is None else f"'{key}'"
@@ -271,7 +279,7 @@ def test_who_was_forgotten_by_id_is_known_by_name_once_a_page_tells_it(database)
         mentions = [Mention(0, Who("5", name), "mention") for name in ("Bob", "old_bob", "wrote")]
         page = Page([row], [0], [*mentions, Mention(0, Who("7", "ann"), "mention")])
         gone = barring.of(page, "2027")
-        left = without(page, gone)
+        left = remove_forgotten(page, gone)
         assert left.posts[0].text == "with @forgotten, @old_bob, @Ann"  # who has the name old_bob is somebody else
         assert [m.who.id for m in left.mentions] == ["7"]
         assert left.missing == []
@@ -286,7 +294,7 @@ def test_who_was_forgotten_by_id_is_known_by_name_once_a_page_tells_it(database)
 
 def test_whoever_was_asked_about_by_name_and_is_forgotten_by_id_is_missing(database):
     with a_database(database) as connection, connection.begin():
-        put(connection, [(digest("x", "user", "5"), "user", "forget", "2026")])
+        put_tombstones(connection, [(make_digest("x", "user", "5"), "user", "forget", "2026")])
         run = connection.exec_driver_sql
         run("insert into account (node, platform, username, handle, first_seen_at) values (4, 'x', 'B', 'bob', '2020')")
         seeds = '{"seeds": {"usernames": ["Bob", "ann"]}}'
@@ -297,7 +305,7 @@ def test_whoever_was_asked_about_by_name_and_is_forgotten_by_id_is_missing(datab
         barring = PageRedaction(connection, "x")
         page = Page(accounts=[profile("5", "Bob")], answered=[Who("5", "Bob")])
         gone = barring.of(page, "2027")
-        assert without(page, gone) == Page([], [], [], [], [], [(Who(None, "bob"), "forgotten")])
+        assert remove_forgotten(page, gone) == Page([], [], [], [], [], [(Who(None, "bob"), "forgotten")])
         barring.empty(gone.asked, "2027", 7)
         assert tuple(run("select username, handle, forgotten_at from account").one()) == (None, None, "2027")
         assert tuple(run("select params, digest from request").one()) == ('{"usernames":"ann","x":"1"}', None)
@@ -308,7 +316,7 @@ def test_whoever_was_asked_about_by_name_and_is_forgotten_by_id_is_missing(datab
 
 def test_posts_that_only_became_too_old_may_still_be_answered_and_reposted():
     with a_database("sqlite") as connection, connection.begin():
-        put(connection, [(digest("x", "post", "1"), "post", "retain", "2026")])
+        put_tombstones(connection, [(make_digest("x", "post", "1"), "post", "retain", "2026")])
         nothing = [None] * 14
         old, answer = (
             PostRow("1", "5", None, "old", *nothing),
@@ -316,9 +324,9 @@ def test_posts_that_only_became_too_old_may_still_be_answered_and_reposted():
         )
         copy = PostRow("3", "7", None, "RT old", *nothing)._replace(repost_of="1")
         page = Page([old, answer, copy], [1, 1, 1])
-        assert list(without(page, PageRedaction(connection, "x").of(page, "2027")).posts) == [answer, copy]
-        put(connection, [(digest("x", "post", "1"), "post", "forget", "2028")])
-        assert list(without(page, PageRedaction(connection, "x").of(page, "2029")).posts) == [
+        assert list(remove_forgotten(page, PageRedaction(connection, "x").of(page, "2027")).posts) == [answer, copy]
+        put_tombstones(connection, [(make_digest("x", "post", "1"), "post", "forget", "2028")])
+        assert list(remove_forgotten(page, PageRedaction(connection, "x").of(page, "2029")).posts) == [
             answer._replace(reply_to=None)
         ]
 
@@ -350,12 +358,12 @@ def test_the_forgotten_are_not_asked_and_the_others_are():
 
 def test_seats_of_forgotten_seeds_stay_without_their_names():
     identity = {"seed": 1, "seeds": {"most": 4, "usernames": ["Ann", "@BOB", "carl"]}}
-    left = unnamed(identity, {"bob", "carl"}, {"bob": 5}.get)
+    left = remove_names(identity, {"bob", "carl"}, {"bob": 5}.get)
     assert left == {"seed": 1, "seeds": {"most": 4, "usernames": ["Ann", 5, None]}}
-    assert unnamed(left, {"bob"}, {"bob": 6}.get) is left
-    assert unnamed({"seed": 1}, {"bob"}, {}.get) == {"seed": 1}
+    assert remove_names(left, {"bob"}, {"bob": 6}.get) is left
+    assert remove_names({"seed": 1}, {"bob"}, {}.get) == {"seed": 1}
     held = left["seeds"]["usernames"]
-    assert same(held, ["Ann", "BOB", "carl"], {"bob", "carl"})
-    assert same(held, ["Ann"], set())
-    assert not same(held, ["Ann", "dora"], {"bob", "carl"})
-    assert not same(held, [], {"bob", "carl"})
+    assert has_same_seeds(held, ["Ann", "BOB", "carl"], {"bob", "carl"})
+    assert has_same_seeds(held, ["Ann"], set())
+    assert not has_same_seeds(held, ["Ann", "dora"], {"bob", "carl"})
+    assert not has_same_seeds(held, [], {"bob", "carl"})

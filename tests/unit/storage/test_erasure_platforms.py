@@ -18,10 +18,10 @@ from socialcrawl.cli.definitions.forget import forget
 from socialcrawl.engine.model import Mention, Page, PostRow, Request, Who
 from socialcrawl.errors import SettingsError
 from socialcrawl.storage.erasure.forgetting import forget as carry_out
-from socialcrawl.storage.erasure.orders import ordered
-from socialcrawl.storage.erasure.ownership import owned, owners, short
-from socialcrawl.storage.erasure.similar_names import alike
-from socialcrawl.storage.erasure.tombstones import barred
+from socialcrawl.storage.erasure.orders import read_order
+from socialcrawl.storage.erasure.ownership import find_owners, is_owned, shorten_name
+from socialcrawl.storage.erasure.similar_names import find_similar_names
+from socialcrawl.storage.erasure.tombstones import find_forgotten
 from socialcrawl.storage.sql_store import SqlStore
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -44,7 +44,7 @@ def a_store_of(kind, platform):
 
 
 def forgotten(store, platform, *users, posts=()):
-    order = ordered(users, posts, None, None)
+    order = read_order(users, posts, None, None)
     return carried_out(store.connection, partial(carry_out, order=order, now=LATER, platform=platform))
 
 
@@ -72,10 +72,10 @@ def everything(store):
     ],
 )
 def test_ids_of_posts_say_whose_they_are(key, whose):
-    assert owners(key) - {key} == whose
-    assert (key in owners(key)) == bool(key and key.startswith("https"))  # a page is its own account
-    assert all(owned(key, {one}, ()) and owned(key, (), {one.lower()}) for one in whose)
-    assert not owned(key, {"did:plc:bo", "bob", "a.example"}, {"did:plc:bo", "bob", "ob@a.example"})
+    assert find_owners(key) - {key} == whose
+    assert (key in find_owners(key)) == bool(key and key.startswith("https"))  # a page is its own account
+    assert all(is_owned(key, {one}, ()) and is_owned(key, (), {one.lower()}) for one in whose)
+    assert not is_owned(key, {"did:plc:bo", "bob", "a.example"}, {"did:plc:bo", "bob", "ob@a.example"})
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,17 @@ def test_ids_of_posts_say_whose_they_are(key, whose):
      ("https://a.example/x", None), ("did:plc:bob", None), ("@a", None), (".a", None)],
 )  # fmt: skip
 def test_names_have_a_short_form_where_they_have_a_domain(name, left):
-    assert short(name) == left
+    assert shorten_name(name) == left
 
 
 @settings(deadline=None)
 @given(st.text(max_size=40))
 def test_any_id_and_any_name_can_be_looked_at(text):
-    assert all(isinstance(one, str) for one in owners(text) | owners(f"at://{text}/x") | owners(f"https://{text}"))
-    assert short(text) is None or short(text) in text.lower()
+    assert all(
+        isinstance(one, str)
+        for one in find_owners(text) | find_owners(f"at://{text}/x") | find_owners(f"https://{text}")
+    )
+    assert shorten_name(text) is None or shorten_name(text) in text.lower()
 
 
 @BOTH
@@ -252,7 +255,9 @@ def test_a_name_without_its_domain_is_refused_and_those_it_may_mean_are_named(pl
         with pytest.raises(SettingsError, match=f"'nobody' is no whole name(?!.*may be).*{why}"):
             command("--db", place, "--user", "nobody", "--yes")
         assert everything(store) == before
-        assert alike(store.connection, "x", "bob") == alike(store.connection, platform, "") == []
+        assert (
+            find_similar_names(store.connection, "x", "bob") == find_similar_names(store.connection, platform, "") == []
+        )
 
 
 def test_a_name_of_mastodon_may_come_as_the_address_of_its_page():
@@ -260,7 +265,7 @@ def test_a_name_of_mastodon_may_come_as_the_address_of_its_page():
         told = command("--db", place, "--user", "https://a.example/@Bob", "--yes")
         assert "1  account emptied" in told
         with store.connection.begin():
-            assert barred(store.connection, "mastodon", "user", ["bob@a.example"])
+            assert find_forgotten(store.connection, "mastodon", "user", ["bob@a.example"])
 
 
 def test_a_page_is_found_by_any_spelling_of_its_address_and_called_a_page():

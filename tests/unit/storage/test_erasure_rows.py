@@ -30,9 +30,9 @@ from tiny_town import close, posts_of
 from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow, Request, SameAs, Who, format_time
 from socialcrawl.errors import StoreError
 from socialcrawl.ratelimit.policy import Tariff
-from socialcrawl.storage.database.address import where
+from socialcrawl.storage.database.address import parse_address
 from socialcrawl.storage.erasure.forgetting import forget as carry_out
-from socialcrawl.storage.erasure.tombstones import barred, digest
+from socialcrawl.storage.erasure.tombstones import find_forgotten, make_digest
 from socialcrawl.storage.ledger.billed import SqlCharges
 from socialcrawl.storage.stored_answers import AnswerReuse
 
@@ -154,10 +154,10 @@ def test_what_was_billed_today_stays_billed_and_names_nobody(kind):
         report = forgotten(store, "5")
         assert report.counts["charge"] == 2
         resources = {key for (key,) in rows(store, "select resource from charge")}
-        assert resources == {digest("x", "post", "77"), digest("x", "user", "5")}
+        assert resources == {make_digest("x", "post", "77"), make_digest("x", "user", "5")}
         charges = SqlCharges(store.connection)
         with store.connection.begin():
-            assert charges.new("2023-11-14", "main", "post", [digest("x", "post", "77"), "78"]) == 1
+            assert charges.new("2023-11-14", "main", "post", [make_digest("x", "post", "77"), "78"]) == 1
 
 
 def test_only_the_places_of_posts_go_where_the_platform_says_so(tmp_path):
@@ -198,8 +198,8 @@ def test_whoever_a_name_turned_out_to_be_is_forgotten_with_it(store):
     assert everyone(store) == [(name, None, None), (alias, None, None)]
     assert rows(store, "select missing from outcome") == [("forgotten",)]
     with store.connection.begin():
-        assert barred(store.connection, "x", "name", ["BOB", "old_bob", "ann"]) == {"BOB", "old_bob"}
-        assert barred(store.connection, "x", "user", ["5", "6"]) == {"5"}
+        assert find_forgotten(store.connection, "x", "name", ["BOB", "old_bob", "ann"]) == {"BOB", "old_bob"}
+        assert find_forgotten(store.connection, "x", "user", ["5", "6"]) == {"5"}
 
 
 def test_a_name_that_changed_hands_is_its_last_holders(store):
@@ -213,7 +213,7 @@ def test_a_name_that_changed_hands_is_its_last_holders(store):
         "6": "bob",
     }
     with store.connection.begin():
-        assert barred(store.connection, "x", "name", ["bob"]) == set()
+        assert find_forgotten(store.connection, "x", "name", ["bob"]) == set()
     forgotten(store, "@bob")
     assert [row for row in everyone(store) if row[0] == before["6"]] == [(before["6"], None, None)]
 
@@ -301,7 +301,7 @@ def a_plain_role(place):
         raw.execute(f"create role {name} login")
         raw.execute(f"grant create on schema public to {name}")
         try:
-            yield where(re.sub("//[^@]*@", f"//{name}@", place.url))
+            yield parse_address(re.sub("//[^@]*@", f"//{name}@", place.url))
         finally:
             raw.execute(f"drop owned by {name}")
             raw.execute(f"drop role {name}")

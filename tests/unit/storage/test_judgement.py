@@ -28,12 +28,12 @@ from socialcrawl.storage.queries.judgement import (
     EstimatorRank,
     Judgement,
     ScoredPicks,
-    judged,
-    rank_correlation,
-    regret,
+    compute_rank_correlation,
+    compute_regret,
+    judge_estimators,
 )
-from socialcrawl.storage.queries.shadow_estimates import judgement, scored
-from socialcrawl.storage.queries.summary import summary
+from socialcrawl.storage.queries.shadow_estimates import judge_shadows, read_scores
+from socialcrawl.storage.queries.summary import summarize_campaign
 
 FLOATS = st.one_of(st.sampled_from([0.0, 0.5, 1.0, 2.0]), st.floats(-1e12, 1e12))
 VALUES = st.one_of(st.sampled_from([0.0, 0.0, 1.0, 2.5]), st.floats(0.0, 1e6, allow_subnormal=False))
@@ -43,7 +43,7 @@ VALUES = st.one_of(st.sampled_from([0.0, 0.0, 1.0, 2.5]), st.floats(0.0, 1e6, al
 @given(st.lists(st.tuples(st.one_of(FLOATS, st.sampled_from([inf, -inf])), VALUES), max_size=30))
 def test_the_rank_correlation_is_that_of_scipy(pairs):
     score, value = np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])
-    found = rank_correlation(score, value)
+    found = compute_rank_correlation(score, value)
     if len(set(score.tolist())) < 2 or len(set(value.tolist())) < 2:
         assert found is None
     else:
@@ -56,7 +56,7 @@ def test_the_regret_is_that_of_the_mean_of_all_orders_that_the_scores_allow(pair
     allowed = [order for order in permutations(pairs) if all(a[0] >= b[0] for a, b in pairwise(order))]
     areas = [sum((len(pairs) - place) * value for place, (_, value) in enumerate(order)) for order in allowed]
     best = max(sum((len(pairs) - i) * v for i, (_, v) in enumerate(order)) for order in permutations(pairs))
-    found = regret(np.array([a for a, _ in pairs]), np.array([b for _, b in pairs]))
+    found = compute_regret(np.array([a for a, _ in pairs]), np.array([b for _, b in pairs]))
     if not pairs:
         assert found is None
         return
@@ -67,18 +67,21 @@ def test_the_regret_is_that_of_the_mean_of_all_orders_that_the_scores_allow(pair
 def test_the_regret_of_three_picks_by_hand():
     # best: 4, 1, 0 finds 4, 5, 5 = 14; the worst: 0, 1, 4 finds 0, 1, 5 = 6; by chance: 5/3, 10/3, 5 = 10.
     value = np.array([0.0, 4.0, 1.0])
-    assert regret(np.array([1.0, 3.0, 2.0]), value) == 0.0
-    assert regret(np.array([3.0, 1.0, 2.0]), value) == pytest.approx(1 - 6 / 14)
-    assert regret(np.zeros(3), value) == pytest.approx(1 - 10 / 14)
-    assert regret(np.array([3.0, 2.0, 2.0]), value) == pytest.approx(1 - (0 + 2.5 + 5) / 14)
-    assert rank_correlation(np.array([3.0, 1.0, 2.0]), value) == -1.0
-    assert (regret(np.arange(3.0), np.zeros(3)), rank_correlation(np.arange(3.0), np.zeros(3))) == (0.0, None)
+    assert compute_regret(np.array([1.0, 3.0, 2.0]), value) == 0.0
+    assert compute_regret(np.array([3.0, 1.0, 2.0]), value) == pytest.approx(1 - 6 / 14)
+    assert compute_regret(np.zeros(3), value) == pytest.approx(1 - 10 / 14)
+    assert compute_regret(np.array([3.0, 2.0, 2.0]), value) == pytest.approx(1 - (0 + 2.5 + 5) / 14)
+    assert compute_rank_correlation(np.array([3.0, 1.0, 2.0]), value) == -1.0
+    assert (compute_regret(np.arange(3.0), np.zeros(3)), compute_rank_correlation(np.arange(3.0), np.zeros(3))) == (
+        0.0,
+        None,
+    )
 
 
 def test_the_best_is_first_and_whoever_says_no_number_is_not_judged_by_it():
     value = np.array([0.0, 4.0, 1.0, 9.0])
     scores = np.array([[3.0, 1.0, 2.0, 0.0], [1.0, 3.0, 2.0, nan], [5.0, 5.0, 5.0, 5.0], [10.0, 30.0, 20.0, inf]])
-    found = judged(ScoredPicks(("steers", "good", "flat", "alike"), scores, value))
+    found = judge_estimators(ScoredPicks(("steers", "good", "flat", "alike"), scores, value))
     assert found == Judgement(
         3,
         pytest.approx(1 - 10 / 14),
@@ -89,7 +92,7 @@ def test_the_best_is_first_and_whoever_says_no_number_is_not_judged_by_it():
             EstimatorRank("steers", True, -1.0, pytest.approx(1 - 6 / 14)),
         ),
     )
-    nothing = judged(ScoredPicks(("a", "b"), np.empty((2, 0)), np.empty(0)))
+    nothing = judge_estimators(ScoredPicks(("a", "b"), np.empty((2, 0)), np.empty(0)))
     assert nothing == Judgement(0, None, (EstimatorRank("a", True, None, None), EstimatorRank("b", False, None, None)))
 
 
@@ -99,7 +102,7 @@ def picked(n, score=1.0, act=Act.EXPAND, **shadows):
 
 def found_by(store):
     """What the estimators thought, as plain values."""
-    found = store.scored() if isinstance(store, MemoryStore) else scored(store.connection, "tiny")
+    found = store.scored() if isinstance(store, MemoryStore) else read_scores(store.connection, "tiny")
     return None if found is None else (found.names[1:], found.scores.tolist(), found.value.tolist())
 
 
@@ -141,7 +144,7 @@ def test_scores_come_back_as_they_were(database, scores, size):
             some = list(enumerate(scores[first : first + size], first))
             store.open(batch := tuple(picked(n, bfs=score) for n, score in some))
             store.finish(batch, [Outcome(n, Node(n), AT, 1.0) for n, _ in some])
-        found = scored(store.connection, "tiny").scores[1]
+        found = read_scores(store.connection, "tiny").scores[1]
         assert found.tolist() == [x for x in scores if not isnan(x)], "but for the sign of zero, which SQLite drops"
 
 
@@ -183,17 +186,17 @@ def test_each_campaign_has_its_own_judgement_and_names_who_steers_today(kind):
         other = beside(store)
         lived(store, [picked(n, float(n), bfs=1.0) for n in range(4)])
         lived(other, [picked(n, float(-n), nr=2.0) for n in range(3)])
-        mine, theirs = judgement(store.connection, "tiny"), judgement(store.connection, "second")
+        mine, theirs = judge_shadows(store.connection, "tiny"), judge_shadows(store.connection, "second")
         assert [(one.estimator, one.steered) for one in mine.estimators] == [("", True), ("bfs", False)]
         assert (mine.picks, theirs.picks, theirs.estimators[0].estimator) == (4, 3, "nr")
-        assert judgement(store.connection, "nobody") is None
+        assert judge_shadows(store.connection, "nobody") is None
         for number, name in ((1, "lnh-sum"), (2, "hybrid-sum")):
             with store.connection.begin():
                 settings_ = f"""'{{"crawl": {{"estimator": "{name}"}}}}'"""
                 store.connection.exec_driver_sql(
                     f"insert into version values (1, {number}, 'now', 0, {settings_}, '[]')"
                 )
-        assert judgement(store.connection, "tiny").estimators[0] == EstimatorRank("hybrid-sum", True, 1.0, 0.0)
+        assert judge_shadows(store.connection, "tiny").estimators[0] == EstimatorRank("hybrid-sum", True, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -226,7 +229,7 @@ def test_a_campaign_of_the_town_in_company_is_the_same_campaign_on_every_store(p
     assert story(memory) == story(sql) == story(alone)
     assert found_by(memory) == found_by(sql)
     assert len(found_by(sql)[2]) >= 6
-    assert (found_by(alone), judgement(sql.connection, "tiny").picks) == (None, len(found_by(sql)[2]))
+    assert (found_by(alone), judge_shadows(sql.connection, "tiny").picks) == (None, len(found_by(sql)[2]))
     close(sql)
 
 
@@ -246,7 +249,13 @@ def test_what_they_think_after_a_restart_is_what_they_would_have_thought(tmp_pat
 
 def printed(store):
     console = Console(width=100, record=True, file=StringIO())
-    show(console, summary(store.connection), None, billed=False, judgement=judgement(store.connection, "tiny"))
+    show(
+        console,
+        summarize_campaign(store.connection),
+        None,
+        billed=False,
+        judgement=judge_shadows(store.connection, "tiny"),
+    )
     return console.export_text()
 
 
@@ -254,7 +263,7 @@ def test_the_report_shows_who_would_have_guessed_best_where_somebody_looked_on(p
     store = stored(place)
     run(parts_in_company(store, Wire(Clock())))
     told = printed(store)
-    found = judgement(store.connection, "tiny")
+    found = judge_shadows(store.connection, "tiny")
     lines = [line.rstrip() for line in told.splitlines()]
     begin = lines.index("estimators by how they order accounts, lowest regret first") + 2
     shown = [line.split() for line in lines[begin : begin + 4]]
@@ -265,7 +274,7 @@ def test_the_report_shows_who_would_have_guessed_best_where_somebody_looked_on(p
     assert [line[-2] for line in shown] == ["-"] * 4, "nine picks are too few to compare orders"
     assert [line[-3] for line in shown] == [f"{one.regret:.3f}" for one in found.estimators]
     assert f"an order by chance has a regret of {found.chance:.3f}" in told
-    ending = Ending(Stop("done", "done"), summary(store.connection), 0, False, {}, found)
+    ending = Ending(Stop("done", "done"), summarize_campaign(store.connection), 0, False, {}, found)
     guesses = json.loads(json.dumps(as_object(ending)))["guesses"]
     assert (guesses["picks"], guesses["estimators"][0]["regret"]) == (found.picks, found.estimators[0].regret)
     assert "guesses" not in as_object(replace(ending, judgement=None))

@@ -9,8 +9,8 @@ from x_crawls import campaign_of, crawl, posts_file, rows
 from socialcrawl.campaign.sections.access import LimitsSection
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
-from socialcrawl.storage.database.connection import opened
-from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpace, disk_of, room_of
+from socialcrawl.storage.database.connection import open_database
+from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpace, measure_database, measure_disk
 from socialcrawl.text.wording import size
 
 FILE = Path("a.db")
@@ -60,21 +60,21 @@ def test_a_margin_keeps_a_campaign_from_beginning_and_stopping_by_turns():
 
 
 def test_the_disk_of_a_file_is_looked_at_also_before_the_file_is_there(tmp_path):
-    there = disk_of(tmp_path / "a.db")
+    there = measure_disk(tmp_path / "a.db")
     assert 0 < there.free < there.total
-    assert disk_of(tmp_path / "nowhere" / "a.db") is None
+    assert measure_disk(tmp_path / "nowhere" / "a.db") is None
 
 
 def test_the_room_of_a_database_is_its_size_and_what_is_free(tmp_path):
-    with opened(tmp_path / "a.db") as connection:
-        room = room_of(connection, lambda file: DiskSpace(77, 100))
+    with open_database(tmp_path / "a.db") as connection:
+        room = measure_database(connection, lambda file: DiskSpace(77, 100))
         files = [tmp_path / "a.db", tmp_path / "a.db-wal"]
         assert room == (sum(file.stat().st_size for file in files if file.exists()), 77)
 
 
 def test_of_a_server_the_size_is_known_and_nobody_looks_at_a_disk():
-    with a_server_database() as place, opened(place) as connection:
-        size, free = room_of(connection, lambda file: 1 / 0)
+    with a_server_database() as place, open_database(place) as connection:
+        size, free = measure_database(connection, lambda file: 1 / 0)
         assert DiskReserve(place, None, lambda file: 1 / 0).lacks() is None
     assert (size > 1_000_000, free) == (True, None)
 

@@ -15,8 +15,8 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Grant, Page, PostRow, Reply
 from socialcrawl.errors import StoreError
 from socialcrawl.ratelimit.policy import Tariff
-from socialcrawl.storage.ledger.charges import day
-from socialcrawl.storage.queries.summary import summary
+from socialcrawl.storage.ledger.charges import find_billing_day
+from socialcrawl.storage.queries.summary import summarize_campaign
 
 TARIFF = Tariff(500, 1000)
 FEE = 7
@@ -62,7 +62,7 @@ def test_a_day_that_is_named_is_the_one_on_which_the_server_served(offset, there
     for share in (0.0, 0.5, 1.0):
         arrives, leaves = served - share * work, served + (1 - share) * work
         sent, came = arrives - there + skew, leaves + back + skew
-        found = day(sent, Reply("ok", came, date=float(int(leaves))))
+        found = find_billing_day(sent, Reply("ok", came, date=float(int(leaves))))
         assert found in (None, utc_day(served))
         far = min(served % DAY, DAY - served % DAY)
         assert found is not None or far <= there + work + back + 2.001, "sure enough, and yet not named"
@@ -72,14 +72,14 @@ def test_a_day_that_is_named_is_the_one_on_which_the_server_served(offset, there
 @given(AROUND_MIDNIGHT, DELAY, st.floats(-899.0, 899.0))
 def test_without_the_servers_clock_ours_may_be_wrong_by_a_quarter_of_an_hour(offset, took, skew):
     served = MIDNIGHT + offset
-    found = day(served + skew, Reply("ok", served + skew + took))
+    found = find_billing_day(served + skew, Reply("ok", served + skew + took))
     assert found in (None, utc_day(served))
     assert found is not None or min(served % DAY, DAY - served % DAY) <= 900 + took + abs(skew) + 0.001
 
 
 def test_a_clock_that_was_set_back_meanwhile_names_no_day():
-    assert day(NOON, Reply("ok", NOON - 0.1, date=NOON)) is None
-    assert day(NOON, Reply("ok", NOON, date=NOON)) == "2026-03-01"
+    assert find_billing_day(NOON, Reply("ok", NOON - 0.1, date=NOON)) is None
+    assert find_billing_day(NOON, Reply("ok", NOON, date=NOON)) == "2026-03-01"
 
 
 KEYS = st.lists(st.sampled_from("abcdef"), max_size=5)  # the same key may come twice in a page
@@ -222,7 +222,7 @@ def test_a_crawl_costs_what_its_different_posts_and_users_cost(place):
     read_at_all = sum(len(json.loads(ids or "[]")) for (ids,) in rows(store, "select post_ids from request"))
     posts = one(store, "select count(*) from post")
     profiles = one(store, "select count(*) from account where profile_at is not null")
-    found = summary(store.connection, "day")
+    found = summarize_campaign(store.connection, "day")
     assert found.cost == 500 * posts + 1000 * profiles
     assert found.posts == read_at_all > posts
     assert found.billed_posts == [("2023-11-14", posts, found.cost / 100_000)]
@@ -239,12 +239,12 @@ def test_the_summary_adds_up_each_day(place):
     referee[utc_day(NOON + 3 * DAY)] += 50_000
     plain = beside(store, "plain")
     assert read(plain, "abc") == price(3, 0)
-    assert summary(store.connection, "days").billed_posts == [
+    assert summarize_campaign(store.connection, "days").billed_posts == [
         (on, posts, referee[on] / 100_000) for on, posts in (("2026-03-01", 3), ("2026-03-02", 2), ("2026-03-04", 0))
     ]
-    assert summary(store.connection, "plain").billed_posts == [("2026-03-01", 3, price(3, 0) / 100_000)]
+    assert summarize_campaign(store.connection, "plain").billed_posts == [("2026-03-01", 3, price(3, 0) / 100_000)]
     store.reserve(Grant(timeline(10), "main", NOON))  # never settled: it counts as spent
-    days = summary(store.connection, "days")
+    days = summarize_campaign(store.connection, "days")
     assert days.billed_posts[0] == ("2026-03-01", 3, (referee["2026-03-01"] + 50_000) / 100_000)
     assert round(sum(dollars for _, _, dollars in days.billed_posts) * 100_000) == days.cost
     close(store)

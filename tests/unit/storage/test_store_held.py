@@ -27,7 +27,7 @@ from socialcrawl.engine.model import (
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.ratelimit.policy import Tariff
 from socialcrawl.storage.memory_store import MemoryStore
-from socialcrawl.storage.queries.summary import summary
+from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.stored_answers import AnswerReuse
 from socialcrawl.storage.writes import CampaignWriter
@@ -147,14 +147,14 @@ def test_nothing_is_sent_or_paid_or_counted_for_an_answer_that_is_held(store):
     reply = second.held(timeline(3), LATER)
     assert reply.answer == Answer(2, 3, [], [], {}, {})
     assert list(second.ledger()) == []
-    found = summary(store.connection, "again")
+    found = summarize_campaign(store.connection, "again")
     assert (found.sent, found.posts, found.cost, found.requests, found.billed_posts) == (0, 0, 0, [], [])
     assert (found.reused, found.began) == (1, "2023-11-14T23:13:20.250000Z")
     row = rows(store, "select n, part, endpoint, params, credential, items, most, sent_at, arrived_at, status, posts, "
                "cost, new_posts, new_users, post_ids from request where kind = 'held'")  # fmt: skip
     at = "2023-11-14T23:13:20.250000Z"
     assert row == [(3, 0, "/2/users/:id/tweets", '{"id":"1"}', "", 0, 0, at, at, 0, 2, 0, 0, 0, None)]
-    assert summary(store.connection, "tiny").reused == 0
+    assert summarize_campaign(store.connection, "tiny").reused == 0
 
 
 def test_what_the_platform_said_then_is_not_dated_anew(store):
@@ -362,7 +362,7 @@ def test_a_second_campaign_is_the_same_and_asks_only_for_who_is_missing(place):
     assert len(kinds) == len(wire.calls) < len(bought.calls)
     assert set(kinds) <= {"missing", "ok"}
     assert sum(reply.answer.posts for _, reply in second.ledger()) == 0
-    found = summary(first.connection, "second")
+    found = summarize_campaign(first.connection, "second")
     assert found.sent == len(wire.calls)
     assert found.reused > found.sent
     assert (found.posts, found.cost) == (0, 0)

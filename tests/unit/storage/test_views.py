@@ -14,7 +14,7 @@ from stores import opened
 from tiny_town import Clock, Wire, close, parts_of, stored
 
 from socialcrawl.engine.loop import run
-from socialcrawl.storage.database.connection import alembic_config
+from socialcrawl.storage.database.connection import make_alembic_config
 from socialcrawl.storage.schema.views import VIEWS
 
 ROOT = Path(__file__).parents[3]
@@ -191,13 +191,13 @@ def test_campaign_progress_adds_up_pick_by_pick(asked):
 
 
 def test_the_last_row_of_campaign_progress_is_what_the_report_says(asked):
-    from socialcrawl.storage.queries.summary import summary
+    from socialcrawl.storage.queries.summary import summarize_campaign
 
     views, _ = asked
     rows = [row for row in views["campaign_progress"] if row["campaign"] == "tiny"]
     last = max(rows, key=lambda row: row["n"])
     with a_crawl("sqlite") as connection:
-        told = summary(connection, "tiny")
+        told = summarize_campaign(connection, "tiny")
     assert (last["relevance"], last["seed_relevance"]) == pytest.approx((told.relevance, told.seed_relevance))
     assert (last["requests"], last["dollars"]) == (told.sent, pytest.approx(told.cost / 100_000))
 
@@ -394,7 +394,7 @@ def test_the_migrations_make_the_views_of_the_code():
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_views_come_and_go_with_their_migration(kind):
     with a_place(kind) as place, opened(place) as connection:
-        config = alembic_config()
+        config = make_alembic_config()
         config.attributes["connection"] = connection
         assert views_in(connection) == set(NAMES)
         tracked = set(NAMES) - {"liveness", "sampled_account"}
