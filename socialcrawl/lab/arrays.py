@@ -60,3 +60,31 @@ def archive(path: Path) -> Iterator[Mapping[str, NDArray[Any]]]:
                 yield file
     except (*BROKEN, PostsFileError) as error:
         raise SettingsError(f"{path} cannot be read as .npz: {error}. Write it with np.savez.") from error
+
+
+def read_offsets(path: Path, *pairs: tuple[str, str]) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return the links of a web graph in a .npz: where the links of each page begin, int64[n + 1], and where they go.
+
+    Args:
+        path: the file.
+        pairs: names that the two arrays may have, the first that are there count.
+
+    Returns:
+        None: the file has no such pair.
+
+    Raises:
+        SettingsError: the file cannot be read, or the arrays are no graph.
+    """
+    with archive(path) as arrays:
+        names = next((pair for pair in pairs if {*pair} <= {*arrays}), None)
+        if names is None:
+            return None
+        indptr, indices = (np.asarray(arrays[name], np.int64) for name in names)
+    if indptr.ndim != 1 or indices.ndim != 1:
+        raise SettingsError(f"{path}: {names[0]} and {names[1]} are plain arrays with one dimension; write them again.")
+    size = len(indptr) - 1
+    if size < 1 or indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+        raise SettingsError(f"{path}: {names[0]} are no places in {names[1]}; write them again.")
+    if len(indices) and not (indices.min() >= 0 and indices.max() < size):
+        raise SettingsError(f"{path}: {names[1]} go to pages outside 0 to {size - 1}; write them again.")
+    return indptr, indices

@@ -71,6 +71,19 @@ class Posts:
         """Return the names that the post in this row (0-based) mentions, in the spelling of the file."""
         return self.mentioned[self.mention_offsets[row] : self.mention_offsets[row + 1]]
 
+    def number_accounts(self) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many accounts there are, and their numbers: int64[n] of `authors`, and of `mentioned`.
+
+        Accounts are numbered by first appearance, all authors before those who are only mentioned; names are compared
+        without case.
+        """
+        number: dict[str, int] = {}
+        authors, mentioned = (
+            np.array([number.setdefault(fold(name), len(number)) for name in names], np.int64)
+            for names in (self.authors, self.mentioned)
+        )
+        return len(number), authors, mentioned
+
 
 def fold(name: str) -> str:
     """Return the form of a username in which two spellings of one account are equal."""

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.formats.csv_cells import CsvTable
 from socialcrawl.formats.line_errors import LineErrors
@@ -61,6 +63,20 @@ def strings(table: Any, name: str) -> Any:
         raise SettingsError(f"The column {name} has the type {kind}; give text (or numbers, as names).") from error
 
 
+def node_names(path: Path, table: Any, name: str) -> Any:
+    """Return a column of names of nodes, as of `strings`.
+
+    Raises:
+        SettingsError: the column holds what is no text, or a name is empty.
+    """
+    column = strings(table, name)
+    empty = column.fill_null("").to_numpy(zero_copy_only=False) == ""
+    if empty.any():
+        row = int(np.argmax(empty)) + 1
+        raise SettingsError(f"{path}, row {row}: {name} is empty; name a node or leave the row out.")
+    return column
+
+
 def _opened(path: Path, reader: Any) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
@@ -94,3 +110,7 @@ def _bad_row(path: Path) -> str | None:
     except UNREADABLE:
         return None
     return trouble.first[0] if trouble.count else None
+
+
+READERS = {".parquet": parquet_table, ".pq": parquet_table, ".csv": csv_table}
+"""What reads a file of tables, by its ending."""

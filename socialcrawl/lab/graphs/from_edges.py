@@ -20,7 +20,7 @@ from socialcrawl.formats.header_lines import ENDS, WEIGHTS, is_head, is_number, 
 from socialcrawl.formats.lines import GZIP, UNREADABLE, lines, opened, too_long
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.lab.graphs.column_files import csv_table, lacking, parquet_table, strings
+from socialcrawl.lab.graphs.column_files import READERS, csv_table, lacking, node_names, parquet_table, strings
 from socialcrawl.lab.graphs.csr_links import Scoring, gathered, scored
 from socialcrawl.system.bounds import MAX_ROW
 
@@ -91,8 +91,7 @@ def _alone(path: Path | str, values: Any, names: Sequence[str], of: int) -> str:
 
 
 def _read(path: Path) -> _Edges:
-    readers = {".parquet": parquet_table, ".pq": parquet_table, ".csv": csv_table}
-    reader = readers.get(Path(path.name.lower().removesuffix(".gz")).suffix)
+    reader = READERS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
     edges = _from_text(path) if reader is None else _from_table(path, reader(path))
     if not len(edges.source):
         raise SettingsError(f"{path} has no edges; give a file with at least one.")
@@ -151,13 +150,7 @@ def _from_table(path: Path, table: Any) -> _Edges:
     ends = next((pair for pair in PAIRS if set(pair) <= set(table.column_names)), None)
     if ends is None:
         raise lacking(path, table, PAIRS[0])
-    columns = [strings(table, name) for name in ends]
-    for name, column in zip(ends, columns, strict=True):
-        named = column.fill_null("").to_numpy(zero_copy_only=False) != ""
-        if not named.all():
-            row = int(np.argmin(named))
-            raise SettingsError(f"{path}, row {row + 1}: {name} is empty; name a node or leave the row out.")
-    names, source, target = _numbered(*columns)
+    names, source, target = _numbered(*(node_names(path, table, name) for name in ends))
     weight = next((name for name in WEIGHTS if name in table.column_names), None)
     return _Edges(names, source, target, None if weight is None else _weights(path, table, weight))
 
@@ -239,11 +232,9 @@ def _rows_of(path: Path, table: Any) -> Iterator[tuple[str, str, str]]:
     name = next((name for name in table.column_names if name != value), None)
     if value is None or name is None:
         raise lacking(path, table, ("name", "value"))
-    columns = [strings(table, one).fill_null("").to_pylist() for one in (name, value)]
-    for row, (called, told) in enumerate(zip(*columns, strict=True), 1):
-        if not called:
-            raise SettingsError(f"{path}, row {row}: {name} is empty; name a node or leave the row out.")
-        yield f"{path}, row {row}", called, told
+    names, values = node_names(path, table, name).to_pylist(), strings(table, value).fill_null("").to_pylist()
+    for row, (called, word) in enumerate(zip(names, values, strict=True), 1):
+        yield f"{path}, row {row}", called, word
 
 
 def _number(word: str, place: str) -> float:

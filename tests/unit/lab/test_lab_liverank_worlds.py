@@ -158,7 +158,7 @@ def test_moments_that_cannot_be_are_refused(cut, said):
         (ROWS, Cut(0.5, 60), r"acts spans 100\.0 days: the 60 before 100% of that begin before 50% are over"),
         (ROWS[:7], Cut(0.05, 1, present=0.9), "none of 2 nodes is active now; give --recent more days"),
         ([("a", "a", 0), ("a", "a", 9)], Cut(0.5, 1), "the old snapshot has no links; give --snapshot a later moment"),
-        ([("a", "", 0)], Cut(), "a or b is empty somewhere"),
+        ([("a", "", 0)], Cut(), "acts.csv, row 1: b is empty; name a node"),
     ],
 )
 def test_a_file_that_makes_no_world_is_refused_with_what_to_do(tmp_path, rows, cut, said):
@@ -167,7 +167,7 @@ def test_a_file_that_makes_no_world_is_refused_with_what_to_do(tmp_path, rows, c
 
 
 def test_files_that_cannot_be_read_say_why(tmp_path):
-    with pytest.raises(SettingsError, match="ts is no time somewhere; give numbers of seconds"):
+    with pytest.raises(SettingsError, match=r"acts.csv: ts is no time \(.*soon.*\); give numbers of seconds"):
         dated(written(tmp_path / "acts.csv", time=lambda day: "soon" if day == 30 else str(day)), Cut())
     parquet.write_table(pa.table({"a": ["x"], "c": ["y"]}), tmp_path / "other.parquet")
     with pytest.raises(SettingsError, match="needs the columns a, b, ts"):
@@ -338,6 +338,20 @@ def test_a_web_of_a_file_has_blocks_of_neighbouring_numbers_for_sites(tmp_path):
 def test_a_web_that_is_none_is_refused(tmp_path):
     (tmp_path / "w.npz").write_bytes(b"no zip")
     with pytest.raises(SettingsError, match=r"w\.npz"):
+        file_webs.web_of(tmp_path / "w.npz")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "why"),
+    [
+        ({"offsets": np.arange(201), "targets": np.full(200, 200)}, "targets go to pages outside 0 to 199"),
+        ({"offsets": np.arange(201)[::-1], "targets": np.zeros(200, int)}, "offsets are no places in targets"),
+        ({"offsets": np.zeros((2, 2), int), "targets": np.zeros(0, int)}, "one dimension"),
+    ],
+)
+def test_a_web_whose_links_lead_nowhere_is_refused(tmp_path, arrays, why):
+    np.savez(tmp_path / "w.npz", **arrays)
+    with pytest.raises(SettingsError, match=why):
         file_webs.web_of(tmp_path / "w.npz")
 
 

@@ -1,18 +1,15 @@
 """Time graphs: links that arrive at an instant (Kumar et al., section III), and what a window shows of them."""
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.graphs.column_files import csv_table, lacking, parquet_table, strings
+from socialcrawl.lab.graphs.timed_links import read_timed_links
 
-COLUMNS = (("source", "target", "time"), ("src", "dst", "ts"), ("a", "b", "ts"))
 DAY = 86_400.0
 
 Ints = NDArray[np.int64]
@@ -93,25 +90,13 @@ def time_graph(sources: Ints, targets: Ints, times: Floats, size: int) -> TimeGr
 
 
 def read_times(path: Path) -> TimeGraph:
-    """Return the time graph of a file, Parquet or CSV, with columns a, b, ts (or src, dst, ts.
-
-    Or source, target, time).
-
-    Nodes are called by any text and numbered in the order of their names' first appearance: sources first, then
-    targets that are no sources. Times are numbers of seconds, from whenever; or, throughout, ISO times or Parquet's own
-    timestamps, which become seconds since 1970 and are UTC where they name no offset. Other columns are not looked at.
+    """Return the time graph of a file of links with times, as of `timed_links.read_timed_links`.
 
     Raises:
         SettingsError: the file cannot be read, lacks a column, or has a row without a node or without a time.
     """
-    read = csv_table if path.suffix.lower() == ".csv" else parquet_table
-    table = read(path)
-    names = next((some for some in COLUMNS if set(some) <= set(table.column_names)), None)
-    if names is None:
-        raise lacking(path, table, COLUMNS[-1])
-    ends = [_named(path, table, name) for name in names[:2]]
-    count, sources, targets = numbered(*ends)
-    return time_graph(sources, targets, _times(path, table, names[2]), count)
+    found = read_timed_links(path)
+    return time_graph(found.sources, found.targets, found.times, found.size)
 
 
 def within(graph: TimeGraph, begin: float, end: float) -> TimeGraph:
@@ -134,71 +119,3 @@ def plain(graph: TimeGraph) -> KnownGraph:
     links = np.unique(graph.sources() * graph.size + graph.targets)
     indptr = np.searchsorted(links, np.arange(graph.size + 1) * graph.size)
     return KnownGraph(indptr, links % graph.size, np.ones(len(links)), np.zeros(graph.size))
-
-
-def _named(path: Path, table: Any, name: str) -> Any:
-    column = strings(table, name)
-    empty = column.fill_null("").to_numpy(zero_copy_only=False) == ""
-    if empty.any():
-        row = int(np.argmax(empty)) + 1
-        raise SettingsError(f"{path}, row {row}: {name} is empty; name a node or leave the row out.")
-    return column
-
-
-def numbered(sources: Any, targets: Any) -> tuple[int, Ints, Ints]:
-    """Return how many nodes two arrays of names have, and their numbers, in the order of first appearance."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    coded = pa.concat_arrays([sources, targets]).dictionary_encode()
-    ends = coded.indices.to_numpy().astype(np.int64).reshape(2, -1)
-    return len(coded.dictionary), ends[0], ends[1]
-
-
-def _times(path: Path, table: Any, name: str) -> Floats:
-    import pyarrow as pa  # noqa: PLC0415
-
-    try:
-        times = moments(table.column(name))
-    except pa.ArrowException as error:
-        complaint = str(error).split(". ")[0].rstrip(".")
-        raise SettingsError(
-            f"{path}: {name} is no time ({complaint}); give numbers of seconds since 1970, or ISO times such as "
-            "2012-07-04T12:00:00Z, all with an offset or all without."
-        ) from error
-    if not np.isfinite(times).all():
-        row = int(np.argmin(np.isfinite(times))) + 1
-        raise SettingsError(f"{path}, row {row}: {name} is no instant; give seconds, or leave the row out.")
-    return times
-
-
-def moments(column: Any) -> Floats:
-    """Return the times of a column, read as its first one can be; NaN where there is none.
-
-    Raises:
-        pyarrow.ArrowException: one is no time, or differs from the first: the complaint is about that one.
-    """
-    import pyarrow as pa  # noqa: PLC0415
-
-    for read in (_seconds, partial(_instants, zone=None), partial(_instants, zone="UTC")):
-        try:
-            read(column.slice(0, 1))
-        except pa.ArrowException:
-            continue
-        return read(column)
-    return _seconds(column.slice(0, 1))  # which says what is wrong with it
-
-
-def _seconds(column: Any) -> Floats:
-    """Return numbers, or text that stands for numbers, as float64[m]; NaN where there is none."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    return np.asarray(column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(), np.float64)
-
-
-def _instants(column: Any, zone: str | None) -> Floats:
-    """Timestamps, or ISO times with an offset (`zone` UTC) or without one (None), as seconds since 1970, float64[m]."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    parts = column.cast(pa.timestamp("ns", zone)).cast(pa.int64())
-    whole, rest = np.divmod(parts.fill_null(0).to_numpy(), 10**9)
-    return np.where(parts.is_null().to_numpy(), np.nan, whole + rest / 1e9)

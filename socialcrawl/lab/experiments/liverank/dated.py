@@ -4,19 +4,17 @@ A node is active that acted (is the source of a link, or the author of a post) i
 says six months (Huynh et al., section 3.2).
 """
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from socialcrawl.crawls.refresh.old_dataset import compress_links
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.kumar.timegraphs import COLUMNS, DAY, moments, numbered
+from socialcrawl.lab.experiments.kumar.timegraphs import DAY
 from socialcrawl.lab.experiments.liverank.dataset_worlds import Flags, Floats, Ints, World, usable
-from socialcrawl.lab.graphs.column_files import csv_table, lacking, parquet_table, strings
+from socialcrawl.lab.graphs.column_files import READERS, lacking
+from socialcrawl.lab.graphs.timed_links import COLUMNS, timed_links
 
 NEVER, ONCE, LATELY = range(3)
 WORDS = ("never acted", "acted, but not lately", "active")
@@ -70,11 +68,9 @@ class Acts:
 
 
 def dated(path: Path, cut: Cut) -> World:
-    """Return the world of a file: links with timestamps (columns a, b, ts; src, dst, ts.
+    """Return the world of a file: links with times (see `timed_links`), or posts (see `post_table`).
 
-    Source, target, time), or posts.
-
-    Links are Parquet or CSV, times seconds since 1970 or ISO times; posts are what `lab.posts` reads. Nodes are those
+    Nodes are those
     of a link (or post) up to the snapshot, numbered by their names' first appearance.
 
     Raises:
@@ -125,50 +121,23 @@ def _there(acts: Acts, taken: float, *, only: bool) -> tuple[Ints, Ints]:
 
 
 def _read(path: Path) -> Acts:
-    kind = path.suffix.lower()
-    opened: dict[str, Callable[[Path], Any]] = {".csv": csv_table, ".parquet": parquet_table, ".pq": parquet_table}
-    if kind in opened:
-        table = opened[kind](path)
-        names = next((some for some in COLUMNS if set(some) <= set(table.column_names)), None)
-        if names is not None:
-            return _links(path, table, names)
-        if not {"author", "created_at"} <= set(table.column_names):
-            raise lacking(path, table, COLUMNS[-1])
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        return _posts(path)
+    table = reader(path)
+    links = timed_links(path, table)
+    if links is not None:
+        return Acts(links.size, links.sources, links.times, links.sources, links.targets, links.times)
+    if not {"author", "created_at"} <= set(table.column_names):
+        raise lacking(path, table, COLUMNS[-1])
     return _posts(path)
 
 
-def _links(path: Path, table: Any, names: tuple[str, str, str]) -> Acts:
-    from pyarrow import compute as pc  # noqa: PLC0415  (half a second that no other command need pay)
-
-    columns = [strings(table, name) for name in names[:2]]
-    if any(pc.any(pc.equal(column.fill_null(""), "")).as_py() for column in columns):
-        raise SettingsError(f"{path}: {names[0]} or {names[1]} is empty somewhere; name a node or leave the row out.")
-    count, sources, targets = numbered(*columns)
-    when = _seconds(path, table, names[2])
-    return Acts(count, sources, when, sources, targets, when)
-
-
-def _seconds(path: Path, table: Any, name: str) -> Floats:
-    """Times as seconds since 1970, float64: of numbers, of text that stands for numbers, of ISO times (UTC)."""
-    import pyarrow as pa  # noqa: PLC0415  (as above)
-
-    with suppress(pa.ArrowException):
-        times = moments(table.column(name))
-        if np.isfinite(times).all():
-            return times
-    raise SettingsError(
-        f"{path}: {name} is no time somewhere; give numbers of seconds since 1970, or ISO times such as "
-        "2012-07-04T12:00:00Z, in every row."
-    )
-
-
 def _posts(path: Path) -> Acts:
-    from socialcrawl.lab.post_table import fold, read_posts  # noqa: PLC0415  (only where there are posts)
+    from socialcrawl.lab.post_table import read_posts  # noqa: PLC0415  (only where there are posts)
 
     posts = read_posts(path)
-    numbers: dict[str, int] = {}
-    writers = np.array([numbers.setdefault(fold(name), len(numbers)) for name in posts.authors], np.int64)
-    named = np.array([numbers.setdefault(fold(name), len(numbers)) for name in posts.mentioned], np.int64)
+    size, writers, named = posts.number_accounts()
     each = np.diff(posts.mention_offsets)
     times = posts.created_at.astype(np.float64)
-    return Acts(len(numbers), writers, times, np.repeat(writers, each), named, np.repeat(times, each))
+    return Acts(size, writers, times, np.repeat(writers, each), named, np.repeat(times, each))

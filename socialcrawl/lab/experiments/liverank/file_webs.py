@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from socialcrawl.crawls.refresh.old_dataset import compress_links
-from socialcrawl.lab.arrays import archive
+from socialcrawl.lab.arrays import read_offsets
 from socialcrawl.lab.experiments.liverank.dataset_worlds import Ints
 from socialcrawl.lab.experiments.liverank.weblike import Web
 from socialcrawl.lab.graphs import read
@@ -41,9 +41,7 @@ def blocks(sources: Ints, targets: Ints, size: int) -> Ints:
 
 
 def _links(path: Path) -> tuple[Ints, Ints]:
-    if path.suffix.lower() == ".npz":
-        with archive(path) as file:
-            if {"offsets", "targets"} <= set(file):
-                return np.asarray(file["offsets"], np.int64), np.asarray(file["targets"], np.int64)
+    if path.suffix.lower() == ".npz" and (found := read_offsets(path, ("offsets", "targets"))):
+        return found
     graph = read(path)
     return np.asarray(graph.indptr, np.int64), np.asarray(graph.indices, np.int64)

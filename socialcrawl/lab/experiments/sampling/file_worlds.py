@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.arrays import archive
+from socialcrawl.lab.arrays import read_offsets
 from socialcrawl.lab.experiments.sampling.worlds import Ints, Topic, World, keyed, linked
 from socialcrawl.lab.graphs.column_files import lacking, parquet_table, strings
-from socialcrawl.lab.post_table import fold, read_posts
+from socialcrawl.lab.post_table import read_posts
 
 BLOCK = 1_000  # neighbouring pages of a web graph that stand for a host: it has addresses in order, but not the names
 RANGES = 10  # equal parts of a web graph, in the order of addresses, that are topics; a tenth of one is a domain
@@ -77,50 +77,40 @@ def posts(path: Path, asked: Sequence[Asked]) -> World:
         SettingsError: nobody is on a topic.
     """
     found = read_posts(path)
-    number: dict[str, int] = {}
-    written: list[list[str]] = []
-    first: list[int] = []
-    for name, text, at in zip(found.authors, found.texts, found.created_at.tolist(), strict=True):
-        row = number.setdefault(fold(name), len(number))
-        if row == len(written):
-            written.append([])
-            first.append(at)
+    size, source, target = found.number_accounts()
+    authors = len(np.unique(source))
+    written: list[list[str]] = [[] for _ in range(authors)]
+    first = np.full(authors, np.iinfo(np.int64).max)
+    np.minimum.at(first, source, found.created_at)
+    for row, text in zip(source.tolist(), found.texts, strict=True):
         written[row].append(text)
-        first[row] = min(first[row], at)
-    authors = len(written)
-    source = [number[fold(name)] for name in found.authors]
-    target = [number.setdefault(fold(name), len(number)) for name in found.mentioned]
-    there = np.arange(len(number)) < authors
-    graph = linked(np.repeat(source, np.diff(found.mention_offsets)), np.array(target, np.int64), len(number))
-    texts = ["\n".join(some) for some in written] + [""] * (len(number) - authors)
-    years = [str(datetime.fromtimestamp(at, UTC).year) for at in first] + ["unknown"] * (len(number) - authors)
+    there = np.arange(size) < authors
+    graph = linked(np.repeat(source, np.diff(found.mention_offsets)), target, size)
+    texts = ["\n".join(some) for some in written] + [""] * (size - authors)
+    years = [str(datetime.fromtimestamp(at, UTC).year) for at in first.tolist()] + ["unknown"] * (size - authors)
     topics = {one.name: keyed(texts, one.name, [one.name], one.parts) for one in asked}
     domain, domains = _labels(years)
-    return _sound(World(path.stem, graph, [""] * len(number), domain, domains, topics, there, texts))
+    return _sound(World(path.stem, graph, [""] * size, domain, domains, topics, there, texts))
 
 
 def web(path: Path) -> World:
-    """The world of a web graph without texts: a .npz with `offsets` (int[n + 1]) and `targets`, or `indptr`, `indices`.
+    """Return the world of a web graph without texts: a .npz with `offsets` and `targets`, or `indptr` and `indices`.
 
-        Pages are taken to be numbered in the order of their addresses, so that a range of numbers is what a pattern on
-    XX
-        Raises:
-            SettingsError: the file cannot be read, or is no graph.
+    Pages are taken to be numbered in the order of their addresses, so that a range of numbers is what a pattern of
+    addresses selects: each tenth of them is a topic.
+
+    Raises:
+        SettingsError: the file cannot be read, or is no graph.
     """
     if not path.is_file():
         raise SettingsError(f"There is no file {path}; give the path of a .npz.")
-    with archive(path) as arrays:
-        names = next((pair for pair in (("offsets", "targets"), ("indptr", "indices")) if {*pair} <= {*arrays}), None)
-        if names is None:
-            raise SettingsError(f"{path} needs the arrays offsets and targets, or indptr and indices.")
-        indptr, indices = (np.asarray(arrays[name], np.int64) for name in names)
-    if indptr.ndim != 1 or indices.ndim != 1:
-        raise SettingsError(f"{path}: {names[0]} and {names[1]} are plain arrays with one dimension; write them again.")
+    found = read_offsets(path, ("offsets", "targets"), ("indptr", "indices"))
+    if found is None:
+        raise SettingsError(f"{path} needs the arrays offsets and targets, or indptr and indices.")
+    indptr, indices = found
     size = len(indptr) - 1
-    if size < RANGES or indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
-        raise SettingsError(f"{path}: {names[0]} are no places in {names[1]}; write them again.")
-    if len(indices) and not (indices.min() >= 0 and indices.max() < size):
-        raise SettingsError(f"{path}: {names[1]} go to pages outside 0 to {size - 1}; write them again.")
+    if size < RANGES:
+        raise SettingsError(f"{path} has {size} pages; give a web graph of at least {RANGES}.")
     graph = linked(np.repeat(np.arange(size), np.diff(indptr)), indices, size)
     domain = np.arange(size) * RANGES * RANGES // size
     domains = [f"{place // RANGES}.{place % RANGES}" for place in range(RANGES * RANGES)]
