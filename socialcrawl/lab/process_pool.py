@@ -17,6 +17,8 @@ from socialcrawl.lab.result_tables import Table, write_parquet
 from socialcrawl.system.files import replace_whole
 
 Watch = Callable[[int, int], object]
+Crawl = Callable[[Sequence["Job"]], list[Table]]
+"""What makes crawls: it returns their tables, in their order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,11 @@ def fingerprint(*arrays: Any) -> str:
     for array in arrays:
         total.update(np.ascontiguousarray(array).tobytes())
     return total.hexdigest()[:24]
+
+
+def crawl_here(jobs: Sequence[Job]) -> list[Table]:
+    """Return the tables of all jobs, in their order, made one after the other in this process; none is kept."""
+    return [job.crawl(*job.given) for job in jobs]
 
 
 def crawled(jobs: Sequence[Job], out: Path, n_jobs: int | None = 1, watch: Watch | None = None) -> list[Table]:

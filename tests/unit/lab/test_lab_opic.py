@@ -489,6 +489,22 @@ def test_where_nothing_can_be_written_or_nobody_works_is_told_before_the_work(mo
         assert why in str(done.exception)
 
 
+@pytest.mark.parametrize("name", ["fig2", "cash", "fig4"])
+def test_a_command_that_was_stopped_goes_on(monkeypatch, tmp_path, name):
+    few = {"fig4": ["--rate", "0.1", "--window", "variable-4"]}.get(name, [])
+    words = [name, "--pages", "120", "--crawls", "3", "--jobs", "1", *few, "--out", str(tmp_path)]
+    first = CliRunner().invoke(opic_app, words)
+    assert first.exit_code == 0, first.output
+    kept = sorted((tmp_path / "crawls").iterdir())
+    kept.pop().unlink()  # as if it had been stopped before its last crawl
+    made = []
+    for module in (static_web, moving):
+        generate = module.generated
+        monkeypatch.setattr(module, "generated", lambda *terms, make=generate: made.append(terms) or make(*terms))
+    again = CliRunner().invoke(opic_app, words)
+    assert (again.stdout, len(made)) == (first.stdout, 1)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.lab.experiments.command_options import Processes, add_commands, make_app
+from socialcrawl.lab.experiments.command_options import Out, Processes, add_commands, make_app
 
 opic_app = make_app(
     "opic",
@@ -30,7 +30,6 @@ Mean = Annotated[float, typer.Option("--mean", help="Links to a page, where the 
 Webs = Annotated[int, typer.Option("--webs", min=1, help="How many webs, of seeds one after the other.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the first web and all draws on it.")]
 Small = Annotated[float, typer.Option(help="The weight of small edges, to the virtual page; a link has 1.")]
-Out = Annotated[Path, typer.Option(help="Where figures and data go.")]
 Rates = Annotated[
     list[float] | None,
     typer.Option("--rate", min=0, help="Share of pages whose in-degree doubles or halves in a crawl; may be repeated."),

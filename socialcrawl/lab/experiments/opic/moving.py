@@ -3,9 +3,11 @@
 A month is what n fetches add to G: measured, on the web before it changes, where it is not given.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
+
+import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.opic.changes import Changes
@@ -14,6 +16,7 @@ from socialcrawl.lab.experiments.opic.named_windows import BEGINNINGS, FIG4, NON
 from socialcrawl.lab.experiments.opic.static_web import SELECTIONS, Crawling, checked
 from socialcrawl.lab.experiments.opic.truth import truth
 from socialcrawl.lab.experiments.opic.webs import generated, law
+from socialcrawl.lab.process_pool import Crawl, Job, crawl_here
 from socialcrawl.lab.result_tables import Table, joined, table
 
 RATES: Final = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
@@ -63,8 +66,13 @@ class Moving:
         if not 0 <= self.month < float("inf"):
             raise SettingsError(f"A month of {self.month:g} is none; give units of G, or 0 to have it measured.")
 
+    def job(self, work: Callable[..., Table], seed: int, *rate: float) -> Job:
+        """Return the crawl of the web of `seed` by `work`, at a rate of change if it has one."""
+        terms = [self.law, self.size, self.crawls, self.small, self.way, self.month, self.begin, *self.windows]
+        return Job(["opic", work.__name__, *terms, seed, *rate], work, (self, seed, *rate))
 
-def adaptation(plan: Moving, n_jobs: int = 1) -> Table:
+
+def adaptation(plan: Moving, crawl: Crawl = crawl_here) -> Table:
     """Return the errors of all windows at the end of each crawl, against the importance of that moment.
 
     Columns: law, seed, rate, window, crawl (1, 2, ...), month, measures (kept, a page), changed (pages since the
@@ -73,13 +81,14 @@ def adaptation(plan: Moving, n_jobs: int = 1) -> Table:
     Raises:
         SettingsError: there are too few pages.
     """
-    from joblib import Parallel, delayed  # noqa: PLC0415 (takes long to load)
-
-    months = Parallel(n_jobs=n_jobs)(delayed(measured_month)(plan, seed) for seed in plan.seeds)
+    months = [float(found["month"][0]) for found in crawl([plan.job(_measuring, seed) for seed in plan.seeds])]
     plans = [(replace(plan, month=month), seed) for seed, month in zip(plan.seeds, months, strict=True)]
-    jobs = [(there, seed, rate) for there, seed in plans for rate in plan.rates]
-    parts: list[Table] = Parallel(n_jobs=n_jobs)(delayed(_adapting)(*job) for job in jobs)
-    return joined(parts)
+    return joined(crawl([there.job(_adapting, seed, rate) for there, seed in plans for rate in plan.rates]))
+
+
+def _measuring(plan: Moving, seed: int) -> Table:
+    """Return the month of the web of `seed`, as a table of one number."""
+    return {"month": np.array([measured_month(plan, seed)])}
 
 
 def measured_month(plan: Moving, seed: int) -> float:

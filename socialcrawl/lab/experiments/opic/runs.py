@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +13,7 @@ from socialcrawl.lab.experiments.opic.named_windows import FIG4, FIG6
 from socialcrawl.lab.experiments.opic.static_web import PARTS, Still, convergence, payments
 from socialcrawl.lab.experiments.opic.summaries import of_ways, of_windows
 from socialcrawl.lab.experiments.runner import (
+    CRAWLS,
     ExperimentRun,
     format_cell,
     format_mean,
@@ -62,8 +64,8 @@ def converge(name: str, plan: Still, run: ExperimentRun) -> None:
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
-    run.prepare()
-    found = convergence(plan, run.processes)
+    run.prepare(CRAWLS)
+    found = convergence(plan, partial(run.crawl, name))
     run.write_csv(name, found)
     means = of_ways(found)
     run.write_csv(f"{name}-means", means)
@@ -84,8 +86,8 @@ def pay(plan: Still, run: ExperimentRun) -> None:
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
-    run.prepare()
-    found = payments(plan, run.processes)
+    run.prepare(CRAWLS)
+    found = payments(plan, partial(run.crawl, "cash"))
     run.write_csv("cash", found)
     listed = rows(found)
     _tell_meaning(len(plan.seeds))
@@ -109,8 +111,8 @@ def adapt(name: str, plan: Moving, run: ExperimentRun) -> None:
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
-    run.prepare()
-    found = adaptation(plan, run.processes)
+    run.prepare(CRAWLS)
+    found = adaptation(plan, partial(run.crawl, name))
     run.write_csv(name, found)
     means = of_windows(found)
     run.write_csv(f"{name}-means", means)

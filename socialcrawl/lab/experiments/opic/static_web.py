@@ -16,6 +16,7 @@ from socialcrawl.importance.visit_order import make_visit_order
 from socialcrawl.lab.experiments.opic.importance_errors import errors
 from socialcrawl.lab.experiments.opic.truth import offline, truth
 from socialcrawl.lab.experiments.opic.webs import Web, generated, law
+from socialcrawl.lab.process_pool import Crawl, Job, crawl_here
 from socialcrawl.lab.result_tables import Table, joined, table
 
 SELECTIONS: Final = ("random", "cycle", "greedy")
@@ -56,35 +57,33 @@ class Still:
         """Return the web of a law and seed."""
         return generated(replace(law(name), mean=self.mean), self.size, seed)
 
-    def jobs(self, ways: Sequence[str]) -> list[tuple[str, int, str]]:
-        """Return all (law, seed, way), the ways being selections or off-line ones."""
-        return [(law, seed, way) for law in self.laws for seed in self.seeds for way in ways]
+    def jobs(self, work: Callable[..., Table], ways: Sequence[str]) -> list[Job]:
+        """Return a crawl by `work` for each law, seed and way, the ways being selections or off-line ones."""
+        terms = self.size, self.crawls, self.small, self.mean
+        return [
+            Job(["opic", work.__name__, *terms, law, seed, way], work, (self, law, seed, way))
+            for law in self.laws
+            for seed in self.seeds
+            for way in ways
+        ]
 
 
-def convergence(plan: Still, n_jobs: int = 1) -> Table:
+def convergence(plan: Still, crawl: Crawl = crawl_here) -> Table:
     """Return the errors of all selections and of the off-line algorithm, as they go.
 
     Columns: law, seed, way (selection or off-line), estimate ("paid and held": (H+C)/(G+1); "paid": H/G; or
     "iterate"), fetches, crawls (fetches / n), gained (G), then those of `Errors`.
     """
-    ways = [*SELECTIONS, *OFFLINE]
-    return joined(_each(_converging, plan, plan.jobs(ways), n_jobs))
+    return joined(crawl(plan.jobs(_converging, [*SELECTIONS, *OFFLINE])))
 
 
-def payments(plan: Still, n_jobs: int = 1) -> Table:
+def payments(plan: Still, crawl: Crawl = crawl_here) -> Table:
     """Return how much cash crawled pages held, as it goes: the mean over parts of a crawl, for each selection.
 
     Columns: law, seed, way, fetches, crawls, held (the mean cash of the pages crawled since the row before, times n,
     the total being 1; the paper: 2 under greedy, 1 under random), gained (G), by_pages (G without the virtual page's).
     """
-    return joined(_each(_paying, plan, plan.jobs(SELECTIONS), n_jobs))
-
-
-def _each(work: Any, plan: Still, jobs: Sequence[tuple[str, int, str]], n_jobs: int) -> list[Table]:
-    from joblib import Parallel, delayed  # noqa: PLC0415 (takes long to load)
-
-    made: list[Table] = Parallel(n_jobs=n_jobs)(delayed(work)(plan, *job) for job in jobs)
-    return made
+    return joined(crawl(plan.jobs(_paying, SELECTIONS)))
 
 
 def _converging(plan: Still, name: str, seed: int, way: str) -> Table:
