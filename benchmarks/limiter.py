@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from benchmarks.figure import Figure, sized
 from socialcrawl.engine.model import Answer, Credential, Grant, Limit, Reply, ReplyKind, Request
 from socialcrawl.ratelimit.budget import Caps
-from socialcrawl.ratelimit.lane import Lane
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
+from socialcrawl.ratelimit.window_set import WindowSet
 
 TITLE = "A decision of the limiter (take and settle): 10 tokens x 5 endpoints, three windows each"
 TOKENS, ENDPOINTS, DECISIONS = 10, 5, sized(60_000, 1_000)
@@ -22,11 +22,16 @@ def measure() -> list[Figure]:
     mean, high = _decided(_planner(), _steady())
     full = _planner()
     for request, now in _steady():
-        if full.lanes.first(request.endpoint, now)[0] > now or now > 1_000_060.0:
+        if full.window_sets.find_first(request.endpoint, now)[0] > now or now > 1_000_060.0:
             break
         _decide(full, request, now)
-    for lane in [lane for name in _names() for lane in full.lanes.of(name)[:-1] if isinstance(lane, Lane)]:
-        _use_up(lane, 1_000_100.0)
+    for window_set in [
+        window_set
+        for name in _names()
+        for window_set in full.window_sets.find_usable(name)[:-1]
+        if isinstance(window_set, WindowSet)
+    ]:
+        _use_up(window_set, 1_000_100.0)
     worst, worst_high = _decided(full, _steady(1_000_101.0, gap=0.3))
     return [
         Figure("mean, work at all times", f"{mean:.1f} µs", TARGET),
@@ -36,11 +41,11 @@ def measure() -> list[Figure]:
     ]
 
 
-def _use_up(lane: Lane, now: float) -> None:
+def _use_up(window_set: WindowSet, now: float) -> None:
     """Let the headers say that the token's day is used up: the last of four windows that are asked."""
     limits = (Limit(200, 300, now + 600.0), Limit(0, 10_000, now + 80_000.0, daily=True))
-    lane.take(now)
-    lane.learn(now, Reply(ReplyKind.OK, now, Answer(), date=now, limits=limits))
+    window_set.take(now)
+    window_set.learn(now, Reply(ReplyKind.OK, now, Answer(), date=now, limits=limits))
 
 
 def _names() -> list[str]:
@@ -72,7 +77,7 @@ def _decide(planner: WindowPlanner, request: Request, now: float) -> float | Non
     middle = time.perf_counter() - begin
     if not isinstance(grant, Grant):
         return None
-    used = planner.lanes.lane(grant.credential, request.endpoint).main.k
+    used = planner.window_sets.get(grant.credential, request.endpoint).main.k
     reset = float(int(now) + 600)
     limits = (Limit(max(0, used - 100), used, reset), Limit(9_000, 10_000, reset, daily=True))
     reply = Reply(

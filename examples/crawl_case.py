@@ -119,7 +119,7 @@ class _Counted:
 
     def take(self, request: Request, now: float) -> Grant | Stop:
         if request.endpoint != START:
-            if stop := self.budget.refuses(request, 0):
+            if stop := self.budget.explain_refusal(request, 0):
                 return stop
             self.budget.reserve(request, 0, now)
         return Grant(request, "main", now)

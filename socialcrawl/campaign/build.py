@@ -27,10 +27,10 @@ from socialcrawl.platforms.excluding import ExcludingSource
 from socialcrawl.platforms.focusing import FocusedSource
 from socialcrawl.platforms.look_ahead import LookAhead
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.ratelimit.policy import host
-from socialcrawl.ratelimit.received import LAG
+from socialcrawl.ratelimit.policy import parse_host
+from socialcrawl.ratelimit.received_requests import LAG
 from socialcrawl.ratelimit.retry import Backoff
-from socialcrawl.ratelimit.shared_windows import Membership, Shared
+from socialcrawl.ratelimit.shared_windows import Membership, SharedWindows
 from socialcrawl.storage.campaigns import QueryHistory, TopicChange, ensure_campaign, read_query_history
 from socialcrawl.storage.counting_rule import CountingRule
 from socialcrawl.storage.database.connection import connect
@@ -54,7 +54,7 @@ class House:
     """
 
     time: Steady
-    shared: Shared = field(default_factory=Shared)
+    shared: SharedWindows = field(default_factory=SharedWindows)
     leases: TokenLeases = field(default_factory=TokenLeases)
     pool: Callable[[int], Executor] = ThreadPoolExecutor
     disk: Look = measure_disk
@@ -84,11 +84,11 @@ class Campaign:
 
     def hungry(self) -> None:
         """Claim a share of the windows that others use too."""
-        self.member.hungry()
+        self.member.claim_share()
 
     def idle(self) -> None:
         """Leave the windows to the others for now."""
-        self.member.idle()
+        self.member.drop_claim()
 
     def keep(self, reason: Wait | Stop) -> None:
         """Write what it knows of accounts, where it tracks them, after a run that returned for `reason`."""
@@ -134,7 +134,7 @@ def build(
     with ExitStack() as undo:
         allowed = _allowed(meant, house)
         undo.callback(allowed.release)
-        shared = house.shared if house else Shared()
+        shared = house.shared if house else SharedWindows()
         member = shared.join(known_as(settings), settings.limits.weight, meant.base, allowed.marks, allowed.bills)
         undo.callback(member.leave)
         planner = _planner(meant, allowed, member)
@@ -143,7 +143,7 @@ def build(
         store, lease = _opened(meant, allowed, clock.now(), change=change)
         undo.pop_all()
     _introduce(member, meant, allowed, store)
-    store.note = allowed.noting(member.ledger, planner.lanes.longest() + LAG)
+    store.note = allowed.noting(member.ledger, planner.window_sets.find_longest_window() + LAG)
     along = read_query_history(store.connection, store.campaign, meant.queries)
     names = store.enlist(meant.usernames, clock.now())
     source, ahead = _source(meant, along.texts, store, clock.now)
@@ -193,9 +193,9 @@ def known_as(settings: Settings) -> str:
 def _introduce(member: Membership, meant: Plan, allowed: Access, store: SqlStore) -> None:
     """Tell a campaign's part in shared windows how its ledger is called, and who else uses its tokens."""
     siblings = Siblings(store, allowed, meant.policy, meant.settings.limits.cycle_day)
-    member.called(siblings.name_ledger(meant.settings.name))
-    member.elsewhere = lambda since: unite(siblings.sent(since), allowed.elsewhere(since))
-    member.cycles = siblings.cycles
+    member.set_ledger(siblings.name_ledger(meant.settings.name))
+    member.read_elsewhere = lambda since: unite(siblings.sent(since), allowed.elsewhere(since))
+    member.read_cycles = siblings.cycles
 
 
 def _attend(watcher: Watcher, kind: CrawlKind, crawl: Crawling, store: SqlStore, now: Callable[[], float]) -> Watcher:
@@ -234,7 +234,7 @@ def _source(meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], 
 def _planner(meant: Plan, allowed: Access, member: Membership) -> WindowPlanner:
     limits = meant.settings.limits
     backoff = Backoff(limits.pause, limits.longest_pause, limits.give_up, meant.settings.seed)
-    own = host(meant.timeline)
+    own = parse_host(meant.timeline)
     return WindowPlanner(
         meant.policy, allowed.credentials, meant.caps, backoff, limits.cycle_day, shared=member, home=own
     )

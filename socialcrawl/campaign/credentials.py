@@ -10,7 +10,7 @@ from socialcrawl.campaign.token_locks import SharedLease, TokenLeases, distinct,
 from socialcrawl.engine.model import Credential, Grant, Reply
 from socialcrawl.platforms.base import Platform, Secret, Variables
 from socialcrawl.platforms.registry import platform_of
-from socialcrawl.ratelimit.shared_windows import Sent
+from socialcrawl.ratelimit.shared_windows import SentRequest
 from socialcrawl.system.secret import secret
 
 
@@ -40,16 +40,16 @@ class Access:
         """
         return lambda grant, reply: self.journals[grant.credential].note(campaign, grant, reply, keep)
 
-    def elsewhere(self, since: float) -> dict[str, list[Sent]]:
+    def elsewhere(self, since: float) -> dict[str, list[SentRequest]]:
         """Return what each campaign has sent with these tokens since an instant, as the journals tell.
 
         Raises:
             StoreError: a journal cannot be read.
         """
-        found: dict[str, list[Sent]] = {}
+        found: dict[str, list[SentRequest]] = {}
         for credential, journal in self.journals.items():
             for campaign, lines in journal.read(since).items():
-                found.setdefault(campaign, []).extend(Sent(credential, *line) for line in lines)
+                found.setdefault(campaign, []).extend(SentRequest(credential, *line) for line in lines)
         return found
 
     def release(self) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Credential
-from socialcrawl.ratelimit.batch_size import measured, rate
+from socialcrawl.ratelimit.batch_size import choose_batch_size, find_planning_latency
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.storage.paces import keep_refresh_rate, read_latencies, read_refresh_rate
 from socialcrawl.storage.sql_store import SqlStore
@@ -39,12 +39,12 @@ class Pace:
         """Return what the replies so far say, once the seeds are done; None while they say too little."""
         if self.seeds.due(1, lambda _: 1)[1]:
             return None
-        latency = measured(read_latencies(self.store.connection, self.store.campaign))
-        rules = [self.policy.endpoint(self.timeline).rules(credential.kind) for credential in self.credentials]
+        latency = find_planning_latency(read_latencies(self.store.connection, self.store.campaign))
+        rules = [self.policy.get_endpoint(self.timeline).get_rules(credential.kind) for credential in self.credentials]
         first = [several[0] for several in rules if several]
         if latency is None or not first:
             return None
         d = min(rule.d for rule in first)
-        found = rate(latency, max(1, round(sum(rule.k * d / rule.d for rule in first))), d)
+        found = choose_batch_size(latency, max(1, round(sum(rule.k * d / rule.d for rule in first))), d)
         keep_refresh_rate(self.store.connection, self.store.campaign, found)
         return found

@@ -155,15 +155,15 @@ class Plan:
         if not self.billed or budget.max_money is not None:
             return
         if self.shape.tests:  # by which posts are not read, so that no number of them is a bound
-            user = self.table.price("user", 1) / MILLS_PER_DOLLAR
+            user = self.table.compute_price("user", 1) / MILLS_PER_DOLLAR
             raise SettingsError(
                 f"This campaign would ask {self.base}, which bills what it returns: ${user:.3f} for each account that "
                 "is tested. Set max_money (dollars) under [budget]."
             )
         if budget.max_posts is not None:
             return
-        timelines = self.table.endpoint(self.timeline)
-        page = self.table.price("post", timelines.page)
+        timelines = self.table.get_endpoint(self.timeline)
+        page = self.table.compute_price("post", timelines.page)
         window = max(rules[0].k for rules in (timelines.app, timelines.user) if rules) * page / MILLS_PER_DOLLAR
         raise SettingsError(
             f"This campaign would ask {self.base}, which bills what it returns: a page of 100 posts is "
@@ -195,8 +195,8 @@ def plan(settings: Settings) -> Plan:
         wanted = "name keywords under [topic] to search for, or" if settings.seeds.search else "set search = true or"
         search = f"{wanted} " if platform.searches else ""
         raise SettingsError(f"There is nothing to start from: {search}name usernames under [seeds].")
-    rules = table.limited(settings.limits.k, settings.limits.d)
-    billed = (table.billed or policy(settings.source.platform).billed) and not is_loopback(base)
+    rules = table.override_limits(settings.limits.k, settings.limits.d)
+    billed = (table.is_billed or policy(settings.source.platform).is_billed) and not is_loopback(base)
     accounts = ExcludedAccounts(settings.accounts.exclude, settings.accounts.include)
     _asked(usernames, accounts)
     return Plan(
@@ -287,8 +287,8 @@ def _asked(usernames: list[str], accounts: ExcludedAccounts) -> None:
 def _complete(table: Policy, platform: Platform) -> None:
     roles = platform.roles
     for name in dict.fromkeys((roles.search, roles.by_name, roles.by_id, roles.timeline)):
-        found = table.known(name) if name else None
-        if name and (found is None or not any(found.rules(kind) for kind in KINDS)):
+        found = table.find_endpoint(name) if name else None
+        if name and (found is None or not any(found.get_rules(kind) for kind in KINDS)):
             raise SettingsError(f'The policy has no rules for {name}: add [endpoints."{name}"] with app or user.')
 
 

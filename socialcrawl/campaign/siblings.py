@@ -17,9 +17,9 @@ from socialcrawl.campaign.settings import Settings, stored
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.base import Platform, Secret, Variables
 from socialcrawl.platforms.registry import platform_of
-from socialcrawl.ratelimit.billing_cycle import Counted, Cycle, cycle
+from socialcrawl.ratelimit.billing_cycle import BillingCycle, CycleCount, find_cycle
 from socialcrawl.ratelimit.policy import Policy
-from socialcrawl.ratelimit.shared_windows import Sent
+from socialcrawl.ratelimit.shared_windows import SentRequest
 from socialcrawl.storage.database.connection import identify_database
 from socialcrawl.storage.ledger.request_log import find_siblings
 from socialcrawl.storage.sql_store import SqlStore
@@ -46,7 +46,7 @@ class Siblings:
         """Return what tells the ledger of a campaign of this database from all others."""
         return f"{campaign!r} ({self._database})"
 
-    def sent(self, since: float) -> dict[str, list[Sent]]:
+    def sent(self, since: float) -> dict[str, list[SentRequest]]:
         """Return what has been sent since an instant (Unix seconds) with tokens of the campaign, by ledger.
 
         Raises:
@@ -58,13 +58,15 @@ class Siblings:
             names = {name: self._names[mark] for name, mark in its.items() if mark in self._names}
             rows = one.ledger.since(since) if names else ()
             found[self.name_ledger(one.name)] = [
-                Sent(names[grant.credential], grant.request.endpoint, grant.at, None if reply is None else reply.at)
+                SentRequest(
+                    names[grant.credential], grant.request.endpoint, grant.at, None if reply is None else reply.at
+                )
                 for grant, reply in rows
                 if grant.credential in names and (reply is None or reply.reached)
             ]
         return found
 
-    def cycles(self, now: float, known: Collection[str] = ()) -> dict[str, Counted]:
+    def cycles(self, now: float, known: Collection[str] = ()) -> dict[str, CycleCount]:
         """Return what was read in the billing cycle that `now` (Unix seconds) falls in, by ledger.
 
         Args:
@@ -74,24 +76,24 @@ class Siblings:
         Raises:
             StoreError: the database cannot be read.
         """
-        found, begin = {}, cycle(now, self.cycle_day)[0] - DAY  # what was sent before may have come since
+        found, begin = {}, find_cycle(now, self.cycle_day)[0] - DAY  # what was sent before may have come since
         for one in find_siblings(self.store.connection, self.store.campaign, begin):
             name, (_, bills) = self.name_ledger(one.name), read_marks(one.settings)
             if bills and name not in known:
-                read = Cycle(self.policy.cap, self.cycle_day)
+                read = BillingCycle(self.policy.cap, self.cycle_day)
                 for sums in one.ledger.after(begin):
-                    read.settle(0, self.policy.posts_of(sums), sums.day)
+                    read.settle(0, self.policy.count_posts(sums), sums.day)
                 found[name] = bills, read
         return found
 
 
-def unite(*told: Mapping[str, Sequence[Sent]]) -> dict[str, list[Sent]]:
+def unite(*told: Mapping[str, Sequence[SentRequest]]) -> dict[str, list[SentRequest]]:
     """Return what several have told of each ledger; a request that several tell of is one, as the first tells it."""
-    found: dict[str, list[Sent]] = {}
+    found: dict[str, list[SentRequest]] = {}
     for ledger in dict.fromkeys(ledger for one in told for ledger in one):
-        alike: dict[tuple[str, str, float], list[Sent]] = {}
+        alike: dict[tuple[str, str, float], list[SentRequest]] = {}
         for one in told:
-            own: dict[tuple[str, str, float], list[Sent]] = {}
+            own: dict[tuple[str, str, float], list[SentRequest]] = {}
             for sent in one.get(ledger, ()):
                 own.setdefault((sent.credential, sent.endpoint, round(sent.left, 6)), []).append(sent)
             for key, its in own.items():

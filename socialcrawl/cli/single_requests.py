@@ -55,13 +55,13 @@ def admitted(allowed: Access, policy: Policy, endpoint: str) -> Credential:
     Raises:
         SettingsError: none may.
     """
-    known = policy.known(endpoint)
+    known = policy.find_endpoint(endpoint)
     if known is None:
         raise SettingsError(
             f"The campaign's own policy has no [endpoints.{endpoint!r}]: copy it from config/{policy.platform}.toml."
         )
     for credential in allowed.credentials:
-        if known.rules(credential.kind):
+        if known.get_rules(credential.kind):
             return credential
     raise SettingsError(
         f"None of the tokens may ask {endpoint}: it takes the bearer token of an app; name one under [source]."

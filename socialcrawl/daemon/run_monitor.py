@@ -7,7 +7,7 @@ from socialcrawl.campaign.build import Campaign
 from socialcrawl.daemon.campaign_state import CampaignFigures, WindowUse
 from socialcrawl.engine.model import FAILED, Grant, Outcome, Reply, ReplyKind, Wait
 from socialcrawl.engine.protocols import Batch
-from socialcrawl.ratelimit.policy import path
+from socialcrawl.ratelimit.policy import parse_path
 
 SEARCHED = frozenset({"query", "hashtag", "q", "list"})  # parameters of searches
 LATEST = 50  # endpoints whose windows are shown
@@ -49,7 +49,7 @@ class RunMonitor:
         """A reply arrived; one that refuses its credential is worth a note."""
         self._flying.pop(grant.request.key, None)
         endpoint = grant.request.endpoint
-        self.requests[path(endpoint), reply.kind, reply.status] += 1
+        self.requests[parse_path(endpoint), reply.kind, reply.status] += 1
         self.latest.pop(endpoint, None)
         self.latest[endpoint] = None
         if len(self.latest) > LATEST:
@@ -98,7 +98,7 @@ def _windows(campaign: Campaign, endpoints: set[str]) -> list[WindowUse]:
     now = campaign.clock.now()
     found = []
     for endpoint in sorted(endpoints):
-        for lane in campaign.planner.lanes.of(endpoint):
-            left, k = lane.room(now, now), lane.main.k
-            found.append(WindowUse(lane.credential, endpoint, k - min(k, left), k, lane.main.ends(now)))
+        for lane in campaign.planner.window_sets.find_usable(endpoint):
+            left, k = lane.count_slots(now, now), lane.main.k
+            found.append(WindowUse(lane.credential, endpoint, k - min(k, left), k, lane.main.find_end(now)))
     return found

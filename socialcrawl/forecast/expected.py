@@ -283,7 +283,7 @@ def _account(shape: Shape, typical: Typical, named: float) -> dict[str, Amount]:
 
 
 def _amount(shape: Shape, endpoint: str, requests: float, posts: float, users: float) -> Amount:
-    money = price(shape, posts, users) + requests * shape.policy.fee(endpoint)
+    money = price(shape, posts, users) + requests * shape.policy.compute_fee(endpoint)
     return Amount(requests, posts, users, money)
 
 
@@ -362,12 +362,12 @@ class _Course:
 
     def _dearest(self, endpoint: str, mean: Amount, what: str) -> tuple[float, float]:
         """Return the most posts or mills that one request may bring, and the mean."""
-        known, roles = self.shape.policy.endpoint(endpoint), self.shape.roles
+        known, roles = self.shape.policy.get_endpoint(endpoint), self.shape.roles
         usual = getattr(mean, what) / mean.requests if mean.requests else 0.0
         if known.returns != "post":
             return usual, usual  # a look-up says how many it asks for
         users = known.page if self.shape.expanded and endpoint == roles.search else 0
-        money = price(self.shape, known.page, users) + self.shape.policy.fee(endpoint)
+        money = price(self.shape, known.page, users) + self.shape.policy.compute_fee(endpoint)
         return (known.page if what == "posts" else money), usual
 
 

@@ -177,9 +177,11 @@ def _tests(shape: Shape, rest: Left, done: Done) -> dict[str, Amount]:
     found: dict[str, Amount] = {}
     for one in tests(shape, rest, done):
         most = _cut(shape, rest, one.endpoint, one.requests, inf, together=one.users, singly=0.0)
-        known = shape.policy.endpoint(one.endpoint)
+        known = shape.policy.get_endpoint(one.endpoint)
         posts = min(one.posts, most.posts if known.returns == "post" else times(most.requests, known.page))
-        money = min(rest.money, price(shape, posts, most.users) + times(most.requests, shape.policy.fee(one.endpoint)))
+        money = min(
+            rest.money, price(shape, posts, most.users) + times(most.requests, shape.policy.compute_fee(one.endpoint))
+        )
         found[one.endpoint] = replace(most, posts=posts, money=money)
     return found
 
@@ -193,11 +195,11 @@ def total(shape: Shape, lines: Mapping[str, Amount], done: Done | None = None, n
         profiles = inf
     sums = {name: sum(getattr(line, name) for line in lines.values()) for name in Amount.__slots__}
     requests = min(sums["requests"], rest.requests)
-    items = times(requests, max((shape.policy.endpoint(name).page for name in lines), default=0))
+    items = times(requests, max((shape.policy.get_endpoint(name).page for name in lines), default=0))
     bound = inf if shape.latest else min(rest.posts, rest.capped)  # posts that come with users are not counted
     posts = min(sums["posts"], items, bound, _paid(rest.money, shape, "post"))
     users = min(sums["users"], profiles, _paid(rest.money, shape, "user"))
-    fees = sum(times(line.requests, shape.policy.fee(name)) for name, line in lines.items())
+    fees = sum(times(line.requests, shape.policy.compute_fee(name)) for name, line in lines.items())
     money = min(rest.money, price(shape, posts, users) + fees)
     return Amount(requests, posts, users, money, min(rest.seconds, sums["seconds"]))
 
@@ -210,17 +212,17 @@ def _cut(
     `pages` is how many of the requests bring posts; inf: all may.
     """
     requests = min(requests, rest.requests, bursts(shape, endpoint, rest.seconds))
-    known, speed = shape.policy.endpoint(endpoint), pace(shape, endpoint)
+    known, speed = shape.policy.get_endpoint(endpoint), pace(shape, endpoint)
     items = times(requests, known.page)
     users = items if endpoint == shape.roles.search and shape.expanded else together + min(singly, requests)
     read = min(items, times(pages, known.page), rest.posts, rest.capped, _paid(rest.money, shape, "post"))
     posts = read if known.returns == "post" else 0.0
     users = min(users, items, _paid(rest.money, shape, "user"))
-    money = min(rest.money, price(shape, posts, users) + times(requests, shape.policy.fee(endpoint)))
+    money = min(rest.money, price(shape, posts, users) + times(requests, shape.policy.compute_fee(endpoint)))
     return Amount(requests, posts, users, money, min(rest.seconds, requests / speed) if speed else 0.0)
 
 
 def _paid(money: float, shape: Shape, resource: str) -> float:
     """Return how many resources some mills pay for; inf if they are free."""
-    each = shape.policy.price(resource, 1)
+    each = shape.policy.compute_price(resource, 1)
     return money // each if each and money != inf else inf

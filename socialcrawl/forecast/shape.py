@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor, inf
 
 from socialcrawl.ratelimit.budget import Caps
-from socialcrawl.ratelimit.policy import Policy, Pool, Rule, steps_in
+from socialcrawl.ratelimit.policy import Policy, Pool, Rule, count_steps
 
 LOOK_UP = 100  # users of one look-up
 SHORTEST = 28 * 86_400.0  # seconds of the shortest billing cycle
@@ -205,12 +205,12 @@ def left(shape: Shape, done: Done, now: float = 0.0, *, authors: float | None = 
 
 def price(shape: Shape, posts: float, users: float) -> float:
     """Return the price of posts and users, in mills."""
-    return times(posts, shape.policy.price("post", 1)) + times(users, shape.policy.price("user", 1))
+    return times(posts, shape.policy.compute_price("post", 1)) + times(users, shape.policy.compute_price("user", 1))
 
 
 def full(shape: Shape, endpoint: str) -> int:
     """Return the most resources that a request to an endpoint brings; 0 where the platform has none for that."""
-    return shape.policy.endpoint(endpoint).page if endpoint else 0
+    return shape.policy.get_endpoint(endpoint).page if endpoint else 0
 
 
 def looks(shape: Shape, users: float) -> float:
@@ -222,19 +222,19 @@ def pooled(shape: Shape, requests: Mapping[str, float]) -> dict[Pool, float]:
     """Return the requests to endpoints, by the pools that count them together."""
     found: dict[Pool, float] = {}
     for name, count in requests.items():
-        for pool in shape.policy.endpoint(name).pools:
+        for pool in shape.policy.get_endpoint(name).pools:
             found[pool] = found.get(pool, 0.0) + count
     return found
 
 
 def pool_pace(shape: Shape, pool: Pool) -> float:
     """Requests per second that the windows of a pool allow in the long run, over all credentials."""
-    return sum(min(rule.k / rule.d for rule in rules) for kind in shape.kinds if (rules := pool.rules(kind)))
+    return sum(min(rule.k / rule.d for rule in rules) for kind in shape.kinds if (rules := pool.get_rules(kind)))
 
 
 def pool_bursts(shape: Shape, pool: Pool, seconds: float) -> float:
     """Return the most requests that any course of the windows of a pool lets leave in `seconds`."""
-    return sum(min(_burst(rule, seconds) for rule in rules) for kind in shape.kinds if (rules := pool.rules(kind)))
+    return sum(min(_burst(rule, seconds) for rule in rules) for kind in shape.kinds if (rules := pool.get_rules(kind)))
 
 
 def pace(shape: Shape, endpoint: str) -> float:
@@ -244,7 +244,7 @@ def pace(shape: Shape, endpoint: str) -> float:
 
 def allowed(shape: Shape, endpoint: str, seconds: float) -> int:
     """Return the budget n = k T / d over all credentials (Gouriten et al., section 2.1)."""
-    return sum(min(steps_in(seconds, rule) for rule in rules) for rules in _rules(shape, endpoint))
+    return sum(min(count_steps(seconds, rule) for rule in rules) for rules in _rules(shape, endpoint))
 
 
 def windows(shape: Shape, endpoint: str, requests: float) -> float:
@@ -274,8 +274,8 @@ def _burst(rule: Rule, seconds: float) -> float:
 
 def _rules(shape: Shape, endpoint: str) -> list[tuple[Rule, ...]]:
     """Return the rules of each credential that may ask an endpoint at all."""
-    known = shape.policy.endpoint(endpoint)
-    return [rules for kind in shape.kinds if (rules := known.rules(kind))]
+    known = shape.policy.get_endpoint(endpoint)
+    return [rules for kind in shape.kinds if (rules := known.get_rules(kind))]
 
 
 def _bound(number: float | None) -> float:

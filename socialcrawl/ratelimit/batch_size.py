@@ -12,22 +12,22 @@ LEAST = 5  # latencies below which nothing is said of the next
 HIGH = 0.95  # of 16 replies, the slowest is about the 95th of a hundred
 
 
-def rate(latency: float, k: int, d: float) -> int:
+def choose_batch_size(latency: float, k: int, d: float) -> int:
     """Return the smallest r with which all of a window's requests are answered before it ends.
 
     A batch of r takes `latency`; the first request of a window flies alone, so one batch takes twice as long, and
     batches need not begin where a window does. Where no r is enough, the largest: min(k, 16).
 
     Args:
-        latency: seconds that a batch takes, as long as its slowest request; see `measured`.
+        latency: seconds that a batch takes, as long as its slowest request; see `find_planning_latency`.
         k: requests in a window, of all credentials together.
         d: seconds of a window.
     """
     most = max(1, min(k, TOGETHER))
-    return next((r for r in range(1, most) if rounds(r, k) * latency <= d), most)
+    return next((r for r in range(1, most) if count_rounds(r, k) * latency <= d), most)
 
 
-def rounds(r: int, k: int) -> int:
+def count_rounds(r: int, k: int) -> int:
     """Return the latencies that a window of k requests takes at most when they are sent r at a time.
 
     The worst is a batch of which two requests are left when the window opens: one flies alone, the other after it.
@@ -35,7 +35,7 @@ def rounds(r: int, k: int) -> int:
     return k if r == 1 or k == 1 else 2 + ceil((k - 2) / r)
 
 
-def measured(latencies: Sequence[float]) -> float | None:
+def find_planning_latency(latencies: Sequence[float]) -> float | None:
     """Return the latency (seconds) to plan with: 95 of 100 replies came sooner; None for fewer than five of them."""
     if len(latencies) < LEAST:
         return None

@@ -36,7 +36,7 @@ class Budget:
     posts: int = 0
     money: int = 0
     began: float | None = None
-    flying: int = 0
+    in_flight: int = 0
     reserved: tuple[int, int] = (0, 0)
 
     @property
@@ -44,7 +44,7 @@ class Budget:
         """The posts and the mills that are spent, without what is reserved: neither ever falls."""
         return self.posts - self.reserved[0], self.money - self.reserved[1]
 
-    def room(self, posts: int, money: int, fee: int) -> float:
+    def count_affordable(self, posts: int, money: int, fee: int) -> float:
         """Return how many resources one more request may ask for.
 
         Args:
@@ -57,28 +57,28 @@ class Budget:
         by_money = (caps.money - self.money - fee) // money if caps.money is not None and money else inf
         return min(by_posts, by_money)
 
-    def refuses(self, request: Request, posts: int) -> Stop | None:
+    def explain_refusal(self, request: Request, posts: int) -> Stop | None:
         """Return why `request`, which may return up to `posts` posts, cannot be paid; None if it can."""
         caps = self.caps
         if caps.requests is not None and self.requests + 1 > caps.requests:
-            return _reached("max_requests", pluralize(caps.requests, "request"), f"{self.requests:,} were sent")
+            return _stop_at("max_requests", pluralize(caps.requests, "request"), f"{self.requests:,} were sent")
         if caps.posts is not None and self.posts + posts > caps.posts:
-            return _reached(
+            return _stop_at(
                 "max_posts", pluralize(caps.posts, "post"), f"{self.posts:,} were read, a page may hold {posts:,}"
             )
         if caps.money is not None and self.money + request.most > caps.money:
-            spent = f"{dollars(self.money)} are spent, the next request may cost {dollars(request.most)}"
-            return _reached("max_money", dollars(caps.money), spent)
+            spent = f"{format_dollars(self.money)} are spent, the next request may cost {format_dollars(request.most)}"
+            return _stop_at("max_money", format_dollars(caps.money), spent)
         return None
 
-    def late(self, when: float) -> Stop | None:
+    def explain_lateness(self, when: float) -> Stop | None:
         """Return why nothing may leave at `when`, which is after the end of the campaign's time; None if it is not."""
         if self.caps.seconds is None or self.began is None or when < self.began + self.caps.seconds:
             return None
         lasting = self.caps.seconds
         length = f"{lasting / 86_400:.3g} days" if lasting >= 172_800 else f"{lasting / 3600:.3g} hours"
         length = length if lasting >= 7_200 else f"{lasting:.3g} s"
-        return _reached("max_time", length, "counted from its first request")
+        return _stop_at("max_time", length, "counted from its first request")
 
     def reserve(self, request: Request, posts: int, now: float) -> None:
         """Count a request at its dearest."""
@@ -86,11 +86,11 @@ class Budget:
         self.requests += 1
         self.posts += posts
         self.money += request.most
-        self._fly(1, posts, request.most)
+        self._count_in_flight(1, posts, request.most)
 
     def abandon(self, request: Request, posts: int) -> None:
         """Count what was reserved as spent: nobody waits for the reply any more."""
-        self._fly(-1, -posts, -request.most)
+        self._count_in_flight(-1, -posts, -request.most)
 
     def add(self, requests: int, posts: int, money: int, began: float) -> None:
         """Count what requests have used that left from `began` on, all at once."""
@@ -103,17 +103,17 @@ class Budget:
         """Replace what was reserved by what was used."""
         self.posts += posts - reserved_posts
         self.money += cost - request.most
-        self._fly(-1, -reserved_posts, -request.most)
+        self._count_in_flight(-1, -reserved_posts, -request.most)
 
-    def _fly(self, requests: int, posts: int, money: int) -> None:
-        self.flying += requests
+    def _count_in_flight(self, requests: int, posts: int, money: int) -> None:
+        self.in_flight += requests
         self.reserved = self.reserved[0] + posts, self.reserved[1] + money
 
 
-def dollars(mills: int) -> str:
+def format_dollars(mills: int) -> str:
     """Return an amount as people write it: 50,000 mills are $0.50."""
     return f"${mills / MILLS_PER_DOLLAR:,.2f}"
 
 
-def _reached(name: str, cap: str, spent: str) -> Stop:
+def _stop_at(name: str, cap: str, spent: str) -> Stop:
     return Stop(StopKind.BUDGET, f"the budget {name} = {cap} is reached ({spent}); raise it and run again to go on")

@@ -1,4 +1,4 @@
-"""The server's clock, as far as its replies tell: an interval that holds its distance from ours. Pure.
+"""The server's clock, as far as its replies show: an interval that holds its distance from ours. Pure.
 
 A reply that left at `sent` and came at `at` was dated somewhere in between, with its fraction of a second cut off. So
 the distance lies in [date - at, date + 1 - sent]; many replies narrow it down to about one latency. As two clocks part,
@@ -11,7 +11,7 @@ DRIFT = 2e-4  # seconds a second by which two clocks may part: bad crystals have
 TINY = 1e-6  # seconds: more than the rounding of two instants and their difference
 
 
-class Offset:
+class ClockOffset:
     """Seconds to add to our clock to have the server's: between `low` and `high` at the instant `at`."""
 
     def __init__(self) -> None:
@@ -24,14 +24,14 @@ class Offset:
             return
         parted = DRIFT * (at - sent) + TINY
         said_low, said_high = date - at - parted, date + 1.0 - sent + parted
-        known_low, known_high = self.bounds(at)
+        known_low, known_high = self.find_bounds(at)
         low, high = max(known_low, said_low), min(known_high, said_high)
         self.low, self.high = (low, high) if low <= high else (said_low, said_high)
         self.at = max(self.at, at)
 
-    def bounds(self, now: float) -> tuple[float, float]:
+    def find_bounds(self, now: float) -> tuple[float, float]:
         """Return the least and the most that the distance can be at `now`."""
-        parted = DRIFT * max(0.0, now - self.at) if self.known else 0.0
+        parted = DRIFT * max(0.0, now - self.at) if self.is_known else 0.0
         return self.low - parted, self.high + parted
 
     def shift(self, delta: float) -> None:
@@ -43,7 +43,7 @@ class Offset:
         self.low, self.high, self.at = -inf, inf, -inf
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether any reply had a date."""
         return self.low > -inf
 
@@ -55,4 +55,4 @@ class Offset:
     @property
     def guess(self) -> float:
         """The middle of the interval; 0 while nothing is known."""
-        return (self.low + self.high) / 2 if self.known else 0.0
+        return (self.low + self.high) / 2 if self.is_known else 0.0

@@ -8,8 +8,8 @@ things stricter only.
 from math import floor, inf, nextafter
 
 from socialcrawl.engine.model import Limit
-from socialcrawl.ratelimit.clock_offset import DRIFT, Offset
-from socialcrawl.ratelimit.received import Received
+from socialcrawl.ratelimit.clock_offset import DRIFT, ClockOffset
+from socialcrawl.ratelimit.received_requests import ReceivedRequests
 from socialcrawl.ratelimit.window import ALONE
 
 TINY = 1e-6  # seconds: a wait is never over before it began
@@ -22,48 +22,50 @@ class SlidingWindow:
 
     def __init__(self, k: int, d: float) -> None:
         self.k, self.d = k, d
-        self.received = Received(d)
+        self.received = ReceivedRequests(d)
         self.closed_until = 0.0
 
-    def begin(self, now: float) -> float:
-        """The earliest instant at which a request must have been received to count with one that leaves at `now`."""
+    def find_begin(self, now: float) -> float:
+        """Return the earliest instant at which a received request counts together with one that leaves at `now`."""
         return nextafter(now - self.d, inf)
 
-    def leaves(self, oldest: float, now: float) -> float:
+    def find_release(self, oldest: float, now: float) -> float:
         """Return when `begin` will have moved past a request that was answered at `oldest`, or may have."""
         return oldest + self.d
 
-    def used(self, now: float) -> int:
+    def count_used(self, now: float) -> int:
         """Return how many requests may count together with one that leaves at `now`."""
-        return self.received.since(self.begin(now))
+        return self.received.count_since(self.find_begin(now))
 
-    def when(self, now: float) -> float:
+    def find_slot(self, now: float) -> float:
         """Return the earliest instant at which a request may leave; `now` if at once. Changes nothing."""
         if now < self.closed_until:
             return self.closed_until
-        if self.received.all < self.k:
+        if self.received.total < self.k:
             return now
-        begin = self.begin(now)
-        used = self.received.since(begin)
+        begin = self.find_begin(now)
+        used = self.received.count_since(begin)
         if used < self.k:
             return now
-        oldest = self.received.oldest(begin, used - self.k + 1)
+        oldest = self.received.find_oldest(begin, used - self.k + 1)
         # Only replies free slots that are in flight: look again soon.
-        return now + ALONE if oldest is None else max(self.leaves(oldest, now), now + TINY)
+        return now + ALONE if oldest is None else max(self.find_release(oldest, now), now + TINY)
 
     def take(self, now: float) -> None:
         """Count a request that leaves at `now`."""
-        flying = self.received.flying
-        self.received.forget(self.begin(flying[0] if flying else now))  # replies yet to come may tell of these
-        flying.append(now)
+        in_flight = self.received.in_flight
+        self.received.forget(
+            self.find_begin(in_flight[0] if in_flight else now)
+        )  # replies yet to come may be about these
+        in_flight.append(now)
 
     def learn(self, limit: Limit | None, date: float | None, at: float, *, sent: float, counted: bool = True) -> None:
         """Take in a reply; see `FixedWindow.learn`. What the server counts beyond our own was somebody else's, now."""
-        self.received.land(sent, at)
+        self.received.add_reply(sent, at)
         if limit is None or limit.most < 1:
             return
         self.k = min(self.k, limit.most)
-        others = min(self.k, limit.most - limit.left - self.used(sent))
+        others = min(self.k, limit.most - limit.left - self.count_used(sent))
         if others > 0:
             self.received.add(at, others, sent)
 
@@ -75,47 +77,47 @@ class SlidingWindow:
         """Send nothing before `until`."""
         self.closed_until = max(self.closed_until, until)
 
-    def sound(self) -> None:
+    def forget_in_flight(self) -> None:
         """Forget what was in flight (a restart): it was received within LAG seconds, or never."""
-        for sent in tuple(self.received.flying):
+        for sent in tuple(self.received.in_flight):
             self.received.abandon(sent)
 
     def insert(self, left: float, at: float) -> None:
-        """Count a request that is told of afterwards: it left at `left`, and was received at `at` at the latest."""
+        """Count a request that is reported afterwards: it left at `left`, and was received at `at` at the latest."""
         self.received.add(at, 1, left)
 
-    def doubt(self) -> None:
+    def distrust_past(self) -> None:
         """Do nothing: what was inserted counts by its time, as all else does."""
 
     def probe(self) -> None:
-        """Do nothing: every reply tells the same."""
+        """Do nothing: every reply has the same information."""
 
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set, with nothing in flight."""
         self.closed_until += delta
         self.received.shift(delta)
 
-    def room(self, now: float, until: float) -> int:
+    def count_slots(self, now: float, until: float) -> int:
         """Return how many requests may leave from `now` to `until`, if each is answered at once."""
         begin = max(now, self.closed_until)
         if until < begin:
             return 0
         rounds, rest = divmod(until - begin, self.d)  # each slot is free again d seconds after it was used
-        return self.k * int(rounds) + max(0, self.k - self.received.since(self.begin(begin + rest)))
+        return self.k * int(rounds) + max(0, self.k - self.received.count_since(self.find_begin(begin + rest)))
 
-    def foresees(self, until: float) -> bool:
+    def can_foresee(self, until: float) -> bool:
         """Return True: what the table says is what is kept, whatever the headers say."""
         return True
 
-    def lasts(self, now: float) -> float:
-        """See `Window.lasts`."""
+    def find_length(self, now: float) -> float:
+        """See `Window.find_length`."""
         return self.d
 
-    def ends(self, now: float) -> float | None:
-        """None: a sliding window has no end."""
+    def find_end(self, now: float) -> float | None:
+        """Return None: a sliding window has no end."""
         return None
 
-    def why(self, now: float) -> str:
+    def explain_wait(self, now: float) -> str:
         """Return what a request that may not leave at `now` waits for."""
         if now < self.closed_until:
             return "the server asked for a pause"
@@ -131,37 +133,37 @@ class AlignedWindow(SlidingWindow):
 
     name = "every"
 
-    def __init__(self, k: int, d: float, offset: Offset) -> None:
+    def __init__(self, k: int, d: float, offset: ClockOffset) -> None:
         super().__init__(k, d)
         self.offset = offset
 
-    def begin(self, now: float) -> float:
-        """The earliest instant at which a request must have been received to count with one that leaves at `now`."""
-        slides = super().begin(now)
-        if not self.offset.known:
+    def find_begin(self, now: float) -> float:
+        """Return the earliest instant at which a received request counts together with one that leaves at `now`."""
+        slides = super().find_begin(now)
+        if not self.offset.is_known:
             return slides
-        low, high = self.offset.bounds(now)
+        low, high = self.offset.find_bounds(now)
         opened = floor((now + low) / self.d) * self.d  # the first window that may be open, by the server's clock
         return max(slides, opened - high - DRIFT * self.d)
 
-    def leaves(self, oldest: float, now: float) -> float:
+    def find_release(self, oldest: float, now: float) -> float:
         """Return when `begin` will have moved past a request that was answered at `oldest`, or may have."""
-        ends = self.ends(now)
-        slides = super().leaves(oldest, now)
+        ends = self.find_end(now)
+        slides = super().find_release(oldest, now)
         return slides if ends is None else min(slides, ends)
 
-    def room(self, now: float, until: float) -> int:
+    def count_slots(self, now: float, until: float) -> int:
         """Return how many requests may leave from `now` to `until`, if each is answered at once."""
         begin = max(now, self.closed_until)
-        ends = self.ends(begin)
+        ends = self.find_end(begin)
         if ends is None or until < begin:
-            return super().room(now, until)
+            return super().count_slots(now, until)
         later = 1 + int((until - ends) / self.d) if until >= ends else 0
-        return max(0, self.k - self.used(begin)) + self.k * later
+        return max(0, self.k - self.count_used(begin)) + self.k * later
 
-    def ends(self, now: float) -> float | None:
+    def find_end(self, now: float) -> float | None:
         """Return when the server's clock will have reached the next boundary; None while that is not known."""
-        if not self.offset.known:
+        if not self.offset.is_known:
             return None
-        low, _ = self.offset.bounds(now)
+        low, _ = self.offset.find_bounds(now)
         return (floor((now + low) / self.d) + 1) * self.d - low

@@ -9,7 +9,7 @@ between our sending and the reply, and requests in flight may fall on either sid
 - the headers of a reply that flew alone are the truth about what is used and when the window ends; all others may only
   make things stricter: fewer requests left, a smaller k, a later end;
 - a reply that arrives when the server's window may already be over is *late*: it may belong to the server's next
-  window. Its headers say nothing about ours, and it counts in our next one until headers tell.
+  window. Its headers say nothing about ours, and it counts in our next one until headers say more.
 
 Without headers the window rests on our own requests alone: none counts for longer than d seconds.
 """
@@ -18,7 +18,7 @@ from math import inf
 
 from socialcrawl.engine.model import Limit
 from socialcrawl.ratelimit.counted_window import TINY, SlidingWindow
-from socialcrawl.ratelimit.window import ALONE, ROUNDING, longest
+from socialcrawl.ratelimit.window import ALONE, ROUNDING, find_longest_reset
 
 
 class FixedWindow(SlidingWindow):
@@ -27,11 +27,11 @@ class FixedWindow(SlidingWindow):
     Attributes:
         first: the earliest instant at which the server's window can have begun.
         early, end: the earliest and the latest one at which it can end; from `end` on none is known to be open.
-        told: the requests used by the headers' count, and those sent since; None where no headers told.
-        telling: when the request left whose headers told so.
+        server_count: the requests used by the headers' count, and those sent since; None without headers.
+        server_count_at: when the request left whose headers said so.
         added: when the requests left that were added to the headers' count, since these came.
         alone: when the request left that flies alone, while it does.
-        sounding: whether the next request flies alone although a window is open.
+        next_flies_alone: whether the next request flies alone although a window is open.
         length: seconds from the request that opens a window to the end that we keep; None until a reply has shown it.
     """
 
@@ -40,58 +40,58 @@ class FixedWindow(SlidingWindow):
         self.table = k if table is None else table  # the largest k that headers are believed
         self.first, self.early, self.end = -inf, -inf, -inf
         self.span = d  # no request counts for longer
-        self.told: int | None = None
-        self.telling = -inf
+        self.server_count: int | None = None
+        self.server_count_at = -inf
         self.added: list[float] = []
         self.alone: float | None = None
-        self.sounding = False
-        self.heard = -inf  # when the last reply came
+        self.next_flies_alone = False
+        self.last_reply_at = -inf  # when the last reply came
         self.length: float | None = None
         self._opened: float | None = None  # when the request left that opened the window; None: perhaps somebody else's
 
-    def begin(self, now: float) -> float:
-        """The earliest instant at which a request must have been received to count with one that leaves at `now`."""
+    def find_begin(self, now: float) -> float:
+        """Return the earliest instant at which a received request counts together with one that leaves at `now`."""
         return max(self.first, now - self.span) if now < self.end else max(self.early, now - self.d)
 
-    def leaves(self, oldest: float, now: float) -> float:
+    def find_release(self, oldest: float, now: float) -> float:
         """Return when `begin` will have moved past a request that was answered at `oldest`, or may have."""
         return min(self.end, oldest + self.span) if now < self.end else oldest + self.d
 
-    def used(self, now: float) -> int:
+    def count_used(self, now: float) -> int:
         """Return how many requests of the window are used, for one that leaves at `now`."""
-        return super().used(now) if self.told is None or now >= self.end else self.told
+        return super().count_used(now) if self.server_count is None or now >= self.end else self.server_count
 
-    def opens(self, now: float) -> bool:
+    def must_fly_alone(self, now: float) -> bool:
         """Return whether a request that leaves at `now` has to fly alone."""
-        return self.sounding or now >= self.end
+        return self.next_flies_alone or now >= self.end
 
-    def waits(self, now: float) -> bool:
+    def must_wait(self, now: float) -> bool:
         """Return whether something is in flight that has to land first, as it or the next request flies alone."""
-        return bool(self.received.flying) and (self.alone is not None or self.opens(now))
+        return bool(self.received.in_flight) and (self.alone is not None or self.must_fly_alone(now))
 
-    def when(self, now: float) -> float:
+    def find_slot(self, now: float) -> float:
         """Return the earliest instant at which a request may leave; `now` if at once. Changes nothing."""
         if now < self.closed_until:
             return self.closed_until
-        if self.waits(now):
+        if self.must_wait(now):
             return now + ALONE
-        if now < self.end and self.told is not None:
-            return now if self.told < self.k else self.end
-        when = super().when(now)
+        if now < self.end and self.server_count is not None:
+            return now if self.server_count < self.k else self.end
+        when = super().find_slot(now)
         return min(when, self.end) if now < self.end else when
 
     def take(self, now: float) -> None:
         """Count a request that leaves at `now`."""
         super().take(now)
         if now >= self.end:
-            self.told = None
-        elif self.told is not None:
-            self.told += 1
+            self.server_count = None
+        elif self.server_count is not None:
+            self.server_count += 1
             self.added.append(now)
         if self.alone is not None:  # as a ledger has it where a process died: nothing flew alone
-            self.alone, self.sounding = None, True
-        elif self.opens(now) and len(self.received.flying) == 1:
-            self.alone, self.sounding = now, False
+            self.alone, self.next_flies_alone = None, True
+        elif self.must_fly_alone(now) and len(self.received.in_flight) == 1:
+            self.alone, self.next_flies_alone = now, False
 
     def learn(self, limit: Limit | None, date: float | None, at: float, *, sent: float, counted: bool = True) -> None:
         """Take in a reply that arrived at `at`.
@@ -103,13 +103,17 @@ class FixedWindow(SlidingWindow):
             sent: our clock when it left.
             counted: False where the server may not have counted the request (no answer, an error from the edge).
         """
-        self.received.land(sent, at)
-        alone, self.heard = sent == self.alone, at
+        self.received.add_reply(sent, at)
+        alone, self.last_reply_at = sent == self.alone, at
         spent, rest = 0, None
         if limit is not None and limit.most > 0:
             spent = limit.most - limit.left
             self.k = int(min(self.table if alone else self.k, limit.most))
-            rest = None if date is None or not 0.0 <= limit.resets - date <= longest(self.d) else limit.resets - date
+            rest = (
+                None
+                if date is None or not 0.0 <= limit.resets - date <= find_longest_reset(self.d)
+                else limit.resets - date
+            )
         if not alone:
             if spent > 0 and at < self.early:
                 self._tighten(spent, rest, sent, at)
@@ -117,21 +121,21 @@ class FixedWindow(SlidingWindow):
             return
         self.alone = None
         if spent < 1 and not counted:
-            self.sounding = True
+            self.next_flies_alone = True
             return
         if sent >= self.end:
             self._open(sent, at, spent)
-        self._believe(spent, rest, sent, at)
+        self._take_headers(spent, rest, sent, at)
         self._measure()
 
     def give_back(self, sent: float) -> None:
         """Uncount the request that left at `sent`: it has not reached the server."""
         super().give_back(sent)
-        if self.told is not None and sent in self.added:
+        if self.server_count is not None and sent in self.added:
             self.added.remove(sent)
-            self.told -= 1
+            self.server_count -= 1
         if sent == self.alone:
-            self.alone, self.sounding = None, True
+            self.alone, self.next_flies_alone = None, True
 
     def close(self, until: float, *, over: bool = False) -> None:
         """Send nothing before `until`; what leaves then flies alone.
@@ -139,22 +143,22 @@ class FixedWindow(SlidingWindow):
         `over`: the server said that the window ends then (a 429 with its reset), so that a new one begins.
         """
         super().close(until)
-        self.sounding = True
+        self.next_flies_alone = True
         if over:
-            self.early, self.end, self.told = self.heard + TINY, until, None
+            self.early, self.end, self.server_count = self.last_reply_at + TINY, until, None
 
-    def sound(self) -> None:
-        """Forget what was in flight (a restart): the next request flies alone and its headers tell."""
-        super().sound()
-        self.alone, self.sounding = None, True
+    def forget_in_flight(self) -> None:
+        """Forget what was in flight (a restart): the next request flies alone and its headers show the state."""
+        super().forget_in_flight()
+        self.alone, self.next_flies_alone = None, True
 
     def insert(self, left: float, at: float) -> None:
-        """Count a request that is told of afterwards, unless the headers were counted later and have it already."""
+        """Count a request that is reported afterwards, unless the headers were counted later and have it already."""
         super().insert(left, at)
-        if self.told is not None and at > self.telling:
-            self.told += 1
+        if self.server_count is not None and at > self.server_count_at:
+            self.server_count += 1
 
-    def doubt(self) -> None:
+    def distrust_past(self) -> None:
         """Let the next request fly alone; until the next window any d seconds count.
 
         One that was inserted may have opened the server's window before ours, which then ends before ours.
@@ -164,19 +168,19 @@ class FixedWindow(SlidingWindow):
 
     def probe(self) -> None:
         """Let the next request fly alone; what is in flight is not forgotten."""
-        self.sounding = True
-        if self.alone not in self.received.flying:
+        self.next_flies_alone = True
+        if self.alone not in self.received.in_flight:
             self.alone = None
 
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set, with nothing in flight."""
         super().shift(delta)
         self.first, self.early, self.end = self.first + delta, self.early + delta, self.end + delta
-        self.heard, self.telling = self.heard + delta, self.telling + delta
+        self.last_reply_at, self.server_count_at = self.last_reply_at + delta, self.server_count_at + delta
         self.added.clear()
         self._opened = None if self._opened is None else self._opened + delta
 
-    def room(self, now: float, until: float) -> int:
+    def count_slots(self, now: float, until: float) -> int:
         """Return how many requests may leave from `now` to `until`, if each is answered at once; see `foresees`."""
         begin = max(now, self.closed_until)
         if until < begin:
@@ -184,36 +188,36 @@ class FixedWindow(SlidingWindow):
         length = self.d if self.length is None else self.length
         ends = begin + length if begin >= self.end else self.end
         later = 1 + int((until - ends) / length) if until >= ends else 0
-        return max(0, self.k - self.used(begin)) + self.k * later
+        return max(0, self.k - self.count_used(begin)) + self.k * later
 
-    def foresees(self, until: float) -> bool:
+    def can_foresee(self, until: float) -> bool:
         """Return whether `room` is known up to `until`: headers may end windows sooner or later than the table does."""
         return self.length is not None or until < max(self.end, self.closed_until) + ROUNDING
 
-    def ends(self, now: float) -> float | None:
+    def find_end(self, now: float) -> float | None:
         """Return when the window that is open at `now` ends."""
         return self.end if now < self.end else None
 
-    def lasts(self, now: float) -> float:
+    def find_length(self, now: float) -> float:
         """Seconds that the window which is open at `now` lasts in all: headers may know of another length than d."""
         return min(self.d, self.end - self.first) if now < self.end and self.first > -inf else self.d
 
-    def why(self, now: float) -> str:
+    def explain_wait(self, now: float) -> str:
         """Return what a request that may not leave at `now` waits for."""
-        if now >= self.closed_until and now < self.end and self.used(now) >= self.k:
+        if now >= self.closed_until and now < self.end and self.count_used(now) >= self.k:
             return f"all {self.k:,} requests of the window are used"
-        if now >= self.closed_until and self.waits(now):
+        if now >= self.closed_until and self.must_wait(now):
             return "the first request of the window is in flight"
-        return super().why(now)
+        return super().explain_wait(now)
 
     def _open(self, sent: float, at: float, spent: int) -> None:
         """Begin a window: the request that left at `sent`, alone, fell into one that the last had ended before."""
-        begin = self.begin(sent)
+        begin = self.find_begin(sent)
         # Whoever opened it: this request, or a late one, or somebody else's.
-        ours = begin if spent > self.received.since(begin) else self.received.earliest(begin)
+        ours = begin if spent > self.received.count_since(begin) else self.received.find_earliest(begin)
         self.first = sent if spent == 1 else max(begin, ours)
         self.early, self.end = self.first + self.d, at + self.d
-        self.span, self.told = self.d, None
+        self.span, self.server_count = self.d, None
         self._opened = sent if spent <= 1 else None
 
     def _measure(self) -> None:
@@ -221,23 +225,23 @@ class FixedWindow(SlidingWindow):
         if self._opened is not None:
             self.length = self.end - self._opened
 
-    def _believe(self, spent: int, rest: float | None, sent: float, at: float) -> None:
+    def _take_headers(self, spent: int, rest: float | None, sent: float, at: float) -> None:
         """Take in the headers of a reply that flew alone: used by them, and what a dead process may still have sent."""
         if spent > 0:
-            self.told, self.telling = spent + self.received.since(at + TINY), sent
+            self.server_count, self.server_count_at = spent + self.received.count_since(at + TINY), sent
             self.added.clear()
         if rest is None:
             return
         low, high = sent + rest - ROUNDING, at + rest + ROUNDING  # when the server's window ends
         if low > self.end:
             self._stretch(rest, high)
-        else:  # only our own requests make it certain how early it can end: a reset may be told too late
+        else:  # only our own requests make it certain how early it can end: a reset may be reported too late
             self.early, self.end = min(self.early, high), min(self.end, high)
 
     def _tighten(self, spent: int, rest: float | None, sent: float, at: float) -> None:
         """Take in the headers of a reply that was not late, where they make things stricter."""
-        if spent >= self.used(at):
-            self.told, self.telling = spent, sent
+        if spent >= self.count_used(at):
+            self.server_count, self.server_count_at = spent, sent
             self.added.clear()
         if rest is not None and at + rest > self.end + ROUNDING:
             self._stretch(rest, at + rest + ROUNDING)

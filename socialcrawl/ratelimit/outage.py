@@ -17,7 +17,7 @@ class Outage:
     failures: int
 
 
-class Silence:
+class FailureStreak:
     """Failures since the last answer. Those that were in flight together count once.
 
     One request that the server cannot answer is no outage: it takes two that differ.
@@ -35,7 +35,7 @@ class Silence:
             return None
         return Outage(self._since, self._why, self._failures)
 
-    def failed(self, grant: Grant, reply: Reply, now: float) -> None:
+    def note_failure(self, grant: Grant, reply: Reply, now: float) -> None:
         """Note at `now` that a request failed."""
         self._since, self._why = min(self._since, now), reply.why
         self._first = self._first or grant.request.key

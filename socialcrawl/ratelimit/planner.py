@@ -22,16 +22,16 @@ from socialcrawl.engine.model import (
     format_time,
 )
 from socialcrawl.engine.protocols import Ledger, Summed
-from socialcrawl.ratelimit.billing_cycle import Cycle, cycle
+from socialcrawl.ratelimit.billing_cycle import BillingCycle, find_cycle
 from socialcrawl.ratelimit.budget import Budget, Caps
-from socialcrawl.ratelimit.lanes import Lanes
+from socialcrawl.ratelimit.endpoint_windows import RequestWindows
 from socialcrawl.ratelimit.outage import Outage
-from socialcrawl.ratelimit.policy import Policy, host
-from socialcrawl.ratelimit.received import LAG
+from socialcrawl.ratelimit.policy import Policy, parse_host
+from socialcrawl.ratelimit.received_requests import LAG
 from socialcrawl.ratelimit.retry import FEW, LONGEST, PROBE, Backoff
-from socialcrawl.ratelimit.shared_windows import Membership, PastLanes, SharedLanes
-from socialcrawl.ratelimit.strand import Way
-from socialcrawl.ratelimit.window import DAY, longest
+from socialcrawl.ratelimit.shared_windows import Membership, ReplayedWindowSets, SharedWindowSets
+from socialcrawl.ratelimit.window import DAY, find_longest_reset
+from socialcrawl.ratelimit.window_sets import WindowSets
 
 MEMORY = 4  # of the longest windows: what lies further back no window counts, nor when its own began
 
@@ -65,17 +65,19 @@ class WindowPlanner:
         home: str = "",
     ) -> None:
         self.policy, self.shared = policy, shared
-        self.lanes = Lanes(policy, credentials) if shared is None else SharedLanes(policy, credentials, shared)
+        self.window_sets = (
+            WindowSets(policy, credentials) if shared is None else SharedWindowSets(policy, credentials, shared)
+        )
         self.budget = Budget(caps)
-        self.cycle = Cycle(policy.cap, cycle_day)
+        self.cycle = BillingCycle(policy.cap, cycle_day)
         self.backoff = backoff or Backoff()
-        self.resting: dict[tuple[int, int], Wait] = {}  # requests that failed, and when they may leave again
-        self.odd = 0  # accounts in a row about which the server did not understand the question
-        self.quiet = -inf  # until when no host is asked, as many in a row did not answer
-        self.backoff.place, self.backoff.others.home = self.lanes.place, home
+        self.paused_requests: dict[tuple[int, int], Wait] = {}  # requests that failed, and when they may leave again
+        self.unclear_errors = 0  # accounts in a row about which the server did not understand the question
+        self.quiet_until = -inf  # until when no host is asked, as many in a row did not answer
+        self.backoff.resolve_endpoint, self.backoff.hosts_health.home = self.window_sets.resolve_endpoint, home
         self._lock = RLock() if shared is None else shared.lock
         if shared is not None:
-            shared.enter(self.lanes, self.cycle, self.shift)
+            shared.enter(self.window_sets, self.cycle, self.shift)
 
     def take(self, request: Request, now: float) -> Grant | Wait | Stop:
         """Return the permission to send, counted; or when to ask again; or why never."""
@@ -90,8 +92,8 @@ class WindowPlanner:
     def abandon(self, grant: Grant) -> None:
         """See `Planner.abandon`: the server may receive it for a while yet."""
         with self._lock:
-            self.lanes.lane(grant.credential, grant.request.endpoint).abandon(grant.at)
-            self.budget.abandon(grant.request, self._posts(grant.request))
+            self.window_sets.get(grant.credential, grant.request.endpoint).abandon(grant.at)
+            self.budget.abandon(grant.request, self._count_posts(grant.request))
 
     def fold(self, ledger: Ledger, now: float = inf) -> None:
         """Begin anew: take and settle every request of the ledger when it was; one that was never settled stays spent.
@@ -107,29 +109,31 @@ class WindowPlanner:
         """
         self.backoff.reset()
         self.budget = Budget(self.budget.caps)
-        self.cycle = Cycle(self.cycle.cap, self.cycle.day)
+        self.cycle = BillingCycle(self.cycle.cap, self.cycle.day)
         if self.shared is None:
-            self.lanes = Lanes(self.policy, self.lanes.credentials)
-            self.backoff.place = self.lanes.place
-        lanes = self.lanes
-        self.lanes = lanes.past()
+            self.window_sets = WindowSets(self.policy, self.window_sets.credentials)
+            self.backoff.resolve_endpoint = self.window_sets.resolve_endpoint
+        window_sets = self.window_sets
+        self.window_sets = window_sets.start_replay()
         try:
-            self._relive(ledger, now)
+            self._replay(ledger, now)
         finally:
-            past, self.lanes = self.lanes, lanes
-        elsewhere = {} if self.shared is None else self.shared.elsewhere(now - lanes.longest() - LAG)
-        cycles = {} if self.shared is None or self.cycle.cap is None else self.shared.listen(now)
+            past, self.window_sets = self.window_sets, window_sets
+        elsewhere = (
+            {} if self.shared is None else self.shared.read_elsewhere(now - window_sets.find_longest_window() - LAG)
+        )
+        cycles = {} if self.shared is None or self.cycle.cap is None else self.shared.read_other_cycles(now)
         with self._lock:
-            lanes.join(past)
-            if isinstance(lanes, SharedLanes):
-                lanes.count(elsewhere, now)
+            window_sets.join(past)
+            if isinstance(window_sets, SharedWindowSets):
+                window_sets.count(elsewhere, now)
             if self.shared is not None:
                 self.shared.count(self.cycle)
-                self.shared.hear(cycles, now)
-                self.shared.folded = True
-        self.backoff.anew()
-        self.resting.clear()
-        self.odd, self.quiet = 0, -inf
+                self.shared.count_other_cycles(cycles, now)
+                self.shared.is_folded = True
+        self.backoff.start_run()
+        self.paused_requests.clear()
+        self.unclear_errors, self.quiet_until = 0, -inf
 
     @property
     def outage(self) -> Outage | None:
@@ -137,10 +141,10 @@ class WindowPlanner:
         with self._lock:
             return self.backoff.outage
 
-    def done(self, endpoint: str, count: int, now: float) -> float | None:
-        """Return when `count` more requests to an endpoint will have left; None: nobody can say, see `Lanes.done`."""
+    def predict_done(self, endpoint: str, count: int, now: float) -> float | None:
+        """Return when `count` more requests to an endpoint will have left; None: see `WindowSets.predict_done`."""
         with self._lock:
-            return self.lanes.done(endpoint, count, now)
+            return self.window_sets.predict_done(endpoint, count, now)
 
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set, with nothing in flight.
@@ -148,81 +152,87 @@ class WindowPlanner:
         Windows that are shared are moved by `Shared.shift`, which calls this for every campaign.
         """
         with self._lock:
-            self.lanes.shift(delta)
+            self.window_sets.shift(delta)
             self.cycle.shift(delta)
             self.backoff.shift(delta)
-            self.quiet += delta
-            self.resting = {key: Wait(one.until + delta, one.why) for key, one in self.resting.items()}
+            self.quiet_until += delta
+            self.paused_requests = {key: Wait(one.until + delta, one.why) for key, one in self.paused_requests.items()}
             self.budget.began = None if self.budget.began is None else self.budget.began + delta
 
     def _take(self, request: Request, now: float) -> Grant | Wait | Stop:
-        rests = self.resting.get(request.key)
+        rests = self.paused_requests.get(request.key)
         if rests is not None and now < rests.until:
             return rests
-        if now < self.quiet and host(request.endpoint):
-            return Wait(self.quiet, "no host answers any more: the network may be down")
-        request = self._within(request, now)
-        posts = self._posts(request)
-        refusal = self.budget.refuses(request, posts) or self.budget.late(now) or self._capped(posts, now)
+        if now < self.quiet_until and parse_host(request.endpoint):
+            return Wait(self.quiet_until, "no host answers any more: the network may be down")
+        request = self._fit_request(request, now)
+        posts = self._count_posts(request)
+        refusal = (
+            self.budget.explain_refusal(request, posts)
+            or self.budget.explain_lateness(now)
+            or self._explain_cap(posts, now)
+        )
         if refusal:
             return refusal
-        if self.lanes.crowded:
-            self.lanes.let_go(now)
-        when, lane = self.lanes.first(request.endpoint, now)
-        if lane is None:
-            return self._nobody(request.endpoint)
+        if self.window_sets.is_crowded:
+            self.window_sets.forget_idle_hosts(now)
+        when, window_set = self.window_sets.find_first(request.endpoint, now)
+        if window_set is None:
+            return self._explain_no_credential(request.endpoint)
         if when > now:
-            why = f"{lane.why(now)} ({request.endpoint})"
-            return self.budget.late(when) or Wait(when, why)
-        return self._count(Grant(request, lane.credential, now))
+            why = f"{window_set.explain_wait(now)} ({request.endpoint})"
+            return self.budget.explain_lateness(when) or Wait(when, why)
+        return self._count(Grant(request, window_set.credential, now))
 
     def _settle(self, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
         self._pay(grant, reply)
-        lane = self.lanes.learn(grant, reply)
-        self.resting.pop(grant.request.key, None)
+        window_set = self.window_sets.learn(grant, reply)
+        self.paused_requests.pop(grant.request.key, None)
         if reply.kind not in FAILED:
-            self.backoff.answered()
+            self.backoff.note_answer()
         if reply.kind in USEFUL:
-            self.backoff.good(grant)
-            self.odd, self.quiet = 0, -inf
+            self.backoff.note_success(grant)
+            self.unclear_errors, self.quiet_until = 0, -inf
             return None
         if reply.kind in (ReplyKind.WINDOW, ReplyKind.DAY):
-            rest = _until_reset(reply, lane.main.d)
+            rest = _find_reset(reply, window_set.main.d)
             if rest is not None:
-                self.backoff.good(grant)  # the server is well: it says until when
+                self.backoff.note_success(grant)  # the server is well: it says until when
                 seconds, over = rest
-                lane.close(reply.at + seconds, over=over, daily=reply.kind == ReplyKind.DAY)
+                window_set.close(reply.at + seconds, over=over, daily=reply.kind == ReplyKind.DAY)
                 return Wait(reply.at + seconds, reply.why)
         if reply.kind in (ReplyKind.BACKOFF, ReplyKind.WINDOW, ReplyKind.DAY, *FAILED):
-            return self._again_later(lane, grant, reply, now)
-        if reply.kind == ReplyKind.REFUSED and self.lanes.set_aside(grant, reply):
+            return self._plan_retry(window_set, grant, reply, now)
+        if reply.kind == ReplyKind.REFUSED and self.window_sets.set_aside(grant, reply):
             return Wait(now, f"the credential {grant.credential} is set aside: {reply.why}")
-        if reply.kind in (ReplyKind.REFUSED, ReplyKind.INVALID) and self.lanes.away(grant):
-            self.backoff.good(grant)  # one host of many does not want to, but it is there
-            self.quiet = -inf
+        if reply.kind in (ReplyKind.REFUSED, ReplyKind.INVALID) and self.window_sets.is_foreign(grant):
+            self.backoff.note_success(grant)  # one host of many does not want to, but it is there
+            self.quiet_until = -inf
             return None
         if reply.kind in (ReplyKind.MONEY, ReplyKind.MONTH):
-            until = cycle(reply.at if reply.date is None else reply.date, self.cycle.day)[1]
+            until = find_cycle(reply.at if reply.date is None else reply.date, self.cycle.day)[1]
             return Stop(
                 StopKind.BUDGET, f"{reply.why}; the next billing cycle begins on {format_time(until)[:10]} (UTC)", until
             )
-        if reply.status == 400 and "id" in grant.request.params and self.odd + 1 < FEW:
-            self.odd += 1  # one account, or a cursor that has expired: no reason to stop for all
+        if reply.status == 400 and "id" in grant.request.params and self.unclear_errors + 1 < FEW:
+            self.unclear_errors += 1  # one account, or a cursor that has expired: no reason to stop for all
             return None
         return Stop(StopKind.FAILED, reply.why)
 
-    def _relive(self, ledger: Ledger, now: float) -> None:
+    def _replay(self, ledger: Ledger, now: float) -> None:
         flying: list[tuple[float, int, Grant, Reply | None]] = []  # a heap by arrival
         ahead = set[float]()
-        for number, (told, answer) in enumerate(self._recent(ledger, now)):
-            grant, reply = told, answer
-            if told.at > now or (answer is not None and answer.at > now):
-                ahead.add(told.at)
-                grant = replace(told, at=min(told.at, now))
+        for number, (stored, answer) in enumerate(self._select_recent(ledger, now)):
+            grant, reply = stored, answer
+            if stored.at > now or (answer is not None and answer.at > now):
+                ahead.add(stored.at)
+                grant = replace(stored, at=min(stored.at, now))
                 reply = answer and replace(answer, at=min(answer.at, now))
             while flying and flying[0][0] <= grant.at:
                 self._land(*heappop(flying)[2:])
-            if self.policy.known(grant.request.endpoint) is None:  # the policy was another: it was paid all the same
+            if (
+                self.policy.find_endpoint(grant.request.endpoint) is None
+            ):  # the policy was another: it was paid all the same
                 self.budget.reserve(grant.request, 0, grant.at)
                 self.budget.settle(grant.request, 0, 0, grant.request.most if reply is None else reply.cost)
                 continue
@@ -231,118 +241,120 @@ class WindowPlanner:
         while flying:
             self._land(*heappop(flying)[2:])
         if ahead:
-            self.lanes.doubt()
-        if isinstance(self.lanes, PastLanes):
-            self.lanes.ahead = ahead
+            self.window_sets.distrust_past()
+        if isinstance(self.window_sets, ReplayedWindowSets):
+            self.window_sets.ahead = ahead
 
-    def _recent(self, ledger: Ledger, now: float) -> Ledger:
+    def _select_recent(self, ledger: Ledger, now: float) -> Ledger:
         """Return the part of a ledger that windows may still remember; what lies before is only paid for."""
         if not isinstance(ledger, Summed) or (last := ledger.last()) is None:
             return ledger
         last = min(last, now)
-        begin = last - MEMORY * self.lanes.longest()
+        begin = last - MEMORY * self.window_sets.find_longest_window()
         if (daily := ledger.daily()) is not None and daily > last - 2 * DAY:
             begin = min(begin, last - 2 * DAY)  # windows that only headers know of
         for sums in ledger.before(begin):
-            posts = self.policy.posts_of(sums)
+            posts = self.policy.count_posts(sums)
             self.budget.add(sums.requests, posts, sums.money, sums.began)
             self.cycle.settle(0, posts, sums.day)
         return ledger.since(begin)
 
     def _land(self, grant: Grant, reply: Reply | None) -> None:
         if reply is None:
-            self.lanes.lane(grant.credential, grant.request.endpoint).abandon(grant.at)
-            self.budget.abandon(grant.request, self._posts(grant.request))
-            self.cycle.settle(self._posts(grant.request), self._posts(grant.request), grant.at + LAG)
+            self.window_sets.get(grant.credential, grant.request.endpoint).abandon(grant.at)
+            self.budget.abandon(grant.request, self._count_posts(grant.request))
+            self.cycle.settle(self._count_posts(grant.request), self._count_posts(grant.request), grant.at + LAG)
         else:
             self._settle(grant, reply, reply.at)
 
     def _count(self, grant: Grant) -> Grant:
-        posts = self._posts(grant.request)
-        self.lanes.lane(grant.credential, grant.request.endpoint).take(grant.at)
+        posts = self._count_posts(grant.request)
+        self.window_sets.get(grant.credential, grant.request.endpoint).take(grant.at)
         self.budget.reserve(grant.request, posts, grant.at)
         self.cycle.reserve(posts, grant.at)
         return grant
 
-    def _posts(self, request: Request) -> int:
-        endpoint = self.policy.endpoints.get(request.endpoint) or self.policy.endpoint(request.endpoint)
+    def _count_posts(self, request: Request) -> int:
+        endpoint = self.policy.endpoints.get(request.endpoint) or self.policy.get_endpoint(request.endpoint)
         return request.items if endpoint.returns == "post" else 0
 
     def _pay(self, grant: Grant, reply: Reply) -> None:
-        reserved = self._posts(grant.request)
+        reserved = self._count_posts(grant.request)
         rows = reply.rows
         posts = len(rows.posts) if isinstance(rows, Page) else rows.posts if isinstance(rows, Answer) else 0
         posts = reserved if reply.kind == ReplyKind.LOST else posts
         self.budget.settle(grant.request, reserved, posts, reply.cost)
         self.cycle.settle(reserved, posts, reply.at)
 
-    def _within(self, request: Request, now: float) -> Request:
+    def _fit_request(self, request: Request, now: float) -> Request:
         """Return a request, for a smaller page where nothing else fits into the budget and the cap.
 
         While something is in flight it stays as it is: what lands may give back some of what was reserved.
         """
-        if self.budget.flying:
+        if self.budget.in_flight:
             return request
 
         def room(posts: int, money: int, fee: int) -> float:
-            left = self.cycle.room(now, self._others(now)) if posts else inf
-            return min(left, self.budget.room(posts, money, fee))
+            left = self.cycle.count_remaining(now, self._count_other_posts(now)) if posts else inf
+            return min(left, self.budget.count_affordable(posts, money, fee))
 
-        return self.policy.page_of(request, room)
+        return self.policy.fit_page(request, room)
 
-    def _others(self, now: float) -> int:
+    def _count_other_posts(self, now: float) -> int:
         """Return the posts that other campaigns have used of the cap."""
-        return 0 if self.shared is None or self.cycle.cap is None else self.shared.posts(now)
+        return 0 if self.shared is None or self.cycle.cap is None else self.shared.count_other_posts(now)
 
-    def _capped(self, posts: int, now: float) -> Stop | None:
-        if not self.cycle.refuses(posts, now, self._others(now)):
+    def _explain_cap(self, posts: int, now: float) -> Stop | None:
+        if not self.cycle.would_exceed_cap(posts, now, self._count_other_posts(now)):
             return None
-        until = cycle(now, self.cycle.day)[1]
+        until = find_cycle(now, self.cycle.day)[1]
         why = f"the cap of {self.cycle.cap:,} posts in a billing cycle is reached; the next one begins on"
         return Stop(StopKind.BUDGET, f"{why} {format_time(until)[:10]} (UTC)", until)
 
-    def _nobody(self, endpoint: str) -> Stop:
-        place = self.lanes.place(endpoint)
-        refused = self.lanes.aside | {name: why for (name, at), why in self.lanes.barred.items() if at == place}
+    def _explain_no_credential(self, endpoint: str) -> Stop:
+        place = self.window_sets.resolve_endpoint(endpoint)
+        refused = self.window_sets.aside | {
+            name: why for (name, at), why in self.window_sets.barred.items() if at == place
+        }
         why = "; ".join(f"{name}: {why}" for name, why in refused.items())
         return Stop(StopKind.FAILED, f"no credential may ask {endpoint} (any more)" + (f": {why}" if why else ""))
 
-    def _again_later(self, lane: Way, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
-        pause = self.backoff.failed(grant, reply, now)
-        asked = 0.0 if self.backoff.others.other(grant.request.endpoint) else min(reply.after or 0.0, DAY)
+    def _plan_retry(self, window_set: RequestWindows, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
+        pause = self.backoff.note_failure(grant, reply, now)
+        asked = 0.0 if self.backoff.hosts_health.is_other(grant.request.endpoint) else min(reply.after or 0.0, DAY)
         if asked:  # Retry-After of the campaign's own server holds, whatever becomes of the request
-            self._rest(lane, grant, reply, now + asked)
-        hopeless = self.backoff.hopeless(now)
+            self._pause(window_set, grant, reply, now + asked)
+        hopeless = self.backoff.explain_giving_up(now)
         if hopeless:
             until = now + max(PROBE, asked) if reply.kind in FAILED and self.backoff.outage else None
             return Stop(StopKind.FAILED, f"{reply.why} ({hopeless}); all is saved, run again later to go on", until)
-        heard = reply.kind in FAILED and self.backoff.others.heard(grant)
-        short = self.backoff.spared(grant) if reply.kind in FAILED else None
+        heard = reply.kind in FAILED and self.backoff.hosts_health.was_network_up(grant)
+        short = self.backoff.find_short_pause(grant) if reply.kind in FAILED else None
         given_up = pause is None or short == 0.0
-        # Who has just heard from another host is not cut off: what was tried often enough is given up.
-        if not (heard and given_up) and (silence := self.backoff.silence(now)) is not None:
-            self.quiet = max(self.quiet, now + silence)
-            return Wait(self.quiet, reply.why)
+        # A reply from another host shows that the network is up: what was tried often enough is given up.
+        if not (heard and given_up) and (silence := self.backoff.find_silence(now)) is not None:
+            self.quiet_until = max(self.quiet_until, now + silence)
+            return Wait(self.quiet_until, reply.why)
         if pause is None or short == 0.0:
             return None
         pause = max(asked, pause if short is None else min(pause, short))
-        if reply.kind in FAILED and self.backoff.row(grant) < 2 and not asked:
+        if reply.kind in FAILED and self.backoff.count_failures(grant) < 2 and not asked:
             rest = Wait(now + pause, f"{reply.why}; it is tried again after a pause")
-            self.resting[grant.request.key] = rest  # once is chance: others may try
+            self.paused_requests[grant.request.key] = rest  # once is chance: others may try
             return Wait(now + pause, reply.why)
-        return self._rest(lane, grant, reply, now + pause)
+        return self._pause(window_set, grant, reply, now + pause)
 
-    def _rest(self, lane: Way, grant: Grant, reply: Reply, until: float) -> Wait:
+    def _pause(self, window_set: RequestWindows, grant: Grant, reply: Reply, until: float) -> Wait:
         """Send nothing to the endpoint until then."""
         if reply.kind in FAILED:  # a server in trouble is in trouble for everybody
-            for one in self.lanes.of(grant.request.endpoint):
-                one.rest(until, why=reply.why)
+            for one in self.window_sets.find_usable(grant.request.endpoint):
+                one.pause(until, why=reply.why)
         else:  # a 429 is about one credential
-            lane.close(until)
+            window_set.close(until)
         return Wait(until, reply.why)
 
 
-def _until_reset(reply: Reply, d: float) -> tuple[float, bool] | None:
+def _find_reset(reply: Reply, d: float) -> tuple[float, bool] | None:
     """Seconds until a window or a day that a 429 calls used up is over, and whether it is then; None: they are absurd.
 
     The server's clock tells; without it, or a reset, a window is over after d seconds, and after a day's is asked soon.
@@ -352,4 +364,4 @@ def _until_reset(reply: Reply, d: float) -> tuple[float, bool] | None:
     if not resets or reply.date is None:
         return (LONGEST, False) if daily else (d, True)
     rest = max(resets) - reply.date + 1.0
-    return (max(1.0, rest), True) if rest <= longest(d) else None
+    return (max(1.0, rest), True) if rest <= find_longest_reset(d) else None

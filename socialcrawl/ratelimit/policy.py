@@ -32,7 +32,7 @@ class Pool:
     user: tuple[Rule, ...] = ()
     public: tuple[Rule, ...] = ()
 
-    def rules(self, kind: str) -> tuple[Rule, ...]:
+    def get_rules(self, kind: str) -> tuple[Rule, ...]:
         """Return the rules for tokens of a kind; public: without a token."""
         return self.user if kind == "user" else self.public if kind == "public" else self.app
 
@@ -56,14 +56,14 @@ class Endpoint:
     pools: tuple[Pool, ...] = ()
     smallest: int = 0
 
-    def own(self, kind: str) -> tuple[Rule, ...]:
+    def get_own_rules(self, kind: str) -> tuple[Rule, ...]:
         """Return the rules for tokens of a kind that are of this endpoint alone."""
         return self.user if kind == "user" else self.public if kind == "public" else self.app
 
-    def rules(self, kind: str) -> tuple[Rule, ...]:
+    def get_rules(self, kind: str) -> tuple[Rule, ...]:
         """Return all rules for tokens of a kind: those of its pools, then its own."""
-        own = self.own(kind)
-        return (*(rule for pool in self.pools for rule in pool.rules(kind)), *own) if self.pools else own
+        own = self.get_own_rules(kind)
+        return (*(rule for pool in self.pools for rule in pool.get_rules(kind)), *own) if self.pools else own
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Policy:
     cap: int | None = None
     page_parameter: str = ""
 
-    def endpoint(self, name: str) -> Endpoint:
+    def get_endpoint(self, name: str) -> Endpoint:
         """Return the policy of an endpoint, which may be named with its host.
 
         "/*" stands for all paths of no other name.
@@ -101,9 +101,9 @@ class Policy:
             KeyError: there is no such endpoint.
         """
         found = self.endpoints.get(name)
-        return self.endpoints[self.key(name)] if found is None else found
+        return self.endpoints[self.find_key(name)] if found is None else found
 
-    def key(self, name: str) -> str:
+    def find_key(self, name: str) -> str:
         """Return the name by which the endpoints know an endpoint, which may be named with its host.
 
         Raises:
@@ -111,37 +111,37 @@ class Policy:
         """
         if name in self.endpoints:
             return name
-        bare = path(name)
+        bare = parse_path(name)
         found = bare if bare in self.endpoints else ANY
         if found not in self.endpoints or "/" not in bare:
             raise KeyError(name)
         return found
 
-    def known(self, name: str) -> Endpoint | None:
+    def find_endpoint(self, name: str) -> Endpoint | None:
         """Return the policy of an endpoint, None where there is none of that name."""
         try:
-            return self.endpoint(name)
+            return self.get_endpoint(name)
         except KeyError:
             return None
 
-    def price(self, resource: str, count: int) -> int:
+    def compute_price(self, resource: str, count: int) -> int:
         """Return the price of `count` resources, in mills of a cent."""
         return round(self.prices.get(resource, 0.0) * MILLS_PER_DOLLAR) * count
 
-    def fee(self, endpoint: str) -> int:
+    def compute_fee(self, endpoint: str) -> int:
         """Return the price of a request itself, in mills of a cent."""
-        return round(self.endpoint(endpoint).fee * MILLS_PER_DOLLAR)
+        return round(self.get_endpoint(endpoint).fee * MILLS_PER_DOLLAR)
 
-    def most(self, endpoint: str, items: int) -> int:
+    def compute_most(self, endpoint: str, items: int) -> int:
         """Return the dearest price of a request that returns up to `items` resources."""
-        return self.price(self.endpoint(endpoint).returns, items) + self.fee(endpoint)
+        return self.compute_price(self.get_endpoint(endpoint).returns, items) + self.compute_fee(endpoint)
 
-    def posts_of(self, sums: Sums) -> int:
+    def count_posts(self, sums: Sums) -> int:
         """Return the posts that a part of a ledger may have read; of an endpoint that is not known here, none."""
-        endpoint = self.known(sums.endpoint)
+        endpoint = self.find_endpoint(sums.endpoint)
         return 0 if endpoint is None else sums.posts + (sums.items if endpoint.returns == "post" else 0)
 
-    def page_of(self, request: Request, room: Callable[[int, int, int], float]) -> Request:
+    def fit_page(self, request: Request, room: Callable[[int, int, int], float]) -> Request:
         """Return a request for as many of its resources as there is room for, and not fewer than the smallest page.
 
         What it leaves can be asked for later: nothing, or as much as the smallest page or more. Of accounts that are
@@ -152,11 +152,11 @@ class Policy:
             room: how many resources may be asked for, by the posts and mills that each can cost, and the mills of the
                 request itself.
         """
-        endpoint, items = self.endpoint(request.endpoint), request.items
+        endpoint, items = self.get_endpoint(request.endpoint), request.items
         sizing = next((name for name in (self.page_parameter, *LISTS) if name in request.params), None)
         if not endpoint.smallest or not items or sizing is None:
             return request
-        fee = self.fee(request.endpoint)
+        fee = self.compute_fee(request.endpoint)
         each = (request.most - fee) // items
         fits = room(int(endpoint.returns == "post"), each, fee)
         size = int(max(endpoint.smallest, min(fits, items - endpoint.smallest)))
@@ -166,33 +166,35 @@ class Policy:
         return replace(request, params={**request.params, sizing: named}, items=size, most=fee + each * size)
 
     @property
-    def billed(self) -> bool:
+    def is_billed(self) -> bool:
         """Whether anything costs money."""
         return any(self.prices.values()) or any(endpoint.fee for endpoint in self.endpoints.values())
 
     @property
     def tariff(self) -> Tariff | None:
         """The prices of resources that are billed once a day; None where every reading is billed."""
-        return Tariff(self.price("post", 1), self.price("user", 1)) if self.once_a_day else None
+        return Tariff(self.compute_price("post", 1), self.compute_price("user", 1)) if self.once_a_day else None
 
-    def limited(self, k: int | None, d: float | None) -> "Policy":
-        """The same policy where the first rule of every endpoint, or of its pools, has `k` and `d`, where given."""
+    def override_limits(self, k: int | None, d: float | None) -> "Policy":
+        """Return the policy with `k` and `d`, where given, in the first rule of every endpoint or of its pools."""
         if k is None and d is None:
             return self
-        return replace(self, endpoints={name: _limited(endpoint, k, d) for name, endpoint in self.endpoints.items()})
+        return replace(
+            self, endpoints={name: _override_rules(endpoint, k, d) for name, endpoint in self.endpoints.items()}
+        )
 
 
-def host(endpoint: str) -> str:
+def parse_host(endpoint: str) -> str:
     """Return the host that an endpoint is named with; empty where it is a path alone."""
     return endpoint[: max(0, endpoint.find("/"))]
 
 
-def path(endpoint: str) -> str:
+def parse_path(endpoint: str) -> str:
     """Return the path of an endpoint, without the host that it may be named with."""
-    return endpoint[len(host(endpoint)) :]
+    return endpoint[len(parse_host(endpoint)) :]
 
 
-def _limited(endpoint: Endpoint, k: int | None, d: float | None) -> Endpoint:
+def _override_rules(endpoint: Endpoint, k: int | None, d: float | None) -> Endpoint:
     def limited(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
         return (*(replace(rule, k=k or rule.k, d=d or rule.d) for rule in rules[:1]), *rules[1:])
 
@@ -205,6 +207,6 @@ def _limited(endpoint: Endpoint, k: int | None, d: float | None) -> Endpoint:
     return replace(endpoint, app=rules["app"], user=rules["user"], public=rules["public"])
 
 
-def steps_in(seconds: float, rule: Rule) -> int:
+def count_steps(seconds: float, rule: Rule) -> int:
     """Return the budget n = k T / d: requests that a window allows in `seconds` (Gouriten et al., section 2.1)."""
     return int(rule.k * seconds / rule.d)

@@ -3,16 +3,16 @@
 The policies are tenacity's, used as values: how long to wait after the n-th failure, and after how many to stop. Only
 the jitter is our own, as it has to be the same again for the same campaign seed.
 
-- Failures of a lane (one credential on one endpoint) in a row make its pauses longer; a good answer begins the row
+- Failures in a row of one credential on one endpoint make its pauses longer; a good answer begins the row
   anew. Requests that were in flight together fail together and count once.
 - The longest pause after a 429 without a date is a quarter of an hour. A server that does not answer is asked again
   after PROBE seconds at most, unless each try may be billed.
 - A request that stays broken is given back to the crawl after TRIES, as a node to ask again later; one that a 429
   without a date refuses, when the longest pause has not helped. While the platform is down (`outage`), a request is
   kept for HOLD first pauses: it is not the node that fails.
-- Where a platform is many hosts, one of them says nothing of the others; but when MANY in a row do not answer, it may
-  be our network: all of them are asked again after a pause.
-- A host other than the campaign's own that is in trouble alone (see `others`) is asked again after short pauses, and
+- Where a platform is many hosts, the failures of one say nothing about the others; but when MANY in a row do not
+  answer, it may be our network: all of them are asked again after a pause.
+- A host other than the campaign's own that is in trouble alone (see `host_health`) is retried after short pauses, and
   what it does not answer is given back at once when it has failed some times in a row: nobody waits for it.
 - With nothing but failures the run stops: after FEW in a row where nothing has worked in it (a wrong address), after as
   many and `give_up` seconds where something has.
@@ -25,14 +25,14 @@ from tenacity import RetryCallState, Retrying, stop_after_attempt, wait_exponent
 
 from socialcrawl.engine.draws import draw_uniform
 from socialcrawl.engine.model import Grant, Reply, ReplyKind
-from socialcrawl.ratelimit.other_servers import SHORT, Others
-from socialcrawl.ratelimit.outage import Outage, Silence
-from socialcrawl.ratelimit.policy import host
+from socialcrawl.ratelimit.host_health import SHORT, HostHealth
+from socialcrawl.ratelimit.outage import FailureStreak, Outage
+from socialcrawl.ratelimit.policy import parse_host
 
-TRIES = 3  # times one request is sent before the talk is told that it stays broken
+TRIES = 3  # times one request is sent before its conversation gets the failure
 FEW = 5  # failures in a row after which a run stops in which nothing has worked yet
 MANY = 8  # hosts in a row that did not answer, after which none is asked for a while
-ENTRIES = 4096  # requests, and lanes, whose failures are remembered
+ENTRIES = 4096  # requests, and credentials on endpoints, whose failures are remembered
 JITTER = 0.5  # share of a pause that chance may add
 LONGEST = 900.0  # seconds of the longest pause
 PROBE = 60.0  # seconds of the longest pause before a server is asked again that does not answer
@@ -41,7 +41,7 @@ GIVE_UP = 3600.0  # seconds of nothing but failures after which a run stops
 
 
 class Backoff:
-    """Failures in a row, by lane and kind, and what follows from them.
+    """Failures in a row, by credential, endpoint and kind, and what follows from them.
 
     Args:
         pause: seconds of the first pause; each further one doubles it.
@@ -58,13 +58,13 @@ class Backoff:
             "backoff": _Pauses(pause, longest, max(TRIES, steps)),
         }
         self.give_up, self.seed, self.hold = give_up, seed, HOLD * pause
-        self.down = Silence()  # of the platform
+        self.streak = FailureStreak()  # of the platform
         self.worked = False  # whether any answer of this run was good
         self.since: float | None = None  # when the first of the failures since the last good answer came
         self.count = 0  # failures since then, those in flight together counted once
         self.draws = 0
-        self.others = Others()  # servers besides the campaign's own
-        self.place: Callable[[str], str] = str  # what is in trouble together, by the name of an endpoint
+        self.hosts_health = HostHealth()  # servers besides the campaign's own
+        self.resolve_endpoint: Callable[[str], str] = str  # what is in trouble together, by the name of an endpoint
         self.hosts: set[str] = set()  # that did not answer since the last good answer
         self.silences = 0  # pauses of all hosts since then
         self._silent = -inf  # when the last of them began
@@ -75,55 +75,55 @@ class Backoff:
     @property
     def outage(self) -> Outage | None:
         """The outage of the platform; None while it answers."""
-        return self.down.outage
+        return self.streak.outage
 
-    def answered(self) -> None:
+    def note_answer(self) -> None:
         """Note that the platform is there, whatever it said."""
-        self.down = Silence()
+        self.streak = FailureStreak()
 
-    def good(self, grant: Grant) -> None:
+    def note_success(self, grant: Grant) -> None:
         """Note a good answer."""
         self.worked, self.since, self.count = True, None, 0
         self.silences, self._silent = 0, -inf
         self.hosts.clear()
-        self.others.good(grant)
+        self.hosts_health.note_success(grant)
         for name in self.policies if self._rows or self._tries else ():
             self._tries.pop((grant.request.key, name), None)
-            self._rows.pop(self._lane(grant, name), None)
+            self._rows.pop(self._make_key(grant, name), None)
 
-    def failed(self, grant: Grant, reply: Reply, now: float) -> float | None:
+    def note_failure(self, grant: Grant, reply: Reply, now: float) -> float | None:
         """Note a failure at `now`: the seconds to pause, or None where the request is given back to the crawl."""
         name = "backoff" if reply.kind in (ReplyKind.BACKOFF, ReplyKind.WINDOW, ReplyKind.DAY) else "broken"
         policy = self.policies["billed" if reply.cost and name == "broken" else name]
         self.since = now if self.since is None else self.since
-        row = self._row(self._lane(grant, name), grant, now)
-        if name == "backoff":  # whoever says so is there, and so is the network
+        row = self._count_failure(self._make_key(grant, name), grant, now)
+        if name == "backoff":  # a server that says so is there, and so is the network
             self.hosts.clear()
-        elif where := host(grant.request.endpoint):
+        elif where := parse_host(grant.request.endpoint):
             self.hosts.add(where)
-            self.others.failed(grant, now)
-        if name == "broken" and (len(self.hosts) >= MANY or self.others.is_only(grant.request.endpoint)):
-            self.down.failed(grant, reply, now)
-        if self._gives_back((grant.request.key, name), policy, now):
+            self.hosts_health.note_failure(grant, now)
+        if name == "broken" and (len(self.hosts) >= MANY or self.hosts_health.is_only(grant.request.endpoint)):
+            self.streak.note_failure(grant, reply, now)
+        if self._is_given_back((grant.request.key, name), policy, now):
             return None
-        return self._pause(policy, row)
+        return self._draw_pause(policy, row)
 
-    def spared(self, grant: Grant) -> float | None:
+    def find_short_pause(self, grant: Grant) -> float | None:
         """Return the longest pause after a request that a server in trouble alone did not answer.
 
         None where it is not so.
 
         0: nobody waits for it, and the request is not tried again. Its row of pauses begins anew.
         """
-        if not self.others.alone(grant):
+        if not self.hosts_health.has_failed_alone(grant):
             return None
-        self._rows.pop(self._lane(grant, "broken"), None)
-        if not self.others.dead(grant):
+        self._rows.pop(self._make_key(grant, "broken"), None)
+        if not self.hosts_health.is_given_up(grant):
             return SHORT
         self._tries.pop((grant.request.key, "broken"), None)
         return 0.0
 
-    def silence(self, now: float) -> float | None:
+    def find_silence(self, now: float) -> float | None:
         """Return the seconds for which no host is to be asked.
 
         None where there is no reason to think that none answers.
@@ -134,79 +134,79 @@ class Backoff:
             return None
         if now >= self._silent:
             self.silences += 1
-        pause = self._pause(self.policies["broken"], self.silences)
+        pause = self._draw_pause(self.policies["broken"], self.silences)
         self._silent = max(self._silent, now + pause)
         return pause
 
-    def hopeless(self, now: float) -> str | None:
+    def explain_giving_up(self, now: float) -> str | None:
         """For how long nothing has worked, in words, where that is reason to stop."""
         # A 429 proves that the address is right: it is waited out as if something had worked.
         # Of several hosts the addresses cannot all be wrong, and those of others' servers nobody has written.
-        away = len(self.hosts) > 1 or (self.others.home != "" and not self.hosts <= {self.others.home})
+        away = len(self.hosts) > 1 or (self.hosts_health.home != "" and not self.hosts <= {self.hosts_health.home})
         patient = self.worked or away or any(name == "backoff" for _, _, name in self._rows)
         if self.since is None or self.count < FEW or (patient and now - self.since < self.give_up):
             return None
         return f"{self.count} times in a row" + (f", for {now - self.since:.0f} s" if patient else "")
 
-    def row(self, grant: Grant) -> int:
-        """Return how many failures in a row the server's trouble has cost the lane of a request."""
-        return self._rows.get(self._lane(grant, "broken"), 0)
+    def count_failures(self, grant: Grant) -> int:
+        """Return how many failures in a row the request's credential has had on its endpoint."""
+        return self._rows.get(self._make_key(grant, "broken"), 0)
 
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set."""
         self.since = None if self.since is None else self.since + delta
         self._silent += delta
-        self.others.shift(delta)
-        self.down.shift(delta)
+        self.hosts_health.shift(delta)
+        self.streak.shift(delta)
         self._tries = {request: (tries, since + delta) for request, (tries, since) in self._tries.items()}
-        self._counted = {lane: at + delta for lane, at in self._counted.items()}
+        self._counted = {window_set: at + delta for window_set, at in self._counted.items()}
 
     def reset(self) -> None:
         """Forget all failures, and the pauses that were drawn."""
-        self.anew()
+        self.start_run()
         self.draws = 0
 
-    def anew(self) -> None:
+    def start_run(self) -> None:
         """Begin with new patience: a new run."""
         self.worked, self.since, self.count = False, None, 0
         self.silences, self._silent = 0, -inf
         self.hosts.clear()
-        self.others.anew()
-        self.down = Silence()
+        self.hosts_health.start_run()
+        self.streak = FailureStreak()
         self._rows.clear()
         self._counted.clear()
         self._tries.clear()
 
-    def _gives_back(self, request: tuple[tuple[int, int], str], policy: "_Pauses", now: float) -> bool:
+    def _is_given_back(self, request: tuple[tuple[int, int], str], policy: "_Pauses", now: float) -> bool:
         """Count a failure of a request; whether it has been tried often enough."""
         tries, since = self._tries.get(request, (0, now))
         self._tries[request] = tries + 1, since
         held = self.worked and request[1] == "broken" and self.outage is not None and now - since < self.hold
-        if held or not policy.stops(tries + 1):
+        if held or not policy.should_stop(tries + 1):
             if len(self._tries) > ENTRIES:
                 del self._tries[next(iter(self._tries))]
             return False
         del self._tries[request]
         return True
 
-    def _row(self, lane: tuple[str, str, str], grant: Grant, now: float) -> int:
-        if lane not in self._rows or grant.at >= self._counted[lane]:
-            self._rows[lane] = self._rows.get(lane, 0) + 1
+    def _count_failure(self, window_set: tuple[str, str, str], grant: Grant, now: float) -> int:
+        if window_set not in self._rows or grant.at >= self._counted[window_set]:
+            self._rows[window_set] = self._rows.get(window_set, 0) + 1
             self.count += 1
-            self._counted[lane] = now
-        row = self._rows[lane]
+            self._counted[window_set] = now
+        row = self._rows[window_set]
         if len(self._rows) > ENTRIES:
             del self._rows[next(iter(self._rows))]
         if len(self._counted) > 2 * ENTRIES:
             self._counted = {one: at for one, at in self._counted.items() if one in self._rows}
         return row
 
-    def _lane(self, grant: Grant, name: str) -> tuple[str, str, str]:
-        return grant.credential, self.place(grant.request.endpoint), name
+    def _make_key(self, grant: Grant, name: str) -> tuple[str, str, str]:
+        return grant.credential, self.resolve_endpoint(grant.request.endpoint), name
 
-    def _pause(self, policy: "_Pauses", row: int) -> float:
+    def _draw_pause(self, policy: "_Pauses", row: int) -> float:
         self.draws += 1
-        return policy.pause(row, 1.0 + JITTER * float(draw_uniform(self.seed, "pause", self.draws, 1)[0]))
+        return policy.compute_pause(row, 1.0 + JITTER * float(draw_uniform(self.seed, "pause", self.draws, 1)[0]))
 
 
 class _Pauses:
@@ -222,15 +222,15 @@ class _Pauses:
         wait = wait_exponential(multiplier=first, max=max(min(first, longest), longest / (1.0 + JITTER)))
         self._policy, self._longest = Retrying(stop=stop_after_attempt(tries), wait=wait), longest
 
-    def pause(self, row: int, jitter: float) -> float:
+    def compute_pause(self, row: int, jitter: float) -> float:
         """Return the seconds to wait after so many failures in a row."""
-        return min(self._longest, float(self._policy.wait(self._attempt(row))) * jitter)
+        return min(self._longest, float(self._policy.wait(self._make_attempt(row))) * jitter)
 
-    def stops(self, tries: int) -> bool:
+    def should_stop(self, tries: int) -> bool:
         """Return whether a request was tried often enough."""
-        return bool(self._policy.stop(self._attempt(tries)))
+        return bool(self._policy.stop(self._make_attempt(tries)))
 
-    def _attempt(self, number: int) -> RetryCallState:
+    def _make_attempt(self, number: int) -> RetryCallState:
         state = RetryCallState(self._policy, None, (), {})
         state.attempt_number = number
         return state

@@ -1,9 +1,9 @@
 """The windows of tokens that several campaigns of one process use. Pure but for the lock: time is an argument.
 
-A token on a server is known by its mark, whatever its variable is called. Campaigns with the same mark have one lane
-an endpoint, of whose slots each has a share by its weight; campaigns on one server have one idea of its clock; and
-campaigns that share a token count the posts of a billing cycle together. Pauses after failures, budgets and tokens
-that were set aside are a campaign's own.
+A token on a server is known by its mark, whatever its variable is called. Campaigns with the same mark share one
+window set per endpoint, and each has a share of its slots by its weight; campaigns on one server share the estimate of
+its clock; and campaigns that share a token count the posts of a billing cycle together. Each campaign has its own
+pauses after failures, budget and disabled tokens.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,21 +13,28 @@ from typing import NamedTuple
 
 from socialcrawl.engine.model import Credential, Grant, Reply
 from socialcrawl.errors import SettingsError
-from socialcrawl.ratelimit.billing_cycle import Counted, Cycle, Cycles
-from socialcrawl.ratelimit.clock_offset import Offset
-from socialcrawl.ratelimit.joined_lane import JoinedLane, Part, Step, TapedLane, TapedOffset, Told
-from socialcrawl.ratelimit.lane import Lane
-from socialcrawl.ratelimit.lanes import FEW, Lanes
-from socialcrawl.ratelimit.policy import Policy, Rule, host
-from socialcrawl.ratelimit.received import LAG
-from socialcrawl.ratelimit.strand import Strand, Way
+from socialcrawl.ratelimit.billing_cycle import BillingCycle, BillingCycles, CycleCount
+from socialcrawl.ratelimit.clock_offset import ClockOffset
+from socialcrawl.ratelimit.endpoint_windows import EndpointWindows, RequestWindows
+from socialcrawl.ratelimit.policy import Policy, Rule, parse_host
+from socialcrawl.ratelimit.received_requests import LAG
+from socialcrawl.ratelimit.shared_window_set import (
+    CampaignWindowSet,
+    RecordedClockOffset,
+    RecordedWindowSet,
+    ReportedRequest,
+    SharedWindowSet,
+    WindowEvent,
+)
+from socialcrawl.ratelimit.window_set import WindowSet
+from socialcrawl.ratelimit.window_sets import FEW, WindowSets
 
 LATELY = 60.0  # seconds for which the posts of a ledger that was read need not be counted again
 Place = tuple[str, str]
 """The mark of a token, and an endpoint."""
 
 
-class Sent(NamedTuple):
+class SentRequest(NamedTuple):
     """A request of any campaign, with the name that a credential of ours has whose token it used.
 
     `left` is when it left, `landed` when its reply came (Unix seconds); None: that never came, or nobody knows.
@@ -39,28 +46,28 @@ class Sent(NamedTuple):
     landed: float | None = None
 
 
-Elsewhere = Callable[[float], Mapping[str, Sequence[Sent]]]
+Elsewhere = Callable[[float], Mapping[str, Sequence[SentRequest]]]
 """What has been sent since an instant with tokens of ours, by ledger: of campaigns open or not, in any process."""
 
 
-class Shared:
+class SharedWindows:
     """What the campaigns of one process share.
 
     Attributes:
         lock: held by planners while they decide and learn.
-        on_release: told the name of each campaign that waits for its share as others give up theirs; called without the
-            lock, unless who calls `idle` or `leave` holds it.
+        on_release: called with the name of each campaign that waits for its share when others give up theirs; without
+            the lock, unless the caller of `drop_claim` or `leave` holds it.
     """
 
     def __init__(self) -> None:
         self.lock = RLock()
         self.on_release: Callable[[str], None] | None = None
         self.members: dict[str, Membership] = {}
-        self._lanes: dict[Place, JoinedLane] = {}
+        self._window_sets: dict[Place, SharedWindowSet] = {}
         self.ledgers: dict[str, str] = {}  # what the ledger of each campaign is called, also of those that left
-        self._clocks: dict[str, TapedOffset] = {}  # by mark and by address
-        self.cycles = Cycles()
-        self.heard: dict[str, float] = {}  # when ledgers of campaigns that are not here were read for that
+        self._clocks: dict[str, RecordedClockOffset] = {}  # by mark and by address
+        self.cycles = BillingCycles()
+        self.cycles_read_at: dict[str, float] = {}  # when ledgers of campaigns that are not here were read for that
         self._many = FEW
 
     def join(
@@ -82,7 +89,7 @@ class Shared:
             if campaign in self.members:
                 raise SettingsError(f"Two campaigns are called {campaign!r}: give one of them another name.")
             known = [self._clocks[key] for key in (*sorted(marks.values()), base) if key in self._clocks]
-            clock = known[0] if known else TapedOffset()
+            clock = known[0] if known else RecordedClockOffset()
             for key in (*marks.values(), base):
                 self._clocks.setdefault(key, clock)
             member = self.members[campaign] = Membership(self, campaign, weight, dict(marks), clock)
@@ -92,36 +99,44 @@ class Shared:
     def shift(self, delta: float) -> None:
         """Move every instant of windows and campaigns by `delta` seconds: our clock was set, with nothing in flight."""
         with self.lock:
-            for lane in self._lanes.values():
-                lane.shift(delta)
+            for window_set in self._window_sets.values():
+                window_set.shift(delta)
             for clock in {id(clock): clock for clock in self._clocks.values()}.values():
                 clock.shift(delta)
             for member in self.members.values():
-                if member.move is not None:
-                    member.move(delta)
+                if member.on_shift is not None:
+                    member.on_shift(delta)
 
-    def lane(self, place: Place, rules: tuple[Rule, ...], clock: TapedOffset, heads: tuple[int, ...]) -> JoinedLane:
-        """Return the lane of a token on an endpoint; one that nobody uses any more may get other rules."""
-        found = self._lanes.get(place)
+    def get_window_set(
+        self, place: Place, rules: tuple[Rule, ...], clock: RecordedClockOffset, heads: tuple[int, ...]
+    ) -> SharedWindowSet:
+        """Return the window set of a token on an endpoint; an unused one may get other rules."""
+        found = self._window_sets.get(place)
         if found is None or found.rules != rules:
-            made = JoinedLane(*place, rules, clock, heads)
+            made = SharedWindowSet(*place, rules, clock, heads)
             if found is not None:
                 made.succeed(found)
-            found = self._lanes[place] = made
+            found = self._window_sets[place] = made
         return found
 
-    def let_go(self, now: float) -> None:
+    def forget_idle_hosts(self, now: float) -> None:
         """Forget the hosts that nobody uses, and in whose windows nothing is left, when there are many."""
-        if len(self._lanes) < self._many:
+        if len(self._window_sets) < self._many:
             return
-        used = {host(at) for (_, at), lane in self._lanes.items() if lane.members or not lane.quiet(now)} | {""}
-        self._lanes = {place: lane for place, lane in self._lanes.items() if host(place[1]) in used}
+        used = {
+            parse_host(at)
+            for (_, at), window_set in self._window_sets.items()
+            if window_set.members or not window_set.is_idle(now)
+        } | {""}
+        self._window_sets = {
+            place: window_set for place, window_set in self._window_sets.items() if parse_host(place[1]) in used
+        }
         for clock in self._clocks.values():
             clock.hosts = {name: its for name, its in clock.hosts.items() if name in used}
-        self._many = max(FEW, 2 * len(self._lanes))
+        self._many = max(FEW, 2 * len(self._window_sets))
 
-    def tell(self, names: Iterable[str]) -> None:
-        """Let those that wait for their share know that others have given theirs up."""
+    def notify_released(self, names: Iterable[str]) -> None:
+        """Notify campaigns that wait for their share that others have given theirs up."""
         if self.on_release is not None:
             for name in sorted(names):
                 self.on_release(name)
@@ -132,63 +147,63 @@ class Membership:
 
     Attributes:
         weight: its share, in proportion to the weights of the others; may be changed at any time.
-        eager: whether it claims its share.
-        rules: of the lanes that it may use; `pools` their names by endpoint.
-        move: called when the clock was set.
+        is_claiming: whether it claims its share.
+        rules: of the window sets that it may use; `pools` their names by endpoint.
+        on_shift: called when the clock was set.
         bills: the marks of what it is billed by, beside its tokens.
-        folded: whether what its ledger tells is counted.
-        elsewhere: reads what other campaigns have sent, which need not be open.
-        cycles: reads what other campaigns have read in the billing cycle that an instant falls in, by ledger, but for
-            some ledgers.
+        is_folded: whether its ledger is counted.
+        read_elsewhere: reads what other campaigns have sent, which need not be open.
+        read_cycles: reads what other campaigns have read in the billing cycle of an instant, by ledger, without some
+            ledgers.
     """
 
     def __init__(
-        self, shared: Shared, campaign: str, weight: float, marks: Mapping[str, str], clock: TapedOffset
+        self, shared: SharedWindows, campaign: str, weight: float, marks: Mapping[str, str], clock: RecordedClockOffset
     ) -> None:
         self.shared, self.campaign, self.weight, self.clock = shared, campaign, weight, clock
         self.lock = shared.lock
-        self.eager = self.folded = False
+        self.is_claiming = self.is_folded = False
         self.rules: dict[Place, tuple[Rule, ...]] = {}
         self.pools: dict[str, tuple[str, ...]] = {}
-        self.move: Callable[[float], None] | None = None
-        self.elsewhere: Elsewhere = lambda since: {}
-        self.cycles: Callable[[float, Collection[str]], Mapping[str, Counted]] = lambda now, known: {}
+        self.on_shift: Callable[[float], None] | None = None
+        self.read_elsewhere: Elsewhere = lambda since: {}
+        self.read_cycles: Callable[[float, Collection[str]], Mapping[str, CycleCount]] = lambda now, known: {}
         self.bills = frozenset[str]()
         self._marks = marks
-        self._parts: list[Part] = []
+        self._window_sets: list[CampaignWindowSet] = []
 
     @property
     def ledger(self) -> str:
-        """What tells its ledger from all others, whatever its database is called in campaign files."""
+        """The unique name of its ledger, whatever its database is called in campaign files."""
         return self.shared.ledgers.get(self.campaign, self.campaign)
 
-    def called(self, ledger: str) -> None:
-        """Take in what its ledger is called, once its database is open."""
+    def set_ledger(self, ledger: str) -> None:
+        """Set the unique name of its ledger, once its database is open."""
         with self.lock:
             self.shared.cycles.rename(self.ledger, ledger)
             self.shared.ledgers[self.campaign] = ledger
 
-    def hungry(self) -> None:
+    def claim_share(self) -> None:
         """Claim its share of the windows that it asks for: its turn begins."""
         with self.lock:
-            self.eager = True
+            self.is_claiming = True
 
-    def idle(self) -> None:
-        """Claim nothing until it is hungry again, or asks for a slot: it waits for something else."""
+    def drop_claim(self) -> None:
+        """Claim nothing until `claim_share`, or until it asks for a slot: it waits for something else."""
         with self.lock:
-            told = self._release()
-        self.shared.tell(told)
+            released = self._drop_claim()
+        self.shared.notify_released(released)
 
     def leave(self) -> None:
-        """Let go of the windows; what is in flight counts as received within LAG seconds."""
+        """Leave the windows; what is in flight counts as received within LAG seconds."""
         with self.lock:
-            told = self._release()
-            self._let_go()
+            released = self._drop_claim()
+            self._leave_window_sets()
             if self.shared.members.get(self.campaign) is self:
                 del self.shared.members[self.campaign]
-        self.shared.tell(told)
+        self.shared.notify_released(released)
 
-    def enter(self, lanes: Lanes, cycle: Cycle, move: Callable[[float], None]) -> None:
+    def enter(self, window_sets: WindowSets, cycle: BillingCycle, move: Callable[[float], None]) -> None:
         """Let a planner act for the campaign, instead of any before; `move` is called when the clock was set.
 
         Raises:
@@ -196,188 +211,202 @@ class Membership:
         """
         with self.lock:
             rules = {
-                (self.mark(one.name), endpoint): lanes.rules(one.name, endpoint)
-                for one, endpoint in product(lanes.credentials, lanes.policy.endpoints)
+                (self.get_mark(one.name), endpoint): window_sets.get_rules(one.name, endpoint)
+                for one, endpoint in product(window_sets.credentials, window_sets.policy.endpoints)
             }
-            pools = {name: tuple(one.name for one in its.pools) for name, its in lanes.policy.endpoints.items()}
+            pools = {name: tuple(one.name for one in its.pools) for name, its in window_sets.policy.endpoints.items()}
             for other in self.shared.members.values():
                 for place in rules.keys() & other.rules.keys() if other is not self else ():
                     alike = other.pools[place[1]] == pools[place[1]]
-                    _agree(other.campaign, other.rules[place], self.campaign, rules[place], place[1], alike=alike)
-            self.shared.cycles.go_on(self.ledger, cycle)
+                    _check_rules(other.campaign, other.rules[place], self.campaign, rules[place], place[1], alike=alike)
+            self.shared.cycles.resume(self.ledger, cycle)
             self._count(cycle, rules)
-            self._let_go()
-            self.rules, self.pools, self.move = rules, pools, move
+            self._leave_window_sets()
+            self.rules, self.pools, self.on_shift = rules, pools, move
 
-    def count(self, cycle: Cycle) -> None:
+    def count(self, cycle: BillingCycle) -> None:
         """Count these posts for the campaign, see `Cycles.count`."""
         self._count(cycle, self.rules)
 
-    def listen(self, now: float) -> Mapping[str, Counted]:
-        """Return what other campaigns have read in the billing cycle, of which nobody here has told lately."""
+    def read_other_cycles(self, now: float) -> Mapping[str, CycleCount]:
+        """Return what other campaigns have read in the billing cycle, unless it was read here lately."""
         with self.lock:
-            known = self._here() | {ledger for ledger, at in self.shared.heard.items() if now - LATELY < at <= now}
-        return self.cycles(now, known)
+            known = self._list_open_ledgers() | {
+                ledger for ledger, at in self.shared.cycles_read_at.items() if now - LATELY < at <= now
+            }
+        return self.read_cycles(now, known)
 
-    def hear(self, cycles: Mapping[str, Counted], now: float) -> None:
-        """Count the posts of campaigns that are not here, as their ledgers tell."""
-        told = {ledger: counted for ledger, counted in cycles.items() if ledger not in self._here()}
-        self.shared.cycles.hear(told, now)
-        self.shared.heard.update(dict.fromkeys(told, now))
+    def count_other_cycles(self, cycles: Mapping[str, CycleCount], now: float) -> None:
+        """Count the posts of campaigns that are not here, from their ledgers."""
+        closed = {ledger: counted for ledger, counted in cycles.items() if ledger not in self._list_open_ledgers()}
+        self.shared.cycles.count_reported(closed, now)
+        self.shared.cycles_read_at.update(dict.fromkeys(closed, now))
 
-    def posts(self, now: float) -> int:
-        """Return posts of the billing cycle that others with its tokens may have read."""
-        return self.shared.cycles.posts(self.ledger, now)
+    def count_other_posts(self, now: float) -> int:
+        """Return how many posts of the billing cycle others with its tokens may have read."""
+        return self.shared.cycles.count_other_posts(self.ledger, now)
 
-    def mark(self, credential: str) -> str:
-        """Return what tells a token from others; one without a mark is the campaign's own."""
+    def get_mark(self, credential: str) -> str:
+        """Return the mark that identifies a token; one without a mark is the campaign's own."""
         return self._marks.get(credential, f"{self.campaign}/{credential}")
 
-    def part(self, credential: str, where: str, rules: tuple[Rule, ...], heads: tuple[int, ...]) -> Part:
-        """Return the campaign's part of a lane."""
-        whole = self.shared.lane((self.mark(credential), where), rules, self.at(host(where)), heads)
-        self._parts.append(Part(credential, self.campaign, whole, self, self.ledger))
-        return self._parts[-1]
+    def join_window_set(
+        self, credential: str, where: str, rules: tuple[Rule, ...], heads: tuple[int, ...]
+    ) -> CampaignWindowSet:
+        """Return a shared window set as the campaign sees it."""
+        shared_set = self.shared.get_window_set(
+            (self.get_mark(credential), where), rules, self.get_clock(parse_host(where)), heads
+        )
+        self._window_sets.append(CampaignWindowSet(credential, self.campaign, shared_set, self, self.ledger))
+        return self._window_sets[-1]
 
-    def at(self, name: str) -> TapedOffset:
+    def get_clock(self, name: str) -> RecordedClockOffset:
         """Return the clock of a host, by its name; that of the campaign's own server has none."""
-        return self.clock.hosts.setdefault(name, TapedOffset()) if name else self.clock
+        return self.clock.hosts.setdefault(name, RecordedClockOffset()) if name else self.clock
 
-    def drop(self, parts: Collection[Part]) -> None:
-        """Let go of some parts."""
-        for part in parts:
-            part.leave()
-        gone = {id(part) for part in parts}
-        self._parts = [part for part in self._parts if id(part) not in gone]
+    def drop(self, window_sets: Collection[CampaignWindowSet]) -> None:
+        """Leave some window sets."""
+        for window_set in window_sets:
+            window_set.leave()
+        gone = {id(window_set) for window_set in window_sets}
+        self._window_sets = [window_set for window_set in self._window_sets if id(window_set) not in gone]
 
-    def _here(self) -> set[str]:
-        return {member.ledger for member in self.shared.members.values() if member.folded}
+    def _list_open_ledgers(self) -> set[str]:
+        return {member.ledger for member in self.shared.members.values() if member.is_folded}
 
-    def _count(self, cycle: Cycle, rules: Iterable[Place]) -> None:
+    def _count(self, cycle: BillingCycle, rules: Iterable[Place]) -> None:
         here = {member.ledger: member.campaign for member in self.shared.members.values()}
         self.shared.cycles.count(self.ledger, self.bills | {mark for mark, _ in rules}, cycle, here)
 
-    def _release(self) -> set[str]:
-        self.eager = False
-        return {name for part in self._parts for name in part.release()}
+    def _drop_claim(self) -> set[str]:
+        self.is_claiming = False
+        return {name for window_set in self._window_sets for name in window_set.release()}
 
-    def _let_go(self) -> None:
-        for part in self._parts:
-            part.leave()
-        self._parts.clear()
+    def _leave_window_sets(self) -> None:
+        for window_set in self._window_sets:
+            window_set.leave()
+        self._window_sets.clear()
 
 
-class PastLanes(Lanes):
-    """Lanes in which a ledger is lived through, to be joined with those that are shared.
+class ReplayedWindowSets(WindowSets):
+    """Window sets in which a ledger is replayed, to be joined with those that are shared.
 
     Attributes:
-        taped: the lanes, by credential and place.
-        doubted: whether the past was dated by a clock that was set since.
+        recorded: the sets, by credential and place.
+        is_distrusted: whether the past was dated by a clock that was set since.
         ahead: when requests left that count as of now, as the ledger dates them later.
     """
 
     def __init__(self, policy: Policy, credentials: Sequence[Credential]) -> None:
         super().__init__(policy, credentials)
-        self.offset = TapedOffset()
-        self.taped: dict[tuple[str, str], TapedLane] = {}
-        self.doubted = False
+        self.offset = RecordedClockOffset()
+        self.recorded: dict[tuple[str, str], RecordedWindowSet] = {}
+        self.is_distrusted = False
         self.ahead: set[float] = set()
 
-    def doubt(self) -> None:
+    def distrust_past(self) -> None:
         """Note that the past was dated by a clock that was set since."""
-        super().doubt()
-        self.doubted = True
+        super().distrust_past()
+        self.is_distrusted = True
 
-    def clocks(self) -> list[tuple[str, TapedOffset]]:
+    def list_clocks(self) -> list[tuple[str, RecordedClockOffset]]:
         """Return the clocks of all servers, by the names of the hosts."""
         its = [("", self.offset), *self._clocks.items()]
-        return [(name, clock) for name, clock in its if isinstance(clock, TapedOffset)]
+        return [(name, clock) for name, clock in its if isinstance(clock, RecordedClockOffset)]
 
-    def _clock(self) -> Offset:
-        return TapedOffset()
+    def _make_clock(self) -> ClockOffset:
+        return RecordedClockOffset()
 
-    def _made(self, name: str, where: str, rules: tuple[Rule, ...], heads: tuple[int, ...]) -> Lane:
-        made = self.taped[name, where] = TapedLane(name, where, rules, self.clock(host(where)), heads)
+    def _make_window_set(self, name: str, where: str, rules: tuple[Rule, ...], heads: tuple[int, ...]) -> WindowSet:
+        made = self.recorded[name, where] = RecordedWindowSet(
+            name, where, rules, self.get_clock(parse_host(where)), heads
+        )
         return made
 
 
-class SharedLanes(Lanes):
-    """The lanes of a campaign whose windows others use too."""
+class SharedWindowSets(WindowSets):
+    """The window sets of a campaign that other campaigns share."""
 
     def __init__(self, policy: Policy, credentials: Sequence[Credential], member: Membership) -> None:
         super().__init__(policy, credentials)
         self.offset = member.clock
         self.member = member
-        self._gone: list[Part] = []
+        self._dropped: list[CampaignWindowSet] = []
 
-    def clock(self, name: str) -> Offset:
+    def get_clock(self, name: str) -> ClockOffset:
         """Return the clock of a host, which all campaigns ask."""
-        return self.member.at(name)
+        return self.member.get_clock(name)
 
-    def learn(self, grant: Grant, reply: Reply) -> Way:
-        """Take in a reply; the lane that it came by."""
-        lane = super().learn(grant, reply)
+    def learn(self, grant: Grant, reply: Reply) -> RequestWindows:
+        """Learn from a reply; return the window set that it came by."""
+        window_set = super().learn(grant, reply)
         if reply.date is not None:
-            self.member.at(host(grant.request.endpoint)).tape = None
-        return lane
+            self.member.get_clock(parse_host(grant.request.endpoint)).recording = None
+        return window_set
 
-    def let_go(self, now: float) -> None:
+    def forget_idle_hosts(self, now: float) -> None:
         """Forget the hosts in whose windows nothing is left, when there are many."""
-        super().let_go(now)
-        if self._gone:
-            self.member.drop(self._gone)
-            self._gone.clear()
-        self.member.shared.let_go(now)
+        super().forget_idle_hosts(now)
+        if self._dropped:
+            self.member.drop(self._dropped)
+            self._dropped.clear()
+        self.member.shared.forget_idle_hosts(now)
 
-    def past(self) -> PastLanes:
-        """Return the lanes in which a ledger is lived through: others, as these are in use."""
-        return PastLanes(self.policy, self.credentials)
+    def start_replay(self) -> ReplayedWindowSets:
+        """Return the window sets in which a ledger is replayed: new ones, as these are in use."""
+        return ReplayedWindowSets(self.policy, self.credentials)
 
-    def join(self, past: Lanes) -> None:
-        """Count what a ledger tells; what others do meanwhile is not forgotten."""
-        self.forgive()
-        if isinstance(past, PastLanes):
-            for name, clock in past.clocks():
-                self.member.at(name).adopt(clock)
-            for (name, where), lane in past.taped.items():
-                part = self._lanes.get((name, where))
-                if part is None:
-                    part = self._lanes[name, where] = self._made(name, where, lane.rules, lane.heads)
-                if isinstance(part, Part):
-                    part.whole.adopt(self.member.ledger, lane, past.ahead)
-                    if past.doubted:
-                        part.whole.doubt()
+    def join(self, past: WindowSets) -> None:
+        """Count what is in a ledger; what others do meanwhile is not forgotten."""
+        self.restore_credentials()
+        if isinstance(past, ReplayedWindowSets):
+            for name, clock in past.list_clocks():
+                self.member.get_clock(name).adopt(clock)
+            for (name, where), replayed in past.recorded.items():
+                window_set = self._window_sets.get((name, where))
+                if window_set is None:
+                    window_set = self._window_sets[name, where] = self._make_window_set(
+                        name, where, replayed.rules, replayed.heads
+                    )
+                if isinstance(window_set, CampaignWindowSet):
+                    window_set.shared_set.adopt(self.member.ledger, replayed, past.ahead)
+                    if past.is_distrusted:
+                        window_set.shared_set.distrust_past()
 
-    def count(self, elsewhere: Mapping[str, Sequence[Sent]], now: float) -> None:
-        """Count what was sent, by ledger, but for what was counted before.
+    def count(self, elsewhere: Mapping[str, Sequence[SentRequest]], now: float) -> None:
+        """Count what was sent, by ledger, without what was counted before.
 
-        That tells nothing of when windows began: each request counts for as long as it may.
+        That does not show when windows began: each request counts for as long as it may.
         """
         for ledger, requests in elsewhere.items():
-            told: dict[int, tuple[JoinedLane, list[Told]]] = {}
+            reports: dict[int, tuple[SharedWindowSet, list[ReportedRequest]]] = {}
             for one in requests:
-                way = self.lane(one.credential, one.endpoint) if self.policy.known(one.endpoint) else None
-                part, some = (way.lane, way.some) if isinstance(way, Strand) else (way, None)
-                if isinstance(part, Part):
+                way = self.get(one.credential, one.endpoint) if self.policy.find_endpoint(one.endpoint) else None
+                window_set, places = (way.window_set, way.places) if isinstance(way, EndpointWindows) else (way, None)
+                if isinstance(window_set, CampaignWindowSet):
                     left = min(one.left, now)
                     landed = left + LAG if one.landed is None else min(one.landed, now)
-                    step = Step(landed, left, landed, lambda lane: None, some)
-                    told.setdefault(id(part.whole), (part.whole, []))[1].append(Told(one.left, step))
-            for whole, steps in told.values():
-                whole.count(ledger, steps)
+                    step = WindowEvent(landed, left, landed, lambda window_set: None, places)
+                    reports.setdefault(id(window_set.shared_set), (window_set.shared_set, []))[1].append(
+                        ReportedRequest(one.left, step)
+                    )
+            for shared_set, steps in reports.values():
+                shared_set.count(ledger, steps)
 
     def shift(self, delta: float) -> None:
         """Do nothing: `Shared.shift` moves what is shared."""
 
-    def _made(self, name: str, where: str, rules: tuple[Rule, ...], heads: tuple[int, ...]) -> Lane:
-        return self.member.part(name, where, rules, heads)
+    def _make_window_set(self, name: str, where: str, rules: tuple[Rule, ...], heads: tuple[int, ...]) -> WindowSet:
+        return self.member.join_window_set(name, where, rules, heads)
 
-    def _dropped(self, lane: Lane) -> None:
-        if isinstance(lane, Part):
-            self._gone.append(lane)
+    def _drop(self, window_set: WindowSet) -> None:
+        if isinstance(window_set, CampaignWindowSet):
+            self._dropped.append(window_set)
 
 
-def _agree(one: str, his: tuple[Rule, ...], other: str, its: tuple[Rule, ...], endpoint: str, *, alike: bool) -> None:
+def _check_rules(
+    one: str, his: tuple[Rule, ...], other: str, its: tuple[Rule, ...], endpoint: str, *, alike: bool
+) -> None:
     if his == its and alike:
         return
     first, second = (rules[0] if rules else None for rules in (his, its))
@@ -385,10 +414,11 @@ def _agree(one: str, his: tuple[Rule, ...], other: str, its: tuple[Rule, ...], e
     if first and second and first.kind == second.kind and his[1:] == its[1:] and first != second:
         key = "[limits] " + " and ".join(name for name in ("k", "d") if getattr(first, name) != getattr(second, name))
     raise SettingsError(
-        f"The campaigns {one} and {other} use the same token by different rules for {endpoint} ({_words(his)}; "
-        f"{_words(its)}): give both the same {key}, or give {other} a token of its own."
+        f"The campaigns {one} and {other} use the same token by different rules for {endpoint} "
+        f"({_describe_rules(his)}; {_describe_rules(its)}): "
+        f"give both the same {key}, or give {other} a token of its own."
     )
 
 
-def _words(rules: tuple[Rule, ...]) -> str:
+def _describe_rules(rules: tuple[Rule, ...]) -> str:
     return " and ".join(f"{rule.k:,} requests in {rule.d:g} s" for rule in rules) or "none"

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from socialcrawl.engine.model import Limit
-from socialcrawl.ratelimit.received import Received
+from socialcrawl.ratelimit.received_requests import ReceivedRequests
 
 ROUNDING = 1.0  # headers and Date are whole seconds: the true end is less than this much later than they say
 ALONE = 0.05  # seconds after which to look again while a request flies alone
@@ -16,9 +16,9 @@ class Window(Protocol):
     k: int
     d: float
     closed_until: float
-    received: Received
+    received: ReceivedRequests
 
-    def when(self, now: float) -> float:
+    def find_slot(self, now: float) -> float:
         """Return the earliest instant at which a request may leave; `now` if at once. Changes nothing."""
 
     def take(self, now: float) -> None:
@@ -33,16 +33,16 @@ class Window(Protocol):
     def close(self, until: float, *, over: bool = False) -> None:
         """Send nothing before `until`; `over`: the server said that the window ends then."""
 
-    def used(self, now: float) -> int:
+    def count_used(self, now: float) -> int:
         """Return how many requests are used, for one that leaves at `now`."""
 
-    def sound(self) -> None:
+    def forget_in_flight(self) -> None:
         """Forget what was in flight (a restart), on the side of caution."""
 
     def insert(self, left: float, at: float) -> None:
-        """Count a request that is told of afterwards: it left at `left`, and was received at `at` at the latest."""
+        """Count a request that is reported afterwards: it left at `left`, and was received at `at` at the latest."""
 
-    def doubt(self) -> None:
+    def distrust_past(self) -> None:
         """Note that requests were inserted: what seemed certain of the window that is open may be wrong."""
 
     def probe(self) -> None:
@@ -51,23 +51,23 @@ class Window(Protocol):
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set, with nothing in flight."""
 
-    def room(self, now: float, until: float) -> int:
+    def count_slots(self, now: float, until: float) -> int:
         """Return how many requests may leave from `now` to `until`, if each is answered at once."""
 
-    def foresees(self, until: float) -> bool:
+    def can_foresee(self, until: float) -> bool:
         """Return whether what `room` says of the time up to `until` is known, and not only what the table says."""
 
-    def ends(self, now: float) -> float | None:
+    def find_end(self, now: float) -> float | None:
         """Return when the window that is open at `now` ends; None where none is, or where windows have no end."""
 
-    def lasts(self, now: float) -> float:
+    def find_length(self, now: float) -> float:
         """Seconds that the window which is open at `now` lasts in all, as far as is known; d where none is."""
 
-    def why(self, now: float) -> str:
+    def explain_wait(self, now: float) -> str:
         """Return what a request that may not leave at `now` waits for."""
 
 
-def longest(d: float) -> float:
+def find_longest_reset(d: float) -> float:
     """Return the longest time in seconds that a header can mean for a window of d seconds.
 
     More is a fault of the server.

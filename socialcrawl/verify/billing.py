@@ -127,7 +127,7 @@ class BillingCheck:
             self._hold(place, row.cost, row.most if row.kind == ReplyKind.LOST else 0)
         elif row.kind == ReplyKind.LOST:
             self.costs.leave(UNANSWERED)
-        elif self._prices.known(row.endpoint) is None:
+        elif self._prices.find_endpoint(row.endpoint) is None:
             self.costs.leave(UNPRICED)
         elif row.new_posts is not None and not fresh <= row.new_posts:
             self.costs.differ(place, "new_posts", row.new_posts, fresh)
@@ -140,10 +140,10 @@ class BillingCheck:
         """Hold the cost of an answer against the prices of what it brought."""
         prices = self._prices
         assert prices is not None
-        post, user = prices.price("post", 1), prices.price("user", 1)
+        post, user = prices.compute_price("post", 1), prices.compute_price("user", 1)
         posts = row.new_posts if prices.once_a_day else row.posts
         told = post * (posts or 0) + user * (row.new_users or 0)
-        fee = prices.fee(row.endpoint)
+        fee = prices.compute_fee(row.endpoint)
         rest = row.cost - told - (fee if row.kind == ReplyKind.OK or row.cost - told >= fee else 0)
         unit = min((one for one in (post, user) if one), default=0)
         if rest > 0 and unit and rest % unit == 0 and (why == REFUSED or row.new_users is None or row.posts):

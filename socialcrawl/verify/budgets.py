@@ -50,7 +50,7 @@ class BudgetCheck:
             return
         sent = parse_time(row.sent_at)
         self._began = sent if self._began is None else min(self._began, sent)
-        endpoint = None if self._prices is None else self._prices.known(row.endpoint)
+        endpoint = None if self._prices is None else self._prices.find_endpoint(row.endpoint)
         of_posts = endpoint is not None and endpoint.returns == "post"
         lost = row.arrived_at is None or row.kind == ReplyKind.LOST
         self._used["max_requests"] += 1

@@ -6,7 +6,7 @@ from dataclasses import replace
 from socialcrawl.crawls.base import Crawling
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import StoreError
-from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.ledger.request_costs import sum_bills
 from socialcrawl.storage.queries.summary import list_campaigns
@@ -64,9 +64,8 @@ def _one(connection: Opened, name: str, watch: Watch) -> CheckResults:
         *rows,
     ]
     requests, mills = sum_bills(connection, story.begun.id)
-    about = (
-        f"{story.kind.facts.name}, {story.begun.platform}; {requests:,} requests, {dollars(mills)} by the price table"
-    )
+    cost = f"{requests:,} requests, {format_dollars(mills)} by the price table"
+    about = f"{story.kind.facts.name}, {story.begun.platform}; {cost}"
     return CheckResults(name, about, checks)
 
 

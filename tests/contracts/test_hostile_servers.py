@@ -93,7 +93,7 @@ def test_whatever_a_server_does_is_a_reply_within_bounds_and_the_next_answer_is_
     assert {row: one["peak"] for row, one in told.items() if one["peak"] > ROOM} == {}
     assert {row for row, one in told.items() if one["kind"] in ("lost", "broken") and not one["why"]} == set()
     if platform == "x":  # what may have been billed counts as billed
-        costs = {"lost": MOST, "ok": policy("x").price("post", 1)}
+        costs = {"lost": MOST, "ok": policy("x").compute_price("post", 1)}
         assert {row for row, one in told.items() if one["cost"] != costs.get(one["kind"], 0)} == set()
 
 

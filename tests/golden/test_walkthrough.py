@@ -66,7 +66,7 @@ def test_one_batch_through_the_nine_stages(world):
     connection = connect(path)
     number = ensure_campaign(connection, settings.model_dump(mode="json"), settings.identity([]), 0.0)
     store = SqlStore(connection, number, "x")
-    rules, topic = policy("x").limited(10, 60.0), Topic(["telescope"])
+    rules, topic = policy("x").override_limits(10, 60.0), Topic(["telescope"])
     source = XSource(rules, TWEET, [])
     planner = WindowPlanner(rules, [Credential("main")], Caps())
     wire = XWire({"main": make_client("token", url)}, TWEET, rules, topic.hits, lambda: 1000.0)

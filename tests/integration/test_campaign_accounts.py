@@ -33,7 +33,7 @@ def test_a_token_that_is_refused_is_set_aside_and_the_others_go_on(tmp_path, two
         reason, planner = crawl(campaign_of(mock.url, tmp_path / "a.db", source=two_tokens), view)
         crawl(campaign_of(mock.url, tmp_path / "whole.db", source={"token_env": "SOCIALCRAWL_GOOD"}))
     assert reason.kind == "done"
-    assert list(planner.lanes.aside) == ["SOCIALCRAWL_BAD"]
+    assert list(planner.window_sets.aside) == ["SOCIALCRAWL_BAD"]
     assert "SOCIALCRAWL_BAD is set aside: the token was not accepted (401" in view.note
     refused = rows(tmp_path / "a.db", "select credential, count(*) from request where kind = 'refused' group by 1")
     assert refused == [("SOCIALCRAWL_BAD", 1)]
@@ -51,7 +51,7 @@ def test_a_token_that_one_endpoint_refuses_is_used_on_the_others(tmp_path, two_t
 
     with running(posts(), fault=forbid, limit=100_000) as mock:
         reason, planner = crawl(campaign_of(mock.url, tmp_path / "a.db", source=two_tokens))
-    assert (reason.kind, planner.lanes.aside) == ("done", {})
+    assert (reason.kind, planner.window_sets.aside) == ("done", {})
     used = rows(tmp_path / "a.db", "select distinct endpoint, credential from request where kind = 'ok'")
     assert (TIMELINE, "SOCIALCRAWL_GOOD") in used
     assert (TIMELINE, "SOCIALCRAWL_BAD") not in used
@@ -150,7 +150,7 @@ def test_a_server_whose_clock_is_ten_minutes_wrong_is_asked_in_its_windows(tmp_p
     assert reason.kind == "done"
     assert report["over"] == 0
     assert {status for window in report["windows"] for status in window["answers"]} == {"200"}
-    offset = planner.lanes.offset
+    offset = planner.window_sets.offset
     assert offset.low <= skew <= offset.high
     assert offset.high - offset.low < 1.5
 

@@ -134,7 +134,7 @@ def crawled(
     """The store after a crawl, and why it ended; it goes on where `store` has the beginning."""
     fediverse.asked.clear()
     store, clock = MemoryStore() if store is None else store, Clock()
-    rules = policy("mastodon").limited(100_000, None)
+    rules = policy("mastodon").override_limits(100_000, None)
     source = MastodonSource(rules, queries, HOME, pages_per_user=9, search_pages=9, **more)
     seeds = Seeds([Node(-1)] if queries else [], store.enlist(list(names), clock.now()), most, look_up=False)
     crawl = Collect(seeds, make_estimator("nh-ne-sum", seed=3, switch_after=3), steps, source.width)

@@ -591,7 +591,7 @@ def test_a_platform_that_bills_is_guarded_even_by_a_policy_file_without_prices(t
     text = (folder("config") / "x.toml").read_text("utf-8")
     mine = tmp_path / "policy.toml"
     mine.write_text(text if prices else re.sub(r"(?m)^(post|user|fee) = [0-9.]+$", "", text), "utf-8")
-    assert policy_in(mine).billed is prices
+    assert policy_in(mine).is_billed is prices
     meant = plan(campaign_of(LIVE, tmp_path / "a.db", source={"policy": mine}))
     assert meant.billed
     with pytest.raises(SettingsError, match="Set max_money"):

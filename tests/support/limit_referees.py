@@ -11,7 +11,7 @@ from math import floor
 from socialcrawl.engine.model import Limit, Page
 from socialcrawl.engine.protocols import Sums
 from socialcrawl.ratelimit.fixed_window import FixedWindow
-from socialcrawl.ratelimit.received import LAG
+from socialcrawl.ratelimit.received_requests import LAG
 
 LONGEST = 2.0  # seconds of the longest way to the server or back
 BEGIN = 1_700_000_000.0
@@ -123,14 +123,14 @@ class Traffic(Events):
     def send(self, wish, most_in_flight):
         while True:
             self.advance(self.now)
-            when = self.window.when(self.now)
+            when = self.window.find_slot(self.now)
             if when <= self.now and self.out < most_in_flight:
                 break
             assert when <= self.now or self.events or when < float("inf")
             if when > self.now and self.out == 0:
                 self.blocked.append((self.now, self.recently()))
             self.advance(min(self.next_event(), when if when > self.now else float("inf")))
-        first = isinstance(self.window, FixedWindow) and self.window.opens(self.now)
+        first = isinstance(self.window, FixedWindow) and self.window.must_fly_alone(self.now)
         assert not (first and self.out), "the first request of a window flies alone"
         assert getattr(self.window, "alone", None) is None, "nothing leaves while one flies alone"
         self.window.take(self.now)
@@ -170,7 +170,7 @@ class Traffic(Events):
         self.epoch, self.out = self.epoch + 1, 0
         for sent in self.log:
             sent.dead = sent.dead or sent.heard is None
-        self.window.sound()
+        self.window.forget_in_flight()
 
     def recently(self):
         gone, since = [sent.gone for sent in self.log for _ in range(1 + sent.dead)], self.now - self.window.d

@@ -14,7 +14,7 @@ from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Endpoint, Policy
 from socialcrawl.ratelimit.retry import Backoff
-from socialcrawl.ratelimit.shared_windows import Shared
+from socialcrawl.ratelimit.shared_windows import SharedWindows
 
 BASE = "https://api.example"
 
@@ -37,15 +37,15 @@ class Campaign:
         self.crowd, self.name, self.tokens, self.most = crowd, name, tokens, most
         self.planner = planner(crowd.shared, name, crowd.rules, tokens, weight)
         self.member = self.planner.shared
-        self.eager, self.out, self.n, self.wake = False, 0, 0, float("inf")
+        self.is_claiming, self.out, self.n, self.wake = False, 0, 0, float("inf")
         self.work, self.ledger, self.log = float("inf"), [], []
-        self.switches = []  # (when, whether it was hungry from then on)
+        self.switches = []  # (when, whether it claims its share from then on)
 
     def go_on(self):
         """Ask for slots as long as they are given; come back when told."""
         ahead = self.crowd.ahead
         now = self.crowd.now + ahead
-        while self.eager and self.out < self.most and self.work > 0:
+        while self.is_claiming and self.out < self.most and self.work > 0:
             answer = self.planner.take(Request((self.n, 0), "/e", {}), now)
             if isinstance(answer, Wait):
                 assert answer.until > now
@@ -60,24 +60,24 @@ class Campaign:
             self.wake = when
             self.crowd.at(when, lambda: self.go_on() if self.wake == when else None)
 
-    def hungry(self):
-        self.eager = True
+    def claim_share(self):
+        self.is_claiming = True
         self.switches.append((self.crowd.now, True))
-        self.member.hungry()
+        self.member.claim_share()
         self.go_on()
 
-    def idle(self):
-        self.eager = False
+    def drop_claim(self):
+        self.is_claiming = False
         self.switches.append((self.crowd.now, False))
-        self.member.idle()
+        self.member.drop_claim()
 
     def stayed(self, begin, end):
-        """Whether it was hungry all the time."""
+        """Whether it claimed its share all the time."""
         state = False
-        for at, hungry in self.switches:
+        for at, claims in self.switches:
             if at <= begin:
-                state = hungry
-            elif at < end and not hungry:
+                state = claims
+            elif at < end and not claims:
                 return False
         return state
 
@@ -88,7 +88,7 @@ class Crowd(Events):
     def __init__(self, rules, referee, seed=0, latency=0.2, skew=0.0, *, headers=True):
         super().__init__()
         self.rules, self.latency, self.skew, self.headers = rules, latency, skew, headers
-        self.rng, self.shared = np.random.default_rng(seed), Shared()
+        self.rng, self.shared = np.random.default_rng(seed), SharedWindows()
         self.shared.on_release = lambda name: self.campaigns[name].call(self.now)
         self.referee, self.referees, self.campaigns, self.took = referee, {}, {}, {}
         self.ahead = 0.0  # seconds that the campaigns' clock is ahead of `now`
@@ -103,7 +103,7 @@ class Crowd(Events):
     def rejoin(self, name, *, summed=False):
         """Let a campaign begin anew from its ledger; what it had in flight nobody hears of."""
         old = self.campaigns[name]
-        old.eager = False
+        old.is_claiming = False
         old.member.leave()
         new = self.campaigns[name] = Campaign(self, name, old.member.weight, old.tokens, old.most)
         new.ledger, new.log, new.switches, new.n, new.work = list(old.ledger), old.log, old.switches, old.n, old.work
@@ -112,10 +112,10 @@ class Crowd(Events):
 
     def restart(self, names):
         """Kill the process; in the next one only these campaigns run at first."""
-        self.shared = Shared()
+        self.shared = SharedWindows()
         self.shared.on_release = lambda name: self.campaigns[name].call(self.now)
         for campaign in self.campaigns.values():
-            campaign.eager = False
+            campaign.is_claiming = False
         for name in names:
             self.rejoin(name)
 

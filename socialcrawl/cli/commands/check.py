@@ -14,7 +14,7 @@ from socialcrawl.cli.render.console import Text
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.daemon.notice_addresses import require_apprise
 from socialcrawl.errors import SettingsError
-from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.database.health import is_missing
 
 DONE, WRONG = 0, 2
@@ -108,7 +108,9 @@ def _told(meant: Plan) -> str:
     if not meant.billed:
         return told
     most = meant.most
-    return f"{told}; {'no bound on its cost' if most is None or isinf(most) else f'at most {dollars(round(most))}'}"
+    return (
+        f"{told}; {'no bound on its cost' if most is None or isinf(most) else f'at most {format_dollars(round(most))}'}"
+    )
 
 
 def _beside(meant: Plan) -> Iterator[str]:

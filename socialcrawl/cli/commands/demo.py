@@ -19,7 +19,7 @@ from socialcrawl.cli.commands.run import FAILED, Ending, as_object, told, work
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.database.lease import Lease
@@ -106,7 +106,7 @@ def _end(
         )
         if ending.code == FAILED and not settings.seeds.usernames:
             console.print("a search reaches back 7 days; --seed-count 50 draws seeds from the whole file")
-        console.print(f"on X itself, reading these posts and users would have cost {dollars(ending.found.cost)}")
+        console.print(f"on X itself, reading these posts and users would have cost {format_dollars(ending.found.cost)}")
     refused = counted["statuses"].get("429", 0)
     if refused:
         write_error(f"{refused} requests were sent outside a window: please report this as a fault")

@@ -28,11 +28,11 @@ from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Credential, Grant, Page, Reply, ReplyKind, Request, format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError, StoreError
 from socialcrawl.platforms.facts import DEFAULT
-from socialcrawl.ratelimit.billing_cycle import cycle
-from socialcrawl.ratelimit.budget import dollars
-from socialcrawl.ratelimit.clock_offset import Offset
-from socialcrawl.ratelimit.lane import smallest
+from socialcrawl.ratelimit.billing_cycle import find_cycle
+from socialcrawl.ratelimit.budget import format_dollars
+from socialcrawl.ratelimit.clock_offset import ClockOffset
 from socialcrawl.ratelimit.policy import Policy
+from socialcrawl.ratelimit.window_set import find_tightest
 from socialcrawl.storage.database.health import (
     CURRENT,
     EMPTY,
@@ -100,7 +100,7 @@ def _checks(file: Path | None, *, offline: bool) -> Iterator[Check]:
     yield from (Check(WARN, about, warning) for about, warning in meant.warnings)
     yield from _budget(meant)
     yield _prices(meant.table, clock.now())
-    if meant.policy.billed:
+    if meant.policy.is_billed:
         yield _cycle(meant, clock.now())
     if isinstance(settings.database, Path):
         yield _disk(settings.database.parent, reserve(settings, None).lacks())
@@ -122,13 +122,13 @@ def _budget(meant: Plan) -> Iterator[Check]:
         yield Check(FAIL, "budget", str(error))
         return
     if meant.billed:
-        most = "is not bounded" if meant.most is None else f"is at most {dollars(meant.most)}"
+        most = "is not bounded" if meant.most is None else f"is at most {format_dollars(meant.most)}"
         yield Check(WARN if meant.most is None else OK, "budget", f"what the campaign can cost {most}")
 
 
 def _prices(table: Policy, now: float) -> Check:
     age = (date.fromisoformat(format_time(now)[:10]) - date.fromisoformat(table.as_of)).days
-    text = f"the table of {'prices and ' if table.billed else ''}limits is of {table.as_of}"
+    text = f"the table of {'prices and ' if table.is_billed else ''}limits is of {table.as_of}"
     if age > OLD:
         source = f" ({table.source})" if table.source else ""
         return Check(WARN, "prices", f"{text}, {pluralize(age, 'day')} ago: compare it with the platform's{source}")
@@ -137,7 +137,7 @@ def _prices(table: Policy, now: float) -> Check:
 
 def _cycle(meant: Plan, now: float) -> Check:
     day = meant.settings.limits.cycle_day
-    begins, ends = (format_time(at)[:10] for at in cycle(now, day))
+    begins, ends = (format_time(at)[:10] for at in find_cycle(now, day))
     cap = "" if meant.policy.cap is None else f", with {pluralize(meant.policy.cap, 'post')} at most"
     text = f"the billing cycle runs from {begins} to {ends} (cycle_day = {day} under [limits]){cap}"
     return Check(OK, "cycle", text)
@@ -210,8 +210,8 @@ def _request(meant: Plan, clock: SystemClock) -> Iterator[Check]:
     try:
         with door(meant, clock.now) as (allowed, wire):
             credential = admitted(allowed, meant.policy, request.endpoint)
-            free = "costs nothing on this machine" if meant.policy.billed else "costs nothing"
-            costs = f"may cost {dollars(request.most)}" if meant.billed else free
+            free = "costs nothing on this machine" if meant.policy.is_billed else "costs nothing"
+            costs = f"may cost {format_dollars(request.most)}" if meant.billed else free
             read_rules = meant.platform.rules_reader(wire)
             more = ", and two for the rules of the instance" if read_rules else ""
             what = f"one request to {request.endpoint}{more}, outside of the campaign's ledger"
@@ -267,14 +267,14 @@ def _answer(meant: Plan, credential: Credential, reply: Reply) -> Check:
         silent = pluralize(page.opted_out, "post")
         why = f"{silent} found, only of accounts that opted out" if page.opted_out else "no post was found"
         return Check(WARN, "answer", f"{who}, but the fields of posts could not be checked: {why}")
-    cost = f"; it cost at most {dollars(reply.cost)}" if meant.billed else ""
+    cost = f"; it cost at most {format_dollars(reply.cost)}" if meant.billed else ""
     return Check(OK, "answer", f"{who}, all fields arrived in {pluralize(posts, 'post')}{cost}")
 
 
 def _limit(meant: Plan, credential: Credential, request: Request, reply: Reply) -> Iterator[Check]:
     """Yield what the headers allow against the table; the campaign's own [limits] come first."""
-    rule = meant.policy.endpoint(request.endpoint).rules(credential.kind)[0]
-    told = smallest(reply.limits, daily=False)
+    rule = meant.policy.get_endpoint(request.endpoint).get_rules(credential.kind)[0]
+    told = find_tightest(reply.limits, daily=False)
     ours = f"{pluralize(rule.k, 'request')} in {span(rule.d)}"
     if told is None:
         yield Check(WARN, "limits", f"no rate-limit headers came: {ours} are kept, as in the table")
@@ -290,9 +290,9 @@ def _limit(meant: Plan, credential: Credential, request: Request, reply: Reply) 
 
 
 def _clock(grant: Grant, reply: Reply) -> Check:
-    offset = Offset()
+    offset = ClockOffset()
     offset.learn(grant.at, reply.at, reply.date)
-    if not offset.known:
+    if not offset.is_known:
         return Check(WARN, "clock", "the server did not say what time it is")
     wrong = 0.0 if offset.low <= 0.0 <= offset.high else abs(offset.guess)  # a slow answer tells less exactly
     text = f"this clock and the server's differ by {span(wrong)}"

@@ -16,7 +16,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.expected import COUNTED, Typical
 from socialcrawl.forecast.quote import Quote, at_most, quote, total
 from socialcrawl.forecast.shape import Done, Stored
-from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
 from socialcrawl.storage.queries.statistics import count_done, count_stored, estimate_typical
 
@@ -111,8 +111,8 @@ def confirmed(meant: Plan, spent: Done, console: Console, *, yes: bool, ask: boo
     settings, money = meant.settings, still(meant, spent)
     if yes or not meant.billed or money <= settings.budget.confirm_above * MILLS_PER_DOLLAR:
         return
-    price = "without bound" if money == inf else f"up to {dollars(round(money))}"
-    before = f" ({dollars(spent.money)} are spent already)" if spent.money else ""
+    price = "without bound" if money == inf else f"up to {format_dollars(round(money))}"
+    before = f" ({format_dollars(spent.money)} are spent already)" if spent.money else ""
     what = f"This run may cost {price}{before} by the price table of {meant.policy.as_of}"
     above = f"confirm_above = {settings.budget.confirm_above:g} dollars under [budget]"
     if not (ask and console.is_terminal and sys.stdin is not None and sys.stdin.isatty()):

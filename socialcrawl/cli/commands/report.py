@@ -19,8 +19,8 @@ from socialcrawl.crawls.track.report import TrackReport
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Reason
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
-from socialcrawl.ratelimit.budget import dollars
-from socialcrawl.ratelimit.policy import host, path
+from socialcrawl.ratelimit.budget import format_dollars
+from socialcrawl.ratelimit.policy import parse_host, parse_path
 from socialcrawl.storage.queries.judgement import Judgement
 from socialcrawl.storage.queries.summary import Summary
 from socialcrawl.text.wording import pluralize
@@ -203,11 +203,11 @@ def _requests(found: Summary) -> Table:
 
 def _together(rows: Sequence[Mapping[str, Any]]) -> Counter[tuple[str, str, int]]:
     """Return the requests by endpoint, kind and status; where there are many servers, those of all of them together."""
-    many = len({host(row["endpoint"]) for row in rows}) > SERVERS
+    many = len({parse_host(row["endpoint"]) for row in rows}) > SERVERS
     found: Counter[tuple[str, str, int]] = Counter()
     for row in rows:
         endpoint = row["endpoint"]
-        found[path(endpoint) if many else endpoint, row["kind"], row["status"]] += row["requests"]
+        found[parse_path(endpoint) if many else endpoint, row["kind"], row["status"]] += row["requests"]
     return found
 
 
@@ -236,7 +236,7 @@ def _totals(found: Summary, worth: Sequence[str], *, billed: bool) -> Text:
             f"{pluralize(found.reused, 'answer was', 'answers were')} in the database already, and cost nothing"
         )
     if billed:
-        lines.append(f"cost by the price table, at most: {dollars(found.cost)}")
+        lines.append(f"cost by the price table, at most: {format_dollars(found.cost)}")
     return Text("\n" + "\n".join([*lines, *worth[2:]]))
 
 

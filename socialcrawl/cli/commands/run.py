@@ -26,7 +26,7 @@ from socialcrawl.crawls.reporting import report
 from socialcrawl.engine.loop import GRACE, run
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, Wait, format_time
 from socialcrawl.forecast.shape import allowed
-from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.queries.judgement import Judgement
 from socialcrawl.storage.queries.shadow_estimates import judge_shadows
 from socialcrawl.storage.queries.statistics import sum_spending
@@ -190,14 +190,14 @@ def _announcement(campaign: Campaign) -> str:
         table = f"by the price table of {campaign.planner.policy.as_of}"
         spent = already(campaign.plan)
         posts, bound = campaign.planner.budget.caps.posts, still(campaign.plan, spent)
-        more = f"after {dollars(spent.money)} it can still cost" if spent.money else "it can cost"
+        more = f"after {format_dollars(spent.money)} it can still cost" if spent.money else "it can cost"
         if bound == inf and posts is not None:
-            most = dollars(campaign.planner.policy.price("post", posts))
+            most = format_dollars(campaign.planner.policy.compute_price("post", posts))
             line += f"\nits posts can cost at most {most} {table}; profiles that are looked up come on top"
         elif bound == inf:
             line += f"\nwhat it can cost {table} is not bounded: set steps under [crawl], or max_money under [budget]"
         else:
-            line += f"\n{more} at most {dollars(round(bound))} {table}"
+            line += f"\n{more} at most {format_dollars(round(bound))} {table}"
         if not campaign.plan.shape.tests:
             daily = allowed(campaign.plan.shape, campaign.plan.timeline, DAY)
             line += f"\nthe windows allow {pluralize(daily, 'timeline')} a day"

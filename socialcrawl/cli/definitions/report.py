@@ -76,7 +76,7 @@ def _show(place: "DatabaseAddress", name: str | None, png: Path | None, top: int
         plain(),
         found,
         png,
-        billed=policy(found.platform).billed and not is_loopback(found.base_url),
+        billed=policy(found.platform).is_billed and not is_loopback(found.base_url),
         spending=spent,
         unread=missing,
         judgement=guessed,

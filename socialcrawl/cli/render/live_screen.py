@@ -19,7 +19,7 @@ from socialcrawl.daemon.run_monitor import note
 from socialcrawl.engine.model import STEPS, VISITS, Grant, Outcome, Reply, Wait
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.forecast.spread import FEW, Needs
-from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.text.wording import pluralize, span, tidy
 
 EVERY = 5.0  # seconds between plain lines
@@ -88,7 +88,7 @@ class View:
             return None
         work, asked = self._first
         each, now = (self._work() - work) / (self.needs.total - asked), campaign.clock.now()
-        low, high = (campaign.planner.done(campaign.plan.timeline, ceil(requests), now) for requests in ends)
+        low, high = (campaign.planner.predict_done(campaign.plan.timeline, ceil(requests), now) for requests in ends)
         if low is None or high is None:
             return None
         return max(low - now, each * ends[0]), max(high - now, each * ends[1])
@@ -99,10 +99,14 @@ class View:
 
     def window(self, campaign: Campaign) -> tuple[int, int, float | None]:
         """Requests for timelines that may leave now, the k of all credentials, and seconds to the next window."""
-        lanes, now = campaign.planner.lanes.of(campaign.plan.timeline), campaign.clock.now()
-        ends = [end for lane in lanes if (end := lane.main.ends(now)) is not None]
+        window_sets, now = campaign.planner.window_sets.find_usable(campaign.plan.timeline), campaign.clock.now()
+        ends = [end for window_set in window_sets if (end := window_set.main.find_end(now)) is not None]
         until = min(ends) - now if ends else None
-        return sum(lane.room(now, now) for lane in lanes), sum(lane.main.k for lane in lanes), until
+        return (
+            sum(window_set.count_slots(now, now) for window_set in window_sets),
+            sum(window_set.main.k for window_set in window_sets),
+            until,
+        )
 
 
 class Lines(View):
@@ -257,8 +261,10 @@ def spent(campaign: Campaign) -> str:
         asked = len(campaign.crawl.seeds.asked) + campaign.crawl.taken
         told.append(f"accounts {_of(asked, campaign.settings.budget.max_nodes)}")
     if campaign.plan.billed or caps.money is not None:
-        more = f" (+{dollars(dearest)} reserved)" if dearest else ""
-        told.append(dollars(money) + (f" of {dollars(caps.money)}" if caps.money is not None else "") + more)
+        more = f" (+{format_dollars(dearest)} reserved)" if dearest else ""
+        told.append(
+            format_dollars(money) + (f" of {format_dollars(caps.money)}" if caps.money is not None else "") + more
+        )
     if caps.seconds is not None and budget.began is not None:
         told.append(f"{span(max(0.0, campaign.clock.now() - budget.began))} of {span(caps.seconds)}")
     return "  ".join(told)

@@ -20,7 +20,7 @@ from socialcrawl.forecast.quote import Line, Quote
 from socialcrawl.forecast.shape import Amount, full, left, windows
 from socialcrawl.forecast.spread import ENOUGH, FEW
 from socialcrawl.platforms.x.meters import COUNTS
-from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.text.terminal import write_error, write_json
 from socialcrawl.text.wording import pluralize, span
 
@@ -149,7 +149,7 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
     """Yield what the tables do not say."""
     done, settings = found.done, meant.settings
     prices = f"Costs are by the price table of {meant.policy.as_of}"
-    if not meant.policy.billed:
+    if not meant.policy.is_billed:
         yield f"{meant.platform.title} is free of charge. Rate limits are by the table of {meant.policy.as_of}."
     else:
         here = f"{meant.base} is this machine and charges nothing, but the budget counts these costs as if it did"
@@ -159,7 +159,7 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
     if done.requests:
         for_tests, for_seeds = pluralize(done.steps, "test"), pluralize(done.seeds, "seed")
         what = for_tests if meant.shape.tests else f"{for_seeds} and {pluralize(done.steps, 'step')}"
-        spent = f"{pluralize(done.requests, 'request')}, {pluralize(done.posts, 'post')}, {dollars(done.money)}"
+        spent = f"{pluralize(done.requests, 'request')}, {pluralize(done.posts, 'post')}, {format_dollars(done.money)}"
         yield f"Spent so far: {spent}, for {what}."
     if found.allowed is not None:
         lasting = span(meant.caps.seconds or 0.0)
@@ -175,7 +175,7 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
         yield f"This is for the whole dataset; fraction = {settings.refresh.fraction:g} may end it much earlier."
     if settings.source.reuse_hours and meant.kind.reuses:
         yield from _reused(found, settings.source.reuse_hours)
-    if meant.policy.billed and (found.stored.billed_posts or found.stored.billed_users):
+    if meant.policy.is_billed and (found.stored.billed_posts or found.stored.billed_users):
         yield _billed_today(found)
     yield "The probable estimate uses:"
     for name, value in _means(meant, found).items():
@@ -218,7 +218,7 @@ def _ranged(meant: Plan, found: Quote) -> Iterator[str]:
     if known:
         ends = [f"{forms[name](low)} to {forms[name](high)}" for name, (low, high) in known.items()]
         yield f"95 % range of the probable total: {', '.join(ends)}."
-    wanted = {"requests": "requests", "posts": "posts"} | ({"money": "cost"} if meant.policy.billed else {})
+    wanted = {"requests": "requests", "posts": "posts"} | ({"money": "cost"} if meant.policy.is_billed else {})
     lacking = [word for name, word in wanted.items() if name not in found.ranges]
     if lacking:
         least = FEW if "requests" in lacking else ENOUGH
@@ -311,7 +311,7 @@ def _base(found: Quote, name: str) -> str:
 
 
 def _fee(meant: Plan) -> str:
-    return f"for ${meant.policy.fee(COUNTS) / MILLS_PER_DOLLAR:.3f}"
+    return f"for ${meant.policy.compute_fee(COUNTS) / MILLS_PER_DOLLAR:.3f}"
 
 
 def _ending(reached: Reached) -> str:
@@ -359,4 +359,4 @@ def _number(number: float) -> str:
 
 
 def _cost(mills: int) -> str:
-    return dollars(mills) if mills < LARGE * MILLS_PER_DOLLAR / 100 else f"${mills / MILLS_PER_DOLLAR:,.0f}"
+    return format_dollars(mills) if mills < LARGE * MILLS_PER_DOLLAR / 100 else f"${mills / MILLS_PER_DOLLAR:,.0f}"

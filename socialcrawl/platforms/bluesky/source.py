@@ -218,20 +218,20 @@ class BlueskySource:
     def _gone(self, pick: Pick, did: str) -> Generator[Request, Reply, Unavailable]:
         """Return why an account has no profile: that is told to who asks for its posts, of which none is kept."""
         params = {"id": did, "filter": "posts_with_replies", "latest": "post", "limit": "1", **self._care}
-        reply = yield Request((pick.n, RequestPart.WHY_GONE), FEED, params, 1, self.policy.most(FEED, 1))
+        reply = yield Request((pick.n, RequestPart.WHY_GONE), FEED, params, 1, self.policy.compute_most(FEED, 1))
         return Reason.TEMPORARY if reply.kind in PUT_OFF else reply.answer.missing.get(pick.node, Reason.UNKNOWN)
 
     def _pages(
         self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int, first: int = 1
     ) -> Generator[Request, Reply, str]:
         """Return the kind of the last reply, after asking for `pages` pages at most."""
-        page = self.policy.endpoint(endpoint).page if pages else 0
+        page = self.policy.get_endpoint(endpoint).page if pages else 0
         cursor, kind = None, ""
         left, part = pages * page, first - 1
         while left > 0:
             size, part = min(page, left), part + 1
             params = {**asked, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
-            most = self.policy.most(endpoint, size)
+            most = self.policy.compute_most(endpoint, size)
             reply = yield from self._page(Request((reading.pick.n, part), endpoint, params, size, most))
             if reading.expired(reply, cursor):
                 cursor, left = None, pages * page
@@ -278,7 +278,7 @@ class BlueskySource:
             return Reply(ReplyKind.BROKEN, first.at, why="the authors of reposted posts could not be looked up")
         size = first.items or asked.items
         params = {**asked.params, "limit": str(size), "ids": _list_ids(found)}
-        most = self.policy.most(FEED, size)
+        most = self.policy.compute_most(FEED, size)
         return (yield replace(asked, key=(n, RequestPart.REPEATED_PAGE + part), params=params, items=size, most=most))
 
     def _look_up(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
@@ -319,13 +319,13 @@ class BlueskySource:
         cursor, size = None, 1
         for part in range(RequestPart.FAR_SECOND_LIST, RequestPart.FAR_SECOND_LIST + ATTEMPTS):
             asked = {**params, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
-            reply = yield Request((pick.n, part), FEED, asked, size, self.policy.most(FEED, size))
+            reply = yield Request((pick.n, part), FEED, asked, size, self.policy.compute_most(FEED, size))
             last = reply.answer.active.get(pick.node)
             if reply.kind == ReplyKind.HELD:
                 continue
             if last is not None or reply.kind != ReplyKind.OK or reply.cursor is None:
                 break
-            cursor, size = reply.cursor, self.policy.endpoint(FEED).page
+            cursor, size = reply.cursor, self.policy.get_endpoint(FEED).page
         missing = Reason.TEMPORARY if reply.kind in (*PUT_OFF, ReplyKind.HELD) else reply.answer.missing.get(pick.node)
         return activity.outcome(pick, reply.at, last, missing)
 
@@ -337,7 +337,7 @@ class BlueskySource:
         ids = ",".join(who.id for who in whos if who.id)
         names = ",".join(str(who.username) for who in whos if not who.id)
         params = ({"ids": ids} if ids else {}) | ({"usernames": names} if names else {}) | self._care
-        return Request(key, PROFILES, params, len(whos), self.policy.most(PROFILES, len(whos)))
+        return Request(key, PROFILES, params, len(whos), self.policy.compute_most(PROFILES, len(whos)))
 
 
 def make_resolve_request(key: tuple[int, int], handle: str) -> Request:

@@ -217,12 +217,12 @@ class MastodonSource:
         """Read a list; whether the instance shows it to its own people only, and nothing was read."""
         cursor: str | None = None
         stuck = 0  # pages on end that led to themselves: one may be a repetition, more would go on for ever
-        page = self.policy.endpoint(host + path).page if pages else 0
+        page = self.policy.get_endpoint(host + path).page if pages else 0
         left, part = pages * page, first
         while left > 0:
             # Instances count requests with a since_id as they count those for later pages.
             endpoint = host + path + (f"?{by}" if cursor or "since_id" in asked else "")
-            size = min(self.policy.endpoint(endpoint).page, left)
+            size = min(self.policy.get_endpoint(endpoint).page, left)
             params = {**asked, "limit": str(size)} | ({by: cursor} if cursor else {})
             reply = yield Request((reading.pick.n, part), endpoint, params, size)
             left, part = left - (reply.items or size), part + 1

@@ -131,7 +131,7 @@ class _Visit:
         key = self.pick.n, self.part
         self.part += 1
         params = {"url": url, **({"method": "HEAD"} if head else {}), **({} if self.agent else {"opt_outs": "no"})}
-        return Request(key, endpoint, {**params, **self.more}, 1, self.policy.most(endpoint, 1))
+        return Request(key, endpoint, {**params, **self.more}, 1, self.policy.compute_most(endpoint, 1))
 
     def page(self, url: str, *, head: bool) -> Generator[Request, Reply, Reply]:
         """Return the answer for a page: for its headers where they are all that is wanted, and its server has HEAD."""

@@ -36,7 +36,7 @@ class Usage:
 def make_counts_request(key: tuple[int, int], query: str, words: Vocabulary, policy: Policy) -> Request:
     """Return the request for how many posts of the last seven days a query finds: one answer, billed by the request."""
     params = {"query": query, "granularity": "day", "search_count.fields": f"{words.name}_count"}
-    return Request(key, COUNTS, params, 0, policy.fee(COUNTS))
+    return Request(key, COUNTS, params, 0, policy.compute_fee(COUNTS))
 
 
 def parse_counts(body: Any, words: Vocabulary) -> int:
@@ -56,7 +56,7 @@ def parse_counts(body: Any, words: Vocabulary) -> int:
 def make_usage_request(key: tuple[int, int], days: int, policy: Policy) -> Request:
     """Return the request for what was billed in the last `days` (1 to 90); only tokens of apps may ask."""
     params = {"days": str(days), "usage.fields": USAGE_FIELDS}
-    return Request(key, USAGE, params, 0, policy.fee(USAGE))
+    return Request(key, USAGE, params, 0, policy.compute_fee(USAGE))
 
 
 def parse_usage(body: Any) -> Usage:
@@ -82,8 +82,8 @@ def parse_usage(body: Any) -> Usage:
 def make_probe_request(key: tuple[int, int], query: str, words: Vocabulary, policy: Policy) -> Request:
     """Return the smallest search that X allows, with all the fields that a campaign asks for: do they arrive?"""
     params = {"query": query, **words.fields, **words.search, "max_results": str(PROBE)}
-    authors = policy.price("user", PROBE) if words.search else 0
-    return Request(key, SEARCH, params, PROBE, policy.most(SEARCH, PROBE) + authors)
+    authors = policy.compute_price("user", PROBE) if words.search else 0
+    return Request(key, SEARCH, params, PROBE, policy.compute_most(SEARCH, PROBE) + authors)
 
 
 def _sum_by_day(days: Iterable[Mapping[str, Any]]) -> dict[str, int]:

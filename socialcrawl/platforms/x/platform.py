@@ -145,5 +145,5 @@ class XPlatform(Platform):
         query = next(iter(queries or terms.topic.searches()), None) or (f"from:{names[0]}" if names else None)
         if query is None:
             asked = {"usernames": "X", "user.fields": USER_FIELDS}
-            return Request((-1, 0), BY_NAME, asked, 1, terms.policy.most(BY_NAME, 1))
+            return Request((-1, 0), BY_NAME, asked, 1, terms.policy.compute_most(BY_NAME, 1))
         return make_probe_request((-1, 0), query, find_vocabulary(terms.settings.source.vocabulary), terms.policy)

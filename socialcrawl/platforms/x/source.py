@@ -164,13 +164,13 @@ class XSource:
     def _follows(self, reading: Reading, known: str) -> Generator[Request, Reply, None]:
         """Return whom the account follows. A list that cannot be had now leaves what was read of the posts."""
         cursor: str | None = None
-        page = self.policy.endpoint(FOLLOWING).page if self.follows else 0
+        page = self.policy.get_endpoint(FOLLOWING).page if self.follows else 0
         left, part = self.follows * page, RequestPart.SECOND_LIST
         while left > 0:
             size = min(page, left)
             params = {"id": known, "user.fields": USER_FIELDS, "max_results": str(size)}
             params |= {"pagination_token": cursor} if cursor else {}
-            most = self.policy.most(FOLLOWING, size)
+            most = self.policy.compute_most(FOLLOWING, size)
             reply = yield Request((reading.pick.n, part), FOLLOWING, params, size, most)
             left, part, cursor = left - (reply.items or size), part + 1, reply.cursor
             if reply.kind not in (ReplyKind.OK, ReplyKind.HELD) or not reading.take(reply) or cursor is None:
@@ -179,14 +179,14 @@ class XSource:
     def _pages(
         self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int
     ) -> Generator[Request, Reply, None]:
-        page = self.policy.endpoint(endpoint).page
+        page = self.policy.get_endpoint(endpoint).page
         cursor: str | None = None
         left, part = pages * page, 0
         while left > 0:
             size, part = min(page, left), part + 1
-            users = self.policy.price("user", size) if "expansions" in asked else 0
+            users = self.policy.compute_price("user", size) if "expansions" in asked else 0
             params = {**asked, "max_results": str(size)} | ({TOKEN[endpoint]: cursor} if cursor else {})
-            most = self.policy.most(endpoint, size) + users
+            most = self.policy.compute_most(endpoint, size) + users
             reply = yield Request((reading.pick.n, part), endpoint, params, size, most)
             if reading.expired(reply, cursor):
                 cursor, left = None, pages * page
@@ -222,7 +222,7 @@ class XSource:
         by_id = whos[0].id is not None
         endpoint, listed = (BY_ID if by_id else BY_NAME), ",".join(str(who.id or who.username) for who in whos)
         params = {"ids" if by_id else "usernames": listed, "user.fields": USER_FIELDS}
-        return Request(key, endpoint, params, len(whos), self.policy.most(endpoint, len(whos)))
+        return Request(key, endpoint, params, len(whos), self.policy.compute_most(endpoint, len(whos)))
 
     def _latest(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
         """Return the look-up of users with their latest posts.
@@ -234,7 +234,7 @@ class XSource:
             return replace(plain, params={**plain.params, **more})
         if self._rule().within is None:
             return plain
-        most = plain.most + self.policy.price("post", len(whos))
+        most = plain.most + self.policy.compute_price("post", len(whos))
         return replace(plain, params={**plain.params, **more}, most=most)
 
 

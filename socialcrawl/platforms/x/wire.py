@@ -95,7 +95,7 @@ class XWire:
         if told is None and status == 429:
             told = at  # without the server's clock, the reset is read by ours
         kind, why = classify.classify(status, body, known, at if told is None else told)
-        cost = {ReplyKind.OK: self.policy.fee(request.endpoint), ReplyKind.LOST: request.most}.get(kind, 0)
+        cost = {ReplyKind.OK: self.policy.compute_fee(request.endpoint), ReplyKind.LOST: request.most}.get(kind, 0)
         received = _make_answer(response).received() if self.whole else None
         why = redacted(name_empty(why, response.content))
         reply = Reply(kind, at, cost=cost, status=status, date=told, limits=known, why=why, received=received)
@@ -131,7 +131,7 @@ class XWire:
         )
 
     def _price(self, posts: int, users: int) -> int:
-        return self.policy.price("post", posts) + self.policy.price("user", users)
+        return self.policy.compute_price("post", posts) + self.policy.compute_price("user", users)
 
     def _page(self, request: Request, body: Mapping[str, Any]) -> Page:
         if request.endpoint in (BY_ID, BY_NAME):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 import orjson
 from sqlalchemy import Connection, bindparam, delete, select
 
-from socialcrawl.ratelimit.policy import host
+from socialcrawl.ratelimit.policy import parse_host
 from socialcrawl.storage.database.bulk import Statement
 from socialcrawl.storage.erasure.dry_run import write_rows
 from socialcrawl.storage.erasure.naming import OriginalAnswer, SearchKeys, find_match, find_numbers
@@ -26,7 +26,7 @@ def find_known_numbers(connection: Connection, gone: ErasureTargets) -> set[tupl
     found: set[tuple[str, str]] = set()
     for rows in read_chunks(connection, columns.where(request.c.params.contains('"acct"')), request.c.id):
         for row in rows:
-            params, at = orjson.loads(row.params), host(row.endpoint)
+            params, at = orjson.loads(row.params), parse_host(row.endpoint)
             name = str(params.get("acct") or "").lower()
             if "id" in params and not gone.names.keys().isdisjoint((name, f"{name}@{at}")):
                 found.add((at, str(params["id"])))
@@ -69,5 +69,5 @@ def _read_answers(connection: Connection) -> Iterator[tuple[int, OriginalAnswer]
     for rows in read_chunks(connection, joined, response.c.request, CHUNK):
         for row in rows:
             body = zlib.decompress(row.body).decode(errors="replace")
-            at = host(row.endpoint) if row.endpoint else ""
+            at = parse_host(row.endpoint) if row.endpoint else ""
             yield row.request, OriginalAnswer(row.url, row.headers, body, row.platform, at or "")

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select
 
 from socialcrawl.engine.model import USEFUL, Answer, ReplyKind
 from socialcrawl.graph.recount import Recount
-from socialcrawl.ratelimit.policy import host
+from socialcrawl.ratelimit.policy import parse_host
 from socialcrawl.storage import answers
 from socialcrawl.storage.answers import StoredPage, parse_page
 from socialcrawl.storage.database.bulk import make_update
@@ -211,7 +211,7 @@ def _is_named(param: str, key: str, endpoint: str, gone: ErasureTargets) -> bool
     """Return whether a key in a parameter is that of a forgotten account; an instance's own have no domain there."""
     if param in IDS:
         return key in gone.ids
-    whole = f"{key}@{host(endpoint)}" if param == "acct" and "@" not in key else key
+    whole = f"{key}@{parse_host(endpoint)}" if param == "acct" and "@" not in key else key
     return not gone.names.keys().isdisjoint((key.lower(), whole.lower()))
 
 

@@ -14,7 +14,7 @@ from socialcrawl.errors import StoreError
 from socialcrawl.mock.rate_windows import Rule as Counted
 from socialcrawl.mock.server import running
 from socialcrawl.ratelimit.policy import Rule
-from socialcrawl.ratelimit.shared_windows import Sent, Shared
+from socialcrawl.ratelimit.shared_windows import SentRequest, SharedWindows
 
 BEGIN, KEEP = 1_700_000_000.0, 910.0
 K, D = 7, 900.0
@@ -98,7 +98,7 @@ def test_a_journal_that_cannot_be_used_is_said_before_anything_leaves(tmp_path):
 
 
 def sent(count, at=BEGIN, back=1.0):
-    return [Sent("a-t", "/e", at + n, at + n + back) for n in range(count)]
+    return [SentRequest("a-t", "/e", at + n, at + n + back) for n in range(count)]
 
 
 def granted(by, now):
@@ -114,9 +114,9 @@ def granted(by, now):
 
 @pytest.mark.parametrize("kind", ["fixed", "sliding", "aligned"])
 def test_what_a_campaign_has_sent_that_is_not_here_counts_once_however_often_it_is_told(kind):
-    shared = Shared()
+    shared = SharedWindows()
     a = planner(shared, "a", [Rule(K, D, kind)])
-    a.shared.elsewhere = lambda since: {"b": sent(3)}
+    a.shared.read_elsewhere = lambda since: {"b": sent(3)}
     for _ in range(3):
         a.fold([], BEGIN + 10.0)
     b = planner(shared, "b", [Rule(K, D, kind)])
@@ -126,15 +126,15 @@ def test_what_a_campaign_has_sent_that_is_not_here_counts_once_however_often_it_
 
 
 def test_what_was_lost_counts_as_received_late_and_pushes_nothing_else_out():
-    a = planner(Shared(), "a", [Rule(K, D, "sliding")])
-    a.shared.elsewhere = lambda since: {"b": [*sent(5), Sent("a-t", "/e", BEGIN + 899.0)]}
+    a = planner(SharedWindows(), "a", [Rule(K, D, "sliding")])
+    a.shared.read_elsewhere = lambda since: {"b": [*sent(5), SentRequest("a-t", "/e", BEGIN + 899.0)]}
     a.fold([], BEGIN + 899.5)
     assert granted(a, BEGIN + 899.5) == 1
 
 
 def test_a_journal_of_the_future_counts_as_of_now():
-    a = planner(Shared(), "a", [Rule(K, D, "sliding")])
-    a.shared.elsewhere = lambda since: {"b": sent(3, BEGIN + 5000.0)}
+    a = planner(SharedWindows(), "a", [Rule(K, D, "sliding")])
+    a.shared.read_elsewhere = lambda since: {"b": sent(3, BEGIN + 5000.0)}
     a.fold([], BEGIN)
     assert granted(a, BEGIN + 1.0) == K - 3
     assert granted(a, BEGIN + D + 15.0) == K

@@ -5,7 +5,7 @@ from x_crawls import campaign_of, crawl, posts_file, rows
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import running
-from socialcrawl.ratelimit.batch_size import rate
+from socialcrawl.ratelimit.batch_size import choose_batch_size
 
 STEPS = {"estimator": "nh-ne-sum", "steps": 40, "refresh_rate": "auto"}
 
@@ -31,7 +31,7 @@ def test_a_slow_server_is_asked_for_several_accounts_together(tmp_path):
             "select (julianday(arrived_at) - 2460000) * 86400, (julianday(sent_at) - 2460000) * 86400 from request",
         )
     )
-    assert rate(seen[0] - 0.002, 40, 1.0) <= chosen <= rate(seen[-1] + 0.002, 40, 1.0)
+    assert choose_batch_size(seen[0] - 0.002, 40, 1.0) <= chosen <= choose_batch_size(seen[-1] + 0.002, 40, 1.0)
     assert chosen > 1
     assert set(batches(settings.database)[:-1]) == {chosen}
 

@@ -227,10 +227,10 @@ def test_the_policy_of_x_is_that_of_its_table_of_limits():
     }
     assert dict(table.prices) == {"post": 0.005, "user": 0.010}
     assert table.base_url == "https://api.x.com"
-    assert table.price("post", 100) == 50_000
-    assert table.fee("/2/tweets/counts/recent") == 500
+    assert table.compute_price("post", 100) == 50_000
+    assert table.compute_fee("/2/tweets/counts/recent") == 500
     assert (table.tariff, table.cap, table.as_of) == (Tariff(500, 1000), 3_000_000, "2026-11-01")
-    assert table.price("user", 3) == 3_000
+    assert table.compute_price("user", 3) == 3_000
 
 
 @pytest.mark.parametrize(

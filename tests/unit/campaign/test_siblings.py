@@ -29,11 +29,11 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Credential, Grant, Page, PostRow, Reply, Request, Wait
 from socialcrawl.mock.rate_windows import Rule as Counted
 from socialcrawl.mock.server import running
-from socialcrawl.ratelimit.billing_cycle import Cycle
+from socialcrawl.ratelimit.billing_cycle import BillingCycle
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Rule
-from socialcrawl.ratelimit.shared_windows import Sent, Shared
+from socialcrawl.ratelimit.shared_windows import SentRequest, SharedWindows
 from socialcrawl.storage.database.address import parse_address
 from socialcrawl.storage.database.connection import identify_database, make_engine, open_database
 
@@ -189,10 +189,10 @@ def test_what_never_reached_the_server_and_what_the_database_answered_was_not_se
         campaign = it.open("two", "there", place)
         told = []
         for kind, status in (("broken", 502), ("broken", 0), ("held", 200)):
-            told += map(len, campaign.member.elsewhere(BEGIN - 1.0).values())
+            told += map(len, campaign.member.read_elsewhere(BEGIN - 1.0).values())
             with open_database(place) as connection, connection.begin():
                 connection.execute(text(LATEST), {"kind": kind, "status": status})
-        told += map(len, campaign.member.elsewhere(BEGIN - 1.0).values())
+        told += map(len, campaign.member.read_elsewhere(BEGIN - 1.0).values())
         assert told == [5, 5, 4, 3]
         campaign.close()
 
@@ -242,16 +242,16 @@ def test_each_request_counts_once_whoever_tells_of_it_and_however_often(requests
 
     The clock of the machine that sent them is ahead of ours by a while, or is not.
     """
-    shared, rules, now = Shared(), [Rule(20, D, "sliding")], BEGIN + 50.0
+    shared, rules, now = SharedWindows(), [Rule(20, D, "sliding")], BEGIN + 50.0
     sent = {name: [] for name in ("journal b", "journal c", "ledger b", "ledger c")}
     for n, (name, noted) in enumerate(requests):
-        one = Sent("a-t", "/e", BEGIN + n + ahead, BEGIN + n + ahead + 0.5)
+        one = SentRequest("a-t", "/e", BEGIN + n + ahead, BEGIN + n + ahead + 0.5)
         sent[f"ledger {name}"].append(one)
         sent[f"journal {name}"] += [one] if noted else []
     told = {"b": sent["ledger b"]}, {"b": sent["journal b"], "c": sent["journal c"]}
     ledger = [(Grant(Request((0, 0), "/e", {}), "b-t", one.left), Reply("ok", one.landed)) for one in told[0]["b"]]
     a, members = planner(shared, "a", rules), []
-    a.shared.elsewhere = lambda since: unite(*told)
+    a.shared.read_elsewhere = lambda since: unite(*told)
     for move in [*moves, "tell"]:
         now += 1.0
         if move == "open" and not members:
@@ -263,26 +263,26 @@ def test_each_request_counts_once_whoever_tells_of_it_and_however_often(requests
         elif move == "anew":
             a.shared.leave()
             a = planner(shared, "a", rules)
-            a.shared.elsewhere = lambda since: unite(*told)
+            a.shared.read_elsewhere = lambda since: unite(*told)
         if move == "tell":
             a.fold([], now)
     assert granted(a, now) == 20 - len(sent["ledger b"]) - len(sent["journal c"])
 
 
 def test_a_campaign_that_is_here_counts_its_posts_by_itself_and_one_that_left_for_the_most_that_is_known():
-    shared = Shared()
+    shared = SharedWindows()
     a, b = (capped(shared, name) for name in "ab")
     for by in (b, a):
         by.fold([], BEGIN)
-    told = Cycle(25)
+    told = BillingCycle(25)
     told.settle(0, 10, BEGIN)
     asked, now = [], itertools.count(BEGIN + 100.0, 100.0)
-    a.shared.cycles = lambda now, known: asked.append(set(known)) or {"b": (frozenset("t"), told)}
+    a.shared.read_cycles = lambda now, known: asked.append(set(known)) or {"b": (frozenset("t"), told)}
 
     def room(at=None):
         at = at or next(now)
         a.fold([], at)
-        return next(n for n in range(26, -1, -1) if not a._capped(n, at))
+        return next(n for n in range(26, -1, -1) if not a._explain_cap(n, at))
 
     assert room() == 25, "b knows better than its ledger did"
     read(b, 15, BEGIN)

@@ -18,7 +18,7 @@ from socialcrawl.engine.model import Grant, Node, Outcome, Pick, Reply, Request,
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.forecast.spread import FEW, Spread
 from socialcrawl.mock.server import running
-from socialcrawl.ratelimit.budget import dollars
+from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.ratelimit.outage import Outage
 from socialcrawl.text.wording import instant, roughly, seconds, span
 
@@ -71,7 +71,7 @@ def test_the_picture_of_a_run_counts_and_says_how_long_it_takes(mock, tmp_path):
     assert "$" not in text  # nothing is billed on this machine
     assert f"requests {campaign.planner.budget.requests:,}" in text
     picture.campaign = replace(campaign, plan=replace(campaign.plan, billed=True))
-    assert dollars(campaign.planner.budget.money) in shown(picture)
+    assert format_dollars(campaign.planner.budget.money) in shown(picture)
     assert max(map(len, text.splitlines())) <= 100
     assert shown(picture, 40)
     campaign.close()

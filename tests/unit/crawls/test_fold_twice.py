@@ -26,7 +26,7 @@ from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.engine.model import Credential
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.ratelimit.shared_windows import Shared
+from socialcrawl.ratelimit.shared_windows import SharedWindows
 
 
 @settings(deadline=None, max_examples=many(60))
@@ -110,8 +110,10 @@ def test_a_budget_of_nodes_that_folds_twice_counts_each_node_once(made, kind):
 
 def spent_and_free(by, ledger, now):
     """What a planner has counted, and what it lets through from now on."""
-    lanes = [by.lanes.lane("main", endpoint) for endpoint in sorted({grant.request.endpoint for grant, _ in ledger})]
-    room = [(lane.room(now, now), lane.room(now, now + 900.0), lane.when(now)) for lane in lanes]
+    sets = [
+        by.window_sets.get("main", endpoint) for endpoint in sorted({grant.request.endpoint for grant, _ in ledger})
+    ]
+    room = [(lane.count_slots(now, now), lane.count_slots(now, now + 900.0), lane.find_slot(now)) for lane in sets]
     return by.budget, vars(by.cycle), room
 
 
@@ -121,7 +123,7 @@ def test_a_planner_that_folds_twice_has_spent_it_once(steps, in_flight, shared):
     ledger, now = live(planner(), [step for step in steps if step[1] != "lost"], in_flight)
 
     def made():
-        member = Shared().join("a", 1.0, "https://h", {"main": "token"}) if shared else None
+        member = SharedWindows().join("a", 1.0, "https://h", {"main": "token"}) if shared else None
         return WindowPlanner(POLICY, [Credential("main")], Caps(), shared=member)
 
     once, twice = made(), made()
@@ -132,7 +134,7 @@ def test_a_planner_that_folds_twice_has_spent_it_once(steps, in_flight, shared):
     assert twice.budget.requests == len(ledger)
     if not shared:
         for grant, _ in ledger:
-            mine, other = (by.lanes.lane("main", grant.request.endpoint).windows for by in (twice, once))
+            mine, other = (by.window_sets.get("main", grant.request.endpoint).windows for by in (twice, once))
             assert [window_state(one) for one in mine] == [window_state(one) for one in other]
 
 

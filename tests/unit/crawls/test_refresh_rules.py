@@ -195,7 +195,7 @@ def test_the_smallest_request_of_a_campaign_without_seeds_is_known_or_there_is_n
     assert (meant.queries, meant.usernames) == ([], [])
     request = meant.platform.probe(meant.terms, meant.queries, meant.usernames)
     assert (request is None) == (on.name == "web")
-    assert request is None or meant.policy.endpoint(request.endpoint) is not None
+    assert request is None or meant.policy.get_endpoint(request.endpoint) is not None
 
 
 def test_a_refresh_that_is_billed_wants_a_bound_of_money_as_tests_read_no_posts():

@@ -270,7 +270,7 @@ def test_a_file_that_is_none_of_pages_is_refused(tmp_path):
 
 def test_a_campaign_asks_a_host_no_faster_than_its_window_allows(tmp_path):
     parquet.write_table(pa.table(columns(PAGES)), tmp_path / "pages.parquet")
-    rules = policy("web").limited(4, 0.3)
+    rules = policy("web").override_limits(4, 0.3)
     store = MemoryStore()
     (first,) = store.enlist([f"{HOST}/wiki/Art_music"], 0.0)
     with running(platforms=(), pages=tmp_path / "pages.parquet", site_limit=4, windows={"web": 0.25}) as mock:

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from limit_referees import BEGIN, LONGEST, Aligned, Sliding, Traffic
 
 from socialcrawl.engine.model import Limit
-from socialcrawl.ratelimit.clock_offset import DRIFT, Offset
+from socialcrawl.ratelimit.clock_offset import DRIFT, ClockOffset
 from socialcrawl.ratelimit.counted_window import AlignedWindow, SlidingWindow
-from socialcrawl.ratelimit.received import GRAINS
+from socialcrawl.ratelimit.received_requests import GRAINS
 from socialcrawl.ratelimit.window import ALONE
 
 SECONDS = st.floats(0.0, LONGEST)
@@ -63,7 +63,7 @@ def sliding(k, d, skew=0.0):
 
 
 def aligned(k, d, skew=0.0):
-    offset = Offset()
+    offset = ClockOffset()
     return Traffic(AlignedWindow(k, d, offset), Aligned(k, d, skew), skew, offset=offset)
 
 
@@ -90,16 +90,16 @@ def test_a_sliding_window_waits_only_while_k_requests_may_count(case):
 def test_an_aligned_window_waits_only_while_k_requests_may_be_in_the_present_one(case):
     k, d, skew = case["k"], case["d"], case["skew"]
     traffic = aligned(k, d, skew)
-    waits, when = [], traffic.window.when
+    waits, when = [], traffic.window.find_slot
 
     def watched(now):
         until = when(now)
         if until > now and not traffic.out:
-            low, high = traffic.offset.bounds(now) if traffic.offset.known else (skew, skew + d)
+            low, high = traffic.offset.find_bounds(now) if traffic.offset.is_known else (skew, skew + d)
             waits.append((now, high - low, [sent.gone for sent in traffic.log]))
         return until
 
-    traffic.window.when = watched
+    traffic.window.find_slot = watched
     play(traffic, case["wishes"], case["in_flight"])
     for now, width, gone in waits:
         opened = floor((now - width + skew) / d) * d - skew  # the window before, where the offset leaves that open
@@ -136,47 +136,47 @@ def test_with_work_at_all_times_aligned_windows_are_full_and_follow_at_once(ways
 def test_one_a_second_leaves_a_second_after_the_last_reply():
     window, now = SlidingWindow(1, 1.0), BEGIN
     for _ in range(5):
-        assert window.when(now) == now
+        assert window.find_slot(now) == now
         window.take(now)
-        assert window.when(now + 0.1) == pytest.approx(now + 0.1 + ALONE)
+        assert window.find_slot(now + 0.1) == pytest.approx(now + 0.1 + ALONE)
         window.learn(None, None, now + 0.5, sent=now)
-        assert window.when(now + 0.6) == now + 1.5
-        assert window.why(now + 0.6) == "only 1 requests are allowed in any 1 s"
+        assert window.find_slot(now + 0.6) == now + 1.5
+        assert window.explain_wait(now + 0.6) == "only 1 requests are allowed in any 1 s"
         now += 1.5
 
 
 def test_three_in_each_minute_of_the_servers_clock():
-    offset = Offset()
+    offset = ClockOffset()
     for at in range(20):
         offset.learn(60.0 + at / 20, 60.0 + at / 20, float(floor(60.0 + at / 20 + 30.25)))  # it is 30.25 s ahead
     window = AlignedWindow(3, 60.0, offset)
     for _ in range(3):
-        assert window.when(65.0) == 65.0
+        assert window.find_slot(65.0) == 65.0
         window.take(65.0)
         window.learn(None, None, 65.0, sent=65.0)
-    assert window.when(65.0) == pytest.approx(89.75, abs=0.1)
-    assert window.ends(65.0) == window.when(65.0)
-    assert window.room(65.0, 89.0) == 0
-    assert window.room(65.0, 90.0) == 3
-    assert window.room(65.0, 150.0) == 6
+    assert window.find_slot(65.0) == pytest.approx(89.75, abs=0.1)
+    assert window.find_end(65.0) == window.find_slot(65.0)
+    assert window.count_slots(65.0, 89.0) == 0
+    assert window.count_slots(65.0, 90.0) == 3
+    assert window.count_slots(65.0, 150.0) == 6
 
 
 def test_what_a_server_counts_beyond_our_own_was_somebody_elses():
     window = SlidingWindow(10, 60.0)
     window.take(100.0)
     window.learn(Limit(2, 8, 0.0), None, 100.0, sent=100.0)  # 6 of 8 are used, one of them by us
-    assert (window.k, window.used(100.0)) == (8, 6)
+    assert (window.k, window.count_used(100.0)) == (8, 6)
     for _ in range(2):
         window.take(101.0)
         window.learn(None, None, 101.0, sent=101.0)
-    assert window.when(101.0) == 160.0
+    assert window.find_slot(101.0) == 160.0
 
 
 def test_a_limit_of_nothing_is_none():
     window = SlidingWindow(10, 60.0)
     window.take(100.0)
     window.learn(Limit(0, 0, 0.0), None, 100.0, sent=100.0)
-    assert (window.k, window.used(100.0)) == (10, 1)
+    assert (window.k, window.count_used(100.0)) == (10, 1)
 
 
 @given(st.lists(st.tuples(st.floats(0.0, 30.0), st.integers(1, 3)), max_size=60), st.integers(1, 12))
@@ -190,8 +190,8 @@ def test_requests_that_count_in_windows_of_ten_seconds_are_the_same_whether_kept
         for begin in (now - 10.0, now - 3.0, now):
             exact = sum(at >= begin for at in alone)
             rounded = sum(at >= begin - 10.0 / GRAINS for at in alone)
-            assert exact <= window.received.since(begin) <= rounded
-        oldest = window.received.oldest(now - 10.0, k)
+            assert exact <= window.received.count_since(begin) <= rounded
+        oldest = window.received.find_oldest(now - 10.0, k)
         counting = [at for at in alone if at >= now - 10.0]
         assert (oldest is None) == (len(counting) < k) or abs(counting[0] - (now - 10.0)) <= 10.0 / GRAINS
         assert oldest is None or len(counting) < k or 0.0 <= oldest - counting[k - 1] <= 10.0 / GRAINS
@@ -204,5 +204,5 @@ def test_a_day_of_requests_takes_little_room():
         window.take(at)
         window.learn(None, None, at, sent=at)
     assert len(window.received.times) <= 20_001  # one a second at most
-    assert window.used(BEGIN + 86_400.0) == 200_000
-    assert 99_999 <= window.used(BEGIN + 96_400.0) <= 100_010
+    assert window.count_used(BEGIN + 86_400.0) == 200_000
+    assert 99_999 <= window.count_used(BEGIN + 96_400.0) <= 100_010

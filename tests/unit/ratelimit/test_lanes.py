@@ -12,24 +12,24 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.engine.model import Credential, Grant, Limit, Reply, Request
-from socialcrawl.ratelimit.clock_offset import Offset
-from socialcrawl.ratelimit.lane import Lane, smallest
-from socialcrawl.ratelimit.lanes import Lanes
+from socialcrawl.ratelimit.clock_offset import ClockOffset
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
 from socialcrawl.ratelimit.window import DAY, ROUNDING
+from socialcrawl.ratelimit.window_set import WindowSet, find_tightest
+from socialcrawl.ratelimit.window_sets import WindowSets
 
 BEGIN, ASKED = 1_700_000_000.0, Request((0, 0), "/e", {})
 AHEAD = 123.4  # seconds that the server's clock is ahead
 
 
 def lanes(rules, tokens=1):
-    return Lanes(Policy("x", "", "", {"/e": Endpoint(tuple(rules))}), [Credential(f"c{n}") for n in range(tokens)])
+    return WindowSets(Policy("x", "", "", {"/e": Endpoint(tuple(rules))}), [Credential(f"c{n}") for n in range(tokens)])
 
 
 def send(by, now):
     """Send one request as soon as it can leave, answered at once; when that was."""
     while True:
-        when, lane = by.first("/e", now)
+        when, lane = by.find_first("/e", now)
         assert lane is not None
         if when <= now:
             break
@@ -41,7 +41,7 @@ def send(by, now):
 
 def told(by, at, *, left, rest, most=5):
     """Send one request, whose reply has headers."""
-    (lane,) = by.of("/e")
+    (lane,) = by.find_usable("/e")
     lane.take(at)
     reply = Reply("ok", at, date=at, limits=[Limit(left, most, at + rest)])
     by.learn(Grant(ASKED, lane.credential, at), reply)
@@ -74,8 +74,8 @@ def referee(by, count, now):
 def test_the_forecast_of_fixed_windows_is_exact(rule, gaps, later, count, tokens):
     by = lanes([rule], tokens)
     now = history(by, gaps) + later
-    assume(all(lane.main.length for lane in by.of("/e")))  # each has been answered once
-    assert by.done("/e", count, now) == pytest.approx(referee(by, count, now), abs=0.01)
+    assume(all(lane.main.length for lane in by.find_usable("/e")))  # each has been answered once
+    assert by.predict_done("/e", count, now) == pytest.approx(referee(by, count, now), abs=0.01)
 
 
 @settings(deadline=None, max_examples=many(100))
@@ -84,7 +84,7 @@ def test_the_forecast_of_other_windows_is_right_within_one_window(rule, gaps, la
     by = lanes([rule], tokens)
     now = history(by, gaps) + later
     true = referee(by, count, now)
-    assert abs(by.done("/e", count, now) - true) <= rule.d + 0.02 * (true - now) + 0.01
+    assert abs(by.predict_done("/e", count, now) - true) <= rule.d + 0.02 * (true - now) + 0.01
 
 
 @settings(deadline=None, max_examples=many(150))
@@ -92,7 +92,7 @@ def test_the_forecast_of_other_windows_is_right_within_one_window(rule, gaps, la
 def test_the_forecast_of_windows_that_hold_at_once_is_never_later_than_they_let_them_leave(rules, gaps, count):
     by = lanes(rules)
     now = history(by, gaps)
-    true, told = referee(by, count, now), by.done("/e", count, now)
+    true, told = referee(by, count, now), by.predict_done("/e", count, now)
     assert told - true <= max(rule.d for rule in rules) + 0.02 * (true - now) + 0.01
 
 
@@ -101,34 +101,38 @@ def test_the_forecast_of_three_hundred_a_quarter_of_an_hour_and_one_a_second(cou
     by = lanes([Rule(300, 900.0), Rule(1, 1.0, "sliding")])
     now = send(by, BEGIN)
     true = referee(by, count, now)
-    assert abs(by.done("/e", count, now) - true) <= 900.0 + 0.02 * (true - now)
-    assert abs(by.done("/e", count, now) - now) >= 900.0 * ((count - 299) // 300)
+    assert abs(by.predict_done("/e", count, now) - true) <= 900.0 + 0.02 * (true - now)
+    assert abs(by.predict_done("/e", count, now) - now) >= 900.0 * ((count - 299) // 300)
 
 
 def test_what_can_leave_at_once_is_done_now_and_what_takes_more_than_a_year_never():
     by = lanes([Rule(5, 900.0)])
-    assert by.done("/e", 5, BEGIN) == BEGIN
-    assert by.done("/e", 10**9, BEGIN) is None
-    assert Lanes(by.policy, []).done("/e", 1, BEGIN) is None
+    assert by.predict_done("/e", 5, BEGIN) == BEGIN
+    assert by.predict_done("/e", 10**9, BEGIN) is None
+    assert WindowSets(by.policy, []).predict_done("/e", 1, BEGIN) is None
 
 
 def test_nothing_is_foretold_of_windows_whose_length_no_reply_has_shown():
     by = lanes([Rule(5, 900.0)])
-    assert by.done("/e", 6, BEGIN) is None, "the table's 900 s are not what the server does"
+    assert by.predict_done("/e", 6, BEGIN) is None, "the table's 900 s are not what the server does"
     now = send(by, BEGIN)
-    assert by.done("/e", 5, now) == pytest.approx(BEGIN + 900.0, abs=0.01), "where no header tells, the table rules"
+    assert by.predict_done("/e", 5, now) == pytest.approx(BEGIN + 900.0, abs=0.01), (
+        "where no header tells, the table rules"
+    )
     two = lanes([Rule(5, 900.0)], tokens=2)
     send(two, BEGIN)
-    assert two.done("/e", 10, BEGIN) is None, "the other token's windows may be others"
+    assert two.predict_done("/e", 10, BEGIN) is None, "the other token's windows may be others"
 
 
 def test_nothing_is_foretold_of_windows_that_somebody_else_opens_until_one_is_ours():
     by = lanes([Rule(5, 900.0)])
     told(by, BEGIN, left=1, rest=2.0)  # three of four were not ours: who knows when it began
-    assert by.done("/e", 6, BEGIN) == pytest.approx(BEGIN + 3.0, abs=0.01), "the next window is sure, with its five"
-    assert by.done("/e", 7, BEGIN) is None
+    assert by.predict_done("/e", 6, BEGIN) == pytest.approx(BEGIN + 3.0, abs=0.01), (
+        "the next window is sure, with its five"
+    )
+    assert by.predict_done("/e", 7, BEGIN) is None
     told(by, BEGIN + 3.0, left=4, rest=12.0)
-    assert by.done("/e", 10, BEGIN + 3.0) == pytest.approx(BEGIN + 3.0 + 2 * 13.0, abs=0.01)
+    assert by.predict_done("/e", 10, BEGIN + 3.0) == pytest.approx(BEGIN + 3.0 + 2 * 13.0, abs=0.01)
 
 
 @settings(deadline=None, max_examples=many(100))
@@ -137,7 +141,7 @@ def test_the_length_of_windows_is_learned_from_the_headers_of_the_first_reply(k,
     by = lanes([Rule(300, 900.0)])
     told(by, BEGIN, left=k - 1, most=k, rest=float(d))
     windows = -(-(count - (k - 1)) // k)  # after the one that is open
-    assert by.done("/e", count, BEGIN) == pytest.approx(BEGIN + max(0, windows) * (d + ROUNDING), abs=0.01)
+    assert by.predict_done("/e", count, BEGIN) == pytest.approx(BEGIN + max(0, windows) * (d + ROUNDING), abs=0.01)
 
 
 @settings(deadline=None, max_examples=many(100))
@@ -145,11 +149,11 @@ def test_the_length_of_windows_is_learned_from_the_headers_of_the_first_reply(k,
 def test_room_never_shrinks_with_time(rules, gaps, span):
     by = lanes(rules)
     now = history(by, gaps)
-    (lane,) = by.of("/e")
-    rooms = [lane.room(now, now + span * part / 10) for part in range(11)]
+    (lane,) = by.find_usable("/e")
+    rooms = [lane.count_slots(now, now + span * part / 10) for part in range(11)]
     assert rooms == sorted(rooms)
-    assert (rooms[0] > 0) == (lane.when(now) <= now)
-    assert lane.room(now, now - 1.0) == 0
+    assert (rooms[0] > 0) == (lane.find_slot(now) <= now)
+    assert lane.count_slots(now, now - 1.0) == 0
 
 
 @settings(deadline=None, max_examples=many(150))
@@ -162,9 +166,9 @@ def test_a_lane_is_free_whenever_its_windows_are_however_often_it_was_asked_befo
     now, flying = BEGIN, []
     for move, gap in moves:
         now += gap
-        for one in by.of("/e"):
-            assert one.free(now) == (one.when(now) <= now)
-        when, one = by.first("/e", now)
+        for one in by.find_usable("/e"):
+            assert one.can_send(now) == (one.find_slot(now) <= now)
+        when, one = by.find_first("/e", now)
         if move < 2 and when <= now:
             one.take(now)
             flying.append(Grant(ASKED, one.credential, now))
@@ -173,18 +177,18 @@ def test_a_lane_is_free_whenever_its_windows_are_however_often_it_was_asked_befo
         elif move == 3 and gap > 5.0:
             one.close(now + 1.0)
         elif move == 3:
-            one.sound()
+            one.forget_in_flight()
 
 
 def test_of_two_families_of_headers_the_smaller_remaining_wins():
     limits = [Limit(7, 10, 0.0), Limit(3, 300, 0.0), Limit(1, 25, 0.0, daily=True), Limit(9, 9, 0.0, daily=True)]
-    assert smallest(limits, daily=False) == limits[1]
-    assert smallest(limits, daily=True) == limits[2]
-    assert smallest([], daily=True) is None
+    assert find_tightest(limits, daily=False) == limits[1]
+    assert find_tightest(limits, daily=True) == limits[2]
+    assert find_tightest([], daily=True) is None
 
 
 def lane(*rules):
-    return Lane("a", "/e", rules, Offset())
+    return WindowSet("a", "/e", rules, ClockOffset())
 
 
 def ok(at, *limits, date=0.0):
@@ -196,11 +200,11 @@ def test_a_day_of_which_only_headers_know_is_kept_from_the_first_time_they_tell(
     one.take(100.0)
     one.learn(100.0, ok(100.0, Limit(99, 100, 1000.0), Limit(2, 25, 50_100.0, daily=True)))
     for _ in range(2):
-        assert one.when(101.0) == 101.0
+        assert one.find_slot(101.0) == 101.0
         one.take(101.0)
         one.learn(101.0, ok(101.0))
-    assert one.when(102.0) == 50_101.0
-    assert one.why(102.0) == "all 25 requests of the window are used"
+    assert one.find_slot(102.0) == 50_101.0
+    assert one.explain_wait(102.0) == "all 25 requests of the window are used"
 
 
 def test_a_day_that_is_first_told_of_while_others_are_in_flight_counts_them_too():
@@ -211,21 +215,21 @@ def test_a_day_that_is_first_told_of_while_others_are_in_flight_counts_them_too(
     one.learn(100.0, ok(101.0))
     one.learn(100.2, ok(101.0))
     for at in (102.0, 103.0):
-        assert one.when(at) == at
+        assert one.find_slot(at) == at
         one.take(at)
         one.learn(at, ok(at))
-    assert one.when(104.0) > 49_000.0
+    assert one.find_slot(104.0) > 49_000.0
 
 
 def test_headers_of_the_day_say_nothing_of_the_main_window_even_if_that_lasts_a_day():
     one = lane(Rule(100, DAY))
     one.take(100.0)
     one.learn(100.0, ok(100.0, Limit(0, 4, 500.0)))
-    assert one.when(101.0) > 101.0
+    assert one.find_slot(101.0) > 101.0
     one = lane(Rule(100, DAY))
     one.take(100.0)
     one.learn(100.0, ok(100.0, Limit(80, 100, 500.0), Limit(7, 8, 50_000.0, daily=True)))
-    assert one.room(101.0, 101.0) == 7
+    assert one.count_slots(101.0, 101.0) == 7
 
 
 @pytest.mark.parametrize(("most", "resets"), [(25, 50.0), (25, 1e9), (0, 500.0)])
@@ -233,38 +237,38 @@ def test_a_day_that_is_over_or_ends_in_years_or_allows_nothing_is_none(most, res
     one = lane(Rule(100, 900.0))
     one.take(100.0)
     one.learn(100.0, ok(100.0, Limit(0, most, resets, daily=True)))
-    assert one.when(101.0) == 101.0
+    assert one.find_slot(101.0) == 101.0
 
 
 def test_all_windows_hold_at_once():
     one = lane(Rule(3, 900.0), Rule(1, 1.0, "sliding"), Rule(2, 60.0, "aligned"))
     left, now = [], 0.0
     while len(left) < 5:
-        now = max(now, one.when(now))
-        if one.when(now) > now:
+        now = max(now, one.find_slot(now))
+        if one.find_slot(now) > now:
             continue
         one.take(now)
         one.learn(now, ok(now))
         left.append(now)
     assert left == pytest.approx([0.0, 1.0, 60.0, 900.0, 901.0], abs=0.001)
-    assert one.deadline(left[-1]) == 1800.0
+    assert one.find_deadline(left[-1]) == 1800.0
 
 
 def test_the_first_lane_that_is_free_is_found_among_full_ones():
     by = lanes([Rule(1, 900.0)], 3)
     found = []
     for at in (0.0, 1.0, 2.0):
-        when, one = by.first("/e", at)
+        when, one = by.find_first("/e", at)
         found.append((when, one.credential))
         one.take(at)
         one.learn(at, ok(at))
     assert found == [(0.0, "c0"), (1.0, "c1"), (2.0, "c2")]
-    when, one = by.first("/e", 3.0)
+    when, one = by.find_first("/e", 3.0)
     assert (when, one.credential) == (900.0, "c0")
-    assert Lanes(by.policy, []).first("/e", 3.0) == (inf, None)
+    assert WindowSets(by.policy, []).find_first("/e", 3.0) == (inf, None)
 
 
 def test_a_credential_that_an_old_ledger_names_has_windows_too():
     by = lanes([Rule(1, 900.0)])
-    assert by.lane("gone", "/e").main.k == 1
-    assert [one.credential for one in by.of("/e")] == ["c0"]
+    assert by.get("gone", "/e").main.k == 1
+    assert [one.credential for one in by.find_usable("/e")] == ["c0"]

@@ -8,7 +8,7 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.ratelimit.clock_offset import DRIFT, Offset
+from socialcrawl.ratelimit.clock_offset import DRIFT, ClockOffset
 
 BEGIN = 1_700_000_000.0
 REPLY = st.tuples(
@@ -28,30 +28,30 @@ def heard(offset, sent, way, back, distance):
 @settings(deadline=None, max_examples=many(300))
 @given(st.lists(REPLY, max_size=30), st.floats(-600.0, 600.0), st.floats(-1e-4, 1e-4), st.floats(0.0, 1e6))
 def test_the_interval_always_holds_the_true_distance_of_two_clocks_that_part(replies, begin, drift, later):
-    offset, now = Offset(), BEGIN
+    offset, now = ClockOffset(), BEGIN
 
     def distance(at):
         return begin + drift * (at - BEGIN)
 
     for gap, way, back, dated in replies:
         now += gap
-        low, high = offset.bounds(now)
+        low, high = offset.find_bounds(now)
         assert low <= distance(now) <= high
         if dated:
             now = heard(offset, now, way, back, distance)
         else:
             offset.learn(now, now + way + back, None)
             now += way + back
-        low, high = offset.bounds(now)
+        low, high = offset.find_bounds(now)
         assert low <= distance(now) <= high
         assert not dated or high - low <= 1.0 + (1 + 2 * DRIFT) * (way + back) + 1e-5
-    low, high = offset.bounds(now + later)
+    low, high = offset.find_bounds(now + later)
     assert low <= distance(now + later) <= high
 
 
 @pytest.mark.parametrize("latency", [0.05, 0.5])
 def test_many_replies_narrow_it_down_to_about_one_latency(latency):
-    rng, offset, now = np.random.default_rng(5), Offset(), BEGIN
+    rng, offset, now = np.random.default_rng(5), ClockOffset(), BEGIN
     for _ in range(300):
         way, back = rng.uniform(0.4, 0.6, 2) * latency
         now = heard(offset, now + rng.uniform(0.1, 2.0), way, back, lambda at: 7.3)
@@ -62,28 +62,28 @@ def test_many_replies_narrow_it_down_to_about_one_latency(latency):
 @settings(deadline=None, max_examples=50)
 @given(st.integers(0, 10**6), st.floats(-600.0, 600.0))
 def test_a_step_of_either_clock_is_survived(seed, step):
-    rng, offset, now, latency = np.random.default_rng(seed), Offset(), BEGIN, 0.1
+    rng, offset, now, latency = np.random.default_rng(seed), ClockOffset(), BEGIN, 0.1
     for number in range(400):
         distance = 3.0 + (step if number >= 200 else 0.0)
         now = heard(offset, now + rng.uniform(0.1, 2.0), *rng.uniform(0.0, latency, 2), lambda at, d=distance: d)
-    low, high = offset.bounds(now)
+    low, high = offset.find_bounds(now)
     # what differs by less than the latencies cannot be told from them
     assert low - 2 * latency <= 3.0 + step <= high + 2 * latency
     assert high - low <= 1.0 + 2 * latency
 
 
 def test_a_large_step_is_seen_in_the_first_reply():
-    offset = Offset()
+    offset = ClockOffset()
     heard(offset, BEGIN, 0.1, 0.1, lambda at: 0.0)
     heard(offset, BEGIN + 10.0, 0.1, 0.1, lambda at: 600.0)
     assert offset.low <= 600.0 <= offset.high <= 602.0
 
 
 def test_nothing_is_known_before_a_date_was_heard_nor_from_a_clock_that_ran_backwards():
-    offset = Offset()
-    assert (offset.known, offset.guess) == (False, 0.0)
+    offset = ClockOffset()
+    assert (offset.is_known, offset.guess) == (False, 0.0)
     offset.learn(BEGIN, BEGIN - 1.0, BEGIN)
     offset.learn(BEGIN, BEGIN + 1.0, None)
-    assert not offset.known
+    assert not offset.is_known
     offset.learn(BEGIN, BEGIN + 1.0, BEGIN)
-    assert offset.known
+    assert offset.is_known

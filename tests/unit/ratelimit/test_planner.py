@@ -10,7 +10,7 @@ from limit_referees import Summed
 from socialcrawl.engine.model import Answer, Credential, Grant, Limit, Page, PostRow, Reply, Request, Stop, Wait
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule, Tariff, steps_in
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule, Tariff, count_steps
 from socialcrawl.ratelimit.retry import FEW, JITTER, LONGEST, PROBE, TRIES, Backoff
 
 POSTS, USERS, APPS = "/posts", "/users", "/apps"
@@ -29,7 +29,7 @@ def planner(caps=None, credentials=("main",), policy=POLICY, **backoff):
     )
 
 
-WIDE = POLICY.limited(100_000, 900.0)  # windows that no test of pauses fills
+WIDE = POLICY.override_limits(100_000, 900.0)  # windows that no test of pauses fills
 
 
 def worked(by, at=100.0):
@@ -46,7 +46,7 @@ def paused(again, now):
 
 
 def asked(n=0, endpoint=POSTS, items=10):
-    return Request((n, 0), endpoint, {}, items, POLICY.most(endpoint, items))
+    return Request((n, 0), endpoint, {}, items, POLICY.compute_most(endpoint, items))
 
 
 def page(posts):
@@ -89,7 +89,7 @@ def test_a_used_up_day_without_an_instant_is_asked_again_in_a_quarter_of_an_hour
 
 
 def test_a_used_up_day_of_which_nothing_is_known_leaves_the_window_as_it_is():
-    by = planner(policy=POLICY.limited(2, 3600.0))
+    by = planner(policy=POLICY.override_limits(2, 3600.0))
     answered(by, asked(), "ok", 100.0)
     answered(by, asked(), "day", 100.0)
     assert by.take(asked(), 2_000.0) == Wait(3700.0, "all 2 requests of the window are used (/posts)")
@@ -260,7 +260,7 @@ def test_of_two_windows_the_one_that_ends_first_is_used_up_first_and_one_that_ha
     by = planner(credentials=("a", "b", "c"))
     for at in (100.0, 300.0):
         answered(by, asked(), "ok", at)
-    begun = [lane.credential for lane in by.lanes.of(POSTS) if lane.main.used(300.0)]
+    begun = [lane.credential for lane in by.window_sets.find_usable(POSTS) if lane.main.count_used(300.0)]
     assert begun == ["a", "b"]
     answered(by, asked(), "ok", 400.0)
     assert [by.take(asked(), 500.0).credential for _ in range(12)] == ["a"] * 4 + ["b"] * 4 + ["c"] * 4
@@ -269,7 +269,7 @@ def test_of_two_windows_the_one_that_ends_first_is_used_up_first_and_one_that_ha
 def test_a_credential_that_is_refused_is_set_aside_and_the_last_one_stops():
     by = planner(credentials=("a", "b"))
     assert answered(by, asked(), "refused", 100.0, status=401) == Wait(100.0, "the credential a is set aside: because")
-    assert by.lanes.aside == {"a": "because"}
+    assert by.window_sets.aside == {"a": "because"}
     for endpoint in (POSTS, USERS):
         assert by.take(asked(endpoint=endpoint), 101.0).credential == "b"
     assert answered(planner(), asked(), "refused", 100.0, status=401) == Stop("failed", "because")
@@ -280,7 +280,9 @@ def test_a_credential_that_one_endpoint_refuses_is_used_on_the_others():
     assert isinstance(answered(by, asked(), "refused", 100.0, status=403), Wait)
     assert [by.take(asked(endpoint=e), 101.0).credential for e in (POSTS, USERS)] == ["b", "a"]
     by.fold([])
-    assert [lane.credential for lane in by.lanes.of(POSTS)] == ["a", "b"], "a new run tries again: it may be mended"
+    assert [lane.credential for lane in by.window_sets.find_usable(POSTS)] == ["a", "b"], (
+        "a new run tries again: it may be mended"
+    )
 
 
 def test_a_token_of_a_user_has_other_windows_and_is_not_used_where_it_has_none():
@@ -366,11 +368,11 @@ def live(by, steps, in_flight=1):
             now = grant.until
         ledger.append((grant, None))
         if kind != "lost":
-            rows, cost = (page(used), POLICY.price("post", used)) if endpoint == POSTS else (None, 1_000 * used)
+            rows, cost = (page(used), POLICY.compute_price("post", used)) if endpoint == POSTS else (None, 1_000 * used)
             good = kind in ("ok", "missing")
             flying.append((len(ledger) - 1, grant, Reply(kind, now, rows if good else None, cost=cost if good else 0)))
         else:
-            by.lanes.lane("main", endpoint).sound()  # its process was killed
+            by.window_sets.get("main", endpoint).forget_in_flight()  # its process was killed
         while len(flying) >= in_flight:
             now += 0.25
             if land():
@@ -402,13 +404,13 @@ def test_folding_the_ledger_is_living_through_it_except_that_the_next_request_fl
     folded.fold(ledger)
     assert folded.budget == lived.budget
     assert vars(folded.cycle) == vars(lived.cycle)
-    assert vars(folded.lanes.offset) == vars(lived.lanes.offset)
+    assert vars(folded.window_sets.offset) == vars(lived.window_sets.offset)
     for endpoint in sorted({grant.request.endpoint for grant, _ in ledger}):
-        lane, twin = (by.lanes.lane("main", endpoint) for by in (folded, lived))
+        lane, twin = (by.window_sets.get("main", endpoint) for by in (folded, lived))
         assert len(lane.windows) == len(twin.windows)
         assert [state(one) for one in lane.windows] == [state(one) for one in twin.windows]
-        assert (lane.main.sounding, lane.main.alone) == (True, None)
-        assert [one.when(now) for one in lane.windows] == [one.when(now) for one in twin.windows]
+        assert (lane.main.next_flies_alone, lane.main.alone) == (True, None)
+        assert [one.find_slot(now) for one in lane.windows] == [one.find_slot(now) for one in twin.windows]
 
 
 @settings(deadline=None)
@@ -425,16 +427,16 @@ def test_a_ledger_of_which_most_is_sums_spends_and_waits_as_the_whole_one(steps,
     summed.fold(Summed(ledger))
     assert summed.budget == whole.budget
     for at, posts in ((now, 1), (now, 500 - whole.cycle.posts), (now, 501 - whole.cycle.posts), (now + 3e6, 500)):
-        assert summed.cycle.refuses(posts, at) == whole.cycle.refuses(posts, at)
+        assert summed.cycle.would_exceed_cap(posts, at) == whole.cycle.would_exceed_cap(posts, at)
     for endpoint in sorted({grant.request.endpoint for grant, _ in ledger}):
-        first, other = (one.lanes.first(endpoint, now) for one in (whole, summed))
+        first, other = (one.window_sets.find_first(endpoint, now) for one in (whole, summed))
         assert (first[0], first[1] is None) == (other[0], other[1] is None)
 
 
 def state(window):
     """All that a window knows, except whether its next request flies alone."""
     known = {**vars(window), "received": vars(window.received)}
-    return {name: value for name, value in known.items() if name not in ("sounding", "alone", "offset")}
+    return {name: value for name, value in known.items() if name not in ("next_flies_alone", "alone", "offset")}
 
 
 def test_a_budget_of_time_stops_before_a_wait_that_would_pass_its_end():
@@ -469,21 +471,21 @@ def test_a_reply_that_was_lost_counts_at_its_dearest_and_one_that_broke_costs_no
 
 
 def test_prices_and_steps_count_as_the_paper_and_the_price_list_do():
-    assert steps_in(3_600.0, Rule(15, 900.0)) == 60
-    assert steps_in(7 * 86_400.0, Rule(300, 900.0)) == 201_600
-    assert POLICY.most(POSTS, 100) == 50_000
-    assert POLICY.limited(3, 2.0).endpoints[USERS] == Endpoint((Rule(3, 2.0),), (Rule(3, 2.0),), 10, "user")
+    assert count_steps(3_600.0, Rule(15, 900.0)) == 60
+    assert count_steps(7 * 86_400.0, Rule(300, 900.0)) == 201_600
+    assert POLICY.compute_most(POSTS, 100) == 50_000
+    assert POLICY.override_limits(3, 2.0).endpoints[USERS] == Endpoint((Rule(3, 2.0),), (Rule(3, 2.0),), 10, "user")
     assert (POLICY.tariff, replace(POLICY, once_a_day=True).tariff) == (None, Tariff(500, 1000))
 
 
 def test_the_end_of_so_many_requests_is_foretold_over_all_credentials():
     by = planner(credentials=("a", "b"))
-    assert by.done(POSTS, 10, 100.0) == 100.0
+    assert by.predict_done(POSTS, 10, 100.0) == 100.0
     for _ in range(10):
         answered(by, asked(), "ok", 100.0)
-    assert by.done(POSTS, 1, 100.0) == pytest.approx(1000.0, abs=10.0)
-    assert by.done(POSTS, 101, 100.0) == pytest.approx(100.0 + 11 * 900.0, rel=0.011)
-    assert by.done(POSTS, 10**9, 100.0) is None
+    assert by.predict_done(POSTS, 1, 100.0) == pytest.approx(1000.0, abs=10.0)
+    assert by.predict_done(POSTS, 101, 100.0) == pytest.approx(100.0 + 11 * 900.0, rel=0.011)
+    assert by.predict_done(POSTS, 10**9, 100.0) is None
 
 
 @pytest.mark.parametrize("kind", ["window", "day"])

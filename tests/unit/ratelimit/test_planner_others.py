@@ -14,7 +14,7 @@ from limit_referees import BEGIN
 from socialcrawl.campaign.policies import policy
 from socialcrawl.engine.model import Answer, Credential, Grant, Reply, Request, Stop, Wait
 from socialcrawl.ratelimit.budget import Caps
-from socialcrawl.ratelimit.other_servers import HOSTS, RECENT, Others
+from socialcrawl.ratelimit.host_health import HOSTS, RECENT, HostHealth
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.retry import MANY, Backoff
 
@@ -179,23 +179,23 @@ def test_what_is_known_of_hosts_is_moved_with_the_clock_forgotten_in_a_new_run_a
     def grant(host, at):
         return Grant(Request((0, 0), f"{host}/x", {}), "", at)
 
-    others = Others()
-    others.good(grant(NEAR, 0.0))
+    others = HostHealth()
+    others.note_success(grant(NEAR, 0.0))
     others.shift(1000.0)
-    assert others.heard(grant(DEAD, 1000.0 + RECENT))
-    assert not others.heard(grant(DEAD, 1001.0 + RECENT))
-    assert not others.heard(grant(NEAR, 1000.0)), "its own answers say nothing of the others"
+    assert others.was_network_up(grant(DEAD, 1000.0 + RECENT))
+    assert not others.was_network_up(grant(DEAD, 1001.0 + RECENT))
+    assert not others.was_network_up(grant(NEAR, 1000.0)), "its own answers say nothing of the others"
     for n in range(4):
-        others.failed(grant(DEAD, 1000.0 + n), 1000.5 + n)
-        others.failed(grant(DEAD, 1000.0 + n), 1000.5 + n)  # in flight together with the one before
-        assert others.dead(grant(DEAD, 2000.0)) == (n == 3)
-    assert not others.alone(grant(DEAD, 2000.0)), "the other one answered before it failed first"
-    others.good(grant(NEAR, 1001.0))
-    assert others.alone(grant(DEAD, 2000.0))
-    others.anew()
-    assert not others.dead(grant(DEAD, 2000.0))
-    assert not others.alone(grant(DEAD, 1000.0))
+        others.note_failure(grant(DEAD, 1000.0 + n), 1000.5 + n)
+        others.note_failure(grant(DEAD, 1000.0 + n), 1000.5 + n)  # in flight together with the one before
+        assert others.is_given_up(grant(DEAD, 2000.0)) == (n == 3)
+    assert not others.has_failed_alone(grant(DEAD, 2000.0)), "the other one answered before it failed first"
+    others.note_success(grant(NEAR, 1001.0))
+    assert others.has_failed_alone(grant(DEAD, 2000.0))
+    others.start_run()
+    assert not others.is_given_up(grant(DEAD, 2000.0))
+    assert not others.has_failed_alone(grant(DEAD, 1000.0))
     for n in range(HOSTS + 9):
-        others.good(grant(f"g{n}", 1.0))
-        others.failed(grant(f"f{n}", 1.0), 1.0)
-    assert len(others._answered) == len(others._rows) == HOSTS
+        others.note_success(grant(f"g{n}", 1.0))
+        others.note_failure(grant(f"f{n}", 1.0), 1.0)
+    assert len(others._answered) == len(others._failures) == HOSTS

@@ -23,7 +23,7 @@ from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Pool, Rule
 from socialcrawl.ratelimit.retry import Backoff
-from socialcrawl.ratelimit.shared_windows import Shared
+from socialcrawl.ratelimit.shared_windows import SharedWindows
 
 BASE = "https://api.example"
 HOSTS = ["", "a.example", "b.example"]
@@ -75,7 +75,7 @@ class Servers(Events):
             for sent in log:
                 sent.dead = sent.dead or sent.heard is None
                 sent.twice = sent.twice or sent.dead
-        self.shared = Shared() if self.case["campaigns"] > 1 or self.case["alone"] else None
+        self.shared = SharedWindows() if self.case["campaigns"] > 1 or self.case["alone"] else None
         self.planners = [None for _ in self.ledgers]
         for number in range(len(self.ledgers)):
             self.join(number)

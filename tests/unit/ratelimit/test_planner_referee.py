@@ -47,7 +47,7 @@ class World(Events):
         self.policy = Policy("x", "", "2026", ends)
         self.referees, self.daily, self.log, self.paused = {}, {}, {}, {}
         for (name, kind, _), endpoint in product(self.credentials, self.names):
-            rules, lane = ends[endpoint].rules(kind), (name, endpoint)
+            rules, lane = ends[endpoint].get_rules(kind), (name, endpoint)
             self.referees[lane] = [self.referee(rule) for rule in rules]
             daily = case["endpoints"][self.names.index(endpoint)][2]
             self.daily[lane] = Fixed(daily, DAY) if daily else None
@@ -70,7 +70,7 @@ class World(Events):
         self.planner = WindowPlanner(self.policy, self.credentials, Caps(), backoff)
         self.planner.fold(Summed(self.ledger) if self.epoch % 2 else self.ledger)
         for lane in self.paused:  # a new process may have begun longer pauses, as it takes over all failures as one row
-            windows = self.planner.lanes.lane(*lane).windows if self.referees[lane] else ()
+            windows = self.planner.window_sets.get(*lane).windows if self.referees[lane] else ()
             self.paused[lane] = max((one.closed_until for one in windows), default=0.0)
             assert self.paused[lane] <= self.failed + PAUSE
 
@@ -79,7 +79,7 @@ class World(Events):
 
     def send(self, n, wish):
         request = Request((n, 0), self.names[wish["endpoint"] % len(self.names)], {})
-        if not any(self.policy.endpoints[request.endpoint].rules(kind) for _, kind, _ in self.credentials):
+        if not any(self.policy.endpoints[request.endpoint].get_rules(kind) for _, kind, _ in self.credentials):
             assert isinstance(self.planner.take(request, self.now), Stop)
             return
         while True:
@@ -155,7 +155,7 @@ class World(Events):
             return
         for name, kind, _ in self.credentials:
             lane = name, endpoint
-            rules = [(rule.k, rule.d) for rule in self.policy.endpoints[endpoint].rules(kind)]
+            rules = [(rule.k, rule.d) for rule in self.policy.endpoints[endpoint].get_rules(kind)]
             if not rules or self.now <= self.paused[lane]:
                 continue
             if self.daily[lane]:
@@ -317,13 +317,13 @@ def test_folding_the_ledger_is_living_through_it_window_by_window(case):
     folded = WindowPlanner(world.policy, world.credentials, Caps(), Backoff(pause=0.5, give_up=float("inf"), seed=1))
     folded.fold(world.ledger)
     assert folded.budget == world.planner.budget
-    assert vars(folded.lanes.offset) == vars(world.planner.lanes.offset)
+    assert vars(folded.window_sets.offset) == vars(world.planner.window_sets.offset)
     for lane in sorted({(grant.credential, grant.request.endpoint) for grant, _ in world.ledger}):
-        told, lived = (by.lanes.lane(*lane).windows for by in (folded, world.planner))
+        told, lived = (by.window_sets.get(*lane).windows for by in (folded, world.planner))
         assert [state(one) for one in told] == [state(one) for one in lived]
 
 
 def state(window):
     """All that a window knows, except whether its next request flies alone."""
     known = {**vars(window), "received": vars(window.received)}
-    return {name: value for name, value in known.items() if name not in ("sounding", "alone", "offset")}
+    return {name: value for name, value in known.items() if name not in ("next_flies_alone", "alone", "offset")}

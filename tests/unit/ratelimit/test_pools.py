@@ -13,12 +13,12 @@ from socialcrawl.forecast.expected import Typical, likely
 from socialcrawl.forecast.quote import at_most
 from socialcrawl.forecast.shape import Roles, Shape
 from socialcrawl.ratelimit.budget import Caps
-from socialcrawl.ratelimit.lanes import FEW, Lanes
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.ratelimit.policy import Endpoint, Policy, Pool, Rule, host
-from socialcrawl.ratelimit.pools import basins
+from socialcrawl.ratelimit.policy import Endpoint, Policy, Pool, Rule, parse_host
+from socialcrawl.ratelimit.pool_groups import group_pools
 from socialcrawl.ratelimit.retry import ENTRIES, MANY, PROBE, Backoff
-from socialcrawl.ratelimit.shared_windows import Shared
+from socialcrawl.ratelimit.shared_windows import SharedWindows
+from socialcrawl.ratelimit.window_sets import FEW, WindowSets
 from socialcrawl.system.resources import folder
 
 FEED, PROFILES = "/xrpc/app.bsky.feed.getAuthorFeed", "/xrpc/app.bsky.actor.getProfiles"
@@ -56,30 +56,30 @@ def granted(by, endpoint, at, wanted=999):
 
 def test_an_endpoint_is_known_with_and_without_its_host():
     table = policy("mastodon")
-    assert table.endpoint(LOOK_UP) is table.endpoint(f"a.example{LOOK_UP}") is table.endpoints[LOOK_UP]
-    assert [WEB.key(name) for name in ("a.example/robots.txt", "a.example/a/b?c", "a.example/")] == [
+    assert table.get_endpoint(LOOK_UP) is table.get_endpoint(f"a.example{LOOK_UP}") is table.endpoints[LOOK_UP]
+    assert [WEB.find_key(name) for name in ("a.example/robots.txt", "a.example/a/b?c", "a.example/")] == [
         "/robots.txt",
         "/*",
         "/*",
     ]
-    assert [host(name) for name in ("a.example/b/c", "/b/c", "b")] == ["a.example", "", ""]
-    assert table.known("a.example/other") is None
+    assert [parse_host(name) for name in ("a.example/b/c", "/b/c", "b")] == ["a.example", "", ""]
+    assert table.find_endpoint("a.example/other") is None
     for name in ("a.example/other", "/other", "lookup", "a.example"):
         with pytest.raises(KeyError):
-            table.endpoint(name)
+            table.get_endpoint(name)
     with pytest.raises(KeyError):
-        WEB.endpoint("page")
+        WEB.get_endpoint("page")
 
 
 def test_rules_of_an_endpoint_are_those_of_its_pools_and_its_own():
     one, two, own = Rule(1, 1.0), Rule(2, 2.0), Rule(3, 3.0)
     pools = Pool("p", public=(one,), user=(two, two)), Pool("q", public=(two,))
     endpoint = Endpoint(app=(own,), public=(own,), pools=pools)
-    assert [endpoint.rules(kind) for kind in ("public", "user", "app")] == [(one, two, own), (two, two), (own,)]
-    limited = Policy("x", "", "", {"/e": endpoint}).limited(9, None).endpoints["/e"]
-    assert limited.rules("public") == (Rule(9, 1.0), Rule(9, 2.0), own)
-    assert limited.rules("user") == (Rule(9, 2.0), two)
-    alone = Policy("x", "", "", {"/e": Endpoint(public=(one, two))}).limited(None, 5.0).endpoints["/e"]
+    assert [endpoint.get_rules(kind) for kind in ("public", "user", "app")] == [(one, two, own), (two, two), (own,)]
+    limited = Policy("x", "", "", {"/e": endpoint}).override_limits(9, None).endpoints["/e"]
+    assert limited.get_rules("public") == (Rule(9, 1.0), Rule(9, 2.0), own)
+    assert limited.get_rules("user") == (Rule(9, 2.0), two)
+    alone = Policy("x", "", "", {"/e": Endpoint(public=(one, two))}).override_limits(None, 5.0).endpoints["/e"]
     assert alone.public == (Rule(1, 5.0), two)
 
 
@@ -89,16 +89,16 @@ def test_endpoints_that_a_third_one_links_are_one_basin():
         f"/{names}{own}": Endpoint(pools=tuple(pools[one] for one in names), public=(Rule(2, 2.0),) * own)
         for names, own in (("p", 0), ("r", 1), ("qp", 2), ("rq", 0), ("s", 0), ("", 1))
     }
-    found = basins(Policy("x", "", "", ends))
+    found = group_pools(Policy("x", "", "", ends))
     assert {name: basin.name for name, basin in found.items()} == {
         **dict.fromkeys(["/p0", "/r1", "/qp2", "/rq0"], "/ p+q+r"),
         "/s0": "/ s",
     }
     whole = found["/p0"]
-    assert whole.rules("public") == (Rule(1, 1.0),) * 3 + (Rule(2, 2.0),) * 3  # p q r, then /qp2 twice and /r1
-    assert whole.part("/qp2", "public") == ((1, 0, 3, 4), (1, 0, 3))
-    assert whole.part("/r1", "public") == ((2, 5), (2, 5))
-    assert whole.heads("public") == (0, 1, 2, 3, 5)
+    assert whole.list_rules("public") == (Rule(1, 1.0),) * 3 + (Rule(2, 2.0),) * 3  # p q r, then /qp2 twice and /r1
+    assert whole.find_places("/qp2", "public") == ((1, 0, 3, 4), (1, 0, 3))
+    assert whole.find_places("/r1", "public") == ((2, 5), (2, 5))
+    assert whole.find_heads("public") == (0, 1, 2, 3, 5)
 
 
 @pytest.mark.parametrize(
@@ -123,14 +123,16 @@ def test_pools_of_a_policy_file_that_are_wrong_are_told_with_their_place(tmp_pat
 
 def test_the_tables_say_what_the_platforms_count():
     bluesky, mastodon = policy("bluesky"), policy("mastodon")
-    assert {one.rules(kind) for one in bluesky.endpoints.values() for kind in ("public", "user")} == {
+    assert {one.get_rules(kind) for one in bluesky.endpoints.values() for kind in ("public", "user")} == {
         (Rule(3000, 300.0),)
     }
     whole, paged = Rule(300, 300.0, "aligned"), Rule(300, 900.0, "aligned")
     for name, endpoint in mastodon.endpoints.items():
-        assert endpoint.rules("public") == endpoint.rules("user") == ((whole, paged) if "?" in name else (whole,))
-        assert not endpoint.rules("app")
-    assert WEB.endpoint("a.example/x").rules("public") == (Rule(1, 1.0, "sliding"),)
+        assert (
+            endpoint.get_rules("public") == endpoint.get_rules("user") == ((whole, paged) if "?" in name else (whole,))
+        )
+        assert not endpoint.get_rules("app")
+    assert WEB.get_endpoint("a.example/x").get_rules("public") == (Rule(1, 1.0, "sliding"),)
     assert not any(table.prices or table.cap or table.once_a_day for table in (bluesky, mastodon, WEB))
 
 
@@ -147,7 +149,7 @@ def test_pages_of_the_web_are_one_window_whatever_they_are_called():
     for n in range(5):
         assert granted(by, f"a.example/page/{n}", BEGIN + 2.0 * n) == 1
         assert granted(by, f"a.example/other/{n}", BEGIN + 2.0 * n + 0.5) == 0
-    assert len(by.lanes._strands) == 1
+    assert len(by.window_sets._endpoint_windows) == 1
 
 
 @pytest.mark.parametrize(
@@ -162,8 +164,8 @@ def test_pages_of_the_web_are_one_window_whatever_they_are_called():
 def test_headers_are_taken_for_those_of_the_window_that_they_fit(most, rest, whole, paged):
     by = planner()
     answered(by, f"a.example{FURTHER}", BEGIN, date=DATE, limits=[Limit(40, most, DATE + rest)])
-    lane = by.lanes.lane("", f"a.example{FURTHER}")
-    left = [one.k - one.used(BEGIN) for one in lane.windows]
+    lane = by.window_sets.get("", f"a.example{FURTHER}")
+    left = [one.k - one.count_used(BEGIN) for one in lane.windows]
     assert left == [whole, paged]
 
 
@@ -176,10 +178,10 @@ def test_headers_that_fit_two_windows_speak_of_that_of_which_less_is_left(first,
     for _ in range(10):
         answered(by, f"a.example{first}", BEGIN)
     if first == FURTHER:  # others have used the shared window no more than the pages
-        by.lanes.lane("", f"a.example{FURTHER}").windows[1].received.add(BEGIN, 50, BEGIN)
+        by.window_sets.get("", f"a.example{FURTHER}").windows[1].received.add(BEGIN, 50, BEGIN)
     answered(by, f"a.example{FURTHER}", BEGIN, date=date, limits=[Limit(40, 300, date + 200.5)])
-    lane = by.lanes.lane("", f"a.example{FURTHER}")
-    assert [one.k - one.used(BEGIN) for one in lane.windows] == [whole, paged]
+    lane = by.window_sets.get("", f"a.example{FURTHER}")
+    assert [one.k - one.count_used(BEGIN) for one in lane.windows] == [whole, paged]
 
 
 def test_a_used_up_window_of_further_pages_leaves_first_ones_alone():
@@ -273,7 +275,7 @@ def test_a_token_of_a_host_is_used_there_only_and_others_are_not_used_there():
     by = planner(credentials=[NOBODY, own, Credential("any", "user")])
     assert answered(by, f"a.example{LOOK_UP}", BEGIN)[0] == "own"
     assert answered(by, f"b.example{LOOK_UP}", BEGIN)[0] == ""
-    assert [one.credential for one in by.lanes.of(LOOK_UP)] == ["", "any"]
+    assert [one.credential for one in by.window_sets.find_usable(LOOK_UP)] == ["", "any"]
     stop = planner(credentials=[own]).take(asked(0, f"b.example{LOOK_UP}"), BEGIN)
     assert stop == Stop("failed", f"no credential may ask b.example{LOOK_UP} (any more)")
 
@@ -299,10 +301,10 @@ def test_each_host_has_a_clock_of_its_own():
         for step in range(20):
             at = BEGIN + step * 1.05
             answered(by, f"{name}{LOOK_UP}", at, date=float(floor(at + ahead)))
-    assert [round(by.lanes.clock(name).guess) for name in ("a.example", "b.example")] == [0, 120]
-    assert not by.lanes.offset.known
+    assert [round(by.window_sets.get_clock(name).guess) for name in ("a.example", "b.example")] == [0, 120]
+    assert not by.window_sets.offset.is_known
     by.shift(10.0)
-    assert round(by.lanes.clock("b.example").guess) == 110
+    assert round(by.window_sets.get_clock("b.example").guess) == 110
 
 
 def test_a_ledger_that_names_hosts_is_folded_and_endpoints_it_names_that_are_unknown_are_only_paid_for():
@@ -322,43 +324,43 @@ def test_hosts_in_whose_windows_nothing_is_left_are_let_go():
     for n in range(3 * FEW):
         answered(by, f"h{n}.example/page", now, n=n, date=now)
         now += 1.0
-    lanes = by.lanes
-    for kept in (lanes._lanes, lanes._strands, lanes._open, lanes._clocks):
+    lanes = by.window_sets
+    for kept in (lanes._window_sets, lanes._endpoint_windows, lanes._usable, lanes._clocks):
         assert len(kept) <= FEW + 1
     assert granted(by, f"h{n}.example/page", now - 0.5) == 0, "the last one is remembered"
 
 
 @pytest.mark.parametrize("campaigns", [1, 2])
 def test_hosts_that_campaigns_share_are_let_go_when_none_of_them_uses_them(campaigns):
-    shared, now = Shared(), BEGIN
+    shared, now = SharedWindows(), BEGIN
     members = [shared.join(f"c{n}", 1.0, "", {"": "public"}) for n in range(campaigns)]
     planners = [planner("web", shared=member) for member in members]
     for n in range(3 * FEW):
         answered(planners[n % campaigns], f"h{n}.example/page", now, n=n, date=now)
         now += 1.0
-    assert len(shared._lanes) <= 3 * FEW
-    assert all(len(member._parts) <= FEW + 1 and len(member.clock.hosts) <= 3 * FEW for member in members)
+    assert len(shared._window_sets) <= 3 * FEW
+    assert all(len(member._window_sets) <= FEW + 1 and len(member.clock.hosts) <= 3 * FEW for member in members)
     assert granted(planners[0], f"h{n}.example/page", now - 0.5) == 0
 
 
 def test_a_host_whose_headers_allow_less_is_remembered_for_a_day():
     by = planner()
     answered(by, f"a.example{LOOK_UP}", BEGIN, date=DATE, limits=[Limit(49, 50, DATE + 200.0)])
-    (lane,) = by.lanes._lanes.values()
-    assert [lane.quiet(BEGIN + hours * 3600.0) for hours in (1, 23, 25)] == [False, False, True]
+    (lane,) = by.window_sets._window_sets.values()
+    assert [lane.is_idle(BEGIN + hours * 3600.0) for hours in (1, 23, 25)] == [False, False, True]
 
 
 def test_a_lane_with_something_in_flight_is_not_let_go():
     by = planner("web")
     assert isinstance(by.take(asked(0, "a.example/"), BEGIN), Grant)
-    assert not next(iter(by.lanes._lanes.values())).quiet(BEGIN + 9e6)
+    assert not next(iter(by.window_sets._window_sets.values())).is_idle(BEGIN + 9e6)
 
 
 def test_failures_of_many_hosts_and_requests_are_not_remembered_for_ever():
     by = Backoff()
     for n in range(2 * ENTRIES + ENTRIES // 2):
         grant = Grant(asked(n, f"h{n}.example/"), "", BEGIN + n)
-        by.failed(grant, Reply("broken", BEGIN + n), BEGIN + n)
+        by.note_failure(grant, Reply("broken", BEGIN + n), BEGIN + n)
     assert max(map(len, (by._rows, by._tries))) <= ENTRIES + 1
     assert len(by._counted) <= 2 * ENTRIES + 1
 
@@ -367,12 +369,12 @@ def test_the_forecast_of_an_endpoint_knows_what_others_have_used():
     by = planner("bluesky")
     assert granted(by, "/xrpc/app.bsky.feed.searchPosts", BEGIN, 2000) == 2000
     feed = "/xrpc/app.bsky.feed.getAuthorFeed"
-    assert by.done(feed, 1000, BEGIN) == BEGIN
-    assert by.done(feed, 1001, BEGIN) == pytest.approx(BEGIN + 300.0, abs=0.01)
+    assert by.predict_done(feed, 1000, BEGIN) == BEGIN
+    assert by.predict_done(feed, 1001, BEGIN) == pytest.approx(BEGIN + 300.0, abs=0.01)
 
 
 def test_campaigns_by_other_pools_with_the_same_access_are_refused():
-    shared, table = Shared(), policy("bluesky")
+    shared, table = SharedWindows(), policy("bluesky")
     planner("bluesky", shared=shared.join("a", 1.0, "", {"": "public"}))
     name = next(iter(table.endpoints))
     apart = replace(table, endpoints={**table.endpoints, name: Endpoint(public=(Rule(3000, 300.0),), page=100)})
@@ -382,20 +384,20 @@ def test_campaigns_by_other_pools_with_the_same_access_are_refused():
 
 
 def test_rules_of_a_pool_may_change_when_nobody_else_uses_it_and_what_was_sent_still_counts():
-    shared, table, feed = Shared(), policy("mastodon"), f"a.example{FURTHER}"
+    shared, table, feed = SharedWindows(), policy("mastodon"), f"a.example{FURTHER}"
     member = shared.join("a", 1.0, "", {"": "public"})
-    by = WindowPlanner(table.limited(10, None), [NOBODY], Caps(), shared=member)
+    by = WindowPlanner(table.override_limits(10, None), [NOBODY], Caps(), shared=member)
     assert granted(by, f"a.example{LOOK_UP}", BEGIN) == 10
     assert granted(by, feed, BEGIN + 301.0) == 10
     member.leave()
     member = shared.join("a", 1.0, "", {"": "public"})
-    by = WindowPlanner(table.limited(15, None), [NOBODY], Caps(), shared=member)
+    by = WindowPlanner(table.override_limits(15, None), [NOBODY], Caps(), shared=member)
     assert granted(by, feed, BEGIN + 601.5 + 10.0) == 5, "ten further pages in the quarter of an hour"
 
 
 def test_lanes_that_were_made_by_a_ledger_of_another_credential_have_windows_too():
-    lanes = Lanes(policy("bluesky"), [NOBODY])
-    assert lanes.lane("gone", "/xrpc/app.bsky.feed.searchPosts").main.k == 3000
+    lanes = WindowSets(policy("bluesky"), [NOBODY])
+    assert lanes.get("gone", "/xrpc/app.bsky.feed.searchPosts").main.k == 3000
 
 
 def test_a_quote_adds_up_the_time_of_endpoints_that_share_a_window():
@@ -442,24 +444,24 @@ def test_headers_that_may_be_of_another_window_bring_the_end_of_none_nearer(kind
 
 
 def test_a_ledger_that_is_folded_into_live_pools_counts_in_those_of_its_endpoints():
-    shared = Shared()
+    shared = SharedWindows()
     first, second = (planner(shared=shared.join(name, 1.0, "", {"": "public"})) for name in "ab")
     answered(first, f"a.example{LOOK_UP}", BEGIN, date=BEGIN)
-    first.shared.idle()
+    first.shared.drop_claim()
     second.fold(
         [
             (Grant(asked(n, f"a.example{endpoint}"), "", BEGIN - 9.0), Reply("ok", BEGIN - 8.0))
             for n, endpoint in enumerate([STATUSES] * 20 + [FURTHER] * 30)
         ]
     )
-    windows = second.lanes.lane("", f"a.example{FURTHER}").windows
-    assert [one.used(BEGIN + 1.0) for one in windows] == [51, 30]
+    windows = second.window_sets.get("", f"a.example{FURTHER}").windows
+    assert [one.count_used(BEGIN + 1.0) for one in windows] == [51, 30]
     assert granted(second, f"a.example{FURTHER}", BEGIN + 1.0) == 249
     assert second.take(asked(999, f"a.example{LOOK_UP}"), BEGIN + 1.0).until == pytest.approx(BEGIN + 100.0, abs=2.0)
 
 
 def test_a_rest_of_an_endpoint_is_known_to_all_campaigns_also_from_a_ledger():
-    shared = Shared()
+    shared = SharedWindows()
     first, second = (planner("bluesky", shared=shared.join(name, 1.0, "", {"": "public"})) for name in "ab")
     fails = [
         (Grant(asked(n, PROFILES), "", BEGIN + n), Reply("broken", BEGIN + n + 0.5, why="because")) for n in range(2)

@@ -7,11 +7,11 @@ from limit_referees import BEGIN, Aligned, Events, Fixed, Sliding
 
 from socialcrawl.campaign.policies import policy
 from socialcrawl.engine.model import Answer, Credential, Grant, Limit, Reply, Request, Wait
-from socialcrawl.ratelimit.batch_size import rate
+from socialcrawl.ratelimit.batch_size import choose_batch_size
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.retry import Backoff
-from socialcrawl.ratelimit.shared_windows import Shared
+from socialcrawl.ratelimit.shared_windows import SharedWindows
 
 FEED, PROFILES = "/xrpc/app.bsky.feed.getAuthorFeed", "/xrpc/app.bsky.actor.getProfiles"
 STATUSES, LOOK_UP = "m.example/api/v1/accounts/:id/statuses", "m.example/api/v1/accounts/lookup"
@@ -72,7 +72,7 @@ def test_three_thousand_requests_in_five_minutes_are_kept_busy_to_99_percent(fli
     assert whole.most == 3000
     received = sum(count for opened, count in whole.windows if opened < BEGIN + 1200.0)
     assert received >= 0.99 * 3000 * 1200 / 300
-    assert rate(0.15, 3000, 300.0) == 2, "two at a time are enough, as the planner keeps the windows"
+    assert choose_batch_size(0.15, 3000, 300.0) == 2, "two at a time are enough, as the planner keeps the windows"
 
 
 def test_an_instance_is_asked_300_times_in_5_minutes_of_them_100_for_further_pages():
@@ -116,19 +116,19 @@ def test_every_host_of_the_web_has_a_window_of_its_own():
 
 
 def test_campaigns_that_ask_without_a_token_share_the_windows_by_weight_and_leave_none_unused():
-    shared, whole = Shared(), Fixed(300, 30.0)
-    rules = policy("bluesky").limited(300, 30.0)
+    shared, whole = SharedWindows(), Fixed(300, 30.0)
+    rules = policy("bluesky").override_limits(300, 30.0)
     senders = []
     for name, weight in (("a", 1.0), ("b", 2.0)):
         member = shared.join(name, weight, rules.base_url, {"": "public"})
         by = WindowPlanner(rules, [Credential("", "public")], Caps(), Backoff(), shared=member)
         senders.append(Sender(by, [FEED, PROFILES] if name == "a" else [FEED], lambda _: [whole], 0.15))
-        member.hungry()
+        member.claim_share()
     together(senders, BEGIN + 150.0)
     assert whole.most <= 300
     assert sum(count for opened, count in whole.windows if opened < BEGIN + 120.0) >= 0.98 * 300 * 4
     assert senders[1].sent / senders[0].sent == pytest.approx(2.0, abs=0.1)
-    senders[1].planner.shared.idle()
+    senders[1].planner.shared.drop_claim()
     before = senders[0].sent
     together(senders[:1], BEGIN + 210.0)
     assert senders[0].sent - before >= 0.95 * 600

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.campaign.plan import THREADS
-from socialcrawl.ratelimit.batch_size import TOGETHER, measured, rate
+from socialcrawl.ratelimit.batch_size import TOGETHER, choose_batch_size, find_planning_latency
 
 
 def played(r, k, latency, left):
@@ -30,7 +30,7 @@ def keeps_busy(r, k, d, latency):
 @settings(max_examples=many(300), deadline=None)
 def test_r_is_the_smallest_that_keeps_a_window_busy(k, d, latency):
     latency = latency / 8  # of which sums are exact
-    found = rate(latency, k, float(d))
+    found = choose_batch_size(latency, k, float(d))
     most = min(k, TOGETHER)
     assert 1 <= found <= most
     if found < most:
@@ -62,7 +62,7 @@ def windows_filled(r, k, d, latency, rounds):
     ("k", "d", "latency"), [(15, 900.0, 100.0), (300, 900.0, 9.0), (100, 60.0, 2.0), (50, 25.0, 0.75)]
 )
 def test_many_windows_in_a_row_are_filled_to_the_last_request(k, d, latency):
-    found = rate(latency, k, d)
+    found = choose_batch_size(latency, k, d)
     assert 1 < found < min(k, TOGETHER)
     filled = windows_filled(found, k, d, latency, 3000)
     assert len(filled) > 20
@@ -71,16 +71,20 @@ def test_many_windows_in_a_row_are_filled_to_the_last_request(k, d, latency):
 
 
 def test_a_quick_server_needs_one_at_a_time_and_a_hopeless_one_gets_all_there_are():
-    assert rate(0.3, 300, 900.0) == 1
-    assert rate(3.1, 300, 900.0) == 2
-    assert rate(0.0, 10_000, 900.0) == 1
-    assert (rate(1e6, 300, 900.0), rate(1e6, 5, 900.0), rate(1e6, 1, 900.0)) == (THREADS, 5, 1)
+    assert choose_batch_size(0.3, 300, 900.0) == 1
+    assert choose_batch_size(3.1, 300, 900.0) == 2
+    assert choose_batch_size(0.0, 10_000, 900.0) == 1
+    assert (choose_batch_size(1e6, 300, 900.0), choose_batch_size(1e6, 5, 900.0), choose_batch_size(1e6, 1, 900.0)) == (
+        THREADS,
+        5,
+        1,
+    )
 
 
 @given(st.lists(st.floats(0, 1e3), max_size=200))
 @settings(deadline=None)
 def test_the_latency_to_plan_with_is_passed_by_at_most_one_reply_in_twenty(latencies):
-    found = measured(latencies)
+    found = find_planning_latency(latencies)
     if len(latencies) < 5:
         assert found is None
     else:

@@ -15,7 +15,7 @@ def grant(n=0, at=0.0, credential="a", endpoint="/e"):
 
 
 def failed(by, kind, now, n=0, **lane):
-    return by.failed(grant(n, now, **lane), Reply(kind, now), now)
+    return by.note_failure(grant(n, now, **lane), Reply(kind, now), now)
 
 
 def row(by, kind, count, now=0.0):
@@ -40,7 +40,7 @@ def test_each_pause_is_twice_the_last_one_plus_up_to_half_of_it_by_chance(kind, 
 def test_a_request_that_may_be_billed_is_not_tried_every_minute():
     by, now, found = Backoff(), 0.0, []
     for n in range(14):
-        found.append(by.failed(grant(n, now), Reply("lost", now, cost=500), now))
+        found.append(by.note_failure(grant(n, now), Reply("lost", now, cost=500), now))
         now += found[-1]
     assert max(found) > PROBE
     assert found[-1] >= LONGEST / (1 + JITTER)
@@ -72,7 +72,7 @@ def test_chance_goes_on_where_it_was_after_a_restart():
     by, again = Backoff(seed=3), Backoff(seed=3)
     first = row(by, "backoff", 3)
     row(again, "backoff", 3)
-    again.anew()
+    again.start_run()
     assert failed(again, "backoff", 1e6) not in first, "no jitter is drawn twice"
 
 
@@ -115,7 +115,7 @@ def test_rows_are_apart_by_credential_by_endpoint_and_by_kind():
 def test_requests_that_were_in_flight_together_fail_together():
     by = Backoff()
     together = [grant(n, at=5.0) for n in range(4)]
-    assert all(by.failed(one, Reply("broken", 9.0), 9.0 + number) < 2.0 for number, one in enumerate(together))
+    assert all(by.note_failure(one, Reply("broken", 9.0), 9.0 + number) < 2.0 for number, one in enumerate(together))
     assert 2.0 <= failed(by, "broken", 20.0, 9) <= 3.0
 
 
@@ -123,42 +123,42 @@ def test_a_good_answer_begins_the_rows_of_its_lane_anew():
     by = Backoff()
     row(by, "broken", 4)
     row(by, "backoff", 4, now=100.0)
-    by.good(grant(at=200.0))
+    by.note_success(grant(at=200.0))
     assert failed(by, "broken", 300.0, 77) <= 1.0 + JITTER
     assert failed(by, "backoff", 300.0, 78) <= 1.0 + JITTER
 
 
 def test_where_nothing_has_worked_the_fifth_failure_in_a_row_is_hopeless():
     by = Backoff()
-    assert by.hopeless(0.0) is None
+    assert by.explain_giving_up(0.0) is None
     for number in range(FEW):
-        assert by.hopeless(1e3 * number) is None
+        assert by.explain_giving_up(1e3 * number) is None
         failed(by, "broken", 1e3 * number, number)
-    assert by.hopeless(1e4) == "5 times in a row"
+    assert by.explain_giving_up(1e4) == "5 times in a row"
 
 
 def test_where_something_has_worked_an_hour_of_failures_is():
     by = Backoff()
-    by.good(grant())
+    by.note_success(grant())
     for number in range(8):
         failed(by, "broken", 1000.0 + 100.0 * number, number)
-    assert by.hopeless(1000.0 + GIVE_UP - 1.0) is None
-    assert by.hopeless(1000.0 + GIVE_UP) == "8 times in a row, for 3600 s"
-    by.good(grant())
-    assert by.hopeless(1e6) is None
+    assert by.explain_giving_up(1000.0 + GIVE_UP - 1.0) is None
+    assert by.explain_giving_up(1000.0 + GIVE_UP) == "8 times in a row, for 3600 s"
+    by.note_success(grant())
+    assert by.explain_giving_up(1e6) is None
 
 
 def test_two_failures_with_a_day_between_them_are_no_day_of_failures():
     by = Backoff()
-    by.good(grant())
+    by.note_success(grant())
     failed(by, "backoff", 1000.0, 1)
     failed(by, "backoff", 90_000.0, 2)
-    assert by.hopeless(90_000.0) is None
+    assert by.explain_giving_up(90_000.0) is None
 
 
 def test_a_new_run_has_new_patience():
     by = Backoff()
     row(by, "broken", FEW)
-    by.anew()
-    assert by.hopeless(1e6) is None
+    by.start_run()
+    assert by.explain_giving_up(1e6) is None
     assert failed(by, "broken", 1e6) <= 1.0 + JITTER

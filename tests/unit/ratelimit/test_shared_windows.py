@@ -15,9 +15,9 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Rule
-from socialcrawl.ratelimit.received import LAG
+from socialcrawl.ratelimit.received_requests import LAG
 from socialcrawl.ratelimit.retry import Backoff
-from socialcrawl.ratelimit.shared_windows import Shared
+from socialcrawl.ratelimit.shared_windows import SharedWindows
 from socialcrawl.ratelimit.window import DAY
 
 FIVE = Rule(5, 900.0)
@@ -67,7 +67,7 @@ MOVES = st.lists(
 def test_a_campaign_alone_on_its_tokens_decides_bit_for_bit_as_one_that_shares_nothing(rules, before, moves, tokens):
     names = "tuv"[:tokens]
     ledger = lived([planner(None, "a", rules, names)], before)
-    twins = [planner(None, "a", rules, names), planner(Shared(), "a", rules, names)]
+    twins = [planner(None, "a", rules, names), planner(SharedWindows(), "a", rules, names)]
     for by in twins:
         by.fold(ledger)
     lived(twins, moves, BEGIN + 500.0)
@@ -75,14 +75,14 @@ def test_a_campaign_alone_on_its_tokens_decides_bit_for_bit_as_one_that_shares_n
     assert alone.budget == member.budget
     assert vars(alone.cycle) == vars(member.cycle)
     now = BEGIN + 500.0 + sum(gap for _, gap, _, _ in moves)
-    for lane in alone.lanes.of("/e"):
-        twin = member.lanes.lane(lane.credential, "/e")
+    for lane in alone.window_sets.find_usable("/e"):
+        twin = member.window_sets.get(lane.credential, "/e")
         assert [known(one, now) for one in lane.windows] == [known(one, now) for one in twin.windows]
 
 
 def known(window, now):
     """What a window knows, without requests that no request from now on can count with: one may have let go of them."""
-    window.received.forget(window.begin(min((now, *window.received.flying))))
+    window.received.forget(window.find_begin(min((now, *window.received.in_flight))))
     return {**vars(window), "received": vars(window.received), "offset": window.d and None}
 
 
@@ -109,7 +109,7 @@ def lived(planners, moves, now=BEGIN):
 
 JOINS = st.lists(
     st.tuples(
-        st.sampled_from(["rejoin", "rejoin", "leave", "restart", "idle", "hungry", "hungry"]),
+        st.sampled_from(["rejoin", "rejoin", "leave", "restart", "drop_claim", "claim_share", "claim_share"]),
         st.integers(0, 2),
         st.one_of(st.floats(0.0, 3.0), st.floats(0.0, 50.0)),
     ),
@@ -137,16 +137,16 @@ def test_no_window_is_ever_exceeded_whoever_joins_leaves_or_is_killed_and_when( 
 
     it = Crowd((Rule(k, d, kind),), referee, seed, latency, skew, headers=headers)
     for name in "abc":
-        it.add(name).hungry()
+        it.add(name).claim_share()
     for what, number, gap in moves:
         it.advance(it.now + gap)
         name = "abc"[number]
         if what == "restart":
             restart(it, name if kind == "fixed" and gap > 0.5 else "abc")
         elif name not in it.shared.members or what == "rejoin":
-            it.rejoin(name, summed=gap > 1.0).hungry()
+            it.rejoin(name, summed=gap > 1.0).claim_share()
         elif what == "leave":
-            it.campaigns[name].idle()
+            it.campaigns[name].drop_claim()
             it.campaigns[name].member.leave()
         else:
             getattr(it.campaigns[name], what)()
@@ -158,7 +158,7 @@ def test_no_window_is_ever_exceeded_whoever_joins_leaves_or_is_killed_and_when( 
             it.rejoin(name)
     for campaign in it.campaigns.values():
         campaign.work = float("inf")
-        campaign.hungry()
+        campaign.claim_share()
     before = sum(len(campaign.log) for campaign in it.campaigns.values())
     it.advance(it.now + 4 * (d + LAG))
     it.check()
@@ -172,7 +172,7 @@ def restart(it, names):
     for name, campaign in it.campaigns.items():
         campaign.work = room if name in names else 0
         if name in names:
-            campaign.hungry()
+            campaign.claim_share()
 
 
 @pytest.mark.parametrize("order", ["ab", "ba"])
@@ -182,7 +182,7 @@ def test_ledgers_of_one_token_are_counted_together_whoever_is_folded_first(order
         name: [(Grant(asked(n), f"{name}-t", BEGIN + shift), Reply("ok", BEGIN + shift + 0.5)) for n in range(2)]
         for name, shift in (("a", 0.0), ("b", apart))
     }
-    shared, now = Shared(), BEGIN + 400.0
+    shared, now = SharedWindows(), BEGIN + 400.0
     planners = {}
     for name in order:
         planners[name] = planner(shared, name, [FIVE])
@@ -193,7 +193,7 @@ def test_ledgers_of_one_token_are_counted_together_whoever_is_folded_first(order
 
 
 def test_a_ledger_that_is_folded_into_live_windows_is_counted_and_forgets_nothing_in_flight():
-    shared = Shared()
+    shared = SharedWindows()
     first = planner(shared, "a", [FIVE])
     answered(first, 0, BEGIN)
     flies = first.take(asked(1), BEGIN + 1.0)
@@ -209,17 +209,17 @@ def test_a_ledger_that_is_folded_into_live_windows_is_counted_and_forgets_nothin
 
 
 def test_headers_that_were_counted_later_have_what_a_ledger_tells():
-    shared = Shared()
+    shared = SharedWindows()
     first = planner(shared, "a", [FIVE])
     answered(first, 0, BEGIN, Limit(2, 5, BEGIN + 400.0))  # two of somebody else's
-    first.shared.idle()
+    first.shared.drop_claim()
     second = planner(shared, "b", [FIVE])
     second.fold([(Grant(asked(n), "b-t", BEGIN - 100.0), Reply("ok", BEGIN - 99.0)) for n in range(2)])
     assert granted(second, BEGIN + 1.0) == 2
 
 
 def test_what_a_ledger_tells_of_later_requests_is_added_to_what_the_headers_told():
-    shared = Shared()
+    shared = SharedWindows()
     first = planner(shared, "a", [FIVE])
     answered(first, 0, BEGIN, Limit(2, 5, BEGIN + 400.0))
     second = planner(shared, "b", [FIVE])
@@ -229,7 +229,7 @@ def test_what_a_ledger_tells_of_later_requests_is_added_to_what_the_headers_told
 
 @pytest.mark.parametrize("live", [False, True])
 def test_what_did_not_reach_the_server_counts_for_no_campaign_whoever_is_folded_first(live):
-    shared = Shared()
+    shared = SharedWindows()
     first, second = (planner(shared, name, [FIVE]) for name in "ab")
     if live:
         answered(second, 0, BEGIN - 90.0)
@@ -239,7 +239,7 @@ def test_what_did_not_reach_the_server_counts_for_no_campaign_whoever_is_folded_
 
 
 def test_a_day_that_only_the_headers_of_another_campaign_told_of_is_kept():
-    shared = Shared()
+    shared = SharedWindows()
     told = Reply(
         "ok", BEGIN + 1.0, date=BEGIN + 1.0, limits=[Limit(4, 5, BEGIN + 500.0), Limit(1, 9, BEGIN + DAY, True)]
     )
@@ -254,7 +254,7 @@ def test_a_campaign_that_begins_anew_is_not_counted_twice():
     it = Crowd((Rule(10, 300.0),), lambda: Fixed(10, 300.0), headers=False)
     it.add("a")
     it.campaigns["a"].work = 4
-    it.campaigns["a"].hungry()
+    it.campaigns["a"].claim_share()
     it.advance(BEGIN + 10.0)
     for _ in range(3):
         it.rejoin("a")
@@ -262,7 +262,7 @@ def test_a_campaign_that_begins_anew_is_not_counted_twice():
 
 
 def test_tokens_are_told_apart_by_their_marks_whatever_they_are_called():
-    shared = Shared()
+    shared = SharedWindows()
     marks = {"a": {"X": "one", "Y": "two"}, "b": {"Y": "one", "Z": "three"}}
     made = {
         name: WindowPlanner(
@@ -278,18 +278,18 @@ def test_tokens_are_told_apart_by_their_marks_whatever_they_are_called():
 
 
 def test_campaigns_on_one_server_have_one_idea_of_its_clock_and_others_another():
-    shared = Shared()
+    shared = SharedWindows()
     a, b = planner(shared, "a", [FIVE], "t"), planner(shared, "b", [FIVE], "u")
     other = WindowPlanner(
         policy(FIVE), [Credential("v")], Caps(), shared=shared.join("c", 1.0, "https://other", {"v": "v"})
     )
     answered(a, 0, BEGIN, Limit(4, 5, BEGIN + 100.0))
-    assert b.lanes.offset is a.lanes.offset
-    assert (a.lanes.offset.known, other.lanes.offset.known) == (True, False)
+    assert b.window_sets.offset is a.window_sets.offset
+    assert (a.window_sets.offset.is_known, other.window_sets.offset.is_known) == (True, False)
 
 
 def test_other_rules_for_one_token_are_refused_with_both_names_the_key_and_the_remedy():
-    shared = Shared()
+    shared = SharedWindows()
     planner(shared, "a", [Rule(15, 900.0)])
     for rules, key in (
         ([Rule(10, 900.0)], "[limits] k"),
@@ -307,7 +307,7 @@ def test_other_rules_for_one_token_are_refused_with_both_names_the_key_and_the_r
 
 
 def test_rules_may_change_when_nobody_else_uses_the_token_and_what_was_sent_still_counts():
-    shared = Shared()
+    shared = SharedWindows()
     a = planner(shared, "a", [Rule(4, 900.0)])
     assert granted(a, BEGIN) == 4
     with pytest.raises(SettingsError):
@@ -320,7 +320,7 @@ def test_rules_may_change_when_nobody_else_uses_the_token_and_what_was_sent_stil
 
 @pytest.mark.parametrize("how", ["lived", "folded", "left"])
 def test_the_cap_of_a_billing_cycle_is_of_all_that_share_a_token(how):
-    shared, rules = Shared(), [Rule(100, 900.0)]
+    shared, rules = SharedWindows(), [Rule(100, 900.0)]
 
     def made(name, tokens):
         member = shared.join(name, 1.0, BASE, {token: token for token in tokens})
@@ -345,7 +345,7 @@ def test_the_cap_of_a_billing_cycle_is_of_all_that_share_a_token(how):
 
 
 def test_a_cycle_that_is_counted_otherwise_is_refused():
-    shared = Shared()
+    shared = SharedWindows()
     for name, day in (("a", 1), ("b", 2)):
         member = shared.join(name, 1.0, BASE, {"t": "t"})
         if name == "a":
@@ -356,7 +356,7 @@ def test_a_cycle_that_is_counted_otherwise_is_refused():
 
 
 def test_a_request_whose_campaign_left_counts_and_nobody_waits_for_it():
-    shared = Shared()
+    shared = SharedWindows()
     a, b = planner(shared, "a", [FIVE]), planner(shared, "b", [FIVE])
     assert isinstance(a.take(asked(), BEGIN), Grant)
     assert isinstance(b.take(asked(), BEGIN + 1.0), Wait)
@@ -365,15 +365,15 @@ def test_a_request_whose_campaign_left_counts_and_nobody_waits_for_it():
 
 
 def test_an_abandoned_request_is_waited_for_by_nobody():
-    shared = Shared()
+    shared = SharedWindows()
     a, b = planner(shared, "a", [FIVE]), planner(shared, "b", [FIVE])
     a.abandon(a.take(asked(), BEGIN))
-    a.shared.idle()
+    a.shared.drop_claim()
     assert granted(b, BEGIN + LAG + 1.0) == 4
 
 
 def test_threads_that_decide_at_once_take_no_slot_twice():
-    shared, count = Shared(), 8
+    shared, count = SharedWindows(), 8
     planners = [planner(shared, f"{number}", [Rule(100, 900.0, "sliding")]) for number in range(count)]
 
     def work(by):
@@ -386,7 +386,7 @@ def test_threads_that_decide_at_once_take_no_slot_twice():
 
 
 def test_a_server_in_trouble_and_a_used_up_window_close_the_lane_for_all():
-    shared = Shared()
+    shared = SharedWindows()
     a, b = planner(shared, "a", [FIVE]), planner(shared, "b", [FIVE])
     grant = a.take(asked(), BEGIN)
     limits = [said(Fixed(5, 900.0), (5, BEGIN + 300.0), 0.0)]
@@ -395,7 +395,7 @@ def test_a_server_in_trouble_and_a_used_up_window_close_the_lane_for_all():
 
 
 def test_a_token_that_one_campaign_was_refused_is_tried_by_the_others():
-    shared = Shared()
+    shared = SharedWindows()
     a, b = planner(shared, "a", [FIVE]), planner(shared, "b", [FIVE])
     grant = a.take(asked(), BEGIN)
     assert isinstance(a.settle(grant, replace(Reply("refused", BEGIN, why="no"), status=401), BEGIN), Stop)

@@ -12,7 +12,7 @@ from shared_tokens import Crowd
 from socialcrawl.engine.model import Request
 from socialcrawl.ratelimit.counted_window import SlidingWindow
 from socialcrawl.ratelimit.policy import Rule
-from socialcrawl.ratelimit.sharing import Shares
+from socialcrawl.ratelimit.sharing import WindowShares
 from socialcrawl.ratelimit.window import ALONE, ROUNDING
 
 NAMES = "abcdef"
@@ -24,7 +24,7 @@ def crowd(k, d, weights, *, windows=40, hungry=True, **more):
     for name, weight in zip(NAMES, weights, strict=False):
         campaign = it.add(name, weight)
         if hungry:
-            campaign.hungry()
+            campaign.claim_share()
     it.advance(BEGIN + windows * d)
     it.check()
     return it
@@ -68,10 +68,10 @@ def test_weights_may_change_at_any_time():
 
 def test_the_share_of_one_that_waits_goes_to_the_others_at_once_and_back_when_it_is_hungry():
     it = crowd(15, 300.0, (1, 1, 1), windows=10)
-    it.campaigns["c"].idle()
+    it.campaigns["c"].drop_claim()
     it.advance(it.now + 900.0)
     assert sorted(it.full()[-1][2].items()) in ([("a", 7), ("b", 8)], [("a", 8), ("b", 7)])
-    it.campaigns["c"].hungry()
+    it.campaigns["c"].claim_share()
     it.advance(it.now + 900.0)
     assert it.full()[-1][2] == {"a": 5, "b": 5, "c": 5}
 
@@ -79,10 +79,10 @@ def test_the_share_of_one_that_waits_goes_to_the_others_at_once_and_back_when_it
 def test_who_leaves_leaves_its_slots_to_others_that_are_told_so():
     it = Crowd((Rule(10, 300.0),), lambda: Fixed(10, 300.0))
     a, b = it.add("a"), it.add("b")
-    b.hungry()
-    b.eager = False  # it asked, and is busy
+    b.claim_share()
+    b.is_claiming = False  # it asked, and is busy
     it.advance(it.now + 1.0)
-    a.hungry()
+    a.claim_share()
     it.advance(it.now + 20.0)
     assert len(a.ledger) == 5
     told, it.shared.on_release = [], lambda name: told.append((name, it.shared.lock.acquire(blocking=False)))
@@ -97,11 +97,11 @@ def test_claims_lapse_as_the_window_passes_so_that_nothing_is_lost():
     it = Crowd((Rule(12, 300.0),), lambda: Fixed(12, 300.0))
     a, b = it.add("a"), it.add("b")
     b.work = 1
-    b.hungry()  # one request, and it only says that it wants more
+    b.claim_share()  # one request, and it only says that it wants more
     b.work = 0
     it.advance(it.now + 1.0)
-    it.shared.members["b"].hungry()
-    a.hungry()
+    it.shared.members["b"].claim_share()
+    a.claim_share()
     it.advance(BEGIN + 299.0)
     lapses = [at - BEGIN for at, _ in a.log[6:]]
     assert len(a.log) == 11
@@ -114,12 +114,12 @@ def test_who_has_used_its_share_is_told_how_many_are_kept_and_until_when():
     it = Crowd((Rule(12, 300.0),), lambda: Fixed(12, 300.0), latency=0.0)
     a, b = it.add("a"), it.add("b")
     b.work = 1
-    b.hungry()
+    b.claim_share()
     b.work = 0
-    b.member.hungry()
+    b.member.claim_share()
     it.advance(BEGIN + 1.0)
     a.work = 6
-    a.hungry()
+    a.claim_share()
     it.advance(BEGIN + 2.0)
     wait = a.planner.take(Request((99, 0), "/e", {}), it.now)
     assert wait.why == "its share of the window is used; 5 requests are kept for other campaigns (/e)"
@@ -128,23 +128,24 @@ def test_who_has_used_its_share_is_told_how_many_are_kept_and_until_when():
 
 def test_a_slot_comes_back_to_the_share_of_a_campaign_whose_request_did_not_reach_the_server():
     members = {name: SimpleNamespace(weight=1.0, eager=True) for name in "ab"}
-    shares, window = Shares(members), SlidingWindow(4, 300.0)
-    shares.ask("a", BEGIN)
-    shares.ask("b", BEGIN)
+    shares, window = WindowShares(members), SlidingWindow(4, 300.0)
+    shares.note_request("a", BEGIN)
+    shares.note_request("b", BEGIN)
     for at in (BEGIN + 1.0, BEGIN + 2.0):
-        assert shares.until("a", window, at) == (at, 0)
+        assert shares.find_slot("a", window, at) == (at, 0)
         shares.take("a", window, at)
         window.take(at)
-    assert shares.until("a", window, BEGIN + 3.0)[0] > BEGIN + 3.0
+    assert shares.find_slot("a", window, BEGIN + 3.0)[0] > BEGIN + 3.0
     shares.give_back("a", BEGIN - 1.0)  # of the period before
-    assert shares.until("a", window, BEGIN + 3.0)[0] > BEGIN + 3.0
+    assert shares.find_slot("a", window, BEGIN + 3.0)[0] > BEGIN + 3.0
     shares.give_back("a", BEGIN + 2.0)
     window.give_back(BEGIN + 2.0)
-    assert shares.until("a", window, BEGIN + 3.0) == (BEGIN + 3.0, 0)
+    assert shares.find_slot("a", window, BEGIN + 3.0) == (BEGIN + 3.0, 0)
 
 
 MOVES = st.lists(
-    st.tuples(st.integers(0, 3), st.sampled_from(["idle", "hungry", "hungry"]), st.floats(0.0, 400.0)), max_size=25
+    st.tuples(st.integers(0, 3), st.sampled_from(["drop_claim", "claim_share", "claim_share"]), st.floats(0.0, 400.0)),
+    max_size=25,
 )
 
 
@@ -163,7 +164,7 @@ def test_whoever_is_always_hungry_has_its_quota_in_every_window_and_all_slots_ar
     d, whole = 300.0, sum(weights)
     it = Crowd((Rule(k, d),), lambda: Fixed(k, d), seed, headers=headers)
     campaigns = [it.add(name, weight, most=most) for name, weight in zip(NAMES, weights, strict=False)]
-    campaigns[0].hungry()
+    campaigns[0].claim_share()
     for number, what, gap in moves:
         it.advance(it.now + gap)
         getattr(campaigns[1 + number % (len(campaigns) - 1)], what)()  # the first is always hungry
@@ -188,7 +189,7 @@ def test_windows_of_other_kinds_are_divided_too(kind, k, d):
 
     it = Crowd((Rule(k, d, kind),), referee, skew=skew, latency=0.05)
     for name, weight in zip("abc", (1, 2, 2), strict=True):
-        it.add(name, weight).hungry()
+        it.add(name, weight).claim_share()
     it.advance(BEGIN + 60 * d)
     it.check()
     sent = Counter({name: len(campaign.log) for name, campaign in it.campaigns.items()})
@@ -199,8 +200,8 @@ def test_windows_of_other_kinds_are_divided_too(kind, k, d):
 
 def test_two_tokens_are_shared_by_those_that_have_them():
     it = Crowd((Rule(12, 300.0),), lambda: Fixed(12, 300.0))
-    it.add("a", tokens=("t",)).hungry()
-    it.add("b", tokens=("t", "u")).hungry()
+    it.add("a", tokens=("t",)).claim_share()
+    it.add("b", tokens=("t", "u")).claim_share()
     it.advance(BEGIN + 3000.0)
     it.check()
     assert all(counts == {"b": 12} for _, _, counts in it.full("u"))
@@ -213,16 +214,16 @@ class Slots:
     def __init__(self, k, d):
         self.k, self.d, self.taken = k, d, 0
 
-    def used(self, now):
+    def count_used(self, now):
         return self.taken
 
-    def ends(self, now):
+    def find_end(self, now):
         return None
 
 
 class One:
     def __init__(self, weight):
-        self.weight, self.eager = weight, False
+        self.weight, self.is_claiming = weight, False
 
 
 @settings(deadline=None)
@@ -232,7 +233,7 @@ class One:
     st.lists(st.tuples(st.integers(0, 4), st.floats(0.0, 30.0)), max_size=60),
 )
 def test_a_wait_for_a_share_is_never_over_before_it_began_and_never_outlasts_the_period(k, weights, asks):
-    shares, window, now = Shares(), Slots(k, 100.0), 1_000.0
+    shares, window, now = WindowShares(), Slots(k, 100.0), 1_000.0
     for name, weight in zip(NAMES, weights, strict=False):
         shares.members[name] = One(weight)
     for number, gap in asks:
@@ -241,14 +242,14 @@ def test_a_wait_for_a_share_is_never_over_before_it_began_and_never_outlasts_the
             window.taken = 0
         if window.taken >= k:
             continue
-        shares.ask(name, now)
-        when, kept = shares.until(name, window, now)
+        shares.note_request(name, now)
+        when, kept = shares.find_slot(name, window, now)
         assert (kept, name in shares.waiting) == (kept, when > now)
         assert now <= when < shares.end or when == now
         if when > now:
             assert kept > 0
-            window_then = shares.until(name, window, when)
+            window_then = shares.find_slot(name, window, when)
             assert window_then[0] == when, "nobody took anything meanwhile"
-        if shares.until(name, window, now)[0] <= now:
+        if shares.find_slot(name, window, now)[0] <= now:
             window.taken += 1
             shares.take(name, window, now)

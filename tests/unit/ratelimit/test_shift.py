@@ -11,14 +11,14 @@ from limit_referees import BEGIN, Fixed, Summed, said
 from shared_tokens import Crowd, planner, policy
 
 from socialcrawl.engine.model import Answer, Credential, Grant, Limit, Reply, Request, Stop, Wait
-from socialcrawl.ratelimit.billing_cycle import Cycle, cycle
+from socialcrawl.ratelimit.billing_cycle import BillingCycle, find_cycle
 from socialcrawl.ratelimit.budget import Caps
-from socialcrawl.ratelimit.clock_offset import Offset
+from socialcrawl.ratelimit.clock_offset import ClockOffset
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Rule
-from socialcrawl.ratelimit.received import LAG
+from socialcrawl.ratelimit.received_requests import LAG
 from socialcrawl.ratelimit.retry import Backoff
-from socialcrawl.ratelimit.shared_windows import Shared
+from socialcrawl.ratelimit.shared_windows import SharedWindows
 from socialcrawl.ratelimit.window import DAY
 
 HOUR = 3600.0
@@ -42,7 +42,7 @@ class Pair:
     """One campaign, or two that share a token; the same moves lead to the same decisions."""
 
     def __init__(self, rules, *, share, seconds=None):
-        self.shared = Shared() if share else None
+        self.shared = SharedWindows() if share else None
         self.planners = [planner(self.shared, name, rules, ("t", "u")) for name in ("ab" if share else "a")]
         for by in self.planners:
             by.budget.caps = Caps(seconds=seconds)
@@ -109,7 +109,7 @@ def same(one, other):
 def test_windows_are_neither_longer_nor_shorter_for_a_clock_that_was_set(delta, headers, kind):
     it = Crowd((Rule(10, 300.0, kind),), lambda: Fixed(10, 300.0), headers=headers)
     for name in "ab":
-        it.add(name).hungry()
+        it.add(name).claim_share()
     for _ in range(6):
         it.advance(it.now + 475.0)
         assert not any(campaign.out for campaign in it.campaigns.values())
@@ -128,24 +128,24 @@ def test_a_pause_a_budget_of_time_and_a_distance_of_clocks_move_too():
     assert rests == Wait(until + HOUR, "because; it is tried again after a pause")
     assert isinstance(by.take(Request((1, 0), "/e", {}), BEGIN + HOUR + 599.0), Grant)
     assert isinstance(by.take(Request((2, 0), "/e", {}), BEGIN + HOUR + 600.0), Stop)
-    offset = Offset()
+    offset = ClockOffset()
     offset.learn(BEGIN, BEGIN + 0.5, BEGIN + 100.0)
-    low, high = offset.bounds(BEGIN + 0.5)
+    low, high = offset.find_bounds(BEGIN + 0.5)
     offset.shift(HOUR)
-    assert offset.bounds(BEGIN + HOUR + 0.5) == (low - HOUR, high - HOUR)
+    assert offset.find_bounds(BEGIN + HOUR + 0.5) == (low - HOUR, high - HOUR)
     offset.forget()
-    assert not offset.known
+    assert not offset.is_known
 
 
 @settings(deadline=None)
 @given(st.floats(0.0, 60 * DAY), st.floats(-2 * DAY, 2 * DAY), st.integers(0, 100))
 def test_a_clock_that_is_set_never_lets_a_cycle_forget_what_was_read_in_it(later, delta, posts):
-    book, now = Cycle(100, 5), BEGIN + later
+    book, now = BillingCycle(100, 5), BEGIN + later
     book.settle(0, posts, now)
     book.shift(delta)
-    assert book.counted(now + delta) == posts
-    ends = max(cycle(now, 5)[1], cycle(now, 5)[1] + delta)
-    assert (book.counted(ends - 1.0), book.counted(ends)) == (posts, 0)
+    assert book.count_posts(now + delta) == posts
+    ends = max(find_cycle(now, 5)[1], find_cycle(now, 5)[1] + delta)
+    assert (book.count_posts(ends - 1.0), book.count_posts(ends)) == (posts, 0)
 
 
 LEDGER = st.lists(
@@ -192,7 +192,7 @@ def ledger_of(steps, k, d):
 def test_a_ledger_from_the_future_counts_as_of_now_and_nothing_waits_longer_than_one_window(steps, k, d, later, how):
     ledger, ended = ledger_of(steps, k, d)
     now = ended + later
-    by = planner(Shared() if how == "share" else None, "a", [Rule(k, d)])
+    by = planner(SharedWindows() if how == "share" else None, "a", [Rule(k, d)])
     by.budget.caps = Caps(seconds=DAY)
     by.fold(Summed(ledger) if how == "sum" else ledger, now)
     began = by.budget.began
@@ -211,18 +211,18 @@ def test_a_ledger_from_the_future_counts_as_of_now_and_nothing_waits_longer_than
 @given(st.integers(1, 6), st.floats(20.0, 300.0), st.floats(0.0, 400.0), st.floats(0.0, 2 * HOUR), st.booleans())
 def test_no_window_is_exceeded_after_a_clock_was_set_back_while_the_program_was_down(k, d, down, ahead, headers):
     it = Crowd((Rule(k, d),), lambda: Fixed(k, d), headers=headers)
-    it.add("a").hungry()
+    it.add("a").claim_share()
     it.advance(BEGIN + 2.5 * d)
     campaign = it.campaigns["a"]
-    campaign.idle()
+    campaign.drop_claim()
     it.advance(it.now + 1.0 + down)
     # The same ledger, as a clock has dated it that was ahead.
     campaign.ledger = [
         (replace(grant, at=grant.at + ahead), reply and replace(reply, at=reply.at + ahead))
         for grant, reply in campaign.ledger
     ]
-    it.shared = Shared()
-    it.rejoin("a").hungry()
+    it.shared = SharedWindows()
+    it.rejoin("a").claim_share()
     it.advance(it.now + 3 * (d + LAG))
     it.check()
     assert len(campaign.log) > 2 * k
@@ -252,7 +252,7 @@ def test_a_request_that_is_moved_into_a_window_that_was_over_counts_for_a_whole_
     """As a clock that was 11 s ahead has dated them, the last one would still fall into the window before."""
     times = (BEGIN + 11.0, BEGIN + 31.1, BEGIN + 51.2)
     ledger = [(Grant(Request((n, 0), "/e", {}), "a-t", at), Reply("ok", at + 0.1)) for n, at in enumerate(times)]
-    shared, now = Shared(), BEGIN + 51.0
+    shared, now = SharedWindows(), BEGIN + 51.0
     by = planner(shared, "a", [Rule(1, 20.0)])
     by.fold(ledger, now)
     if others:

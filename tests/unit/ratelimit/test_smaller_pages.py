@@ -39,7 +39,7 @@ def planner(cap=None, **caps):
 
 
 def asked(endpoint=POSTS, items=100, n=0):
-    return Request((n, 1), endpoint, {**PAGE, "max_results": str(items)}, items, POLICY.most(endpoint, items))
+    return Request((n, 1), endpoint, {**PAGE, "max_results": str(items)}, items, POLICY.compute_most(endpoint, items))
 
 
 def page(count):
@@ -51,7 +51,7 @@ def read(by, request, count, at=100.0):
     grant = by.take(request, at)
     assert isinstance(grant, Grant), grant
     count = min(count, grant.request.items)
-    by.settle(grant, Reply("ok", at, page(count), cost=POLICY.price("post", count)), at)
+    by.settle(grant, Reply("ok", at, page(count), cost=POLICY.compute_price("post", count)), at)
     return grant.request
 
 
@@ -62,7 +62,7 @@ def test_the_largest_page_that_fits_is_asked_for_whose_rest_is_a_page_too(left, 
     request = read(planner(posts=left), asked(), 100)
     assert (request.key, request.endpoint, request.items) == ((0, 1), POSTS, size)
     assert dict(request.params) == {**PAGE, "max_results": str(size)}
-    assert request.most == POLICY.most(POSTS, size)
+    assert request.most == POLICY.compute_most(POSTS, size)
 
 
 @pytest.mark.parametrize(("left", "said"), [(4, "a page may hold 5"), (0, "a page may hold 5")])
@@ -87,12 +87,12 @@ def test_an_endpoint_whose_pages_have_one_size_is_asked_for_no_smaller_one():
 
 
 def test_money_and_the_cap_of_a_billing_cycle_make_pages_smaller_too():
-    assert read(planner(money=POLICY.price("post", 42) + 499), asked(), 100).items == 42
+    assert read(planner(money=POLICY.compute_price("post", 42) + 499), asked(), 100).items == 42
     assert read(planner(cap=17), asked(), 100).items == 17
     assert read(planner(money=20_000, posts=30, cap=35), asked(), 100).items == 30
-    users = read(planner(money=POLICY.fee(USERS) + POLICY.price("user", 3)), asked(USERS), 0)
-    assert (users.items, users.most) == (3, POLICY.fee(USERS) + 3 * POLICY.price("user", 1))
-    assert isinstance(planner(money=POLICY.fee(USERS)).take(asked(USERS), 100.0), Stop)
+    users = read(planner(money=POLICY.compute_fee(USERS) + POLICY.compute_price("user", 3)), asked(USERS), 0)
+    assert (users.items, users.most) == (3, POLICY.compute_fee(USERS) + 3 * POLICY.compute_price("user", 1))
+    assert isinstance(planner(money=POLICY.compute_fee(USERS)).take(asked(USERS), 100.0), Stop)
 
 
 NAMED = [f"u{n}" for n in range(100)]
@@ -101,13 +101,18 @@ NAMED = [f"u{n}" for n in range(100)]
 @pytest.mark.parametrize(("cents", "size"), [(1000, 100), (102, 100), (101, 99), (52, 50), (3, 1), (2, None)])
 @pytest.mark.parametrize("parameter", ["ids", "usernames"])
 def test_a_look_up_names_as_many_accounts_as_the_budget_pays_for(parameter, cents, size):
-    named = Request((4, 2), USERS, {parameter: ",".join(NAMED), "user.fields": "id,name"}, 100, POLICY.most(USERS, 100))
+    named = Request(
+        (4, 2), USERS, {parameter: ",".join(NAMED), "user.fields": "id,name"}, 100, POLICY.compute_most(USERS, 100)
+    )
     answer = planner(money=1000 * cents).take(named, 100.0)
     if size is None:
         assert "the next request may cost $0.03" in answer.why
         return
     assert answer.request == replace(
-        named, params={**named.params, parameter: ",".join(NAMED[:size])}, items=size, most=POLICY.most(USERS, size)
+        named,
+        params={**named.params, parameter: ",".join(NAMED[:size])},
+        items=size,
+        most=POLICY.compute_most(USERS, size),
     )
     whole = replace(named, endpoint=WHOLE)
     assert planner(posts=99).take(whole, 100.0).kind == "budget", "this endpoint has one size only"
@@ -130,10 +135,10 @@ def test_what_was_abandoned_is_spent_and_reserves_nothing():
     by = planner(posts=150)
     grant = by.take(asked(), 100.0)
     by.abandon(grant)
-    assert (by.budget.spent, by.budget.reserved, by.budget.flying) == ((100, 50_000), (0, 0), 0)
+    assert (by.budget.spent, by.budget.reserved, by.budget.in_flight) == ((100, 50_000), (0, 0), 0)
     again = planner(posts=150)
     again.fold([(grant, None)])
-    assert (again.budget.spent, again.budget.reserved, again.budget.flying) == ((100, 50_000), (0, 0), 0)
+    assert (again.budget.spent, again.budget.reserved, again.budget.in_flight) == ((100, 50_000), (0, 0), 0)
     assert read(again, asked(n=1), 100, 5_000.0).items == 50
 
 
@@ -149,7 +154,7 @@ def test_the_budget_is_never_passed_and_spent_never_falls(steps, most, money, in
         if flying and (lands or len(flying) == in_flight):
             grant = flying.pop(0)
             came = min(count, grant.request.items)
-            by.settle(grant, Reply("ok", 100.0 + n, page(came), cost=POLICY.price("post", came)), 100.0 + n)
+            by.settle(grant, Reply("ok", 100.0 + n, page(came), cost=POLICY.compute_price("post", came)), 100.0 + n)
         elif isinstance(grant := by.take(asked(items=items, n=n), 100.0 + n), Grant):
             flying.append(grant)
         assert by.budget.posts <= most
@@ -277,7 +282,9 @@ def outcomes(database):
 def test_a_budget_is_used_up_to_less_than_a_smallest_page_and_raising_it_changes_nothing(mock, tmp_path, name):
     sections = {"source": {"pages_per_user": 2}, "crawl": {"steps": 25}}
     _, planner = crawl(campaign_of(mock.url, tmp_path / "whole.db", **sections))
-    unit, spent = (1, planner.budget.posts) if name == "max_posts" else (POLICY.price("post", 1), planner.budget.money)
+    unit, spent = (
+        (1, planner.budget.posts) if name == "max_posts" else (POLICY.compute_price("post", 1), planner.budget.money)
+    )
     database = tmp_path / "a.db"
     for part in (0.2, 0.33, 0.5, 0.71, 0.9, 1.0):
         cap = int(part * spent / unit) if part < 1.0 else 100_000

@@ -23,7 +23,7 @@ from limit_referees import BEGIN, LONGEST, Fixed, Traffic
 
 from socialcrawl.engine.model import Limit
 from socialcrawl.ratelimit.fixed_window import FixedWindow
-from socialcrawl.ratelimit.received import LAG
+from socialcrawl.ratelimit.received_requests import LAG
 from socialcrawl.ratelimit.window import ALONE, ROUNDING
 
 SECONDS = st.floats(0.0, LONGEST)
@@ -109,9 +109,9 @@ def test_a_request_that_did_not_reach_the_server_leaves_its_slot_whenever_it_lef
     window.take(100.0)
     window.learn(Limit(most=2, left=1, resets=110.0), 100.0, 100.0, sent=100.0)
     window.take(100.0 + later)
-    assert window.when(101.0) >= 110.0
+    assert window.find_slot(101.0) >= 110.0
     window.give_back(100.0 + later)
-    assert window.when(101.0) == 101.0
+    assert window.find_slot(101.0) == 101.0
 
 
 def test_a_request_that_the_headers_count_already_is_not_given_back():
@@ -122,7 +122,7 @@ def test_a_request_that_the_headers_count_already_is_not_given_back():
     window.take(101.5)
     window.learn(Limit(most=3, left=0, resets=110.0), 102.0, 102.0, sent=101.5)
     window.give_back(101.0)
-    assert window.used(103.0) == 3
+    assert window.count_used(103.0) == 3
 
 
 @settings(deadline=None, max_examples=many(60))
@@ -162,7 +162,7 @@ def test_a_steady_crawl_below_the_limit_is_never_held_up(bare):
 def test_fifteen_a_window_three_times_on_a_clock_moved_by_hand():
     window, now, sent = FixedWindow(15, 900.0), BEGIN, []
     for _ in range(45):
-        if (when := window.when(now)) > now:
+        if (when := window.find_slot(now)) > now:
             now = when
         window.take(now)
         window.learn(None, None, now, sent=now)
@@ -180,45 +180,45 @@ def test_asking_when_changes_nothing(moves, later):
 
     for move in moves:
         before = state()
-        assert window.when(now) == window.when(now)
-        assert window.when(now + later) >= now + later
-        assert window.room(now, now + later) >= 0
-        assert window.why(now)
+        assert window.find_slot(now) == window.find_slot(now)
+        assert window.find_slot(now + later) >= now + later
+        assert window.count_slots(now, now + later) >= 0
+        assert window.explain_wait(now)
         assert state() == before
         now += 1.0
-        if move == "take" and window.when(now) <= now:
+        if move == "take" and window.find_slot(now) <= now:
             window.take(now)
-        elif move == "learn" and window.received.flying:
-            window.learn(Limit(1, 3, now + 5.0), now, now, sent=window.received.flying[0])
+        elif move == "learn" and window.received.in_flight:
+            window.learn(Limit(1, 3, now + 5.0), now, now, sent=window.received.in_flight[0])
         elif move == "close":
             window.close(now + 4.0)
         elif move == "sound":
-            window.sound()
+            window.forget_in_flight()
 
 
 def test_the_first_request_flies_alone_and_its_arrival_begins_the_window():
     window = FixedWindow(3, 10.0)
     window.take(100.0)
-    assert window.when(100.5) == pytest.approx(100.5 + ALONE)
-    assert window.why(100.5) == "the first request of the window is in flight"
+    assert window.find_slot(100.5) == pytest.approx(100.5 + ALONE)
+    assert window.explain_wait(100.5) == "the first request of the window is in flight"
     window.learn(None, None, 102.0, sent=100.0)
-    assert window.when(102.0) == 102.0
+    assert window.find_slot(102.0) == 102.0
     window.take(102.0)
     window.take(102.0)
-    assert window.when(103.0) == 112.0
-    assert window.why(103.0) == "all 3 requests of the window are used"
-    assert window.when(112.0) == pytest.approx(112.0 + ALONE), "two are still in flight"
+    assert window.find_slot(103.0) == 112.0
+    assert window.explain_wait(103.0) == "all 3 requests of the window are used"
+    assert window.find_slot(112.0) == pytest.approx(112.0 + ALONE), "two are still in flight"
     window.learn(None, None, 112.0, sent=102.0)
     window.learn(None, None, 112.0, sent=102.0)
-    assert window.when(112.0) == 112.0
+    assert window.find_slot(112.0) == 112.0
 
 
 def test_headers_without_a_date_still_tell_what_is_used():
     window = FixedWindow(15, 900.0)
     window.take(100.0)
     window.learn(Limit(0, 4, 5_000.0), None, 101.0, sent=100.0)
-    assert (window.k, window.used(101.0)) == (4, 4)
-    assert window.when(101.0) == 1001.0
+    assert (window.k, window.count_used(101.0)) == (4, 4)
+    assert window.find_slot(101.0) == 1001.0
 
 
 def test_a_window_that_lasts_longer_than_the_table_says_is_believed():
@@ -226,7 +226,7 @@ def test_a_window_that_lasts_longer_than_the_table_says_is_believed():
     window.take(100.0)
     window.learn(Limit(1, 2, 900.0), 0.0, 100.5, sent=100.0)
     window.take(100.6)
-    assert window.when(101.7) == 100.5 + 900.0 + ROUNDING
+    assert window.find_slot(101.7) == 100.5 + 900.0 + ROUNDING
 
 
 def test_a_limit_that_was_told_too_small_once_is_not_believed_for_ever():
@@ -242,10 +242,10 @@ def test_a_window_that_ended_long_ago_leaves_nothing_to_wait_for_after_a_restart
     for _ in range(3):
         window.take(100.0)
         window.learn(None, None, 100.0, sent=100.0)
-    window.sound()
+    window.forget_in_flight()
     window.take(100_000.0)
     window.learn(None, None, 100_000.0, sent=100_000.0)
-    assert window.when(100_000.0) == 100_000.0
+    assert window.find_slot(100_000.0) == 100_000.0
 
 
 def test_a_pause_and_a_restart_without_headers_do_not_move_the_end_of_the_window():
@@ -254,10 +254,10 @@ def test_a_pause_and_a_restart_without_headers_do_not_move_the_end_of_the_window
     window.learn(Limit(2, 3, 86_500.0), 100.0, 100.0, sent=100.0)
     for at in (50_000.0, 60_000.0):
         window.close(at)
-        window.sound()
+        window.forget_in_flight()
         window.take(at)
         window.learn(None, None, at, sent=at)
-    assert window.when(60_000.0) == 100.0 + 86_400.0
+    assert window.find_slot(60_000.0) == 100.0 + 86_400.0
 
 
 @pytest.mark.parametrize("reset", [-40.0, 1e6])
@@ -266,7 +266,7 @@ def test_an_absurd_reset_is_no_end(reset):
     for left in (1, 0):
         window.take(100.0)
         window.learn(Limit(left, 2, 100.0 + reset), 100.0, 100.0, sent=100.0)
-    assert window.when(101.0) == 1000.0
+    assert window.find_slot(101.0) == 1000.0
 
 
 def test_a_request_that_the_server_may_never_have_counted_opens_no_window():
@@ -275,8 +275,8 @@ def test_a_request_that_the_server_may_never_have_counted_opens_no_window():
     window.learn(None, None, 101.0, sent=100.0, counted=False)
     window.take(109.0)
     window.learn(None, None, 109.0, sent=109.0)
-    assert window.when(109.0) == 111.0, "the one that came to nothing may have counted until then"
+    assert window.find_slot(109.0) == 111.0, "the one that came to nothing may have counted until then"
     window.take(111.0)
-    assert window.when(112.0) == 119.0, "the window began at 109"
-    assert window.room(112.0, 118.9) == 0
-    assert window.room(112.0, 119.0) == 2
+    assert window.find_slot(112.0) == 119.0, "the window began at 109"
+    assert window.count_slots(112.0, 118.9) == 0
+    assert window.count_slots(112.0, 119.0) == 2

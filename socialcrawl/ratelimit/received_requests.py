@@ -12,11 +12,11 @@ GRAINS = 4096  # replies that come within d / GRAINS seconds are kept as one, of
 COARSE = 1.0  # seconds: but none are kept as one that came further apart than this
 
 
-class Received:
+class ReceivedRequests:
     """Requests that count in windows of `d` seconds."""
 
     def __init__(self, d: float) -> None:
-        self.flying: list[float] = []  # when each request in flight left
+        self.in_flight: list[float] = []  # when each request in flight left
         self.times: list[float] = []  # when replies came, ascending
         self.counts: list[int] = []  # how many came at each of these times
         self.lefts: list[float] = []  # when the first of these left
@@ -24,20 +24,20 @@ class Received:
         self._grain = min(d / GRAINS, COARSE)
         self._begun = 0.0  # when the last of the times began to be gathered
 
-    def land(self, sent: float, at: float) -> None:
+    def add_reply(self, sent: float, at: float) -> None:
         """Note the reply, at `at`, to the request that left at `sent`."""
-        if sent in self.flying:
-            self.flying.remove(sent)
+        if sent in self.in_flight:
+            self.in_flight.remove(sent)
             self.add(at, 1, sent)
 
     def drop(self, sent: float) -> None:
         """Forget the request that left at `sent`: the server was not reached."""
-        if sent in self.flying:
-            self.flying.remove(sent)
+        if sent in self.in_flight:
+            self.in_flight.remove(sent)
 
     def abandon(self, sent: float) -> None:
         """Note that nobody waits for the request that left at `sent`: it was received within LAG seconds, or never."""
-        self.flying.remove(sent)
+        self.in_flight.remove(sent)
         self.landed += 1
         self._insert(sent + LAG, 1, sent)
 
@@ -52,25 +52,25 @@ class Received:
             self._insert(at, count, left)
 
     @property
-    def all(self) -> int:
+    def total(self) -> int:
         """How many requests are remembered."""
-        return self.landed + len(self.flying)
+        return self.landed + len(self.in_flight)
 
-    def since(self, begin: float) -> int:
+    def count_since(self, begin: float) -> int:
         """Return how many requests may have been received at `begin` or later."""
         times = self.times
         if not times or times[0] >= begin:
-            return self.landed + len(self.flying)
-        return self.landed - sum(self.counts[: bisect_left(times, begin)]) + len(self.flying)
+            return self.landed + len(self.in_flight)
+        return self.landed - sum(self.counts[: bisect_left(times, begin)]) + len(self.in_flight)
 
-    def earliest(self, begin: float) -> float:
+    def find_earliest(self, begin: float) -> float:
         """Return when the first left of those that may have been received at `begin` or later.
 
         Inf where there is none.
         """
-        return min((*self.flying, *self.lefts[bisect_left(self.times, begin) :]), default=inf)
+        return min((*self.in_flight, *self.lefts[bisect_left(self.times, begin) :]), default=inf)
 
-    def oldest(self, begin: float, count: int) -> float | None:
+    def find_oldest(self, begin: float, count: int) -> float | None:
         """Return when the last of the `count` oldest requests since `begin` was answered.
 
         None where it is still in flight.
@@ -83,8 +83,8 @@ class Received:
 
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set."""
-        self.flying, self.times, self.lefts = (
-            [time + delta for time in times] for times in (self.flying, self.times, self.lefts)
+        self.in_flight, self.times, self.lefts = (
+            [time + delta for time in times] for times in (self.in_flight, self.times, self.lefts)
         )
         self._begun += delta
 

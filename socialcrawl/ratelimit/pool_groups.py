@@ -1,7 +1,7 @@
-"""Basins: endpoints of one server that have windows in common, and which of these count a request. Pure.
+"""Groups of endpoints of one server that have windows in common, and which of these count a request. Pure.
 
 Endpoints that name the same pool count together, and so do those that are linked by a third one: all of them are one
-basin, whose windows one lane of a credential holds. A request takes a slot of those that are its endpoint's.
+group, whose windows are one window set of a credential. A request takes a slot of those that count its endpoint.
 """
 
 from collections.abc import Iterable
@@ -10,18 +10,18 @@ from typing import NamedTuple
 from socialcrawl.ratelimit.policy import Policy, Pool, Rule
 
 
-class Part(NamedTuple):
-    """The windows of a basin that count the requests to one endpoint, by their places; headers speak of a head."""
+class EndpointPlaces(NamedTuple):
+    """The windows of a pool group that count the requests to one endpoint, by their places; headers speak of a head."""
 
     windows: tuple[int, ...]
     heads: tuple[int, ...]
 
 
-class Basin:
+class PoolGroup:
     """Endpoints that have windows in common.
 
     Attributes:
-        name: what tells it from others of the server; no endpoint is called so.
+        name: distinguishes it from others of the server; no endpoint has such a name.
         endpoints: their names in the policy.
     """
 
@@ -31,34 +31,36 @@ class Basin:
         self.pools: tuple[Pool, ...] = tuple(named[name] for name in sorted(named))
         self.name = "/ " + "+".join(sorted(named))
 
-    def rules(self, kind: str) -> tuple[Rule, ...]:
-        """The rules of all its windows for tokens of a kind: those of the pools, then those of single endpoints."""
-        return tuple(rule for _, rule in self._all(kind))
+    def list_rules(self, kind: str) -> tuple[Rule, ...]:
+        """Return the rules of all its windows for tokens of a kind: of the pools, then of single endpoints."""
+        return tuple(rule for _, rule in self._list_owned_rules(kind))
 
-    def heads(self, kind: str) -> tuple[int, ...]:
+    def find_heads(self, kind: str) -> tuple[int, ...]:
         """Return the places of the first windows of its pools and endpoints, for tokens of a kind."""
-        owners = [owner for owner, _ in self._all(kind)]
+        owners = [owner for owner, _ in self._list_owned_rules(kind)]
         return tuple(place for place, owner in enumerate(owners) if owner not in owners[:place])
 
-    def part(self, endpoint: str, kind: str) -> Part:
+    def find_places(self, endpoint: str, kind: str) -> EndpointPlaces:
         """Return the windows of an endpoint for tokens of a kind, in the order of its rules.
 
         All, if it has none for them.
         """
         its = [pool.name for pool in self.policy.endpoints[endpoint].pools] + [endpoint]
-        owners = [owner for owner, _ in self._all(kind)]
+        owners = [owner for owner, _ in self._list_owned_rules(kind)]
         groups = [tuple(place for place, owner in enumerate(owners) if owner == name) for name in its]
         its_own = tuple(place for group in groups for place in group)
-        return Part(its_own or tuple(range(len(owners))), tuple(group[0] for group in groups if group) or (0,))
+        return EndpointPlaces(
+            its_own or tuple(range(len(owners))), tuple(group[0] for group in groups if group) or (0,)
+        )
 
-    def _all(self, kind: str) -> list[tuple[str, Rule]]:
-        pools = [(pool.name, rule) for pool in self.pools for rule in pool.rules(kind)]
-        own = [(name, rule) for name in self.endpoints for rule in self.policy.endpoints[name].own(kind)]
+    def _list_owned_rules(self, kind: str) -> list[tuple[str, Rule]]:
+        pools = [(pool.name, rule) for pool in self.pools for rule in pool.get_rules(kind)]
+        own = [(name, rule) for name in self.endpoints for rule in self.policy.endpoints[name].get_own_rules(kind)]
         return pools + own
 
 
-def basins(policy: Policy) -> dict[str, Basin]:
-    """Return the basins of a policy, by the names of their endpoints; endpoints without pools are in none."""
+def group_pools(policy: Policy) -> dict[str, PoolGroup]:
+    """Return the pool groups of a policy, by the names of their endpoints; endpoints without pools are in none."""
     groups: list[tuple[set[str], set[str]]] = []  # the pools and the endpoints of each
     for name, endpoint in policy.endpoints.items():
         pools, names = {pool.name for pool in endpoint.pools}, {name}
@@ -68,4 +70,4 @@ def basins(policy: Policy) -> dict[str, Basin]:
             groups.remove(group)
             pools, names = pools | group[0], names | group[1]
         groups.append((pools, names))
-    return {name: basin for _, names in groups for basin in [Basin(policy, names)] for name in names}
+    return {name: group for _, names in groups for group in [PoolGroup(policy, names)] for name in names}

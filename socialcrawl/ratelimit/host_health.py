@@ -3,7 +3,7 @@
 from math import inf
 
 from socialcrawl.engine.model import Grant
-from socialcrawl.ratelimit.policy import host
+from socialcrawl.ratelimit.policy import parse_host
 
 ROW = 3  # failures in a row after which what a server does not answer is not asked of it again
 RECENT = 60.0  # seconds for which an answer of one server shows that the network is up
@@ -11,7 +11,7 @@ SHORT = 4.0  # seconds of the longest pause before a server is asked again that 
 HOSTS = 4096  # servers that are remembered
 
 
-class Others:
+class HostHealth:
     """Failures in a row and last good answers, by host.
 
     A server is in trouble *alone* where another one was asked since it failed first and has answered, or where the
@@ -19,70 +19,72 @@ class Others:
     to give everything back.
 
     Args:
-        home: the host of the campaign's own server, which is no other one; "": all are others, where there are hosts.
+        home: the host of the campaign's own server; "": all hosts are others.
     """
 
     def __init__(self, home: str = "") -> None:
         self.home = home
-        self._rows: dict[str, tuple[int, float, float]] = {}  # failures in a row, when the first came, and the last
+        self._failures: dict[str, tuple[int, float, float]] = {}  # failures in a row, when the first came, and the last
         self._answered: dict[str, float] = {}  # when the request left that was answered last, the latest last
 
-    def good(self, grant: Grant) -> None:
+    def note_success(self, grant: Grant) -> None:
         """Note a good answer."""
-        if name := host(grant.request.endpoint):
-            self._rows.pop(name, None)
+        if name := parse_host(grant.request.endpoint):
+            self._failures.pop(name, None)
             self._answered.pop(name, None)
             self._answered[name] = grant.at
             if len(self._answered) > HOSTS:
                 del self._answered[next(iter(self._answered))]
 
-    def failed(self, grant: Grant, now: float) -> None:
+    def note_failure(self, grant: Grant, now: float) -> None:
         """Note a failure at `now`; those that were in flight together count once."""
-        name = host(grant.request.endpoint)
-        count, first, last = self._rows.get(name, (0, now, grant.at))
+        name = parse_host(grant.request.endpoint)
+        count, first, last = self._failures.get(name, (0, now, grant.at))
         if name and grant.at >= last:
-            self._rows[name] = count + 1, first, now
-            if len(self._rows) > HOSTS:
-                del self._rows[next(iter(self._rows))]
+            self._failures[name] = count + 1, first, now
+            if len(self._failures) > HOSTS:
+                del self._failures[next(iter(self._failures))]
 
-    def heard(self, grant: Grant) -> bool:
+    def was_network_up(self, grant: Grant) -> bool:
         """Whether the network was up of late when a request to another server left: a host besides it has answered."""
         endpoint = grant.request.endpoint
-        return self.other(endpoint) and self._latest(host(endpoint)) >= grant.at - RECENT
+        return self.is_other(endpoint) and self._find_latest(parse_host(endpoint)) >= grant.at - RECENT
 
-    def other(self, endpoint: str) -> bool:
+    def is_other(self, endpoint: str) -> bool:
         """Return whether an endpoint is at another server than the campaign's own."""
-        return host(endpoint) not in ("", self.home)
+        return parse_host(endpoint) not in ("", self.home)
 
-    def alone(self, grant: Grant) -> bool:
+    def has_failed_alone(self, grant: Grant) -> bool:
         """Return whether the server that failed to answer a request is another one, and in trouble alone."""
-        name = host(grant.request.endpoint)
-        well = self.home != "" and self.home not in self._rows
-        return self.other(grant.request.endpoint) and (well or self._latest(name) >= self._row(name)[1])
+        name = parse_host(grant.request.endpoint)
+        well = self.home != "" and self.home not in self._failures
+        return self.is_other(grant.request.endpoint) and (
+            well or self._find_latest(name) >= self._get_failures(name)[1]
+        )
 
     def is_only(self, endpoint: str) -> bool:
         """Return whether an endpoint is at the campaign's own server, or at the only one that has answered so far."""
-        name = host(endpoint)
-        return not self.other(endpoint) or (name in self._answered and self._latest(name) == -inf)
+        name = parse_host(endpoint)
+        return not self.is_other(endpoint) or (name in self._answered and self._find_latest(name) == -inf)
 
-    def dead(self, grant: Grant) -> bool:
+    def is_given_up(self, grant: Grant) -> bool:
         """Return whether the server had failed ROW times in a row before it failed to answer this request."""
-        return self._row(host(grant.request.endpoint))[0] > ROW
+        return self._get_failures(parse_host(grant.request.endpoint))[0] > ROW
 
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set."""
-        self._rows = {name: (n, first + delta, last + delta) for name, (n, first, last) in self._rows.items()}
+        self._failures = {name: (n, first + delta, last + delta) for name, (n, first, last) in self._failures.items()}
         self._answered = {name: at + delta for name, at in self._answered.items()}
 
-    def anew(self) -> None:
+    def start_run(self) -> None:
         """Forget everything: a new run."""
-        self._rows.clear()
+        self._failures.clear()
         self._answered.clear()
 
-    def _row(self, name: str) -> tuple[int, float, float]:
-        return self._rows.get(name, (0, inf, inf))
+    def _get_failures(self, name: str) -> tuple[int, float, float]:
+        return self._failures.get(name, (0, inf, inf))
 
-    def _latest(self, name: str) -> float:
+    def _find_latest(self, name: str) -> float:
         """Return when the request left to another host than `name` that was answered last.
 
         Never, where there are no hosts.
