@@ -5,12 +5,10 @@ joblib's, so that whatever backend surrounds it serves: processes of this machin
 """
 
 import os
-import signal
 import socket
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import BrokenExecutor
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,20 +16,17 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.engine.draws import make_generator
-from socialcrawl.errors import SettingsError, SocialcrawlError
+from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.graphs import read
-from socialcrawl.lab.results import Job, Stamp, place, results, stamp, write
+from socialcrawl.lab.process_pool import Watch, place, run_missing
+from socialcrawl.lab.results import Job, Stamp, results, stamp, write
 from socialcrawl.lab.simulation import Replay, Setup, simulate
 
 __all__ = ["Job", "replay_all", "results", "scheduler", "seed_sets"]
 
-ROUND = 4  # jobs a worker between two looks, where a backend hands over lists only
 CONNECT = 10.0  # seconds
 ORPHANED = 1.0  # seconds between looks at whether the parent is still there
-
-Watch = Callable[[int, int], object]
-Call = tuple[str, str, tuple[int, ...], Setup, int]
 
 _one_at_a_time = threading.Lock()  # a Dask worker may have several threads
 _last: list[tuple[tuple[str, Stamp], KnownGraph]] = []  # the graph that this process opened last
@@ -87,18 +82,14 @@ def replay_all(
 
     _make(out)
     wanted = {job.key: job for job in jobs}
-    left = {key: job for key, job in wanted.items() if not place(out, key).exists()}
-    done = len(wanted) - len(left)
-    look = watch or (lambda _done, _total: None)
-    look(done, len(wanted))
-    calls = [(key, str(Path(job.graph).absolute()), job.seeds, job.setup, os.getpid()) for key, job in left.items()]
-    around = nullcontext() if backend is None else parallel_config(backend=backend)
-    with _no_worker_lost(), around, closing(_finished(calls, n_jobs)) as finished:
-        for key, replay in finished:
-            write(place(out, key), left[key], replay)
-            done += 1
-            look(done, len(wanted))
-    return len(left)
+    calls = {
+        key: (_replayed, (str(Path(job.graph).absolute()), job.seeds, job.setup, os.getpid()))
+        for key, job in wanted.items()
+    }
+    with nullcontext() if backend is None else parallel_config(backend=backend):
+        return run_missing(
+            calls, out, lambda key, replay: write(place(out, key), wanted[key], replay), n_jobs=n_jobs, watch=watch
+        )
 
 
 @contextmanager
@@ -147,54 +138,11 @@ def _obey(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _replayed(key: str, graph: str, seeds: tuple[int, ...], setup: Setup, parent: int) -> tuple[str, Replay]:
+def _replayed(graph: str, seeds: tuple[int, ...], setup: Setup, parent: int) -> Replay:
     """Return what a worker does."""
     if os.getppid() == parent:
         _obey(parent)
-    return key, simulate(_opened(graph), seeds, setup)
-
-
-def _finished(calls: Sequence[Call], n_jobs: int | None) -> Generator[tuple[str, Replay], None, None]:
-    """Return the replays as they are done; in rounds where the backend cannot hand over one by one."""
-    from joblib import Parallel, delayed, effective_n_jobs  # noqa: PLC0415
-
-    tasks = [delayed(_replayed)(*call) for call in calls]
-    try:
-        # One task at a time: a batch would be handed over as a whole, and lost as a whole.
-        parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-    except ValueError:  # multiprocessing, and Ray's pool, which is built on it
-        parallel = Parallel(n_jobs=n_jobs, batch_size=1)
-        size = ROUND * effective_n_jobs(-1 if n_jobs is None else n_jobs)
-        for begin in range(0, len(tasks), size):
-            yield from parallel(tasks[begin : begin + size])
-        return
-    with _deaf_children():
-        finished = parallel(tasks)
-    yield from finished
-
-
-@contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Processes that are started here do not hear Ctrl-C, which reaches the whole group: the parent decides."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _no_worker_lost() -> Iterator[None]:
-    try:
-        yield
-    except BrokenExecutor as error:
-        raise SocialcrawlError(
-            "A worker was killed, perhaps for want of memory: take fewer at once, or graphs as folders (see "
-            "socialcrawl lab graph npz). What is done is kept; the same command again goes on."
-        ) from error
+    return simulate(_opened(graph), seeds, setup)
 
 
 def _make(out: Path) -> None:

@@ -3,8 +3,10 @@
 import hashlib
 import json
 import signal
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ from socialcrawl.errors import SocialcrawlError
 from socialcrawl.lab.code_checksum import code_of
 from socialcrawl.lab.result_tables import Table, write_parquet
 from socialcrawl.system.files import replace_whole
+
+ROUND = 4  # results a process between two looks, where a backend hands over lists only
 
 Watch = Callable[[int, int], object]
 Crawl = Callable[[Sequence["Job"]], list[Table]]
@@ -69,45 +73,92 @@ def crawled(jobs: Sequence[Job], out: Path, n_jobs: int | None = 1, watch: Watch
     Raises:
         SocialcrawlError: a file cannot be written, or a process was killed.
     """
-    wanted = {job.key: job for job in jobs}
-    left = [key for key in wanted if not _place(out, key).exists()]
+    calls = {job.key: (job.crawl, job.given) for job in jobs}
+    run_missing(calls, out, lambda key, table: _keep(place(out, key), table), n_jobs=n_jobs, watch=watch)
+    return [_read(place(out, job.key)) for job in jobs]
+
+
+def run_missing(
+    calls: Mapping[str, tuple[Callable[..., Any], Sequence[Any]]],
+    out: Path,
+    keep: Callable[[str, Any], object],
+    *,
+    n_jobs: int | None = 1,
+    watch: Watch | None = None,
+) -> int:
+    """Return how many results were made now: all whose files `out` had not yet, each kept as soon as it is done.
+
+    Args:
+        calls: what makes each result, by the name of its file: a function, called in another process, and its
+            arguments.
+        out: a folder; see `place`.
+        keep: called with the name of a file and its result, which it writes.
+        n_jobs: processes at once; -1: as many as there are processors; None: as an ambient `joblib.parallel_config`
+            says.
+        watch: called with (results there, all results), first for those that were there already.
+
+    Raises:
+        SocialcrawlError: a process was killed.
+    """
+    left = {key: call for key, call in calls.items() if not place(out, key).exists()}
+    done = len(calls) - len(left)
     look = watch or (lambda _done, _total: None)
-    done = len(wanted) - len(left)
-    look(done, len(wanted))
-    for key, table in _finished([(key, wanted[key]) for key in left], n_jobs):
-        _keep(_place(out, key), table)
-        done += 1
-        look(done, len(wanted))
-    return [_read(_place(out, job.key)) for job in jobs]
-
-
-def _finished(calls: Sequence[tuple[str, Job]], n_jobs: int | None) -> Iterator[tuple[str, Table]]:
-    from joblib import Parallel, delayed, parallel_config  # noqa: PLC0415
-
-    deaf = {} if n_jobs is None else {"backend": "loky", "initializer": _deaf}
+    look(done, len(calls))
     try:
-        with parallel_config(**deaf):
-            # One task at a time: a batch would be handed over as a whole, and lost as a whole.
-            parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-            yield from parallel(delayed(_done)(key, job) for key, job in calls)
+        with closing(_run_parallel(left, n_jobs)) as finished:
+            for key, result in finished:
+                keep(key, result)
+                done += 1
+                look(done, len(calls))
     except BrokenExecutor as error:
         raise SocialcrawlError(
-            "A process was killed, perhaps for want of memory: take fewer at once (--jobs 1). What is done is kept; "
-            "the same command again goes on."
+            "A process was killed, perhaps for want of memory: run fewer at once (--jobs 1), or give graphs as folders "
+            "(see socialcrawl lab graph npz). What is done is kept; run the same command again to resume."
         ) from error
+    return len(left)
 
 
-def _deaf() -> None:
-    """Ctrl-C reaches all processes: the first one decides."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _done(key: str, job: Job) -> tuple[str, Table]:
-    return key, job.crawl(*job.given)
-
-
-def _place(out: Path, key: str) -> Path:
+def place(out: Path, key: str) -> Path:
+    """Return where the result of that key lies."""
     return out / f"{key}.parquet"
+
+
+def _run_parallel(
+    calls: Mapping[str, tuple[Callable[..., Any], Sequence[Any]]], n_jobs: int | None
+) -> Generator[tuple[str, Any], None, None]:
+    """Yield the results as they are done; in rounds where the backend cannot hand over one by one."""
+    from joblib import Parallel, delayed, effective_n_jobs  # noqa: PLC0415
+
+    tasks = [delayed(_call)(key, *call) for key, call in calls.items()]
+    try:
+        # One task at a time: a batch would be handed over as a whole, and lost as a whole.
+        parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+    except ValueError:  # multiprocessing, and Ray's pool, which is built on it
+        parallel = Parallel(n_jobs=n_jobs, batch_size=1)
+        size = ROUND * effective_n_jobs(-1 if n_jobs is None else n_jobs)
+        for begin in range(0, len(tasks), size):
+            yield from parallel(tasks[begin : begin + size])
+        return
+    with _deaf_children():
+        finished = parallel(tasks)
+    yield from finished
+
+
+def _call(key: str, function: Callable[..., Any], given: Sequence[Any]) -> tuple[str, Any]:
+    return key, function(*given)
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes that are started here do not hear Ctrl-C, which reaches the whole group: the parent decides."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _keep(path: Path, table: Table) -> None:

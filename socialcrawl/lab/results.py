@@ -13,6 +13,7 @@ from socialcrawl.crawls.collect.estimators.registry import check, make_estimator
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.lab.code_checksum import code_of
 from socialcrawl.lab.graphs.graph_folder import ARRAYS
+from socialcrawl.lab.process_pool import place
 from socialcrawl.lab.simulation import Replay, Setup, simulate
 from socialcrawl.system.files import replace_whole
 
@@ -80,11 +81,6 @@ def stamp(graph: str) -> Stamp:
     except OSError as error:
         raise SettingsError(f"The graph {graph} cannot be read: {error}. Give its folder or .npz.") from error
     return tuple((file.st_ino, file.st_size, file.st_mtime_ns) for file in found)
-
-
-def place(out: Path, key: str) -> Path:
-    """Return where the result of that key lies."""
-    return out / f"{key}.parquet"
 
 
 def write(path: Path, job: Job, replay: Replay) -> None:

@@ -209,7 +209,7 @@ def test_a_graph_that_is_not_there_and_a_folder_that_cannot_be_made_are_named(gr
 
 def test_a_worker_that_is_killed_is_an_error_that_can_be_mended(graph, tmp_path, monkeypatch):
     monkeypatch.setattr(grid, "_replayed", killed)
-    with pytest.raises(SocialcrawlError, match="again goes on"):
+    with pytest.raises(SocialcrawlError, match="run the same command again to resume"):
         replay_all(jobs_for(graph), tmp_path / "out", n_jobs=2)
 
 
