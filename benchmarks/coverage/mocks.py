@@ -27,7 +27,7 @@ from socialcrawl.crawls.sample.audit_report import audit_datasets
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Outcome, Stop
 from socialcrawl.engine.protocols import Batch
-from socialcrawl.importers.import_dataset import DatasetFiles, as_dataset
+from socialcrawl.importers.import_dataset import DatasetFiles, import_dataset
 from socialcrawl.lab.instant import Slowly, Virtual
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import Running, running
@@ -288,7 +288,7 @@ def refresh(desk: Desk) -> Iterator[Shown]:
         settings = desk.settings("refreshed", steps, kind="refresh", refresh=rules, topic=None)
         if at == EARLY:
             connection = connect(desk.database)
-            as_dataset(DatasetFiles([file]), connection, settings, desk.clock.now())
+            import_dataset(DatasetFiles([file]), connection, settings, desk.clock.now())
             connection.close()
             connection.engine.dispose()
         desk.run(settings)

@@ -17,7 +17,7 @@ from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.forecast.quote import at_most, total
 from socialcrawl.forecast.shape import Done, Shape
-from socialcrawl.formats.documents import read_text, why_unreadable
+from socialcrawl.formats.documents import explain_unreadable, read_text
 from socialcrawl.graph.relevance import NOTHING, Topic
 from socialcrawl.platforms.base import Platform, Terms
 from socialcrawl.platforms.excluding import ExcludedAccounts
@@ -301,7 +301,7 @@ def usernames_in(file: Path) -> list[str]:
     try:
         lines = [line.strip().removeprefix("@") for line in read_text(file, "utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
-        why = why_unreadable(file, error)
+        why = explain_unreadable(file, error)
         raise SettingsError(f"{why}: as a file of seeds, name a text with one username a line.") from error
     return [line for line in lines if line and not line.startswith("#")]
 

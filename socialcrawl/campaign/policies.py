@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError
-from socialcrawl.formats.documents import read_toml, toml_error
+from socialcrawl.formats.documents import explain_toml_error, read_toml
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Pool, Rule
 from socialcrawl.system.resources import folder
@@ -103,7 +103,7 @@ def policy_in(path: Path) -> Policy:
     try:
         table = PolicyTable.model_validate(read_toml(path))
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"The policy {path} is not valid TOML: {toml_error(error, path)}.") from error
+        raise SettingsError(f"The policy {path} is not valid TOML: {explain_toml_error(error, path)}.") from error
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"The policy {path} cannot be read ({error}): copy one from the config folder.") from error
     except ValidationError as error:

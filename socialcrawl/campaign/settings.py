@@ -36,7 +36,7 @@ from socialcrawl.crawls.sample.section import SampleSection
 from socialcrawl.crawls.track.section import TrackSection
 from socialcrawl.engine.model import LARGEST
 from socialcrawl.errors import SettingsError
-from socialcrawl.formats.documents import read_bytes, read_toml, toml_error, why_unreadable
+from socialcrawl.formats.documents import explain_toml_error, explain_unreadable, read_bytes, read_toml
 from socialcrawl.platforms import facts as platform_facts
 from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress, parse_address
 from socialcrawl.storage.database.filetypes import describe_wrong_campaign
@@ -232,10 +232,10 @@ def read(path: Path) -> Settings:
     try:
         given = read_toml(path)
     except (OSError, UnicodeDecodeError) as error:
-        why = why_unreadable(path, error)
+        why = explain_unreadable(path, error)
         raise SettingsError(f"{why}: name a campaign file (`socialcrawl init` writes one).") from error
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path} is not valid TOML: {toml_error(error, path)}.") from error
+        raise SettingsError(f"{path} is not valid TOML: {explain_toml_error(error, path)}.") from error
     settings = checked(given, str(path))
     file, own = settings.seeds.file, settings.source.policy
     seeds = settings.seeds.model_copy(update={"file": path.parent / file if file else None})

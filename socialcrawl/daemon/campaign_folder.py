@@ -73,17 +73,17 @@ class CampaignFolder:
             self._read[file] = ()
 
     def _changed(self, file: Path, *, at_once: bool) -> bool:
-        mark, before = _mark([file, *self._named.get(file, ())]), self._seen.get(file)
+        mark, before = _fingerprint_files([file, *self._named.get(file, ())]), self._seen.get(file)
         self._seen[file] = mark
         return mark != self._read.get(file) and (at_once or mark == before)
 
     def _found(self, file: Path) -> FolderChange:
-        mark = _mark([file])  # before it is read: what is written meanwhile is another state
+        mark = _fingerprint_files([file])  # before it is read: what is written meanwhile is another state
         named: list[Path] = []
         try:
             settings = read(file)
             named = [path for path in (settings.seeds.file, settings.source.policy) if path is not None]
-            mark += _mark(named)
+            mark += _fingerprint_files(named)
             plan(settings).guard()
             kind_of(settings).check(settings)
         except SettingsError as error:
@@ -93,7 +93,7 @@ class CampaignFolder:
         return FolderChange(file, settings)
 
 
-def _mark(files: Iterable[Path]) -> Mark:
+def _fingerprint_files(files: Iterable[Path]) -> Mark:
     """Return what tells two states of files apart: a file that was replaced is another one, whatever its time says."""
     marks = []
     for file in files:

@@ -27,8 +27,8 @@ from socialcrawl.daemon.campaign_state import (
     describe_pause,
     is_settled,
 )
-from socialcrawl.daemon.next_run import NextRun, following, resting, without_rerun
-from socialcrawl.daemon.run_monitor import RunMonitor, figures
+from socialcrawl.daemon.next_run import NextRun, plan_next_run, plan_turn, remove_rerun_advice
+from socialcrawl.daemon.run_monitor import RunMonitor, measure_campaign
 from socialcrawl.engine.clock import InterruptibleClock
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Stop, StopKind, Wait
@@ -107,7 +107,7 @@ class CampaignRunner:
         campaign, (state, why, since) = self._campaign, self._state
         if campaign is not None:
             with self.house.shared.lock:
-                self._figures = figures(campaign, self.eyes, self._lag)
+                self._figures = measure_campaign(campaign, self.eyes, self._lag)
         until = None if state == RUNNING else self.due
         if state in (RUNNING, WAITING) and (down := self._down(campaign)) is not None:
             state, (since, why) = DOWN, down
@@ -272,13 +272,13 @@ class CampaignRunner:
     def _first(self, last: float | None = None) -> NextRun:
         """Return what a campaign begins with, or begins again: its first turn, now or when its schedule says."""
         now = self.house.time.now()
-        first = resting(self.schedule, now, None if self.schedule.continuous else last)
+        first = plan_turn(self.schedule, now, None if self.schedule.continuous else last)
         return NextRun(WAITING, "it is about to begin", now) if first.due == now else first
 
     def _work(self) -> NextRun:
         now, schedule = self.house.time.now(), self.schedule
         if not schedule.open(now):
-            return resting(schedule, now, None)
+            return plan_turn(schedule, now, None)
         self._began = now if self._began is None else self._began
         if self._full and (why := reserve(self.settings, self.house).lacks(MARGIN)) is not None:
             return NextRun(STOPPED, why, now + AGAIN, close=True)  # nothing is opened and folded for that
@@ -311,7 +311,7 @@ class CampaignRunner:
         if self._held and isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED:
             return NextRun(WAITING, "the clock of this machine was set", now, same=True)
         self._full = isinstance(reason, Stop) and reason.kind == StopKind.ROOM
-        after = following(reason, self.schedule, now, self._began or now, self._failures)
+        after = plan_next_run(reason, self.schedule, now, self._began or now, self._failures)
         failed = isinstance(reason, Stop) and reason.kind == StopKind.FAILED and reason.until is None
         self._failures = self._failures + 1 if failed else 0
         return after
@@ -326,13 +326,13 @@ class CampaignRunner:
             return NextRun(ELSEWHERE, str(error), now + HELD, close=True)
         pause = PAUSES[min(self._faults, len(PAUSES) - 1)]
         self._faults += 1
-        why = without_rerun(str(error)) if error else "an error of socialcrawl itself, see the log"
+        why = remove_rerun_advice(str(error)) if error else "an error of socialcrawl itself, see the log"
         return NextRun(BROKEN, why, now + pause, close=True)
 
     def _put_down(self) -> None:
         if self._campaign is not None:
             campaign, self._campaign = self._campaign, None
-            self._figures = figures(campaign, self.eyes, self._lag)
+            self._figures = measure_campaign(campaign, self.eyes, self._lag)
             campaign.close()
 
     def _become(self, state: str, why: str, since: float | None = None) -> None:

@@ -37,7 +37,7 @@ from socialcrawl.daemon.campaign_state import (
     is_settled,
 )
 from socialcrawl.daemon.daemon_records import DaemonRecords
-from socialcrawl.daemon.database_threads import DatabaseThreads, one_thread
+from socialcrawl.daemon.database_threads import DatabaseThreads, make_thread
 from socialcrawl.daemon.duplicate_campaigns import DuplicateCampaigns
 from socialcrawl.daemon.metrics import DaemonStatus
 from socialcrawl.daemon.overview import Overview
@@ -91,7 +91,7 @@ class Daemon:
         *,
         look: float = LOOK,
         stall: float = STALL,
-        hands: Callable[[], Executor] = one_thread,
+        hands: Callable[[], Executor] = make_thread,
     ) -> None:
         self.folder, self.house, self.who = CampaignFolder(folder), house, who
         self.hands, self.every = DatabaseThreads(hands), look

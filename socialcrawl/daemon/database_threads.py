@@ -11,7 +11,7 @@ import structlog
 from socialcrawl.storage.database.address import DatabaseAddress
 
 
-def one_thread() -> Executor:
+def make_thread() -> Executor:
     """Return an executor that does one thing at a time."""
     return ThreadPoolExecutor(1, thread_name_prefix="database")
 
@@ -23,7 +23,7 @@ class DatabaseThreads:
         made: makes an executor that does one thing at a time, in the order in which they were given.
     """
 
-    def __init__(self, made: Callable[[], Executor] = one_thread) -> None:
+    def __init__(self, made: Callable[[], Executor] = make_thread) -> None:
         self._made = made
         self._executors: dict[DatabaseAddress, Executor] = {}
         self._last: dict[DatabaseAddress, Future[None]] = {}

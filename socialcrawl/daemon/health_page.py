@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from socialcrawl import __version__
 from socialcrawl.daemon.campaign_state import BROKEN, DOWN, STALLED, CampaignState
-from socialcrawl.daemon.metrics import CONTENT_TYPE, DaemonStatus, registry, text
+from socialcrawl.daemon.metrics import CONTENT_TYPE, DaemonStatus, format_metrics, make_registry
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.host_names import AllowedHosts, HostGuard
 from socialcrawl.system.loopback import is_loopback_host
@@ -37,7 +37,7 @@ ILL = (STALLED, BROKEN, DOWN)
 FRESH = {"Cache-Control": "no-store"}
 
 
-def place(written: str) -> tuple[str, int]:
+def parse_host_port(written: str) -> tuple[str, int]:
     """Host and port as people write them: 127.0.0.1:9464, [::1]:9464, :9464 or 9464 (this machine), or a host alone.
 
     Raises:
@@ -52,7 +52,7 @@ def place(written: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def health(vitals: DaemonStatus, now: float, silence: float = SILENCE) -> tuple[bool, dict[str, Any]]:
+def check_health(vitals: DaemonStatus, now: float, silence: float = SILENCE) -> tuple[bool, dict[str, Any]]:
     """Return whether all is well, and the page /healthz as plain values, without secrets.
 
     It is not when the daemon's heart has been silent for more than `silence` seconds, or a campaign is stalled or
@@ -67,24 +67,24 @@ def health(vitals: DaemonStatus, now: float, silence: float = SILENCE) -> tuple[
         "ok": not why,
         "why": why,
         "version": __version__,
-        "since": iso(vitals.began),
-        "campaigns": [_shown(standing) for standing in vitals.standings],
+        "since": format_iso(vitals.began),
+        "campaigns": [_show_state(standing) for standing in vitals.standings],
     }
 
 
-def _shown(standing: CampaignState) -> dict[str, str | None]:
+def _show_state(standing: CampaignState) -> dict[str, str | None]:
     return {
         "campaign": redacted(standing.campaign),
         "file": redacted(standing.file.name),
         "state": standing.state,
         "why": redacted(standing.why),
-        "since": iso(standing.since),
-        "until": iso(standing.until),
-        "moved": iso(standing.moved),
+        "since": format_iso(standing.since),
+        "until": format_iso(standing.until),
+        "moved": format_iso(standing.moved),
     }
 
 
-def iso(instant: float | None) -> str | None:
+def format_iso(instant: float | None) -> str | None:
     """Return an instant (Unix seconds) as ISO 8601 in UTC; None where it is not known, or no instant at all."""
     if instant is None:
         return None
@@ -94,7 +94,7 @@ def iso(instant: float | None) -> str | None:
         return None
 
 
-def app(vitals: Callable[[], DaemonStatus], now: Callable[[], float], silence: float = SILENCE) -> "ASGIApp":
+def make_app(vitals: Callable[[], DaemonStatus], now: Callable[[], float], silence: float = SILENCE) -> "ASGIApp":
     """Return the pages as an ASGI application.
 
     Args:
@@ -105,44 +105,44 @@ def app(vitals: Callable[[], DaemonStatus], now: Callable[[], float], silence: f
     from starlette.applications import Starlette  # noqa: PLC0415
     from starlette.routing import Route  # noqa: PLC0415
 
-    source = registry(vitals, now)
+    source = make_registry(vitals, now)
 
     async def healthz(request: "Request") -> "Response":
-        return _healthz(vitals, now, silence)
+        return _respond_health(vitals, now, silence)
 
     async def metrics(request: "Request") -> "Response":
-        return _metrics(source)
+        return _respond_metrics(source)
 
     return Starlette(routes=[Route("/healthz", healthz, methods=["GET"]), Route("/metrics", metrics, methods=["GET"])])
 
 
-def _healthz(vitals: Callable[[], DaemonStatus], now: Callable[[], float], silence: float) -> "Response":
+def _respond_health(vitals: Callable[[], DaemonStatus], now: Callable[[], float], silence: float) -> "Response":
     from starlette.responses import Response  # noqa: PLC0415
 
     try:
-        fine, page = health(vitals(), now(), silence)
+        fine, page = check_health(vitals(), now(), silence)
     except Exception as error:  # noqa: BLE001 (a daemon that cannot say how it is is ill, whatever the reason)
         fine, page = False, {"ok": False, "why": [f"The daemon cannot say how it is ({type(error).__name__})."]}
-    return Response(_json(page), 200 if fine else 503, FRESH, "application/json")
+    return Response(_encode_json(page), 200 if fine else 503, FRESH, "application/json")
 
 
-def _json(page: dict[str, Any]) -> bytes:
+def _encode_json(page: dict[str, Any]) -> bytes:
     import json  # noqa: PLC0415
 
     return json.dumps(page, indent=1).encode()  # in ASCII, so that halves of characters in names do no harm
 
 
-def _metrics(source: "CollectorRegistry") -> "Response":
+def _respond_metrics(source: "CollectorRegistry") -> "Response":
     from starlette.responses import PlainTextResponse, Response  # noqa: PLC0415
 
     try:
-        return Response(text(source), 200, {**FRESH, "Content-Type": CONTENT_TYPE})
+        return Response(format_metrics(source), 200, {**FRESH, "Content-Type": CONTENT_TYPE})
     except Exception as error:  # noqa: BLE001 (as for /healthz)
         return PlainTextResponse(f"The daemon cannot say how it is ({type(error).__name__}).\n", 503, FRESH)
 
 
 @contextmanager
-def serving(
+def serve_pages(
     pages: "ASGIApp",
     host: str,
     port: int,
@@ -154,7 +154,7 @@ def serving(
     """Serve the pages for the length of a `with` block, from a thread; signals stay the caller's.
 
     Args:
-        pages: see `app`.
+        pages: see `make_app`.
         host: where to listen; another than this machine alone has to be allowed.
         port: 0 takes a free one.
         allow_remote: whether other machines may read the pages, which ask for no password.
@@ -170,7 +170,7 @@ def serving(
     if not allow_remote and not is_loopback_host(host):
         raise SettingsError(f"The host {host} is not this machine alone; give 127.0.0.1, or --allow-remote as well.")
     guarded = HostGuard(pages, AllowedHosts.of(allow_hosts, listening=host))
-    with _listen(host, port) as listener, _in_thread(guarded, listener, deadline):
+    with _listen(host, port) as listener, _serve_in_thread(guarded, listener, deadline):
         shown, taken = listener.getsockname()[:2]
         yield f"http://[{shown}]:{taken}" if ":" in shown else f"http://{shown}:{taken}"
 
@@ -193,7 +193,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def _in_thread(pages: "ASGIApp", listener: socket.socket, deadline: float) -> Iterator[None]:
+def _serve_in_thread(pages: "ASGIApp", listener: socket.socket, deadline: float) -> Iterator[None]:
     """Answer with uvicorn in a thread, inside the block."""
     import uvicorn  # noqa: PLC0415
 
@@ -207,7 +207,7 @@ def _in_thread(pages: "ASGIApp", listener: socket.socket, deadline: float) -> It
             answering.set()
 
     answering = threading.Event()
-    server = QuietServer(_config(pages, deadline))
+    server = QuietServer(_make_config(pages, deadline))
     thread = threading.Thread(target=_serve, args=(server, listener, answering), name="health", daemon=True)
     thread.start()
     answering.wait()
@@ -220,7 +220,7 @@ def _in_thread(pages: "ASGIApp", listener: socket.socket, deadline: float) -> It
         thread.join(ENDING)
 
 
-def _config(pages: "ASGIApp", deadline: float) -> Any:
+def _make_config(pages: "ASGIApp", deadline: float) -> Any:
     import uvicorn  # noqa: PLC0415
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol  # noqa: PLC0415
 

@@ -48,9 +48,9 @@ def configure(style: str, stream: TextIO) -> Callable[[], None]:
         raise SettingsError(f"There is no style of log {style!r}; give {' or '.join(STYLES)}.")
     former = structlog.get_config() if structlog.is_configured() else None
     lines, stamp = _Lines(stream), "iso" if style == "json" else "%Y-%m-%d %H:%M:%SZ"
-    chain: list[Any] = [_explained, structlog.processors.TimeStamper(stamp, utc=True), _clean, _as_json]
+    chain: list[Any] = [_explain_failure, structlog.processors.TimeStamper(stamp, utc=True), _clean, _format_json]
     if style == "people":
-        chain[-1] = _for_people(colours=stream.isatty())
+        chain[-1] = _make_renderer(colours=stream.isatty())
     lowest = logging.DEBUG if logging.getLogger().level == logging.DEBUG else logging.INFO  # as --debug sets it
     structlog.configure(
         processors=[structlog.processors.add_log_level, *chain],
@@ -58,7 +58,7 @@ def configure(style: str, stream: TextIO) -> Callable[[], None]:
         logger_factory=lambda *args: lines,
         cache_logger_on_first_use=False,
     )
-    give_back = _routed(_Handler(chain, lines))
+    give_back = _route_logs(_Handler(chain, lines))
 
     def undo() -> None:
         give_back()
@@ -69,7 +69,7 @@ def configure(style: str, stream: TextIO) -> Callable[[], None]:
     return undo
 
 
-def _routed(handler: logging.Handler) -> Callable[[], None]:
+def _route_logs(handler: logging.Handler) -> Callable[[], None]:
     """Return the root logger's only handler from now on. Where --debug asked for more than warnings, more is shown."""
     root = logging.getLogger()
     former, level = root.handlers, root.level
@@ -109,7 +109,7 @@ class _Handler(logging.Handler):
         self._lines = lines
 
     def emit(self, record: logging.LogRecord) -> None:
-        event: Any = {"event": _message(record), "level": record.levelname.lower(), "logger": record.name}
+        event: Any = {"event": _format_message(record), "level": record.levelname.lower(), "logger": record.name}
         event |= {"exc_info": record.exc_info} if record.exc_info else {}
         if record.exc_text and not record.exc_info:  # `conceal` finishes those that hold secrets
             event["exception"] = record.exc_text
@@ -120,27 +120,27 @@ class _Handler(logging.Handler):
         self._lines.msg(event)
 
 
-def _message(record: logging.LogRecord) -> str:
+def _format_message(record: logging.LogRecord) -> str:
     try:
         return record.getMessage()
     except Exception:  # noqa: BLE001 (a log call may be wrong in any way, and must not end the program)
-        return _text((record.msg, record.args))
+        return _convert_text((record.msg, record.args))
 
 
-def _explained(_: Any, __: str, event: Event) -> Event:
+def _explain_failure(_: Any, __: str, event: Event) -> Event:
     """Return the event with its failure in words: a sentence where a person can mend it, a traceback for a bug."""
     given = event.pop("exc_info", None)
     if not given:
         return event
     error = given if isinstance(given, BaseException) else given[1] if isinstance(given, tuple) else sys.exc_info()[1]
     if isinstance(error, SocialcrawlError):
-        event.setdefault("error", _text(error))
+        event.setdefault("error", _convert_text(error))
     elif error is not None:
-        event["exception"] = _trace(error, error.__traceback__)
+        event["exception"] = _format_trace(error, error.__traceback__)
     return event
 
 
-def _trace(error: BaseException, trace: TracebackType | None) -> str:
+def _format_trace(error: BaseException, trace: TracebackType | None) -> str:
     try:
         return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
     except Exception:  # noqa: BLE001 (its own text may be what fails)
@@ -149,26 +149,26 @@ def _trace(error: BaseException, trace: TracebackType | None) -> str:
 
 def _clean(_: Any, __: str, event: Event) -> Event:
     """Return the event as plain values without secrets, its first keys first."""
-    plain = cast("dict[str, Any]", _plain(dict(event), 0))
+    plain = cast("dict[str, Any]", _convert_plain(dict(event), 0))
     plain.setdefault("event", "")
     return {key: plain[key] for key in (*FIRST, *plain) if key in plain}
 
 
-def _plain(value: Any, depth: int) -> Any:
+def _convert_plain(value: Any, depth: int) -> Any:
     if isinstance(value, Mapping) and depth < DEEPEST:
-        return {redacted(_text(key)): _plain(inner, depth + 1) for key, inner in value.items()}
+        return {redacted(_convert_text(key)): _convert_plain(inner, depth + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset) and depth < DEEPEST:
-        return [_plain(inner, depth + 1) for inner in value]
-    text = redacted(_text(value))
+        return [_convert_plain(inner, depth + 1) for inner in value]
+    text = redacted(_convert_text(value))
     unchanged = value is None or isinstance(value, bool | int | float)
-    return value if unchanged and text == str(value) and _in_json(value) else text
+    return value if unchanged and text == str(value) and _is_json(value) else text
 
 
-def _in_json(value: float | None) -> bool:
+def _is_json(value: float | None) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def _text(value: Any) -> str:
+def _convert_text(value: Any) -> str:
     """Return what is shown of a value: a text cut to a bearable length and without halves of characters."""
     try:
         text = value if isinstance(value, str) else str(value)
@@ -179,24 +179,28 @@ def _text(value: Any) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _as_json(_: Any, __: str, event: Event) -> str:
+def _format_json(_: Any, __: str, event: Event) -> str:
     return redacted(escape_json(json.dumps(event)))
 
 
-def _for_people(*, colours: bool) -> Any:
+def _make_renderer(*, colours: bool) -> Any:
     render = structlog.dev.ConsoleRenderer(
         colors=colours, exception_formatter=structlog.dev.plain_traceback, pad_event_to=0, sort_keys=False
     )
 
     def rendered(logger: Any, name: str, event: Event) -> str:
         return redacted(
-            str(render(logger, name, {_harmless("", key): _harmless(key, value) for key, value in event.items()}))
+            str(
+                render(
+                    logger, name, {_escape_value("", key): _escape_value(key, value) for key, value in event.items()}
+                )
+            )
         )
 
     return rendered
 
 
-def _harmless(key: str, value: Any) -> Any:
+def _escape_value(key: str, value: Any) -> Any:
     """Return a text that cannot steer a terminal; only tracebacks keep their lines, so that nobody forges one."""
     if not isinstance(value, str):
         return value

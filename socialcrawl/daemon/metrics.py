@@ -98,7 +98,7 @@ METRICS = {
 """Every metric by its name, in the order in which they are shown."""
 
 
-def registry(vitals: Callable[[], DaemonStatus], now: Callable[[], float]) -> CollectorRegistry:
+def make_registry(vitals: Callable[[], DaemonStatus], now: Callable[[], float]) -> CollectorRegistry:
     """A registry of its own: the metrics of the daemon, and memory and processor time of this process (on Linux).
 
     Args:
@@ -111,7 +111,7 @@ def registry(vitals: Callable[[], DaemonStatus], now: Callable[[], float]) -> Co
     return made
 
 
-def text(source: CollectorRegistry) -> bytes:
+def format_metrics(source: CollectorRegistry) -> bytes:
     """Return all metrics of a registry in Prometheus' text format, UTF-8."""
     return generate_latest(source)
 
@@ -122,8 +122,8 @@ class _Daemon(Collector):
         self._now = now
 
     def collect(self) -> Iterator[Family]:
-        families = {told.name: _family(told) for told in METRICS.values()}
-        for name, labels, value in _samples(self._vitals(), self._now()):
+        families = {told.name: _make_family(told) for told in METRICS.values()}
+        for name, labels, value in _make_samples(self._vitals(), self._now()):
             families[name].add_metric(labels, value)
         yield from families.values()
 
@@ -131,32 +131,32 @@ class _Daemon(Collector):
 Sample = tuple[str, tuple[str, ...], float]
 
 
-def _family(told: MetricDefinition) -> Family:
+def _make_family(told: MetricDefinition) -> Family:
     if told.kind == "counter":
         return CounterMetricFamily(told.name, told.help, labels=told.labels)
     return GaugeMetricFamily(told.name, told.help, labels=told.labels)
 
 
-def _samples(vitals: DaemonStatus, now: float) -> Iterator[Sample]:
+def _make_samples(vitals: DaemonStatus, now: float) -> Iterator[Sample]:
     yield "socialcrawl_info", (__version__,), 1
     yield "socialcrawl_daemon_start_time_seconds", (), vitals.began
     yield "socialcrawl_daemon_heartbeat_age_seconds", (), max(0.0, now - vitals.beat)
-    for name, standing in _named(vitals.standings):
-        yield from _of_standing(name, standing, now)
+    for name, standing in _label_campaigns(vitals.standings):
+        yield from _sample_state(name, standing, now)
         if standing.figures is not None:
-            yield from _of_figures(name, standing.figures)
-            yield from _of_requests(name, standing.figures)
-            yield from _of_windows(name, standing.figures.windows)
+            yield from _sample_figures(name, standing.figures)
+            yield from _sample_requests(name, standing.figures)
+            yield from _sample_windows(name, standing.figures.windows)
 
 
-def _named(standings: Iterable[CampaignState]) -> Iterator[tuple[str, CampaignState]]:
+def _label_campaigns(standings: Iterable[CampaignState]) -> Iterator[tuple[str, CampaignState]]:
     """Yield each campaign under a label of its own: Prometheus refuses all metrics where two series are the same."""
-    given = [(_label(standing.campaign), standing) for standing in standings]
+    given = [(_make_label(standing.campaign), standing) for standing in standings]
     shared = Counter(name for name, _ in given)
     taken: set[str] = set()
     for name, standing in given:
         twice = shared[name] > 1
-        wanted = f"{name[:120]} ({_label(standing.file.name)[:60]})" if twice else name
+        wanted = f"{name[:120]} ({_make_label(standing.file.name)[:60]})" if twice else name
         label, tries = wanted, 1
         while label in taken or (twice and label in shared):
             tries += 1
@@ -165,12 +165,12 @@ def _named(standings: Iterable[CampaignState]) -> Iterator[tuple[str, CampaignSt
         yield label, standing
 
 
-def _label(text: str) -> str:
+def _make_label(text: str) -> str:
     """Return a text as a label: without secrets and halves of characters, and of a bearable length."""
     return redacted(text).encode("utf-8", "replace").decode()[:LONGEST]
 
 
-def _of_standing(name: str, standing: CampaignState, now: float) -> Iterator[Sample]:
+def _sample_state(name: str, standing: CampaignState, now: float) -> Iterator[Sample]:
     for state in STATES:
         yield "socialcrawl_campaign_state", (name, state), float(standing.state == state)
     yield "socialcrawl_campaign_state_age_seconds", (name,), max(0.0, now - standing.since)
@@ -187,7 +187,7 @@ def _of_standing(name: str, standing: CampaignState, now: float) -> Iterator[Sam
         yield "socialcrawl_campaign_resume_time_seconds", (name,), standing.until
 
 
-def _of_figures(name: str, figures: CampaignFigures) -> Iterator[Sample]:
+def _sample_figures(name: str, figures: CampaignFigures) -> Iterator[Sample]:
     for metric, value in (
         ("steps_total", figures.steps),
         ("relevance", figures.relevance),
@@ -201,10 +201,10 @@ def _of_figures(name: str, figures: CampaignFigures) -> Iterator[Sample]:
         yield f"socialcrawl_{metric}", (name,), value
 
 
-def _of_requests(name: str, figures: CampaignFigures) -> Iterator[Sample]:
+def _sample_requests(name: str, figures: CampaignFigures) -> Iterator[Sample]:
     counted: Counter[tuple[str, str, str]] = Counter()
     for (endpoint, kind, status), n in figures.requests.items():
-        counted[_label(endpoint), _label(kind), str(status)] += n
+        counted[_make_label(endpoint), _make_label(kind), str(status)] += n
     by_size = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     shown = Counter(dict(by_size[:MOST_SERIES]))
     for _, n in by_size[MOST_SERIES:]:
@@ -213,11 +213,11 @@ def _of_requests(name: str, figures: CampaignFigures) -> Iterator[Sample]:
         yield "socialcrawl_requests_total", (name, *labels), n
 
 
-def _of_windows(name: str, windows: Iterable[WindowUse]) -> Iterator[Sample]:
+def _sample_windows(name: str, windows: Iterable[WindowUse]) -> Iterator[Sample]:
     fullest: dict[tuple[str, str], WindowUse] = {}
-    for window in sorted(windows, key=lambda window: (_share(window), window.ends or 0.0)):
-        fullest[_label(window.credential), _label(window.endpoint)] = window
-    chosen = sorted(fullest.items(), key=lambda item: (-_share(item[1]), item[0]))[:MOST_WINDOWS]
+    for window in sorted(windows, key=lambda window: (_compute_share(window), window.ends or 0.0)):
+        fullest[_make_label(window.credential), _make_label(window.endpoint)] = window
+    chosen = sorted(fullest.items(), key=lambda item: (-_compute_share(item[1]), item[0]))[:MOST_WINDOWS]
     for labels, window in sorted(chosen, key=lambda item: item[0]):
         yield "socialcrawl_window_used_requests", (name, *labels), window.used
         yield "socialcrawl_window_limit_requests", (name, *labels), window.k
@@ -225,5 +225,5 @@ def _of_windows(name: str, windows: Iterable[WindowUse]) -> Iterator[Sample]:
             yield "socialcrawl_window_end_time_seconds", (name, *labels), window.ends
 
 
-def _share(window: WindowUse) -> float:
+def _compute_share(window: WindowUse) -> float:
     return window.used / max(1, window.k)

@@ -39,7 +39,7 @@ class NextRun:
     same: bool = False
 
 
-def following(reason: Wait | Stop, schedule: Schedule, now: float, began: float, failures: int = 0) -> NextRun:
+def plan_next_run(reason: Wait | Stop, schedule: Schedule, now: float, began: float, failures: int = 0) -> NextRun:
     """Return what follows a run of a campaign.
 
     Args:
@@ -49,46 +49,46 @@ def following(reason: Wait | Stop, schedule: Schedule, now: float, began: float,
         began: when the turn of its schedule began.
         failures: runs that failed in a row before it.
     """
-    why = without_rerun(reason.why)
+    why = remove_rerun_advice(reason.why)
     if isinstance(reason, Wait):
-        return _waiting(Wait(reason.until, why), schedule, now, began)
+        return _plan_wait(Wait(reason.until, why), schedule, now, began)
     if reason.kind == StopKind.INTERRUPTED:
-        return resting(schedule, now, None if schedule.continuous else now)
+        return plan_turn(schedule, now, None if schedule.continuous else now)
     if reason.kind == StopKind.DONE:
         return NextRun(DONE, why, None, close=True)
     if reason.kind == StopKind.FAILED and reason.until is not None:  # the platform is down
-        return _waiting(Wait(reason.until, why), schedule, now, began)
+        return _plan_wait(Wait(reason.until, why), schedule, now, began)
     if reason.kind == StopKind.FAILED:
         due = now + min(LONGEST, AGAIN * 2.0 ** min(failures, 8))
         return NextRun(STOPPED, tidy(f"{why}; it is tried again"), due, close=True)
     return NextRun(STOPPED, why, reason.until, close=True)
 
 
-def without_rerun(why: str) -> str:
+def remove_rerun_advice(why: str) -> str:
     """Return a reason without the advice to run again, which a daemon does by itself."""
     for advice, instead in RERUN.items():
         why = why.replace(advice, instead)
     return tidy(why)
 
 
-def resting(schedule: Schedule, now: float, last: float | None) -> NextRun:
+def plan_turn(schedule: Schedule, now: float, last: float | None) -> NextRun:
     """Return what follows where the schedule says when the next turn is.
 
     `last` is when the last one ended, if one did.
     """
-    return _until(schedule.next(now, last), now)
+    return _plan_until(schedule.next(now, last), now)
 
 
-def _waiting(wait: Wait, schedule: Schedule, now: float, began: float) -> NextRun:
+def _plan_wait(wait: Wait, schedule: Schedule, now: float, began: float) -> NextRun:
     """Return when the turn continues: after the wait where the schedule lets it, else with the next turn."""
     due, ends = schedule.resumes(wait.until, began, now), schedule.ends(began)
     lasts = schedule.continuous or schedule.lasting is not None
     if lasts and due == max(now, wait.until) and (ends is None or due < ends):
         return NextRun(WAITING, wait.why, due, same=True)
-    return _until(due, now)
+    return _plan_until(due, now)
 
 
-def _until(due: float | None, now: float) -> NextRun:
+def _plan_until(due: float | None, now: float) -> NextRun:
     if due is None:
         return NextRun(DONE, "its schedule has no further time", None, close=True)
     return NextRun(RESTING, "its schedule says when it goes on", due, close=due - now > FAR)

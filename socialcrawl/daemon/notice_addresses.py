@@ -84,11 +84,11 @@ class NoticeAddress:
             done.set_exception(error)
 
     def _deliver(self, told: Mapping[str, Any]) -> str | None:
-        library = _library()
+        library = _import_library()
         sender = library.Apprise(self._service(), asset=self._asset())
         result = sender.notify(
-            body=plain_text(told["text"] + (f" (until {told['until']})" if told["until"] else "")),
-            title=plain_text(f"socialcrawl: {told['campaign']}")[:TITLE],
+            body=make_plain_text(told["text"] + (f" (until {told['until']})" if told["until"] else "")),
+            title=make_plain_text(f"socialcrawl: {told['campaign']}")[:TITLE],
             notify_type=library.NotifyType.SUCCESS if told["event"] == "ended" else library.NotifyType.WARNING,
             body_format=library.NotifyFormat.TEXT,
         )
@@ -96,13 +96,13 @@ class NoticeAddress:
         return None if result else f"the service did not take it: {' '.join(said) or 'it did not say why'}"
 
     def _service(self) -> Any:
-        service = _library().Apprise.instantiate(self._address, asset=self._asset())
+        service = _import_library().Apprise.instantiate(self._address, asset=self._asset())
         if service is not None:
             service.redirects = False  # whatever the address says: only what a person wrote is asked
         return service
 
     def _asset(self) -> Any:
-        return _library().AppriseAsset(
+        return _import_library().AppriseAsset(
             app_id="socialcrawl",
             app_desc="socialcrawl",
             app_url="",
@@ -124,7 +124,7 @@ class NoticeAddress:
         )
 
 
-def plain_text(text: str) -> str:
+def make_plain_text(text: str) -> str:
     """Return `text` as one line that steers nothing and calls nobody."""
     return text.translate(PLAIN)
 
@@ -142,13 +142,13 @@ def _conceal_parts(address: str) -> None:
             conceal(part)
 
 
-def _library() -> Any:
+def _import_library() -> Any:
     with _loading:
-        return _loaded()
+        return _load_apprise()
 
 
 @cache
-def _loaded() -> Any:
+def _load_apprise() -> Any:
     """Apprise, which can send and nothing else."""
     logger = logging.getLogger("apprise")  # what it says of a failure comes with the result
     logger.propagate = False

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from socialcrawl.daemon.campaign_state import BROKEN, DONE, DOWN, PAUSED, STALLED, STOPPED, CampaignState
-from socialcrawl.daemon.health_page import iso
+from socialcrawl.daemon.health_page import format_iso
 from socialcrawl.daemon.notice_addresses import NoticeAddress
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Reply
 from socialcrawl.errors import SettingsError
@@ -77,14 +77,14 @@ class Notices:
         if command:
             self._ways.append(_Channel("command", _Command(tuple(command), without, patience)))
         if webhook is not None:
-            self._ways.append(_Channel("webhook", _Webhook(_checked(webhook), pause)))
+            self._ways.append(_Channel("webhook", _Webhook(_check_webhook(webhook), pause)))
         for number, address in enumerate(addresses, 1):
             self._ways.append(_Channel(f"address {number}", NoticeAddress(address, patience, pause)))
 
     def tell(self, event: str, standing: CampaignState) -> None:
         """Let people know, if they want to, that this happened to a campaign; returns at once."""
         if event in self._on:
-            told = facts(event, standing)
+            told = describe_event(event, standing)
             for way in self._ways:
                 way.put(told)
 
@@ -97,17 +97,17 @@ class Notices:
             way.give_up()
 
 
-def facts(event: str, standing: CampaignState) -> dict[str, Any]:
+def describe_event(event: str, standing: CampaignState) -> dict[str, Any]:
     """What is told of an event, without secrets: plain values, and a sentence `text`, which chats show as it is."""
     told: dict[str, Any] = {
-        "text": _cut(f"{standing.campaign} is {standing.state}: {standing.why}"),
+        "text": _cut_text(f"{standing.campaign} is {standing.state}: {standing.why}"),
         "event": event,
-        "campaign": _cut(standing.campaign),
+        "campaign": _cut_text(standing.campaign),
         "state": standing.state,
-        "why": _cut(standing.why),
-        "until": iso(standing.until),
-        "since": iso(standing.since),
-        "moved": iso(standing.moved),
+        "why": _cut_text(standing.why),
+        "until": format_iso(standing.until),
+        "since": format_iso(standing.since),
+        "moved": format_iso(standing.moved),
     }
     if (figures := standing.figures) is not None:
         told |= {"steps": figures.steps, "relevance": figures.relevance, "requests": figures.sent}
@@ -115,11 +115,11 @@ def facts(event: str, standing: CampaignState) -> dict[str, Any]:
     return told
 
 
-def _cut(text: str) -> str:
+def _cut_text(text: str) -> str:
     return redacted(text).encode("utf-8", "replace").decode().replace("\0", "")[:LONGEST]
 
 
-def _checked(webhook: str) -> str:
+def _check_webhook(webhook: str) -> str:
     conceal(webhook)
     try:
         parts = urlsplit(webhook)
@@ -201,30 +201,30 @@ class _Command:
         self._process: subprocess.Popen[bytes] | None = None
 
     def tell(self, told: Facts, giving_up: threading.Event) -> str | None:
-        with _scratch() as complaints:
+        with _open_scratch_file() as complaints:
             process = self._process = subprocess.Popen(  # noqa: S603 (the command is the operator's own)
                 self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=complaints,
-                env=_environment(told, self._without),
+                env=_make_environment(told, self._without),
                 start_new_session=True,
             )
             try:
                 process.communicate(json.dumps(told).encode() + b"\n", self._patience)
             except subprocess.TimeoutExpired:
-                _kill(process)
+                _kill_process(process)
                 return f"the command took longer than {self._patience:g} s and was killed"
             finally:
                 self._process = None
-            return f"the command ended with {process.returncode}{_end_of(complaints)}" if process.returncode else None
+            return f"the command ended with {process.returncode}{_read_end(complaints)}" if process.returncode else None
 
     def stop(self) -> None:
         if (process := self._process) is not None:
-            _kill(process)
+            _kill_process(process)
 
 
-def _scratch() -> Any:
+def _open_scratch_file() -> Any:
     """Return a file for what a command complains of; none where there is no room for one, and then it is not told."""
     try:
         return tempfile.TemporaryFile()
@@ -232,14 +232,14 @@ def _scratch() -> Any:
         return open(os.devnull, "w+b")  # noqa: PTH123 (the caller's `with` closes it, as the other)
 
 
-def _end_of(complaints: Any) -> str:
+def _read_end(complaints: Any) -> str:
     size = complaints.seek(0, os.SEEK_END)
     complaints.seek(max(0, size - 2000))
     last = complaints.read().decode("utf-8", "replace").strip()
     return f": {last}" if last else ""
 
 
-def _kill(process: "subprocess.Popen[bytes]") -> None:
+def _kill_process(process: "subprocess.Popen[bytes]") -> None:
     """The end of a command and of what it has started."""
     if process.poll() is not None:
         return  # its number may belong to another by now
@@ -255,7 +255,7 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
             process.stdin.close()
 
 
-def _environment(told: Facts, without: Collection[str]) -> dict[str, str]:
+def _make_environment(told: Facts, without: Collection[str]) -> dict[str, str]:
     """Our own environment without secrets, and with the facts."""
     left_out = {*without, *ALWAYS_WITHOUT}
     left_out |= {f"{name}_FILE" for name in left_out}

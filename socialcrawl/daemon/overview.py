@@ -10,7 +10,7 @@ from socialcrawl.daemon.campaign_runner import CampaignRunner
 from socialcrawl.daemon.campaign_state import BROKEN, RUNNING, STALLED, WAITING, CampaignState
 from socialcrawl.daemon.daemon_records import DaemonRecords
 from socialcrawl.daemon.group_opening import GroupOpening
-from socialcrawl.daemon.stall_detector import stalled
+from socialcrawl.daemon.stall_detector import detect_stall
 from socialcrawl.daemon.state_changes import StateChanges
 from socialcrawl.storage.daemons import CampaignHeartbeat
 from socialcrawl.storage.database.address import DatabaseAddress
@@ -71,7 +71,7 @@ class Overview:
         """Write the heartbeat into a database and how its campaigns stand, if that changed or the last one is old."""
         now, told = self.house.time.now(), self._told(where)
         before = self._beaten.get(where)
-        if before is None or now - before[0] >= BEAT or _states(before[1]) != _states(told):
+        if before is None or now - before[0] >= BEAT or _list_states(before[1]) != _list_states(told):
             self.books.told(where, told, now)
             self._beaten[where] = now, told
             self._rooms[where] = self.books.room(where, now, self.house.disk)
@@ -96,9 +96,9 @@ class Overview:
         standing = replace(standing, room=self._rooms.get(runner.settings.database, standing.room))
         if standing.state in (RUNNING, WAITING) and (trouble := self.books.trouble(runner.settings.database)):
             return replace(standing, state=BROKEN, why=trouble)
-        why = stalled(standing, runner.eyes.flying(), now, self.stall)
+        why = detect_stall(standing, runner.eyes.flying(), now, self.stall)
         return standing if why is None else replace(standing, state=STALLED, why=why)
 
 
-def _states(told: list[CampaignHeartbeat]) -> list[tuple[object, ...]]:
+def _list_states(told: list[CampaignHeartbeat]) -> list[tuple[object, ...]]:
     return [(one.campaign, one.state, one.why, one.until, one.held) for one in told]

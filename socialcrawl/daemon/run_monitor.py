@@ -13,7 +13,7 @@ SEARCHED = frozenset({"query", "hashtag", "q", "list"})  # parameters of searche
 LATEST = 50  # endpoints whose windows are shown
 
 
-def note(grant: Grant, reply: Reply) -> str:
+def describe_reply(grant: Grant, reply: Reply) -> str:
     """What a person should know of a reply although the run goes on: a token set aside, a search closed to us."""
     if reply.kind == ReplyKind.REFUSED:
         return f"the credential {grant.credential} is set aside: {reply.why}"
@@ -57,7 +57,7 @@ class RunMonitor:
         self.moved = self.now()
         if reply.kind not in FAILED:
             self.down = None
-        self.note = note(grant, reply) or self.note
+        self.note = describe_reply(grant, reply) or self.note
 
     def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """A batch was absorbed."""
@@ -77,7 +77,7 @@ class RunMonitor:
         self.wait = None
 
 
-def figures(campaign: Campaign, eyes: RunMonitor, lag: float) -> CampaignFigures:
+def measure_campaign(campaign: Campaign, eyes: RunMonitor, lag: float) -> CampaignFigures:
     """Return a campaign in numbers, as it is now."""
     crawl, budget = campaign.crawl, campaign.planner.budget
     return CampaignFigures(
@@ -89,12 +89,12 @@ def figures(campaign: Campaign, eyes: RunMonitor, lag: float) -> CampaignFigures
         sent=budget.requests,
         posts=budget.spent[0],  # what is reserved may come back: counters never fall
         money=budget.spent[1],
-        windows=_windows(campaign, set(eyes.latest)),
+        windows=_measure_windows(campaign, set(eyes.latest)),
         lag=lag,
     )
 
 
-def _windows(campaign: Campaign, endpoints: set[str]) -> list[WindowUse]:
+def _measure_windows(campaign: Campaign, endpoints: set[str]) -> list[WindowUse]:
     now = campaign.clock.now()
     found = []
     for endpoint in sorted(endpoints):

@@ -9,7 +9,7 @@ from socialcrawl.text.wording import span
 Flying = Sequence[tuple[str, float]]
 
 
-def stalled(standing: CampaignState, flying: Flying, now: float, patience: float) -> str | None:
+def detect_stall(standing: CampaignState, flying: Flying, now: float, patience: float) -> str | None:
     """Return what a campaign waits for that should have moved, as a sentence for people; None: all is well.
 
     Only one that runs or waits can stall. It has when more than `patience` seconds have gone since each of: its last
@@ -28,10 +28,10 @@ def stalled(standing: CampaignState, flying: Flying, now: float, patience: float
     if not now - heard > patience:
         return None
     last = standing.since if standing.moved is None else max(standing.since, standing.moved)
-    return f"Nothing has come for {span(now - last)}: it waits for {_awaited(standing, flying, now)}."
+    return f"Nothing has come for {span(now - last)}: it waits for {_describe_awaited(standing, flying, now)}."
 
 
-def _awaited(standing: CampaignState, flying: Flying, now: float) -> str:
+def _describe_awaited(standing: CampaignState, flying: Flying, now: float) -> str:
     if flying:
         endpoint, since = min(flying, key=lambda asked: (asked[1], asked[0]))
         others = f", and for {len(flying) - 1} more" if len(flying) > 1 else ""
@@ -39,9 +39,9 @@ def _awaited(standing: CampaignState, flying: Flying, now: float) -> str:
     if standing.state == RUNNING:
         return "the database, as no request is on its way: look for a lock, a full disk or a server that is away"
     if standing.until is not None:
-        return f"its window, which ended at {_moment(standing.until)}, and was not woken"
+        return f"its window, which ended at {_format_moment(standing.until)}, and was not woken"
     return f"what it said last ({standing.why.strip().rstrip('.') or 'nothing'})"
 
 
-def _moment(instant: float) -> str:
+def _format_moment(instant: float) -> str:
     return f"{datetime.fromtimestamp(instant, UTC):%Y-%m-%d %H:%M:%S} UTC"

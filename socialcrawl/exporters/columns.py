@@ -54,7 +54,7 @@ NAMES: dict[str, Callable[[Any], Any]] = {
 """What is shown of cells that hold people, by what they hold."""
 
 
-def plain(columns: tuple[Column, ...], rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def name_people(columns: tuple[Column, ...], rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return rows with people as what they are called."""
     named = [(place, NAMES[column.holds]) for place, column in enumerate(columns) if column.holds in NAMES]
     shown = []

@@ -63,7 +63,7 @@ KEYS = {"seeds": ["campaign", "position"]}  # of tables that the database does n
 NAMED = re.compile(r"\b(account|post|pick)\.(node|id|n)\b")  # as comments name a column of another table
 
 
-def package(sheet: Mapping[str, Any]) -> dict[str, Any]:
+def make_package(sheet: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of datapackage.json, from those of datasheet.json."""
     said = "Tables of a socialcrawl export; datasheet.md says how the data came about."
     said += " NULL is an empty cell in CSV."
@@ -74,11 +74,11 @@ def package(sheet: Mapping[str, Any]) -> dict[str, Any]:
         "title": sheet["campaign"] or "all campaigns",
         "description": said,
         "created": sheet["exported_at"],
-        "resources": [_resource(file) for file in sheet["files"]],
+        "resources": [_make_resource(file) for file in sheet["files"]],
     }
 
 
-def _resource(file: Mapping[str, Any]) -> dict[str, Any]:
+def _make_resource(file: Mapping[str, Any]) -> dict[str, Any]:
     """Return a file of the export; a table with its schema."""
     name: str = file["name"]
     stem, _, form = name.partition(".")
@@ -95,7 +95,7 @@ def _resource(file: Mapping[str, Any]) -> dict[str, Any]:
     }
     table = next((sheet for sheet in SHEETS if sheet.name == stem and form in ("csv", "jsonl", "parquet")), None)
     if table is not None:
-        return found | {"type": "table", "schema": _schema(table, form)}
+        return found | {"type": "table", "schema": _make_schema(table, form)}
     ids = next((sheet for sheet in SHEETS if IDS.get(sheet.name) == name), None)
     if ids is not None:
         field = {"name": "id", "type": "string", "description": f"the platform's own id, as in {ids.name}"}
@@ -103,45 +103,46 @@ def _resource(file: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _schema(sheet: ExportTable, form: str) -> dict[str, Any]:
+def _make_schema(sheet: ExportTable, form: str) -> dict[str, Any]:
     """Return the Table Schema of a table in one of its formats."""
     fields = [
-        {"name": column.name, **_type(column, form), "description": _about(sheet, column)} for column in sheet.columns
+        {"name": column.name, **_make_type(column, form), "description": _describe_column(sheet, column)}
+        for column in sheet.columns
     ]
-    return {"fields": fields, "primaryKey": _keys(sheet), "missingValues": [""]}
+    return {"fields": fields, "primaryKey": _find_keys(sheet), "missingValues": [""]}
 
 
-def _type(column: Column, form: str) -> dict[str, str]:
+def _make_type(column: Column, form: str) -> dict[str, str]:
     """Return the type of a column; ids are text but in Parquet, where whole numbers keep all their digits."""
     if column.is_id and column.kind == "int" and form != "parquet":
         return {"type": "string"}
     return {"type": TYPES[column.kind], **({"format": "any"} if column.name in DAYS else {})}
 
 
-def _about(sheet: ExportTable, column: Column) -> str:
+def _describe_column(sheet: ExportTable, column: Column) -> str:
     """Return what a column holds, in the words of the export: its tables are called by plurals, its lists are lists."""
     own = COLUMNS.get(f"{sheet.name}.{column.name}") or COLUMNS.get(column.name)
-    said = own or next(words for name, words in _comments(sheet) if name == column.name)
+    said = own or next(words for name, words in _read_comments(sheet) if name == column.name)
     said = NAMED.sub(lambda match: f"{match[1]}s.{match[2]}", said)
     return said.removeprefix("JSON list of ") if column.kind == "list" else said
 
 
-def _comments(sheet: ExportTable) -> Iterator[tuple[str, str]]:
+def _read_comments(sheet: ExportTable) -> Iterator[tuple[str, str]]:
     """Yield what the database says of the columns behind a table of an export."""
     for view in VIEWS:
         if view.name == sheet.name:
             yield from view.columns.items()
-    for table in _tables(sheet):
+    for table in _find_tables(sheet):
         yield from ((column.name, str(column.comment)) for column in table.columns)
 
 
-def _tables(sheet: ExportTable) -> list[Table]:
+def _find_tables(sheet: ExportTable) -> list[Table]:
     """Return the tables of the database behind a table of an export; none where that is a view."""
     names = FROM.get(sheet.name, (sheet.name, sheet.name.removesuffix("s")))
     return [metadata.tables[name] for name in names if name in metadata.tables]
 
 
-def _keys(sheet: ExportTable) -> list[str]:
+def _find_keys(sheet: ExportTable) -> list[str]:
     """Return the columns that tell one row from all others, as in the database."""
-    tables = _tables(sheet)
+    tables = _find_tables(sheet)
     return [column.name for column in tables[0].primary_key] if tables else KEYS.get(sheet.name, ["campaign", "node"])

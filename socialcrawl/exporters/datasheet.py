@@ -56,37 +56,37 @@ The CSV files hold the exact texts. A spreadsheet runs those as formulas that be
 in one, export again with `--safe-csv`."""
 
 
-def page(sheet: Mapping[str, Any]) -> str:
+def render_page(sheet: Mapping[str, Any]) -> str:
     """Return the datasheet as Markdown, from the values of datasheet.json."""
-    return "\n".join(_lines(sheet)).rstrip() + "\n"
+    return "\n".join(_render_lines(sheet)).rstrip() + "\n"
 
 
-def _lines(sheet: Mapping[str, Any]) -> Iterator[str]:
+def _render_lines(sheet: Mapping[str, Any]) -> Iterator[str]:
     posts, versions = sheet["posts"], sheet["versions"]
     names = ", ".join(campaign["name"] for campaign in sheet["campaigns"]) or "no campaign"
     yield from (f"# Datasheet: {names}", "")
     yield f"Made at {sheet['exported_at']} by socialcrawl {versions['socialcrawl']}, Python {versions['python']},"
     yield f"from a database with schema {versions['schema']}. The same in JSON: datasheet.json."
-    yield from ("", "## Composition", "", COMPOSITION.format(drawn=_drawn(sheet["campaigns"])), "")
+    yield from ("", "## Composition", "", COMPOSITION.format(drawn=_render_selection(sheet["campaigns"])), "")
     drawn = f"{pluralize(posts['posts'], 'post')} of {pluralize(posts['authors'], 'author')}"
-    yield f"- {drawn}, written {_span(posts['first'], posts['last'])}"
-    yield f"- collected {_span(posts['fetched_first'], posts['fetched_last'])}"
-    yield from _unasked(posts)
+    yield f"- {drawn}, written {_format_span(posts['first'], posts['last'])}"
+    yield f"- collected {_format_span(posts['fetched_first'], posts['fetched_last'])}"
+    yield from _render_unasked(posts)
     done = [PSEUDONYMS] if sheet["pseudonymised"] else []
     done += [SAFE_CSV if sheet["safe_csv"] else EXACT_CSV] if "safe_csv" in sheet else []
     if done:
         yield from ("", "## Preprocessing", "", "\n\n".join(done))
-    yield from ("", "## Reading the files", "", "\n\n".join(_reading([file["name"] for file in sheet["files"]])))
+    yield from ("", "## Reading the files", "", "\n\n".join(_render_reading([file["name"] for file in sheet["files"]])))
     for campaign in sheet["campaigns"]:
-        yield from ("", f"## Campaign {campaign['name']}", "", *_campaign(campaign))
-    yield from ("", "## Erased", "", *_tombstones(sheet["tombstones"]))
+        yield from ("", f"## Campaign {campaign['name']}", "", *_render_campaign(campaign))
+    yield from ("", "## Erased", "", *_render_tombstones(sheet["tombstones"]))
     yield from ("", "## Uses, distribution, maintenance", "", TERMS)
     yield from ("", "## Files", "", "| file | what | rows | bytes | SHA-256 |", "|---|---|---:|---:|---|")
     for file in sheet["files"]:
         yield f"| {file['name']} | {file['about']} | {file['rows']:,} | {file['bytes']:,} | {file['sha256']} |"
 
 
-def _reading(names: Sequence[str]) -> Iterator[str]:
+def _render_reading(names: Sequence[str]) -> Iterator[str]:
     """Yield how to read the files so that no digit of an id is lost."""
     yield TYPED
     for ending, said in ((".csv", READ_CSV), (".jsonl", READ_LINES)):
@@ -94,7 +94,7 @@ def _reading(names: Sequence[str]) -> Iterator[str]:
             yield said
 
 
-def _drawn(campaigns: Sequence[Mapping[str, Any]]) -> str:
+def _render_selection(campaigns: Sequence[Mapping[str, Any]]) -> str:
     """Return how the accounts came to be the ones they are, of each kind of campaign."""
     names = {campaign.get("kind", DEFAULT.name) for campaign in campaigns} or {DEFAULT.name}
     kinds = [find_kind(name) for name in KINDS.list_names() if name in names]
@@ -103,7 +103,7 @@ def _drawn(campaigns: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join([*chosen, *(kind.drawn for kind in kinds if kind.drawn)])
 
 
-def _unasked(posts: Mapping[str, Any]) -> Iterator[str]:
+def _render_unasked(posts: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is to be said of posts that no request in the export brought."""
     if posts["unasked"]:
         yield f"- {posts['unasked']:,} of these posts came by no request that is in this export: they were imported"
@@ -115,55 +115,55 @@ def _unasked(posts: Mapping[str, Any]) -> Iterator[str]:
         yield "  these count as imported too"
 
 
-def _campaign(found: Mapping[str, Any]) -> Iterator[str]:
+def _render_campaign(found: Mapping[str, Any]) -> Iterator[str]:
     settings, gaps, named = found["settings"], found["gaps"], found.get("kind")
     kind = find_kind(named or DEFAULT.name)
     yield f"Motivation: {kind.matter}"
     if not kind.dataset:
-        yield from _begun(settings.get("topic", {}), found["seeds"])
+        yield from _render_topic(settings.get("topic", {}), found["seeds"])
     if named is not None:
         yield from (f"- {said}" for said in kind.tell_choice(settings.get(named, {}), found["platform"]))
     yield from (f"- {said}" for said in found.get("notes", ()))
     seeding = [] if kind.dataset else ["seeds"]
     for section in (*seeding, "crawl", *([named] if named else []), "budget", "source"):
-        given = ", ".join(f"{name} = {_code(value)}" for name, value in settings.get(section, {}).items())
+        given = ", ".join(f"{name} = {_format_code(value)}" for name, value in settings.get(section, {}).items())
         yield f"- [{section}] {given or '(not told)'}"
     yield f"- seed of all random draws: {found['seed']}"
     yield from (
         "",
-        f"Collection process: requests {_span(found['began'], found['ended'])}, {_paid(found)}",
+        f"Collection process: requests {_format_span(found['began'], found['ended'])}, {_format_costs(found)}",
     )
     yield from ("", "| endpoint | outcome | requests | posts |", "|---|---|---:|---:|")
     for row in found["requests"]:
         yield f"| {row['endpoint']} | {row['kind']} | {row['requests']:,} | {row['posts']:,} |"
     acts = ", ".join(f"{count:,} {act}" for act, count in found["picks"].items()) or "none"
-    yield from ("", f"Picks: {acts}", *_last_found(found), "", "Gaps:", "")
-    yield f"- accounts that could not be read: {_counts(gaps['missing'])}"
+    yield from ("", f"Picks: {acts}", *_render_statuses(found), "", "Gaps:", "")
+    yield f"- accounts that could not be read: {_format_counts(gaps['missing'])}"
     yield f"- requests whose answer was lost, counted as spent: {gaps['lost']:,}"
-    yield f"- requests that failed otherwise: {_counts(gaps['failed'])}"
-    yield f"- requests that met a limit, after which the campaign waited: {_counts(gaps['limited'])}"
+    yield f"- requests that failed otherwise: {_format_counts(gaps['failed'])}"
+    yield f"- requests that met a limit, after which the campaign waited: {_format_counts(gaps['limited'])}"
     yield f"- timelines of which only the newest posts were read (pages_per_user): {gaps['timelines_cut']:,}"
     yield f"- picks that have no outcome yet: {gaps['picks_without_outcome']:,}"
     for epoch in found["epochs"][1:]:
         yield f"- changed at {epoch['began_at']}, from pick {epoch['first']} on: {epoch['why']}"
 
 
-def _last_found(found: Mapping[str, Any]) -> Iterator[str]:
+def _render_statuses(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield what became of an old dataset."""
     if "liveness" in found:
         brought = f"{pluralize(found['picks'].get('import', 0), 'pick')} of act `import` brought the dataset"
         yield from ("", f"Tested: {pluralize(sum(found['liveness'].values()), 'account')} ({brought}),")
-        yield f"of which were last found {_counts(found['liveness'])}"
+        yield f"of which were last found {_format_counts(found['liveness'])}"
 
 
-def _begun(topic: Mapping[str, Any], seeds: Sequence[str]) -> Iterator[str]:
+def _render_topic(topic: Mapping[str, Any], seeds: Sequence[str]) -> Iterator[str]:
     """Yield what a campaign is about, and whom it began with."""
-    yield from (f"- {word}: {', '.join(map(_code, topic.get(word) or [])) or 'none'}" for word in WORDS)
+    yield from (f"- {word}: {', '.join(map(_format_code, topic.get(word) or [])) or 'none'}" for word in WORDS)
     more = f" and {len(seeds) - SHOWN:,} more" if len(seeds) > SHOWN else ""
-    yield f"- {pluralize(len(seeds), 'seed')} asked: {', '.join(map(_code, seeds[:SHOWN])) or 'none'}{more}"
+    yield f"- {pluralize(len(seeds), 'seed')} asked: {', '.join(map(_format_code, seeds[:SHOWN])) or 'none'}{more}"
 
 
-def _tombstones(rows: list[Mapping[str, Any]]) -> Iterator[str]:
+def _render_tombstones(rows: list[Mapping[str, Any]]) -> Iterator[str]:
     """Yield what was forgotten: of the whole database, as tombstones do not say whose campaign it was."""
     if not rows:
         yield "Nothing was erased from the database."
@@ -172,20 +172,20 @@ def _tombstones(rows: list[Mapping[str, Any]]) -> Iterator[str]:
     yield from (f"- {row['tombstones']:,} of kind {row['kind']}: {row['why']}" for row in rows)
 
 
-def _span(first: str | None, last: str | None) -> str:
+def _format_span(first: str | None, last: str | None) -> str:
     return f"from {first} to {last}" if first and last else "at no known time"
 
 
-def _counts(found: Mapping[str, int]) -> str:
+def _format_counts(found: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {kind}" for kind, count in found.items()) or "none"
 
 
-def _paid(found: Mapping[str, Any]) -> str:
+def _format_costs(found: Mapping[str, Any]) -> str:
     if found["rehearsal"]:
         return "asked a server other than the platform's (a mock or a rehearsal); nothing was paid"
     return f"${found['dollars']:,.2f} at most by the price table"
 
 
-def _code(value: Any) -> str:
+def _format_code(value: Any) -> str:
     shown = "".join(letter if letter.isprintable() and letter != "`" else " " for letter in str(value))
     return f"`{shown}`"

@@ -83,7 +83,7 @@ CAMPAIGN = "select name, platform, seed, settings, identity, created_at from cam
 VERSIONS = "select settings from version where campaign = :campaign order by number"
 
 
-def facts(choice: ExportSelection, hiding: Pseudonymizer | None, *, ids: bool = False) -> dict[str, Any]:
+def collect_facts(choice: ExportSelection, hiding: Pseudonymizer | None, *, ids: bool = False) -> dict[str, Any]:
     """Return all that is known of what is exported, as values of JSON.
 
     Args:
@@ -93,20 +93,22 @@ def facts(choice: ExportSelection, hiding: Pseudonymizer | None, *, ids: bool = 
     """
     return {
         "schema": choice.rows(SCHEMA)[0].version,
-        "posts": _row(choice.rows(POST_SPAN)[0]) | {"unlisted": choice.rows(UNLISTED)[0].requests},
-        "campaigns": [_campaign(choice, number, hiding, ids=ids) for number in choice.numbers],
-        "tombstones": _rows(choice.rows(TOMBSTONES)),
+        "posts": _make_row(choice.rows(POST_SPAN)[0]) | {"unlisted": choice.rows(UNLISTED)[0].requests},
+        "campaigns": [_collect_campaign(choice, number, hiding, ids=ids) for number in choice.numbers],
+        "tombstones": _make_rows(choice.rows(TOMBSTONES)),
     }
 
 
-def _campaign(choice: ExportSelection, number: int, hiding: Pseudonymizer | None, *, ids: bool) -> dict[str, Any]:
+def _collect_campaign(
+    choice: ExportSelection, number: int, hiding: Pseudonymizer | None, *, ids: bool
+) -> dict[str, Any]:
     (about,) = choice.rows(CAMPAIGN, campaign=number)
     had = [orjson.loads(row.settings) for row in (about, *choice.rows(VERSIONS, campaign=number))]
     name = had[-1].get("kind", DEFAULT.name)
     kind = find_kind(name)
     # One that asked the platform at any time was none.
-    rehearsal = all(_elsewhere((settings.get("source") or {}).get("base_url")) for settings in had)
-    requests = _rows(choice.rows(REQUESTS, campaign=number))
+    rehearsal = all(_is_other_server((settings.get("source") or {}).get("base_url")) for settings in had)
+    requests = _make_rows(choice.rows(REQUESTS, campaign=number))
     mills = sum(row.pop("mills") for row in requests)
     return {
         "name": about.name,
@@ -114,24 +116,24 @@ def _campaign(choice: ExportSelection, number: int, hiding: Pseudonymizer | None
         "platform": about.platform,
         "seed": about.seed,
         "created_at": about.created_at,
-        "settings": tell_settings(had[-1], hiding),
+        "settings": select_settings(had[-1], hiding),
         **({"judged_by_name": True} if any((had[-1].get(section) or {}).get(key) for section, key in UNTOLD) else {}),
         **({"judged_by_tree": True} if (had[-1].get("sample") or {}).get("tree") else {}),
         "counting": orjson.loads(about.identity).get(COUNTING, 1),  # the rule by which keywords are counted
         # An old dataset is no list of seeds: all of it is in the tables.
-        "seeds": [] if kind.dataset else _seeds(choice, number, hiding, ids=ids),
+        "seeds": [] if kind.dataset else _list_seeds(choice, number, hiding, ids=ids),
         "picks": {row.act: row.picks for row in choice.rows(ACTS, campaign=number)},
         **read_span(choice.reader, number),
         "requests": requests,
         "rehearsal": rehearsal,
         "dollars": 0.0 if rehearsal else mills / MILLS_PER_DOLLAR,
-        "epochs": _rows(choice.rows(EPOCHS, campaign=number)),
+        "epochs": _make_rows(choice.rows(EPOCHS, campaign=number)),
         "gaps": count_gaps(choice.reader, number, requests),
-        **({"liveness": _living(choice, about.name)} if kind.dataset else {}),
+        **({"liveness": _count_statuses(choice, about.name)} if kind.dataset else {}),
     }
 
 
-def _living(choice: ExportSelection, name: str) -> dict[str, int]:
+def _count_statuses(choice: ExportSelection, name: str) -> dict[str, int]:
     """Return how many of an old dataset were last found so."""
     return {row.status: row.accounts for row in choice.rows(LIVING, name=name)}
 
@@ -149,7 +151,7 @@ def count_gaps(connection: Connection, number: int, requests: Sequence[Mapping[s
         number: campaign.id.
         requests: its requests by endpoint and kind.
     """
-    rows = partial(_read, connection, campaign=number)
+    rows = partial(_read_rows, connection, campaign=number)
     kinds: dict[str, int] = {}
     for row in requests:
         kinds[row["kind"]] = kinds.get(row["kind"], 0) + row["requests"]
@@ -163,11 +165,11 @@ def count_gaps(connection: Connection, number: int, requests: Sequence[Mapping[s
     }
 
 
-def _read(connection: Connection, sql: str, **values: Any) -> Sequence[Any]:
+def _read_rows(connection: Connection, sql: str, **values: Any) -> Sequence[Any]:
     return connection.execute(text(sql), values).all()
 
 
-def tell_settings(given: dict[str, Any], hiding: Pseudonymizer | None = None) -> dict[str, Any]:
+def select_settings(given: dict[str, Any], hiding: Pseudonymizer | None = None) -> dict[str, Any]:
     """Return the settings that may be told: none that names people, files, servers or tokens.
 
     Args:
@@ -180,32 +182,34 @@ def tell_settings(given: dict[str, Any], hiding: Pseudonymizer | None = None) ->
     for section, names in {**TOLD, **own}.items():
         held = given.get(section)
         if isinstance(held, dict):
-            told[section] = {name: value for name, value in held.items() if _may_be_told(section, name, names)}
+            told[section] = {name: value for name, value in held.items() if _is_public(section, name, names)}
     if "crawl" in told:
         foreign = list_foreign_keys(kind)
         told["crawl"] = {name: value for name, value in told["crawl"].items() if name not in foreign}
     if any((given.get("sample") or {}).get(name) for name in WIDER) and "sample" in told:
         told["sample"]["wider_patterns"] = [HIDDEN]  # walks with focus = "ancestor" have some
     if "topic" in told:
-        told["topic"] = {name: _told(value, hiding) for name, value in told["topic"].items() if value or name in ALWAYS}
+        told["topic"] = {
+            name: _redact_value(value, hiding) for name, value in told["topic"].items() if value or name in ALWAYS
+        }
     return told
 
 
-def _may_be_told(section: str, name: str, names: Sequence[str] | None) -> bool:
+def _is_public(section: str, name: str, names: Sequence[str] | None) -> bool:
     return (names is None or name in names) and (section, name) not in UNTOLD
 
 
-def _told(value: Any, hiding: Pseudonymizer | None) -> Any:
+def _redact_value(value: Any, hiding: Pseudonymizer | None) -> Any:
     """Return what a topic says: names in its words are hidden where names are."""
     return [hiding.prose(word) for word in value] if hiding is not None and isinstance(value, list) else value
 
 
-def _elsewhere(base_url: str | None) -> bool:
+def _is_other_server(base_url: str | None) -> bool:
     """Return whether a campaign asked another server than the platform's; None is the platform's."""
     return base_url is not None and (urlsplit(base_url).hostname or "") not in PLATFORMS
 
 
-def _seeds(choice: ExportSelection, number: int, hiding: Pseudonymizer | None, *, ids: bool) -> list[str]:
+def _list_seeds(choice: ExportSelection, number: int, hiding: Pseudonymizer | None, *, ids: bool) -> list[str]:
     people = find_seeds(choice.reader, number)
     if ids:
         return list(dict.fromkeys(person.id or NO_ID for person in people))
@@ -215,14 +219,14 @@ def _seeds(choice: ExportSelection, number: int, hiding: Pseudonymizer | None, *
 
 def find_seeds(connection: Connection, number: int) -> list[Person]:
     """Return those whom a campaign began with, in order."""
-    return [Person(row.platform_id, row.username) for row in _read(connection, SEEDS, campaign=number)]
+    return [Person(row.platform_id, row.username) for row in _read_rows(connection, SEEDS, campaign=number)]
 
 
-def _rows(rows: Sequence[Any]) -> list[dict[str, Any]]:
-    return [_row(row) for row in rows]
+def _make_rows(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    return [_make_row(row) for row in rows]
 
 
-def _row(row: Any) -> dict[str, Any]:
+def _make_row(row: Any) -> dict[str, Any]:
     given = row._asdict()
     # PostgreSQL sums integers as decimals.
     return {name: int(value) if name in ("requests", "posts", "mills") else value for name, value in given.items()}

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.engine.model import Node, Reason
 from socialcrawl.exporters.columns import Person
-from socialcrawl.exporters.datasheet_facts import tell_settings
+from socialcrawl.exporters.datasheet_facts import select_settings
 from socialcrawl.exporters.selection import ExportSelection
 from socialcrawl.storage.queries.decisions import find_first_picks, read_aliases
 from socialcrawl.storage.queries.traces import CampaignTraces
@@ -24,18 +24,18 @@ OPTED_OUT = Reason.OPTED_OUT  # why an account could not be read
 Row = tuple[Any, ...]
 
 
-def versions(choice: ExportSelection) -> Iterator[Row]:
+def read_versions(choice: ExportSelection) -> Iterator[Row]:
     """Yield the settings of each campaign, each time they changed: only what may be told of them."""
     traces = CampaignTraces(choice.reader)
     for number, name in choice.campaigns:
         query = select(campaigns.c.seed, campaigns.c.created_at).where(campaigns.c.id == number)
         seed, created_at = choice.reader.execute(query).one()
         for one in traces.versions(traces.begun(name)):
-            told = {"kind": one.settings.get("kind", DEFAULT.name), "seed": seed, **tell_settings(one.settings)}
+            told = {"kind": one.settings.get("kind", DEFAULT.name), "seed": seed, **select_settings(one.settings)}
             yield name, one.number, one.at or created_at, one.first, orjson.dumps(told).decode(), one.changed
 
 
-def seeds(choice: ExportSelection) -> Iterator[Row]:
+def read_seeds(choice: ExportSelection) -> Iterator[Row]:
     """Yield the seeds that each campaign names, in their order; without an account if one was never asked.
 
     Accounts that were forgotten or have opted out are not named.
@@ -50,16 +50,16 @@ def seeds(choice: ExportSelection) -> Iterator[Row]:
         for position, seat in enumerate((begun.identity.get("seeds") or {}).get("usernames") or []):
             node = next(iter(traces.enlisted(begun.platform, [seat])), None)
             node = node if node in asked else None
-            yield name, position, node, NOBODY if node is None or node in unnamed else _person(choice, node)
+            yield name, position, node, NOBODY if node is None or node in unnamed else _find_person(choice, node)
 
 
-def _person(choice: ExportSelection, node: Node) -> Person:
+def _find_person(choice: ExportSelection, node: Node) -> Person:
     query = select(account.c.platform_id, account.c.username).where(account.c.node == node)
     row = choice.reader.execute(query).one_or_none()
     return NOBODY if row is None else Person(*row)
 
 
-def shadows(choice: ExportSelection) -> Iterator[Row]:
+def read_shadows(choice: ExportSelection) -> Iterator[Row]:
     """Yield what estimators that looked on thought of the picks."""
     query = select(campaigns.c.name, shadow.c.n, shadow.c.estimator, shadow.c.score)
     ours = query.join(campaigns, campaigns.c.id == shadow.c.campaign).where(shadow.c.campaign.in_(choice.numbers))

@@ -17,15 +17,15 @@ from socialcrawl import __version__
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters import data_dictionary, mention_network, warc
-from socialcrawl.exporters.columns import plain
-from socialcrawl.exporters.datasheet import FORMAT, page
-from socialcrawl.exporters.datasheet_facts import facts
-from socialcrawl.exporters.export_folder import beside
+from socialcrawl.exporters.columns import name_people
+from socialcrawl.exporters.datasheet import FORMAT, render_page
+from socialcrawl.exporters.datasheet_facts import collect_facts
+from socialcrawl.exporters.export_folder import open_new_folder
 from socialcrawl.exporters.exported_tables import SHEETS, ExportTable
 from socialcrawl.exporters.pseudonymize import Pseudonymizer
 from socialcrawl.exporters.pseudonyms import Pseudonyms
-from socialcrawl.exporters.selection import SOME, ExportSelection, choosing
-from socialcrawl.exporters.table_files import IDS, WRITERS, IdWriter, Maker, SafeCsvWriter, pyarrow_version
+from socialcrawl.exporters.selection import SOME, ExportSelection, open_selection
+from socialcrawl.exporters.table_files import IDS, WRITERS, IdWriter, Maker, SafeCsvWriter, read_pyarrow_version
 from socialcrawl.storage.database import address
 from socialcrawl.storage.database.trouble import convert_error
 from socialcrawl.text.wording import pluralize
@@ -81,32 +81,34 @@ def export(
         SettingsError: what is wanted cannot be had together, or the folder is not free.
         StoreError: there is no such campaign, or the database or the disk fails.
     """
-    _check(wanted)
+    _check_options(wanted)
     pseudonyms = None if wanted.key is None else Pseudonyms(wanted.key)
     try:
         with (
-            choosing(connection, wanted.campaign, whole=wanted.whole, active=wanted.active) as choice,
-            beside(folder, force=wanted.force) as to,
+            open_selection(connection, wanted.campaign, whole=wanted.whole, active=wanted.active) as choice,
+            open_new_folder(folder, force=wanted.force) as to,
         ):
             hiding = None if pseudonyms is None else Pseudonymizer(choice, pseudonyms)
-            about = {name: _file(to / name, *said) for name, said in _write(choice, to, wanted, hiding, watch)}
-            sheet = _sheet(choice, hiding, now, ids=set(wanted.formats) == {"ids"}) | {
+            about = {
+                name: _describe_file(to / name, *said) for name, said in _write_files(choice, to, wanted, hiding, watch)
+            }
+            sheet = _make_datasheet(choice, hiding, now, ids=set(wanted.formats) == {"ids"}) | {
                 **({"safe_csv": wanted.safe_csv} if "csv" in wanted.formats else {}),
                 "dictionary": data_dictionary.NAME,
                 "files": [{"name": name, **about[name]} for name in sorted(about)],
             }
             if wanted.notes:
                 sheet["campaigns"][0]["notes"] = list(wanted.notes)
-            package = data_dictionary.package(sheet)
+            package = data_dictionary.make_package(sheet)
             (to / data_dictionary.NAME).write_bytes(orjson.dumps(package, option=orjson.OPT_INDENT_2))
             (to / "datasheet.json").write_bytes(orjson.dumps(sheet, option=orjson.OPT_INDENT_2))
-            (to / "datasheet.md").write_text(page(sheet), "utf-8")
+            (to / "datasheet.md").write_text(render_page(sheet), "utf-8")
             return sheet
     except DBAPIError as error:
         raise convert_error(error, address.find_address(connection)) from error
 
 
-def _check(wanted: ExportOptions) -> None:
+def _check_options(wanted: ExportOptions) -> None:
     unknown = [name for name in wanted.formats if name not in FORMATS]
     if unknown or not wanted.formats:
         raise SettingsError(f"There is no format {', '.join(unknown) or 'named'}; choose of: {', '.join(FORMATS)}.")
@@ -123,12 +125,12 @@ def _check(wanted: ExportOptions) -> None:
     if wanted.safe_csv and "csv" not in wanted.formats:
         raise SettingsError("--safe-csv is for CSV files: add --format csv, or leave it out.")
     if "parquet" in wanted.formats:
-        pyarrow_version()
+        read_pyarrow_version()
     if "warc" in wanted.formats:
-        warc.check()
+        warc.check_available()
 
 
-def _write(
+def _write_files(
     choice: ExportSelection, to: Path, wanted: ExportOptions, hiding: Pseudonymizer | None, watch: Watch
 ) -> Iterator[tuple[str, tuple[str, int]]]:
     """Write the files, as (name, (what it is, its rows))."""
@@ -138,22 +140,22 @@ def _write(
         ids = IDS.get(sheet.name) if "ids" in formats else None
         if names or ids:
             files = {to / name: makers[name.rpartition(".")[2]] for name in names}
-            count, listed = _table(choice, sheet, files, to / ids if ids else None, hiding, watch=watch)
+            count, listed = _write_table(choice, sheet, files, to / ids if ids else None, hiding, watch=watch)
             yield from ((name, (sheet.about, count)) for name in names)
             if ids:
                 yield ids, (f"ids of {sheet.name}, one a line", listed)
     if drawn := {name: to / f"mentions.{name}" for name in mention_network.FORMS if name in formats}:
         watch("network", 0)
-        nodes, edges = mention_network.write(choice, drawn, hiding.pseudonyms if hiding else None)
+        nodes, edges = mention_network.write_network(choice, drawn, hiding.pseudonyms if hiding else None)
         what = "mention network" if not choice.refreshes else "refreshed dataset" if choice.active else "old dataset"
         about = f"the {what}; rows: its {pluralize(nodes, 'node')} and {pluralize(edges, 'edge')}"
         yield from ((path.name, (about, nodes + edges)) for path in drawn.values())
     if "warc" in formats:
         watch("original answers", 0)
-        yield ARCHIVE, ("the original answers", warc.write(choice, to / ARCHIVE))
+        yield ARCHIVE, ("the original answers", warc.write_archive(choice, to / ARCHIVE))
 
 
-def _table(
+def _write_table(
     choice: ExportSelection,
     sheet: ExportTable,
     files: dict[Path, Maker],
@@ -170,7 +172,7 @@ def _table(
         rows = sheet.rows(choice)
         while some := list(islice(rows, SOME)):
             count += len(some)
-            shown = hiding.rows(sheet.columns, some) if hiding else plain(sheet.columns, some)
+            shown = hiding.rows(sheet.columns, some) if hiding else name_people(sheet.columns, some)
             for writer in (*writers, listing):
                 if writer is not None:
                     writer.write(shown)
@@ -178,14 +180,14 @@ def _table(
     return count, listing.count if listing else 0
 
 
-def _file(path: Path, about: str, rows: int) -> dict[str, Any]:
+def _describe_file(path: Path, about: str, rows: int) -> dict[str, Any]:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"about": about, "rows": rows, "bytes": path.stat().st_size, "sha256": digest}
 
 
-def _sheet(choice: ExportSelection, hiding: Pseudonymizer | None, now: float, *, ids: bool) -> dict[str, Any]:
-    found = facts(choice, hiding, ids=ids)
+def _make_datasheet(choice: ExportSelection, hiding: Pseudonymizer | None, now: float, *, ids: bool) -> dict[str, Any]:
+    found = collect_facts(choice, hiding, ids=ids)
     versions = {
         "socialcrawl": __version__,
         "python": platform.python_version(),

@@ -17,7 +17,7 @@ SHEETS = ("datasheet.json", "datasheet.md")
 
 
 @contextmanager
-def beside(folder: Path, *, force: bool = False) -> Iterator[Path]:
+def open_new_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
     """A new folder that takes the place of `folder` at the end; if the work fails, nothing of it stays.
 
     Args:
@@ -29,7 +29,7 @@ def beside(folder: Path, *, force: bool = False) -> Iterator[Path]:
         StoreError: the disk is full or may not be written.
     """
     folder = folder.resolve()
-    check(folder, force=force)
+    check_folder(folder, force=force)
     try:
         made = Path(mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
         made.chmod(folder_mode())  # of a temporary one it is 0700
@@ -45,8 +45,8 @@ def beside(folder: Path, *, force: bool = False) -> Iterator[Path]:
         ) from error
 
 
-def check(folder: Path, *, force: bool) -> None:
-    """Whether an export may be put into this folder; see `beside`.
+def check_folder(folder: Path, *, force: bool) -> None:
+    """Check that an export may be put into this folder; see `open_new_folder`.
 
     Raises:
         SettingsError: it may not.
@@ -58,7 +58,7 @@ def check(folder: Path, *, force: bool) -> None:
     there = {path.name for path in folder.iterdir()} if folder.exists() else set()
     if not there:
         return
-    ours = files_of(folder)
+    ours = list_files(folder)
     if ours is None:
         raise SettingsError(f"{folder} is not empty and no export: name another folder. Nothing was changed.")
     if others := sorted(there - ours):
@@ -69,7 +69,7 @@ def check(folder: Path, *, force: bool) -> None:
         raise SettingsError(f"There is an export in {folder}: replace it with --force, or name another folder.")
 
 
-def files_of(folder: Path) -> set[str] | None:
+def list_files(folder: Path) -> set[str] | None:
     """Return the names of the files of an export; None where there is none."""
     try:
         sheet = json.loads(read_text(folder / SHEETS[0]))

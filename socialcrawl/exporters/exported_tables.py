@@ -9,8 +9,8 @@ from sqlalchemy import column as field
 from sqlalchemy import null as nothing
 
 from socialcrawl.exporters.columns import Column, Person
-from socialcrawl.exporters.decision_tables import seeds, shadows, versions
-from socialcrawl.exporters.selection import ExportSelection, accounts, page_of, places, posts
+from socialcrawl.exporters.decision_tables import read_seeds, read_shadows, read_versions
+from socialcrawl.exporters.selection import ExportSelection, accounts, places, posts, read_page
 from socialcrawl.storage.queries.control_picks import find_drawn
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.storage.schema.tables import (
@@ -64,12 +64,12 @@ class ExportTable(NamedTuple):
     rows: Callable[[ExportSelection], Iterator[Row]]
 
 
-def _columns(*names: str) -> tuple[Column, ...]:
+def _make_columns(*names: str) -> tuple[Column, ...]:
     """Columns as they are in the database."""
-    return tuple(Column(name, _kind(name), HOLDS.get(name, "")) for name in names)  # type: ignore[arg-type]
+    return tuple(Column(name, _find_kind(name), HOLDS.get(name, "")) for name in names)  # type: ignore[arg-type]
 
 
-def _kind(name: str) -> str:
+def _find_kind(name: str) -> str:
     if name in TIMES:
         return "time"
     if name in ("hashtags", "urls"):
@@ -79,7 +79,7 @@ def _kind(name: str) -> str:
     return "text" if name in TEXTS or name in HOLDS else "int"
 
 
-def _posts(choice: ExportSelection) -> Iterator[Row]:
+def _read_posts(choice: ExportSelection) -> Iterator[Row]:
     found = literal(None) if choice.whole else func.coalesce(hit.c.occurrences, 0)
     who = (account.c.platform_id, account.c.username, account.c.name)
     query = select(post, *who, (nothing() if choice.whole else found).label("occurrences"))
@@ -103,7 +103,7 @@ class _Named:
     """Whom posts mention, read along with them."""
 
     def __init__(self, choice: ExportSelection) -> None:
-        self._rows = _mentions(choice)
+        self._rows = _read_mentions(choice)
         self._next = next(self._rows, None)
 
     def of(self, key: str) -> list[Person]:
@@ -115,20 +115,20 @@ class _Named:
         return found
 
 
-def _mentions(choice: ExportSelection) -> Iterator[Row]:
+def _read_mentions(choice: ExportSelection) -> Iterator[Row]:
     who = (account.c.platform_id, account.c.username, account.c.name)
     query = select(mention, *who, places.c.position).join(posts, posts.c.id == mention.c.post)
     joined = query.join(account, account.c.node == mention.c.node).outerjoin(
         places, (places.c.post == mention.c.post) & (places.c.node == mention.c.node)
     )
     order = (*choice.by_id(mention.c.post), func.coalesce(places.c.position, LAST), mention.c.node)
-    left = _of_active(choice, joined.where(account.c.forgotten_at.is_(None)), mention.c.node)
+    left = _filter_active(choice, joined.where(account.c.forgotten_at.is_(None)), mention.c.node)
     for row in choice.stream(left.order_by(*order)):
         person = Person(row.platform_id, row.username, row.name)
         yield row.post, row.node, person, person, row.kind, row.position
 
 
-def _accounts(choice: ExportSelection) -> Iterator[Row]:
+def _read_accounts(choice: ExportSelection) -> Iterator[Row]:
     query = select(account).join(accounts, accounts.c.node == account.c.node).order_by(account.c.node)
     for row in choice.stream(query):
         person = Person(row.platform_id, row.username, row.name)
@@ -136,36 +136,36 @@ def _accounts(choice: ExportSelection) -> Iterator[Row]:
         yield row.node, person, row.platform, person, person, row.name, *(given[name] for name in PROFILE)
 
 
-def _ours(choice: ExportSelection, table: Any, *columns: Any) -> Select[Any]:
+def _select_rows(choice: ExportSelection, table: Any, *columns: Any) -> Select[Any]:
     """Return rows of the chosen campaigns, with the campaign's name first."""
     named = select(campaign.c.name.label("campaign"), *columns).join(campaign, campaign.c.id == table.c.campaign)
     return named.where(table.c.campaign.in_(choice.numbers))
 
 
-def _picks(choice: ExportSelection) -> Iterator[Row]:
+def _read_picks(choice: ExportSelection) -> Iterator[Row]:
     asked = (pick.c.n, pick.c.batch, pick.c.node, pick.c.act, pick.c.score, pick.c.features, pick.c.since)
     found = (outcome.c.at, outcome.c.value, outcome.c.occurrences, outcome.c.posts, outcome.c.missing, outcome.c.mark)
     who = (account.c.platform_id, account.c.username, account.c.name)
-    query = _ours(choice, pick, *asked, *found, *who).outerjoin(
+    query = _select_rows(choice, pick, *asked, *found, *who).outerjoin(
         outcome, (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     )
     whole = query.outerjoin(account, account.c.node == pick.c.node)
     drawn = {name: find_drawn(CampaignTraces(choice.reader), name) for _, name in choice.campaigns}
-    for row in choice.stream(_of_active(choice, whole, pick.c.node).order_by(pick.c.campaign, pick.c.n)):
+    for row in choice.stream(_filter_active(choice, whole, pick.c.node).order_by(pick.c.campaign, pick.c.n)):
         person = Person(row.platform_id, row.username, row.name)
         yield (*row[:4], person, *row[4:14], drawn[row.campaign].get(row.n))
 
 
-def _links(choice: ExportSelection) -> Iterator[Row]:
+def _read_links(choice: ExportSelection) -> Iterator[Row]:
     source, target = account.alias("source"), account.alias("target")
     columns = (link.c.n, link.c.position, pick.c.act, pick.c.node, link.c.node, link.c.alpha)
     both = (source.c.platform_id, source.c.username, target.c.platform_id, target.c.username)
-    query = _ours(choice, link, *columns, *both)
+    query = _select_rows(choice, link, *columns, *both)
     joined = query.join(pick, (pick.c.campaign == link.c.campaign) & (pick.c.n == link.c.n))
     named = joined.outerjoin(source, source.c.node == pick.c.node).outerjoin(target, target.c.node == link.c.node)
     # A search has links too: to the authors that it found.
     for row in choice.stream(
-        _of_active(choice, named, pick.c.node, link.c.node).order_by(link.c.campaign, link.c.n, link.c.position)
+        _filter_active(choice, named, pick.c.node, link.c.node).order_by(link.c.campaign, link.c.n, link.c.position)
     ):
         name, n, position, act, node, other, alpha, *who = row
         ends = (node, Person(who[0], who[1])), (other, Person(who[2], who[3]))
@@ -173,14 +173,14 @@ def _links(choice: ExportSelection) -> Iterator[Row]:
         yield name, n, position, *first, *second, alpha
 
 
-def _of_active(choice: ExportSelection, query: Select[Any], *nodes: Any) -> Select[Any]:
+def _filter_active(choice: ExportSelection, query: Select[Any], *nodes: Any) -> Select[Any]:
     """Return the rows of a query, but where only those found active are exported those that are of nobody else."""
     for node in nodes if choice.active else ():
         query = query.where(node.in_(select(accounts.c.node)))
     return query
 
 
-def _liveness(choice: ExportSelection) -> Iterator[Row]:
+def _read_liveness(choice: ExportSelection) -> Iterator[Row]:
     view = table("liveness", *map(field, ("campaign", "node", "n", *LIVENESS)))
     who = (account.c.platform_id, account.c.username, account.c.name)
     tests = (
@@ -188,47 +188,53 @@ def _liveness(choice: ExportSelection) -> Iterator[Row]:
         .join(account, account.c.node == view.c.node)
         .join(campaign, campaign.c.name == view.c.campaign)
     )
-    ours = _of_active(choice, tests.where(campaign.c.id.in_(choice.numbers)), view.c.node)
+    ours = _filter_active(choice, tests.where(campaign.c.id.in_(choice.numbers)), view.c.node)
     for row in choice.stream(ours.order_by(campaign.c.id, view.c.n)):
         person = Person(row.platform_id, row.username, row.name)
         name, node, n, active, status, last, at = row[:7]
         yield name, node, person, person, bool(active), status, last, at, n
 
 
-def _hits(choice: ExportSelection) -> Iterator[Row]:
-    query = _ours(choice, hit, hit.c.post, hit.c.occurrences).join(posts, posts.c.id == hit.c.post)
+def _read_hits(choice: ExportSelection) -> Iterator[Row]:
+    query = _select_rows(choice, hit, hit.c.post, hit.c.occurrences).join(posts, posts.c.id == hit.c.post)
     for row in choice.stream(query.order_by(hit.c.campaign, *choice.by_id(hit.c.post))):
         yield tuple(row)
 
 
-def _standings(choice: ExportSelection) -> Iterator[Row]:
+def _read_standings(choice: ExportSelection) -> Iterator[Row]:
     who = (account.c.platform_id, account.c.username, account.c.name)
-    query = _ours(choice, standing, standing.c.node, *(standing.c[name] for name in STANDING), *who)
+    query = _select_rows(choice, standing, standing.c.node, *(standing.c[name] for name in STANDING), *who)
     whole = query.join(account, account.c.node == standing.c.node)
-    for row in choice.stream(_of_active(choice, whole, standing.c.node).order_by(standing.c.campaign, standing.c.node)):
+    for row in choice.stream(
+        _filter_active(choice, whole, standing.c.node).order_by(standing.c.campaign, standing.c.node)
+    ):
         yield (*row[:2], Person(row.platform_id, row.username, row.name), *row[2 : 2 + len(STANDING)])
 
 
-def _sampled(choice: ExportSelection) -> Iterator[Row]:
+def _read_sampled(choice: ExportSelection) -> Iterator[Row]:
     who = (account.c.platform_id, account.c.username, account.c.name)
     drawn = (sampled.c.visits, sampled.c.weight, sampled.c.degree)
-    whole = _ours(choice, sampled, sampled.c.node, *drawn, *who).join(account, account.c.node == sampled.c.node)
-    for row in choice.stream(_of_active(choice, whole, sampled.c.node).order_by(sampled.c.campaign, sampled.c.node)):
+    whole = _select_rows(choice, sampled, sampled.c.node, *drawn, *who).join(account, account.c.node == sampled.c.node)
+    for row in choice.stream(
+        _filter_active(choice, whole, sampled.c.node).order_by(sampled.c.campaign, sampled.c.node)
+    ):
         yield (*row[:2], Person(row.platform_id, row.username, row.name), *row[2:5])
 
 
-def _requests(choice: ExportSelection) -> Iterator[Row]:
+def _read_requests(choice: ExportSelection) -> Iterator[Row]:
     more = (request.c.params, request.c.digest, request.c.post_ids, request.c.nodes)
-    query = _ours(choice, request, request.c.id, request.c.n, request.c.part, *(request.c[n] for n in LEDGER), *more)
+    query = _select_rows(
+        choice, request, request.c.id, request.c.n, request.c.part, *(request.c[n] for n in LEDGER), *more
+    )
     for rows in choice.reader.execute(query.order_by(request.c.id).execution_options(yield_per=200)).partitions():
-        pages = [page_of(choice, row)[0] for row in rows]
-        there = _there(choice, [key for page in pages for key in page])
+        pages = [read_page(choice, row)[0] for row in rows]
+        there = _find_exported(choice, [key for page in pages for key in page])
         for row, page in zip(rows, pages, strict=True):
             asked = orjson.loads(row.params).get("query")
             yield (*row[: 4 + len(LEDGER)], asked, [key for key in page if key in there] if page else None)
 
 
-def _there(choice: ExportSelection, keys: list[str]) -> set[str]:
+def _find_exported(choice: ExportSelection, keys: list[str]) -> set[str]:
     """Return which of these posts the export has."""
     found: set[str] = set()
     for start in range(0, len(keys), 500):
@@ -242,11 +248,11 @@ SHEETS = (
         "posts",
         "one row a post, oldest id first",
         (
-            Column("author", holds="person"), Column("id", holds="post"), *_columns(*POST[:2]),
-            Column("mentions", "list", "people"), *_columns(*POST[2:]), Column("author_id", holds="user id"),
+            Column("author", holds="person"), Column("id", holds="post"), *_make_columns(*POST[:2]),
+            Column("mentions", "list", "people"), *_make_columns(*POST[2:]), Column("author_id", holds="user id"),
             Column("author_node", "int", "node"), Column("occurrences", "int"),
         ),
-        _posts,
+        _read_posts,
     ),
     ExportTable(
         "accounts",
@@ -254,9 +260,9 @@ SHEETS = (
         (
             Column("node", "int", "node"), Column("account", holds="person"), Column("platform"),
             Column("platform_id", holds="user id"), Column("username", holds="username"), Column("name", holds="own"),
-            *_columns(*PROFILE),
+            *_make_columns(*PROFILE),
         ),
-        _accounts,
+        _read_accounts,
     ),
     ExportTable(
         "mentions",
@@ -265,7 +271,7 @@ SHEETS = (
             Column("post", holds="post"), Column("node", "int", "node"), Column("account", holds="person"),
             Column("account_id", holds="user id"), Column("kind"), Column("position", "int"),
         ),
-        _mentions,
+        _read_mentions,
     ),
     ExportTable(
         "picks",
@@ -276,13 +282,13 @@ SHEETS = (
             Column("since", holds="own"), Column("at", "time"), Column("value", "float"), Column("occurrences", "int"),
             Column("posts", "int"), Column("missing", holds="why"), Column("mark", holds="own"), Column("drawn"),
         ),
-        _picks,
+        _read_picks,
     ),
     ExportTable(
         "shadows",
         "the scores of each pick by shadows, which look on and choose nobody",
         (Column("campaign"), Column("n", "int"), Column("estimator"), Column("score", "float")),
-        shadows,
+        read_shadows,
     ),
     ExportTable(
         "versions",
@@ -291,7 +297,7 @@ SHEETS = (
             Column("campaign"), Column("number", "int"), Column("at", "time"), Column("first", "int"),
             Column("settings", holds="own"), Column("changed", "list"),
         ),
-        versions,
+        read_versions,
     ),
     ExportTable(
         "seeds",
@@ -300,7 +306,7 @@ SHEETS = (
             Column("campaign"), Column("position", "int"), Column("node", "int", "node"),
             Column("account", holds="person"),
         ),
-        seeds,
+        read_seeds,
     ),
     ExportTable(
         "links",
@@ -310,13 +316,13 @@ SHEETS = (
             Column("source_account", holds="person"), Column("target", "int", "node"),
             Column("target_account", holds="person"), Column("alpha", "float"),
         ),
-        _links,
+        _read_links,
     ),
     ExportTable(
         "hits",
         "posts that match the topic of a campaign",
         (Column("campaign"), Column("post", holds="post"), Column("occurrences", "int")),
-        _hits,
+        _read_hits,
     ),
     ExportTable(
         "standings",
@@ -328,7 +334,7 @@ SHEETS = (
             Column("yield", "float"), Column("link_score", "float"), Column("importance", "float"),
             Column("history", "float"), Column("gone", holds="why"),
         ),
-        _standings,
+        _read_standings,
     ),
     ExportTable(
         "liveness",
@@ -338,7 +344,7 @@ SHEETS = (
             Column("platform_id", holds="user id"), Column("active", "bool"), Column("status", holds="why"),
             Column("last_active_at", "time"), Column("checked_at", "time"), Column("n", "int"),
         ),
-        _liveness,
+        _read_liveness,
     ),
     ExportTable(
         "sampled",
@@ -347,16 +353,16 @@ SHEETS = (
             Column("campaign"), Column("node", "int", "node"), Column("account", holds="person"),
             Column("visits", "int"), Column("weight", "float"), Column("degree", "int"),
         ),
-        _sampled,
+        _read_sampled,
     ),
     ExportTable(
         "requests",
         "the ledger, with the posts that each request brought",
         (
-            Column("campaign"), *_columns("id", "n", "part", *LEDGER), Column("query", holds="prose"),
+            Column("campaign"), *_make_columns("id", "n", "part", *LEDGER), Column("query", holds="prose"),
             Column("post_ids", "list", "posts"),
         ),
-        _requests,
+        _read_requests,
     ),
 )  # fmt: skip
 """All tables of an export."""

@@ -88,9 +88,9 @@ class Edge(NamedTuple):
         return self.alpha if self.posts is None else self.posts
 
 
-def vertices(choice: ExportSelection, pseudonyms: Pseudonyms | None) -> Iterator[Vertex]:
+def read_vertices(choice: ExportSelection, pseudonyms: Pseudonyms | None) -> Iterator[Vertex]:
     """Yield the nodes, in the order of their numbers in the database."""
-    for row in _stream(choice, NODES.format(acts=TESTED if choice.refreshes else READ)):
+    for row in _stream_rows(choice, NODES.format(acts=TESTED if choice.refreshes else READ)):
         who = Person(row.platform_id, row.username)
         key, label = row.node, who.shown
         missing = (row.missing or "").partition(":")[0] or None  # whose double it is says the table of picks
@@ -99,16 +99,16 @@ def vertices(choice: ExportSelection, pseudonyms: Pseudonyms | None) -> Iterator
         yield Vertex(key, label or str(key), row.asked is not None, row.value, row.occurrences, missing)
 
 
-def edges(choice: ExportSelection, pseudonyms: Pseudonyms | None) -> Iterator[Edge]:
+def read_edges(choice: ExportSelection, pseudonyms: Pseudonyms | None) -> Iterator[Edge]:
     """Yield the links, by the numbers of their ends."""
-    for row in _stream(choice, OLD_EDGES if choice.refreshes else EDGES):
+    for row in _stream_rows(choice, OLD_EDGES if choice.refreshes else EDGES):
         ends = (row.source, row.target)
         if pseudonyms is not None:
             ends = (pseudonyms.node(row.source), pseudonyms.node(row.target))
         yield Edge(*ends, row.posts, row.alpha)
 
 
-def _stream(choice: ExportSelection, sql: str) -> Iterator[Any]:
+def _stream_rows(choice: ExportSelection, sql: str) -> Iterator[Any]:
     query = text(sql).execution_options(yield_per=SOME)
     return iter(choice.reader.execute(query, {"campaign": choice.numbers[0]}))
 
@@ -129,11 +129,13 @@ class GexfFile:
     def vertex(self, node: Vertex) -> None:
         """Add a node."""
         values = "".join(
-            f'<attvalue for="{name}" value={_quoted(_word(value))}/>'
+            f'<attvalue for="{name}" value={_quote_value(_format_word(value))}/>'
             for name, value in zip((name for name, _ in ATTRIBUTES), node[2:], strict=True)
             if value is not None
         )
-        self._file.write(f'<node id="{node.key}" label={_quoted(node.label)}><attvalues>{values}</attvalues></node>\n')
+        self._file.write(
+            f'<node id="{node.key}" label={_quote_value(node.label)}><attvalues>{values}</attvalues></node>\n'
+        )
 
     def turn(self) -> None:
         """End the nodes; the edges follow."""
@@ -173,7 +175,7 @@ class GraphMlFile:
         """Add a node."""
         names = ("label", *(name for name, _ in ATTRIBUTES))
         data = "".join(
-            f'<data key="{name}">{escape(_legal(_word(value)))}</data>'
+            f'<data key="{name}">{escape(_remove_illegal(_format_word(value)))}</data>'
             for name, value in zip(names, node[1:], strict=True)
             if value is not None
         )
@@ -208,20 +210,20 @@ OLD_FORMS: dict[str, Callable[[TextIO], Form]] = {**FORMS, "graphml": OldGraphMl
 """The same, of an old dataset."""
 
 
-def write(choice: ExportSelection, files: dict[str, Path], pseudonyms: Pseudonyms | None) -> tuple[int, int]:
+def write_network(choice: ExportSelection, files: dict[str, Path], pseudonyms: Pseudonyms | None) -> tuple[int, int]:
     """Write the network into these files, by form; the numbers of nodes and edges."""
     with ExitStack() as stack:
         opened = {form: stack.enter_context(path.open("w", encoding="utf-8")) for form, path in files.items()}
         forms = OLD_FORMS if choice.refreshes else FORMS
         made = [forms[form](file) for form, file in opened.items()]
         nodes = links = 0
-        for vertex in vertices(choice, pseudonyms):
+        for vertex in read_vertices(choice, pseudonyms):
             nodes += 1
             for form in made:
                 form.vertex(vertex)
         for form in made:
             form.turn()
-        for edge in edges(choice, pseudonyms):
+        for edge in read_edges(choice, pseudonyms):
             links += 1
             for form in made:
                 form.edge(edge)
@@ -230,15 +232,15 @@ def write(choice: ExportSelection, files: dict[str, Path], pseudonyms: Pseudonym
     return nodes, links
 
 
-def _legal(value: str) -> str:
+def _remove_illegal(value: str) -> str:
     return ILLEGAL.sub("\ufffd", value)
 
 
-def _quoted(value: str) -> str:
-    return quoteattr(_legal(value))
+def _quote_value(value: str) -> str:
+    return quoteattr(_remove_illegal(value))
 
 
-def _word(value: Any) -> str:
+def _format_word(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(value) if isinstance(value, float) else str(value)

@@ -10,7 +10,7 @@ from socialcrawl.engine.model import SAME_AS
 from socialcrawl.exporters.columns import NAMES, Column, Person
 from socialcrawl.exporters.pseudonyms import Pseudonyms
 from socialcrawl.exporters.selection import ExportSelection
-from socialcrawl.exporters.text_redaction import SHORT, KnownNames, words_of
+from socialcrawl.exporters.text_redaction import SHORT, KnownNames, split_words
 from socialcrawl.storage.database.bulk import Lookup, make_insert, match_keys
 from socialcrawl.storage.schema.tables import account
 
@@ -31,17 +31,17 @@ class Pseudonymizer:
         by_name = select(account.c.handle, *who).where(match_keys(choice.reader, account.c.handle))
         self._by_name = Lookup(choice.reader, by_name.order_by(*rank))
         self._by_id = Lookup(choice.reader, select(*who).where(match_keys(choice.reader, account.c.platform_id)))
-        self._names = Lookup(choice.reader, _named(choice))
+        self._names = Lookup(choice.reader, _create_name_table(choice))
 
     def rows(self, columns: tuple[Column, ...], rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """These rows with pseudonyms for people and posts, and with texts that name nobody."""
         held = [(place, column.holds) for place, column in enumerate(columns) if column.holds]
         people = [place for place, holds in held if holds in NAMES]
-        known = self.known(_texts(held, rows))
+        known = self.known(_list_texts(held, rows))
         told = any(holds in ("prose", "words") for _, holds in held)
         hidden = []
         for row in rows:
-            here = known.near([person for place in people for person in _people(row[place])]) if told else known
+            here = known.near([person for place in people for person in _list_people(row[place])]) if told else known
             cells = list(row)
             for place, holds in held:
                 cells[place] = None if cells[place] is None else self._cell(holds, cells[place], here)
@@ -55,8 +55,8 @@ class Pseudonymizer:
     def known(self, texts: Iterable[str]) -> KnownNames:
         """Return who of all that are known could be named in these texts."""
         texts = list(texts)
-        words = {word for text in texts for word in words_of(text)}
-        phrases = {phrase for text in texts for phrase in _phrases(text)}
+        words = {word for text in texts for word in split_words(text)}
+        phrases = {phrase for text in texts for phrase in _iterate_phrases(text)}
         handles = {row[0]: Person(*row[1:]) for row in self._by_name.rows(sorted(words))}
         by_id = {row[0]: Person(*row) for row in self._by_id.rows(sorted(word for word in words if word.isdigit()))}
         names = {row[0] for row in self._names.rows(sorted(phrases))}
@@ -95,11 +95,11 @@ class Pseudonymizer:
         return self.pseudonyms.post(key)
 
 
-def _people(cell: Any) -> Iterable[Person]:
+def _list_people(cell: Any) -> Iterable[Person]:
     return [cell] if isinstance(cell, Person) else cell
 
 
-def _texts(held: Iterable[tuple[int, str]], rows: Sequence[tuple[Any, ...]]) -> Iterator[str]:
+def _list_texts(held: Iterable[tuple[int, str]], rows: Sequence[tuple[Any, ...]]) -> Iterator[str]:
     for place, holds in held:
         if holds in ("prose", "post"):
             yield from (row[place] for row in rows if row[place] is not None)
@@ -107,20 +107,20 @@ def _texts(held: Iterable[tuple[int, str]], rows: Sequence[tuple[Any, ...]]) -> 
             yield from (word for row in rows for word in row[place] or ())
 
 
-def _phrases(text: str) -> Iterator[str]:
+def _iterate_phrases(text: str) -> Iterator[str]:
     """Yield the runs of one to SHORT words in a text."""
-    words = words_of(text)
+    words = split_words(text)
     for start in range(len(words)):
         for length in range(1, SHORT + 1):
             yield " ".join(words[start : start + length])
 
 
-def _named(choice: ExportSelection) -> Any:
+def _create_name_table(choice: ExportSelection) -> Any:
     """Return the table of display names, made for this export, and the question which of some phrases are in it."""
     names = Table("export_name", MetaData(), Field("name", Text, primary_key=True), prefixes=["temporary"])
     names.create(choice.reader, checkfirst=False)
     keep = make_insert(choice.reader, names, ("name",), "ignore")
     query = select(account.c.name).where(account.c.name.is_not(None)).execution_options(yield_per=10_000)
     for rows in choice.reader.execute(query).partitions():
-        keep.run([(name,) for row in rows if (name := " ".join(words_of(row.name)[:SHORT]))])
+        keep.run([(name,) for row in rows if (name := " ".join(split_words(row.name)[:SHORT]))])
     return select(names.c.name).where(match_keys(choice.reader, names.c.name))

@@ -21,23 +21,23 @@ UNNAMED = "select node from outcome where missing = 'opted-out' and node in (sel
 
 def find_people(connection: Connection, nodes: Sequence[int]) -> dict[int, Person]:
     """Return who some accounts are."""
-    return {row.node: Person(row.platform_id, row.username) for row in _about(connection, NAMES, nodes)}
+    return {row.node: Person(row.platform_id, row.username) for row in _read_rows(connection, NAMES, nodes)}
 
 
 def find_opted_out(connection: Connection, nodes: Sequence[int]) -> set[int]:
     """Return which of some accounts have opted out."""
-    return {row.node for row in _about(connection, UNNAMED, nodes)}
+    return {row.node for row in _read_rows(connection, UNNAMED, nodes)}
 
 
 def count_hits(connection: Connection, posts: Sequence[str]) -> dict[str, int]:
     """Return the occurrences of the topic in those of some posts that match, where there is one campaign."""
-    return {row.post: row.occurrences for row in _about(connection, HITS, posts)}
+    return {row.post: row.occurrences for row in _read_rows(connection, HITS, posts)}
 
 
 def find_mentioned(connection: Connection, posts: Sequence[str]) -> dict[str, list[str | None]]:
     """Return whom those of some posts mention that mention anybody, in order, as they are shown."""
     named: dict[str, list[str | None]] = {}
-    for key, number, username in _about(connection, MENTIONED, posts):
+    for key, number, username in _read_rows(connection, MENTIONED, posts):
         named.setdefault(key, []).append(Person(number, username).shown)
     return named
 
@@ -48,5 +48,5 @@ def find_tested(connection: Connection) -> dict[tuple[str, int], dict[str, Any]]
     return {(row["campaign"], row["node"]): row for row in rows if row["status"] != Reason.FORGOTTEN}
 
 
-def _about(connection: Connection, sql: str, keys: Sequence[Any]) -> Sequence[Any]:
+def _read_rows(connection: Connection, sql: str, keys: Sequence[Any]) -> Sequence[Any]:
     return connection.execute(text(sql), {"keys": orjson.dumps(keys).decode()}).all()

@@ -74,7 +74,7 @@ Reader = Callable[[str, Sequence[str]], Iterator[Sequence[Any]]]
 
 
 @contextmanager
-def restored(
+def restore_export(
     campaigns: Sequence[Mapping[str, Any]], read: Reader, erased: Sequence[Mapping[str, Any]], *, decisions: bool
 ) -> Iterator[tuple[Connection, dict[str, int]]]:
     """Open a temporary database with the rows of an export, in a transaction.
@@ -120,11 +120,11 @@ class _Restoring:
         self.columns: Mapping[str, Sequence[str]] = TABLES | (DECISIONS if decisions else {})
         self.numbers = {one["name"]: number for number, one in enumerate(campaigns, 1)}
         self.platforms = {number: one["platform"] for number, one in enumerate(campaigns, 1)}
-        self.erased = {number: _erased(one) for number, one in enumerate(campaigns, 1)}
+        self.erased = {number: _find_first_whole(one) for number, one in enumerate(campaigns, 1)}
         self.twice: dict[str, int] = {}
         self.acts: dict[tuple[int, int], str] = {}  # of picks that find authors
         self.seats: dict[int, list[int | None]] = {number: [] for number in self.platforms}
-        self.identities = {number: _identify(one) for number, one in enumerate(campaigns, 1)}
+        self.identities = {number: _make_identity(one) for number, one in enumerate(campaigns, 1)}
         for number, one in enumerate(campaigns, 1):
             self._begin(number, one)
         for number, row in enumerate(erased):
@@ -252,12 +252,12 @@ class _Restoring:
         return row
 
 
-def _identify(told: Mapping[str, Any]) -> dict[str, Any]:
+def _make_identity(told: Mapping[str, Any]) -> dict[str, Any]:
     """By which rule a campaign counts its topic; earlier versions do not tell."""
     return {"topic": told["settings"].get("topic"), COUNTING: told[COUNTING]} if COUNTING in told else {}
 
 
-def _erased(told: Mapping[str, Any]) -> int:
+def _find_first_whole(told: Mapping[str, Any]) -> int:
     """Return the first pick that was decided after everything that was erased."""
     return max((row["first"] for row in told["epochs"] if {"forget", "retain"} & {*row["why"].split(",")}), default=0)
 

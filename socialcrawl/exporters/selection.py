@@ -143,7 +143,7 @@ class ExportSelection:
 
 
 @contextmanager
-def choosing(
+def open_selection(
     connection: Connection, name: str | None = None, *, whole: bool = False, active: bool = False
 ) -> Iterator[ExportSelection]:
     """What belongs to the campaign `name`, or to the newest; or, `whole`, everything.
@@ -158,20 +158,20 @@ def choosing(
         StoreError: there is no such campaign; the message names those there are.
         SettingsError: it tests no accounts.
     """
-    engine = _engine(connection)
+    engine = _make_engine(connection)
     try:
         with engine.connect() as reader, reader.begin():
-            choice = ExportSelection(reader, _campaigns(connection, name, whole=whole), whole, active)
+            choice = ExportSelection(reader, _find_campaigns(connection, name, whole=whole), whole, active)
             if active and not choice.refreshes:
                 raise SettingsError(f"The campaign {choice.name!r} tests no accounts: leave --only-active out.")
             _metadata.create_all(reader, checkfirst=False)
-            _fill(choice)
+            _fill_tables(choice)
             yield choice
     finally:
         engine.dispose()
 
 
-def _engine(connection: Connection) -> Engine:
+def _make_engine(connection: Connection) -> Engine:
     """Return an engine whose transactions see the database as it was when they began, and hold up nobody."""
     where = address.find_address(connection)
     if not isinstance(where, Path):
@@ -189,7 +189,7 @@ def _engine(connection: Connection) -> Engine:
     return made
 
 
-def _campaigns(connection: Connection, name: str | None, *, whole: bool) -> list[tuple[int, str]]:
+def _find_campaigns(connection: Connection, name: str | None, *, whole: bool) -> list[tuple[int, str]]:
     known = list_campaigns(connection)
     if whole:
         return known
@@ -202,9 +202,9 @@ def _campaigns(connection: Connection, name: str | None, *, whole: bool) -> list
     return chosen[-1:]
 
 
-def _fill(choice: ExportSelection) -> None:
+def _fill_tables(choice: ExportSelection) -> None:
     run = choice.reader.execute
-    _read(choice)
+    _read_places(choice)
     if choice.whole:
         run(text(EVERY_POST))
         run(text(GONE))
@@ -223,25 +223,25 @@ def _fill(choice: ExportSelection) -> None:
             run(text(f"analyze {table.name}"))
 
 
-def _read(choice: ExportSelection) -> None:
+def _read_places(choice: ExportSelection) -> None:
     """The posts of all pages that were read, with the order in which each names people."""
     keep = make_insert(choice.reader, posts, ("id", "asked"), "ignore")
     place = make_insert(choice.reader, places, ("post", "node", "position"), "ignore")
-    for chunk in pages(choice):
+    for chunk in read_pages(choice):
         keep.run([(key, 1) for _, ids, _ in chunk for key in ids])
-        place.run([found for _, ids, pairs in chunk for found in _places(ids, pairs)])
+        place.run([found for _, ids, pairs in chunk for found in _iterate_places(ids, pairs)])
 
 
-def pages(choice: ExportSelection) -> Iterator[list[tuple[Any, list[str], Pairs]]]:
+def read_pages(choice: ExportSelection) -> Iterator[list[tuple[Any, list[str], Pairs]]]:
     """The requests that brought posts, oldest first, as (row, ids of the posts, `StoredPage.pairs`), some at a time."""
     columns = (request.c.id, request.c.kind, request.c.digest, request.c.post_ids, request.c.nodes)
     ours = select(*columns).where(request.c.campaign.in_(choice.numbers))
     came = ours.where(request.c.post_ids.is_not(None) | (request.c.kind == ReplyKind.HELD)).order_by(request.c.id)
     for rows in choice.reader.execute(came.execution_options(yield_per=200)).partitions():
-        yield [(row, *page_of(choice, row)) for row in rows]
+        yield [(row, *read_page(choice, row)) for row in rows]
 
 
-def page_of(choice: ExportSelection, row: Any) -> tuple[list[str], Pairs]:
+def read_page(choice: ExportSelection, row: Any) -> tuple[list[str], Pairs]:
     """Return the ids of the posts that a request brought and `StoredPage.pairs`; of one held, from where it came."""
     found = row
     if row.kind == ReplyKind.HELD and row.digest is not None:
@@ -254,7 +254,7 @@ def page_of(choice: ExportSelection, row: Any) -> tuple[list[str], Pairs]:
     return (orjson.loads((found and found.post_ids) or "[]"), []) if page is None else (page.ids, page.pairs)
 
 
-def _places(ids: list[str], pairs: Pairs) -> Iterator[tuple[str, int, int]]:
+def _iterate_places(ids: list[str], pairs: Pairs) -> Iterator[tuple[str, int, int]]:
     count: dict[int, int] = {}
     for place, node in pairs:
         if place < len(ids):

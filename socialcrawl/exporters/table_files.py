@@ -54,7 +54,7 @@ class ParquetWriter:
         if not rows:
             return
         cells = [
-            [_instant(cell) for cell in cells] if column.kind == "time" else list(cells)
+            [_parse_instant(cell) for cell in cells] if column.kind == "time" else list(cells)
             for column, cells in zip(self._columns, zip(*rows, strict=True), strict=True)
         ]
         self._file.write_batch(self._batch(cells, schema=self._schema))
@@ -72,7 +72,7 @@ class CsvWriter:
 
     def write(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Add rows."""
-        self._rows.write([_cell(cell) for cell in row] for row in rows)
+        self._rows.write([_format_cell(cell) for cell in row] for row in rows)
 
 
 class SafeCsvWriter(CsvWriter):
@@ -128,7 +128,7 @@ IDS = {"posts": "post_ids.txt", "accounts": "user_ids.txt"}
 """The files of ids, by the table that they are taken from."""
 
 
-def pyarrow_version() -> str:
+def read_pyarrow_version() -> str:
     """Return the version of the library that writes Parquet.
 
     Raises:
@@ -141,13 +141,13 @@ def pyarrow_version() -> str:
     return str(pa.__version__)
 
 
-def _cell(cell: Any) -> Any:
+def _format_cell(cell: Any) -> Any:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     return orjson.dumps(cell).decode() if isinstance(cell, list) else cell
 
 
-def _instant(cell: str | None) -> datetime | None:
+def _parse_instant(cell: str | None) -> datetime | None:
     try:
         return datetime.fromisoformat(cell) if cell is not None else None
     except ValueError:

@@ -32,7 +32,7 @@ MARKED = re.compile(
 )
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a text in lower case: letters, digits and `_`."""
     return [word.lower() for word in WORD.findall(text)]
 
@@ -52,7 +52,7 @@ class KnownNames:
     ) -> None:
         self.pseudonyms, self.handles, self.ids = pseudonyms, handles, ids
         self._all_names = names
-        self._names = {name for name in names if " " in name or _unmistakable(name)}
+        self._names = {name for name in names if " " in name or _is_unmistakable(name)}
         self._near: dict[str, Person] = {}
 
     def near(self, people: Sequence[Person]) -> "KnownNames":
@@ -61,7 +61,7 @@ class KnownNames:
         for person in people:
             if person.username:
                 made._near[person.username.lower()] = person
-            if person.name and (words := words_of(person.name)[:SHORT]):
+            if person.name and (words := split_words(person.name)[:SHORT]):
                 made._names.add(" ".join(words))
         return made
 
@@ -104,12 +104,12 @@ class KnownNames:
             if " ".join(words[place : place + length]) in self._names:
                 return NAME, length
         word = words[place]
-        if (person := self._near.get(word)) or (_unmistakable(word) and (person := self.handles.get(word))):
+        if (person := self._near.get(word)) or (_is_unmistakable(word) and (person := self.handles.get(word))):
             return self.pseudonyms.person(person), 1
         if (who := self.ids.get(word)) is not None:
             return self.pseudonyms.person(who), 1
         return NAME if word in self._names else None, 1
 
 
-def _unmistakable(word: str) -> bool:
+def _is_unmistakable(word: str) -> bool:
     return len(word) >= LONG_WORD or "_" in word or any(letter.isdigit() for letter in word)

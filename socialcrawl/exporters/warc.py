@@ -26,7 +26,7 @@ SECRET = ("authorization", "cookie", "set-cookie", "proxy-authorization")
 PACKED = ("content-encoding", "transfer-encoding", "content-length")
 
 
-def check() -> None:
+def check_available() -> None:
     """Whether archives can be written here.
 
     Raises:
@@ -38,7 +38,7 @@ def check() -> None:
         raise SettingsError("A web archive needs warcio: pip install 'socialcrawl[warc]'.") from error
 
 
-def write(choice: ExportSelection, path: Path) -> int:
+def write_archive(choice: ExportSelection, path: Path) -> int:
     """Write the answers that were kept into a .warc.gz; how many.
 
     Raises:
@@ -49,10 +49,10 @@ def write(choice: ExportSelection, path: Path) -> int:
     count = 0
     with path.open("wb") as file:
         writer = WARCWriter(file, gzip=True)
-        for row in _rows(choice):
+        for row in _read_rows(choice):
             if not count:
                 _write_about(writer, row)
-            _write(writer, row)
+            _write_record(writer, row)
             count += 1
     if not count:
         raise StoreError(
@@ -62,7 +62,7 @@ def write(choice: ExportSelection, path: Path) -> int:
     return count
 
 
-def _rows(choice: ExportSelection) -> Iterator[Any]:
+def _read_rows(choice: ExportSelection) -> Iterator[Any]:
     columns = (request.c.id, request.c.status, request.c.sent_at, request.c.arrived_at)
     query = select(*columns, response.c.url, response.c.headers, response.c.body)
     joined = query.join(response, response.c.request == request.c.id)
@@ -77,7 +77,7 @@ def _write_about(writer: Any, row: Any) -> None:
         "description": "answers of an API, with their bodies unpacked and without cookies; see datasheet.md",
     }
     lines = "".join(f"{name}: {value}\r\n" for name, value in told.items()).encode()
-    headers = {"WARC-Record-ID": _number("about", row), "WARC-Date": _date(row.sent_at), **_TYPE}
+    headers = {"WARC-Record-ID": _make_record_id("about", row), "WARC-Date": _format_date(row.sent_at), **_TYPE}
     writer.write_record(
         writer.create_warc_record("", "warcinfo", io.BytesIO(lines), len(lines), warc_headers_dict=headers)
     )
@@ -86,22 +86,25 @@ def _write_about(writer: Any, row: Any) -> None:
 _TYPE = {"Content-Type": "application/warc-fields"}
 
 
-def _write(writer: Any, row: Any) -> None:
+def _write_record(writer: Any, row: Any) -> None:
     from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
 
     body = decompress(row.body)
     status = row.status or 200
     kept = [(name, value) for name, value in orjson.loads(row.headers) if name.lower() not in (*SECRET, *PACKED)]
     answered = StatusAndHeaders(
-        f"{status} {_reason(status)}", [*kept, ("Content-Length", str(len(body)))], protocol="HTTP/1.1"
+        f"{status} {_find_phrase(status)}", [*kept, ("Content-Length", str(len(body)))], protocol="HTTP/1.1"
     )
     parts = urlsplit(row.url)
     line = f"GET {parts.path or '/'}{'?' if parts.query else ''}{parts.query} HTTP/1.1"
     asked = StatusAndHeaders(line, [("Host", parts.netloc.rpartition("@")[2])], is_http_request=True)
-    came = {"WARC-Record-ID": _number("response", row), "WARC-Date": _date(row.arrived_at or row.sent_at)}
+    came = {
+        "WARC-Record-ID": _make_record_id("response", row),
+        "WARC-Date": _format_date(row.arrived_at or row.sent_at),
+    }
     sent = {
-        "WARC-Record-ID": _number("request", row),
-        "WARC-Date": _date(row.sent_at),
+        "WARC-Record-ID": _make_record_id("request", row),
+        "WARC-Date": _format_date(row.sent_at),
         "WARC-Concurrent-To": came["WARC-Record-ID"],
     }
     url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
@@ -112,15 +115,15 @@ def _write(writer: Any, row: Any) -> None:
         writer.write_record(record)
 
 
-def _number(kind: str, row: Any) -> str:
+def _make_record_id(kind: str, row: Any) -> str:
     """Return the id of a record: the same whenever the same answer is exported."""
     return f"<urn:uuid:{uuid5(NAMESPACE_URL, f'{kind} {row.id} {row.sent_at} {row.url}')}>"
 
 
-def _date(at: str) -> str:
+def _format_date(at: str) -> str:
     """Return an instant as WARC 1.0 writes it: whole seconds, UTC."""
     return f"{at[:19]}Z"
 
 
-def _reason(status: int) -> str:
+def _find_phrase(status: int) -> str:
     return HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""

@@ -15,10 +15,18 @@ from typing import IO, Any
 
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.csv_cells import NOT_UTF8
-from socialcrawl.formats.documents import why_unreadable
+from socialcrawl.formats.documents import explain_unreadable
 from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.formats.lines import NO_END, UNREADABLE, first_bytes, lines, opened, reason_of, too_long
-from socialcrawl.formats.parquet import PARQUET, sheet
+from socialcrawl.formats.lines import (
+    NO_END,
+    UNREADABLE,
+    describe_too_long,
+    explain_csv_error,
+    open_bytes,
+    peek_bytes,
+    read_lines,
+)
+from socialcrawl.formats.parquet import PARQUET, open_parquet
 from socialcrawl.system.bounds import MAX_BATCH, MAX_ROW
 from socialcrawl.text.wording import pluralize
 
@@ -49,7 +57,7 @@ class CellTable:
 
 
 @contextmanager
-def grid(
+def open_table(
     path: Path, words: Collection[str], trouble: LineErrors, legal: Callable[[str], bool] = lambda _: True
 ) -> Iterator[CellTable | None]:
     """The table in a file; None where the file has JSON lines.
@@ -67,11 +75,11 @@ def grid(
         with path.open("rb") as file:
             begin = file.read(len(PARQUET))
         if begin == PARQUET:
-            with sheet(path, trouble) as found:
-                yield CellTable(path, [name.lower() for name in found.names], found.rows(CHUNK, _texts))
+            with open_parquet(path, trouble) as found:
+                yield CellTable(path, [name.lower() for name in found.names], found.rows(CHUNK, _convert_texts))
             return
-        with opened(path, begin) as file:
-            first = first_bytes(file)
+        with open_bytes(path, begin) as file:
+            first = peek_bytes(file)
             if first.startswith(b"{"):
                 yield None
                 return
@@ -80,12 +88,14 @@ def grid(
                     f"{path} {'is of no known kind' if first else 'is empty'}: give Parquet, CSV, or text with an "
                     "account or a link a line."
                 )
-            yield _text(path, file, words, trouble, legal)
+            yield _open_text(path, file, words, trouble, legal)
     except UNREADABLE as error:
-        raise PostsFileError(f"{why_unreadable(path, error)}: name a file, and check that it is complete.") from error
+        raise PostsFileError(
+            f"{explain_unreadable(path, error)}: name a file, and check that it is complete."
+        ) from error
 
 
-def _text(
+def _open_text(
     path: Path, file: IO[bytes], words: Collection[str], trouble: LineErrors, legal: Callable[[str], bool]
 ) -> CellTable:
     rows = _Lines(path, file, trouble, words, legal)
@@ -104,13 +114,13 @@ class _Lines:
         self._number = self._size = 0  # of the last line; characters since a row began
         self._texts = self._decoded(file)
         head = list(islice(self._texts, 2))
-        self._mark = _between([text for _, text in head], words, legal)
+        self._mark = _detect_separator([text for _, text in head], words, legal)
         self._rows = self._split(head)
 
     def header(self, words: Collection[str]) -> list[str] | None:
         """Return the names of the columns, where the first line has them."""
         first, second = next(self._rows, None), next(self._rows, None)
-        if first is not None and _names(first[1], second[1] if second else [], words):
+        if first is not None and _has_names(first[1], second[1] if second else [], words):
             self._rows = chain([second] if second else [], self._rows)
             return [(name or "").lower() for name in first[1]]
         self._rows = chain([row for row in (first, second) if row], self._rows)
@@ -140,9 +150,9 @@ class _Lines:
 
     def _decoded(self, file: IO[bytes]) -> Iterator[tuple[int, str]]:
         """Yield the lines that say something, with their numbers."""
-        for number, raw in lines(self.path, file, MAX_ROW):
+        for number, raw in read_lines(self.path, file, MAX_ROW):
             if raw is None:
-                self._bad(number, too_long(MAX_ROW))
+                self._bad(number, describe_too_long(MAX_ROW))
                 continue
             try:
                 text = raw.decode() if number > 1 else raw.decode("utf-8-sig")
@@ -168,7 +178,7 @@ class _Lines:
             try:
                 row = next(reader, None)
             except csv.Error as error:
-                self._bad(self._number, reason_of(error))
+                self._bad(self._number, explain_csv_error(error))
                 reader, row = self._reader(texts), []
             if row is None:
                 return
@@ -193,17 +203,17 @@ class _Lines:
         self.trouble.add(f"{self.path}, line {number}", why)
 
 
-def _between(lines: Sequence[str], words: Collection[str], legal: Callable[[str], bool]) -> str | None:
+def _detect_separator(lines: Sequence[str], words: Collection[str], legal: Callable[[str], bool]) -> str | None:
     """Return what stands between the cells of some lines; None: each line is one cell."""
     for mark in BETWEEN:
-        rows = [_cells(line, mark) for line in lines]
+        rows = [_split_cells(line, mark) for line in lines]
         pairs = [row[:2] for row in rows if len(row) > 1]
-        if (pairs and _known(rows[0], words)) or any(legal(one) and (legal(two) or not two) for one, two in pairs):
+        if (pairs and _is_known(rows[0], words)) or any(legal(one) and (legal(two) or not two) for one, two in pairs):
             return mark
     return None
 
 
-def _cells(line: str, mark: str) -> list[str]:
+def _split_cells(line: str, mark: str) -> list[str]:
     if mark == " ":
         return line.split()
     try:
@@ -212,28 +222,28 @@ def _cells(line: str, mark: str) -> list[str]:
         return []
 
 
-def _known(row: Sequence[Cell], words: Collection[str]) -> bool:
+def _is_known(row: Sequence[Cell], words: Collection[str]) -> bool:
     return any((cell or "").strip().lower() in words for cell in row)
 
 
-def _names(first: Sequence[Cell], second: Sequence[Cell], words: Collection[str]) -> bool:
+def _has_names(first: Sequence[Cell], second: Sequence[Cell], words: Collection[str]) -> bool:
     """Return whether the first row has names of columns: words that are known, or none of the numbers of the second."""
-    if _known(first, words):
+    if _is_known(first, words):
         return True
     numbers = bool(second) and all((cell or "").isdigit() for cell in second[:2])
     return numbers and not any((cell or "").isdigit() for cell in first[:2])
 
 
-def _texts(column: Any) -> list[Cell]:
+def _convert_texts(column: Any) -> list[Cell]:
     """Return the cells of a column of Parquet as text."""
     import pyarrow as pa  # noqa: PLC0415  # as above
 
     if pa.types.is_integer(column.type):
         return column.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
-    return [_text_of(value) for value in column.to_pylist()]
+    return [_convert_text(value) for value in column.to_pylist()]
 
 
-def _text_of(value: Any) -> Cell:
+def _convert_text(value: Any) -> Cell:
     if value is None or value == "" or value != value:  # noqa: PLR0124  (what is no number is not itself)
         return None
     if isinstance(value, float) and abs(value) < EXACT and value == int(value):

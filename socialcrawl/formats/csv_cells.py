@@ -7,7 +7,7 @@ from typing import IO, Any
 
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.formats.lines import RecordLines, lines, reason_of
+from socialcrawl.formats.lines import RecordLines, explain_csv_error, read_lines
 from socialcrawl.system.bounds import MAX_COLUMNS, MAX_ROW
 
 NEEDED = ("author", "created_at", "text")  # columns that a table of posts has
@@ -15,7 +15,7 @@ BETWEEN = (",", ";", "\t")  # what stands between cells; the first that fits
 NOT_UTF8 = "it is not UTF-8: save the file as UTF-8"
 
 
-def posts_in(path: Path, file: IO[bytes], first: bytes, trouble: LineErrors) -> "CsvTable":
+def open_posts(path: Path, file: IO[bytes], first: bytes, trouble: LineErrors) -> "CsvTable":
     """Return the rows of a CSV file of posts; see `CsvTable`.
 
     Raises:
@@ -59,12 +59,14 @@ class CsvTable:
     def __init__(self, path: Path, file: IO[bytes], first: bytes, trouble: LineErrors) -> None:
         self.path, self.trouble = path, trouble
         self._damaged = False
-        self._text = RecordLines(self._decoded(lines(path, file, MAX_ROW)))
-        self._reader = csv.DictReader(self._text, strict=True, delimiter=_between(first))
+        self._text = RecordLines(self._decoded(read_lines(path, file, MAX_ROW)))
+        self._reader = csv.DictReader(self._text, strict=True, delimiter=_detect_separator(first))
         try:
             names = list(self._reader.fieldnames or ())
         except csv.Error as error:
-            raise PostsFileError(f"{path}, line 1: {reason_of(error)}. Name the columns in the first line.") from error
+            raise PostsFileError(
+                f"{path}, line 1: {explain_csv_error(error)}. Name the columns in the first line."
+            ) from error
         if self._damaged:
             raise PostsFileError(f"{path}, line 1: {NOT_UTF8}.")
         if len(names) > MAX_COLUMNS:
@@ -72,7 +74,7 @@ class CsvTable:
                 f"{path}, line 1: it names {len(names):,} columns, more than {MAX_COLUMNS:,}. Remove those that no "
                 "import uses."
             )
-        self.columns = self._reader.fieldnames = _plain(names)
+        self.columns = self._reader.fieldnames = _normalize_names(names)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """(where it is, the row by column), in order."""
@@ -83,7 +85,7 @@ class CsvTable:
             except StopIteration:
                 return
             except csv.Error as error:
-                self._bad(reason_of(error))
+                self._bad(explain_csv_error(error))
                 continue
             if self._damaged:
                 self._bad(NOT_UTF8)
@@ -113,7 +115,7 @@ class CsvTable:
         self.trouble.add(f"{self.path}, line {self._text.number}", why)
 
 
-def _between(first: bytes) -> str:
+def _detect_separator(first: bytes) -> str:
     """Return what stands between the cells of a file, by its header."""
     line = first.splitlines()[0].decode("utf-8-sig", "replace")
 
@@ -124,7 +126,7 @@ def _between(first: bytes) -> str:
     return max(BETWEEN, key=fits)
 
 
-def _plain(names: list[str]) -> list[str]:
+def _normalize_names(names: list[str]) -> list[str]:
     """Return the names of columns in lower case, but where two would then be the same."""
     low = [name.strip().lower() for name in names]
     return [plain if low.count(plain) == 1 else name for name, plain in zip(names, low, strict=True)]

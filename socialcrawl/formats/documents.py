@@ -20,7 +20,7 @@ class TooLargeError(OSError):
     """A file that is larger than it may be; `strerror` says how large it may be."""
 
 
-def why_unreadable(path: Path, error: Exception) -> str:
+def explain_unreadable(path: Path, error: Exception) -> str:
     """Return why a file could not be read: "a.csv is a folder", or "a.csv cannot be read (Permission denied)"."""
     if path.is_dir():
         return f"{path} is a folder"
@@ -89,7 +89,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError(str(error)) from error
 
 
-def toml_error(error: tomllib.TOMLDecodeError, path: Path) -> str:
+def explain_toml_error(error: tomllib.TOMLDecodeError, path: Path) -> str:
     """Return what is wrong in a file in TOML, and the line that is, without its value where that may be a secret."""
     text = str(error)
     try:

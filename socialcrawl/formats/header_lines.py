@@ -49,7 +49,7 @@ def is_number(cell: str | None) -> bool:
     return True
 
 
-def unknown(place: str, cells: Sequence[str | None]) -> str:
+def describe_unknown(place: str, cells: Sequence[str | None]) -> str:
     """Return what is said of a first line whose words look like names of columns and are not known."""
     shown = ", ".join(cell or "''" for cell in cells)
     return (

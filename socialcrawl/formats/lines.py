@@ -23,36 +23,36 @@ UNREADABLE = (OSError, EOFError, zlib.error)
 """What reading a file can raise, packed or not."""
 
 
-def allowed(path: Path, least: int = MAX_UNPACKED) -> int:
+def limit_unpacked(path: Path, least: int = MAX_UNPACKED) -> int:
     """Return the number of bytes that a packed file may unpack to; any may to `least`."""
     return max(least, MAX_GROWTH * path.stat().st_size)
 
 
-def grown(path: Path, where: str, least: int = MAX_UNPACKED) -> PostsFileError:
-    """Return the error that a file unpacks to more than `allowed`."""
-    most = size_of(allowed(path, least))
+def make_growth_error(path: Path, where: str, least: int = MAX_UNPACKED) -> PostsFileError:
+    """Return the error that a file unpacks to more than `limit_unpacked` allows."""
+    most = format_size(limit_unpacked(path, least))
     return PostsFileError(
         f"{where}: {path.name} unpacks to more than {most}, which is over {MAX_GROWTH} times its size. Unpack it "
         "yourself if you trust it, and import the result."
     )
 
 
-def size_of(count: int) -> str:
+def format_size(count: int) -> str:
     """Return a number of bytes as text."""
     return f"{count / 1e6:,.0f} MB" if count >= 1_000_000 else f"{count:,} bytes"
 
 
-NO_END = f"it is longer than {size_of(MAX_ROW)}: a quotation mark may be left open"
+NO_END = f"it is longer than {format_size(MAX_ROW)}: a quotation mark may be left open"
 """What is wrong with a row that goes on and on."""
 
 
-def too_long(most: int) -> str:
+def describe_too_long(most: int) -> str:
     """Return what is wrong with a line or row of more than `most` bytes."""
-    return f"it is longer than {size_of(most)}"
+    return f"it is longer than {format_size(most)}"
 
 
 @contextmanager
-def opened(path: Path, begin: bytes) -> Iterator[IO[bytes]]:
+def open_bytes(path: Path, begin: bytes) -> Iterator[IO[bytes]]:
     """Open a file of bytes, unpacked where it is compressed with gzip.
 
     Args:
@@ -67,13 +67,13 @@ def opened(path: Path, begin: bytes) -> Iterator[IO[bytes]]:
             yield file  # type: ignore[misc]
 
 
-def first_bytes(file: IO[bytes]) -> bytes:
+def peek_bytes(file: IO[bytes]) -> bytes:
     """Return the first bytes of an open file, without mark and blanks before them; it is not read further."""
     begin: bytes = file.peek(PIECE)  # type: ignore[attr-defined]
     return begin.removeprefix(MARK).lstrip()
 
 
-def lines(path: Path, file: IO[bytes] | gzip.GzipFile, most: int) -> Iterator[tuple[int, bytes | None]]:
+def read_lines(path: Path, file: IO[bytes] | gzip.GzipFile, most: int) -> Iterator[tuple[int, bytes | None]]:
     """Iterate over (number of the line, the line with its end); None instead of a line of more than `most` bytes.
 
     Args:
@@ -85,7 +85,7 @@ def lines(path: Path, file: IO[bytes] | gzip.GzipFile, most: int) -> Iterator[tu
         PostsFileError: the file unpacks to more than it may.
     """
     is_packed = isinstance(file, gzip.GzipFile)
-    left = float(allowed(path)) if is_packed else inf
+    left = float(limit_unpacked(path)) if is_packed else inf
     read = file.readline
     for number, raw in enumerate(iter(partial(read, most + 1), b""), 1):
         if is_packed:
@@ -98,7 +98,7 @@ def lines(path: Path, file: IO[bytes] | gzip.GzipFile, most: int) -> Iterator[tu
             piece = read(PIECE)
             left -= len(piece)
         if left < 0:
-            raise grown(path, f"{path}, line {number}")
+            raise make_growth_error(path, f"{path}, line {number}")
         yield number, None
 
 
@@ -112,12 +112,12 @@ def check_packed(path: Path) -> None:
     with path.open("rb") as file:
         begin = file.read(len(GZIP))
     if begin.startswith(GZIP):
-        left = allowed(path)
+        left = limit_unpacked(path)
         with gzip.open(path) as file:
             while piece := file.read(PIECE):
                 left -= len(piece)
                 if left < 0:
-                    raise grown(path, str(path))
+                    raise make_growth_error(path, str(path))
 
 
 class RecordLines:
@@ -146,14 +146,14 @@ class RecordLines:
         """
         self.number, text = next(self._source)
         if text is None:
-            raise csv.Error(too_long(MAX_ROW))
+            raise csv.Error(describe_too_long(MAX_ROW))
         self.size += len(text)
         if self.size > MAX_ROW:
             raise csv.Error(NO_END)
         return text
 
 
-def reason_of(error: csv.Error) -> str:
+def explain_csv_error(error: csv.Error) -> str:
     """Return what is wrong with a row that `csv` cannot read."""
     if "field limit" in str(error):
         return f"a cell is longer than {csv.field_size_limit():,} characters: a quotation mark may be left open"

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.formats.lines import allowed, grown, too_long
-from socialcrawl.formats.parquet_layout import check_footer, refused, rows_at_once
+from socialcrawl.formats.lines import describe_too_long, limit_unpacked, make_growth_error
+from socialcrawl.formats.parquet_layout import check_footer, limit_rows, make_refusal
 from socialcrawl.formats.parquet_pages import PageError
 from socialcrawl.system.bounds import MAX_BATCH, MAX_CELL, MAX_COLUMNS, MAX_UNPACKED
 
@@ -55,12 +55,14 @@ class ParquetTable:
         """
         done = 0
         for columns, count in self.batches(most):
-            for part in _parts(columns, count):
+            for part in _split_batch(columns, count):
                 if isinstance(part, int):
-                    self._bad(done + part + 1, too_long(MAX_CELL))
+                    self._bad(done + part + 1, describe_too_long(MAX_CELL))
                     continue
                 numbers = range(done + part.start + 1, done + part.stop + 1)
-                yield self._read([column.slice(part.start, len(part)) for column in columns], numbers, cells or _listed)
+                yield self._read(
+                    [column.slice(part.start, len(part)) for column in columns], numbers, cells or _convert_list
+                )
             done += count
 
     def batches(self, most: int, least: int = MAX_UNPACKED) -> Iterator[tuple[list[Any], int]]:
@@ -69,13 +71,13 @@ class ParquetTable:
         Raises:
             PostsFileError: the file unpacks to more than it may.
         """
-        done, left, size = 0, allowed(self._path, least), min(most, self._most)
+        done, left, size = 0, limit_unpacked(self._path, least), min(most, self._most)
         for group in range(self._file.num_row_groups):  # rows of several might have too many lists together
             for batch in self._file.iter_batches(size, [group], columns=self.chosen, use_threads=False):
-                columns = [_plain(column) for column in batch.columns]
+                columns = [_decode_dictionary(column) for column in batch.columns]
                 left -= sum(column.nbytes for column in columns)
                 if left < 0:
-                    raise grown(self._path, f"{self._path}, row {done + 1}", least)
+                    raise make_growth_error(self._path, f"{self._path}, row {done + 1}", least)
                 yield columns, batch.num_rows
                 done += batch.num_rows
 
@@ -102,7 +104,7 @@ class ParquetTable:
 
 
 @contextmanager
-def sheet(path: Path, trouble: LineErrors, wanted: Sequence[str] | None = None) -> Iterator[ParquetTable]:
+def open_parquet(path: Path, trouble: LineErrors, wanted: Sequence[str] | None = None) -> Iterator[ParquetTable]:
     """Open a Parquet file.
 
     Args:
@@ -122,20 +124,20 @@ def sheet(path: Path, trouble: LineErrors, wanted: Sequence[str] | None = None) 
         with parquet.ParquetFile(path, metadata=about) as file:
             plain = file.schema_arrow
         if len(plain) > MAX_COLUMNS or about.num_columns > MAX_COLUMNS:
-            raise refused(path, f"it has {about.num_columns:,} columns, more than {MAX_COLUMNS:,}", "Remove some")
+            raise make_refusal(path, f"it has {about.num_columns:,} columns, more than {MAX_COLUMNS:,}", "Remove some")
         chosen = [name for name in plain.names if wanted is None or name in wanted]
         if len({*chosen}) < len(chosen):
-            raise refused(path, "two of its columns have the same name", "Rename one")
-        most = rows_at_once(path, about, chosen)
+            raise make_refusal(path, "two of its columns have the same name", "Rename one")
+        most = limit_rows(path, about, chosen)
         with parquet.ParquetFile(path, metadata=about, pre_buffer=False, buffer_size=BUFFER) as file:
             yield ParquetTable(path, trouble, file, plain, chosen=chosen, most=most)
     except PageError as error:
-        raise refused(path, str(error), "Check the file") from error
+        raise make_refusal(path, str(error), "Check the file") from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise refused(path, str(error).splitlines()[0], "Check the file") from error
+        raise make_refusal(path, str(error).splitlines()[0], "Check the file") from error
 
 
-def table(path: Path, wanted: Sequence[str] | None = None) -> Any:
+def read_table(path: Path, wanted: Sequence[str] | None = None) -> Any:
     """Return a Parquet file as a pyarrow.Table.
 
     Args:
@@ -147,17 +149,17 @@ def table(path: Path, wanted: Sequence[str] | None = None) -> Any:
     """
     import pyarrow as pa  # noqa: PLC0415
 
-    with sheet(path, LineErrors(), wanted) as found:
+    with open_parquet(path, LineErrors(), wanted) as found:
         batches = [pa.RecordBatch.from_arrays(columns, names=found.chosen) for columns, _ in found.batches(WHOLE, HELD)]
         return pa.Table.from_batches(batches, None if batches else found.schema)
 
 
-def _listed(column: Any) -> list[Any]:
+def _convert_list(column: Any) -> list[Any]:
     values: list[Any] = column.to_pylist()
     return values
 
 
-def _parts(columns: list[Any], rows: int) -> Iterator[range | int]:
+def _split_batch(columns: list[Any], rows: int) -> Iterator[range | int]:
     """Yield the rows of a batch in parts of bounded bytes.
 
     Rows that are longer than a cell may be stand alone, by place.
@@ -165,7 +167,7 @@ def _parts(columns: list[Any], rows: int) -> Iterator[range | int]:
     if sum(column.nbytes for column in columns) <= MAX_BATCH:
         yield range(rows)
         return
-    sizes = np.sum([_sizes(column) for column in columns], axis=0)
+    sizes = np.sum([_measure_rows(column) for column in columns], axis=0)
     start, held = 0, 0
     for place, size in enumerate(sizes.tolist()):
         if size > MAX_CELL or held + size > MAX_BATCH:
@@ -181,37 +183,41 @@ def _parts(columns: list[Any], rows: int) -> Iterator[range | int]:
         yield range(start, rows)
 
 
-def _sizes(column: Any) -> NDArray[np.int64]:
+def _measure_rows(column: Any) -> NDArray[np.int64]:
     """Bytes of each row of a column as texts and numbers, int64[n]."""
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import compute  # noqa: PLC0415
 
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _sizes(column.dictionary)[_whole(column.indices)] if len(column.dictionary) else _whole(column.indices)
+        return (
+            _measure_rows(column.dictionary)[_fill_lengths(column.indices)]
+            if len(column.dictionary)
+            else _fill_lengths(column.indices)
+        )
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
-        return _sizes(column.cast(pa.large_binary()))
+        return _measure_rows(column.cast(pa.large_binary()))
     tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
     if any(test(kind) for test in tests):
-        return _whole(compute.binary_length(column))
+        return _fill_lengths(compute.binary_length(column))
     if pa.types.is_struct(kind):
-        parts = [np.zeros(len(column), np.int64), *map(_sizes, column.flatten())]
+        parts = [np.zeros(len(column), np.int64), *map(_measure_rows, column.flatten())]
         return np.asarray(np.sum(parts, axis=0), np.int64)
     if pa.types.is_map(kind):
-        return _sizes(column.cast(pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))))
+        return _measure_rows(column.cast(pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))))
     if pa.types.is_nested(kind):
-        lengths = _whole(compute.list_value_length(column))
-        ends, sums = np.cumsum(lengths), np.concatenate(([0], np.cumsum(_sizes(column.flatten()) + 8)))
+        lengths = _fill_lengths(compute.list_value_length(column))
+        ends, sums = np.cumsum(lengths), np.concatenate(([0], np.cumsum(_measure_rows(column.flatten()) + 8)))
         return np.asarray(sums[ends] - sums[ends - lengths], np.int64)
     return np.full(len(column), 8, np.int64)
 
 
-def _whole(lengths: Any) -> NDArray[np.int64]:
+def _fill_lengths(lengths: Any) -> NDArray[np.int64]:
     """Whole numbers as an array, 0 where there is nothing."""
     return np.asarray(lengths.cast("int64").fill_null(0).to_numpy(zero_copy_only=False), np.int64)
 
 
-def _plain(column: Any) -> Any:
+def _decode_dictionary(column: Any) -> Any:
     """Return a column with its values as such, no longer in a dictionary."""
     import pyarrow as pa  # noqa: PLC0415
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.lines import size_of
-from socialcrawl.formats.parquet_pages import INDEXED, PREFIXED, ParquetPage, longest, pages
+from socialcrawl.formats.lines import format_size
+from socialcrawl.formats.parquet_pages import INDEXED, PREFIXED, ParquetPage, find_longest, read_pages
 from socialcrawl.system.bounds import MAX_ITEMS, MAX_LINE, MAX_PAGES
 
 WIDEST = 64  # bytes of a value of fixed width; decimals and UUIDs have 16
@@ -22,7 +22,7 @@ SHORT = 1_000  # bytes of a dictionary that need not be looked through
 REWRITE = "Write it in smaller row groups"
 
 
-def refused(path: Path, why: str, remedy: str) -> PostsFileError:
+def make_refusal(path: Path, why: str, remedy: str) -> PostsFileError:
     """Return the error that a file cannot be read."""
     return PostsFileError(f"{path} cannot be read: {why}. {remedy}.")
 
@@ -38,10 +38,10 @@ def check_footer(path: Path) -> None:
         file.seek(max(0, size - 8))
         footer = int.from_bytes(file.read(4), "little")
     if MAX_LINE < footer < size:
-        raise refused(path, f"its footer is longer than {size_of(MAX_LINE)}", "Write it in larger row groups")
+        raise make_refusal(path, f"its footer is longer than {format_size(MAX_LINE)}", "Write it in larger row groups")
 
 
-def rows_at_once(path: Path, about: Any, chosen: Sequence[str]) -> int:
+def limit_rows(path: Path, about: Any, chosen: Sequence[str]) -> int:
     """Return how many rows of a file can be read at once.
 
     Args:
@@ -58,23 +58,23 @@ def rows_at_once(path: Path, about: Any, chosen: Sequence[str]) -> int:
         for place in range(about.num_columns):
             if about.schema.column(place).path.split(".")[0] in chosen:
                 chunks = [ColumnChunk.of(file, about.row_group(group), place) for group in range(about.num_row_groups)]
-                _check(path, about.schema.column(place), chunks)
+                _check_column(path, about.schema.column(place), chunks)
                 total += max((chunk.largest for chunk in chunks), default=0)
                 cost += max((chunk.row for chunk in chunks), default=0.0)
     if total > MAX_PAGES:
-        raise refused(path, f"the pages of its columns unpack to more than {size_of(MAX_PAGES)}", REWRITE)
+        raise make_refusal(path, f"the pages of its columns unpack to more than {format_size(MAX_PAGES)}", REWRITE)
     return max(1, int(READ / cost))
 
 
-def _check(path: Path, column: Any, chunks: Sequence["ColumnChunk"]) -> None:
+def _check_column(path: Path, column: Any, chunks: Sequence["ColumnChunk"]) -> None:
     """Refuse a column whose values or lists are too long."""
     if column.length > WIDEST:
-        raise refused(path, f"values of {column.path} have {column.length:,} bytes each", "Write them as text")
+        raise make_refusal(path, f"values of {column.path} have {column.length:,} bytes each", "Write them as text")
     for number, chunk in enumerate(chunks, 1):
         if column.max_repetition_level and (
             chunk.more > MAX_ITEMS or chunk.size > MAX_PAGES or chunk.more * chunk.longest > LISTED
         ):
-            raise refused(path, f"the lists of {column.path} in row group {number} may be too long", REWRITE)
+            raise make_refusal(path, f"the lists of {column.path} in row group {number} may be too long", REWRITE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +103,10 @@ class ColumnChunk:
         start = min(chunk.dictionary_page_offset or first, first)
         largest = size = values = most = 0
         density = 0.0
-        for page in list(pages(file, start, chunk.total_compressed_size)):
+        for page in list(read_pages(file, start, chunk.total_compressed_size)):
             largest, size = max(largest, page.unpacked), size + page.unpacked
             if page.is_dictionary:
-                most = max(most, _longest(file, page, chunk))
+                most = max(most, _find_longest(file, page, chunk))
             elif page.encoding is not None:
                 values += page.values
                 most = max(most, page.unpacked if page.encoding == PREFIXED else 0)
@@ -119,7 +119,7 @@ class ColumnChunk:
         return self.longest + (0.0 if self.more else self.density)
 
 
-def _longest(file: IO[bytes], page: ParquetPage, chunk: Any) -> int:
+def _find_longest(file: IO[bytes], page: ParquetPage, chunk: Any) -> int:
     """Bytes of the longest text in a dictionary, or more."""
     import pyarrow as pa  # noqa: PLC0415
 
@@ -130,8 +130,8 @@ def _longest(file: IO[bytes], page: ParquetPage, chunk: Any) -> int:
     file.seek(page.place)
     packed = file.read(page.packed)
     if chunk.compression == "UNCOMPRESSED":
-        return longest(packed)
+        return find_longest(packed)
     try:
-        return longest(pa.decompress(packed, page.unpacked, chunk.compression.lower(), asbytes=True))
+        return find_longest(pa.decompress(packed, page.unpacked, chunk.compression.lower(), asbytes=True))
     except (pa.ArrowException, OSError, ValueError):
         return page.unpacked  # packed in a way that is not known here

@@ -44,7 +44,7 @@ class ParquetPage:
     is_dictionary: bool = False
 
 
-def pages(file: IO[bytes], start: int, size: int) -> Iterator[ParquetPage]:
+def read_pages(file: IO[bytes], start: int, size: int) -> Iterator[ParquetPage]:
     """Iterate over the pages of a column chunk.
 
     Args:
@@ -60,7 +60,7 @@ def pages(file: IO[bytes], start: int, size: int) -> Iterator[ParquetPage]:
         file.seek(at)
         header = _Header(file.read(HEADER))
         try:
-            page = _page(header.structure(0), header, at)
+            page = _parse_page(header.structure(0), header, at)
         except IndexError as error:
             raise PageError("the header of a page does not end") from error
         at = page.place + page.packed
@@ -69,7 +69,7 @@ def pages(file: IO[bytes], start: int, size: int) -> Iterator[ParquetPage]:
         yield page
 
 
-def longest(page: bytes) -> int:
+def find_longest(page: bytes) -> int:
     """Return the length of the longest text in the unpacked page of a dictionary."""
     at = most = 0
     end, size_at = len(page) - 4, Struct("<I").unpack_from
@@ -80,7 +80,7 @@ def longest(page: bytes) -> int:
     return most
 
 
-def _page(fields: dict[int, object], header: "_Header", at: int) -> ParquetPage:
+def _parse_page(fields: dict[int, object], header: "_Header", at: int) -> ParquetPage:
     packed, unpacked = fields.get(_PACKED), fields.get(_UNPACKED)
     if not isinstance(packed, int) or not isinstance(unpacked, int):
         raise PageError("the header of a page lacks its size")

@@ -43,7 +43,7 @@ class CellAccounts:
 
     def site(self, who: Who) -> str:
         """Return the site of an account: the host of a page, the server of a name; "" where there is no such thing."""
-        return site_of(self.name, who)
+        return find_site(self.name, who)
 
     def _id(self, cell: str, reading: str) -> Who | str | None:
         """Return the account with an id that is no name, or why it is none; None: it is to be read as a name."""
@@ -75,7 +75,7 @@ class CellAccounts:
         return Who(name, name) if self._platform.facts.federated else parse_account(name)
 
 
-def site_of(name: str, who: Who) -> str:
+def find_site(name: str, who: Who) -> str:
     """Return the site of an account of the platform `name`; see `CellAccounts.site`."""
     told, facts = who.username or who.id or "", find_platform_facts(name)
     if facts.pages:

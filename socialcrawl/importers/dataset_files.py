@@ -18,14 +18,14 @@ import numpy as np
 
 from socialcrawl.engine.model import Who
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.column_tables import Cell, CellTable, grid
+from socialcrawl.formats.column_tables import Cell, CellTable, open_table
 from socialcrawl.formats.csv_cells import NEEDED
-from socialcrawl.formats.header_lines import ENDS, KNOWN, WEIGHTS, is_head, unknown
+from socialcrawl.formats.header_lines import ENDS, KNOWN, WEIGHTS, describe_unknown, is_head
 from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.importers.account_cells import CellAccounts
-from socialcrawl.importers.exported_datasets import check_names, check_text, table_of
-from socialcrawl.importers.post_files import count_nothing, read
+from socialcrawl.importers.exported_datasets import check_names, check_text, open_export_table
+from socialcrawl.importers.post_files import count_nothing, read_posts
 from socialcrawl.storage.imports.old_graph import NamedGraph
 from socialcrawl.storage.imports.parsed_page import MADE, ParsedPage
 
@@ -100,7 +100,7 @@ class DatasetBuilder:
         return NamedGraph(whos, [self.naming.site(who) for who in whos], member, *ends, np.array(weight, np.float64))
 
 
-def gathered(
+def read_datasets(
     paths: Iterable[Path], naming: CellAccounts, trouble: LineErrors, watch: Watch = lambda what, rows: None
 ) -> NamedGraph:
     """Return the graph that files tell, in their order.
@@ -117,23 +117,23 @@ def gathered(
     found, posts, rows = DatasetBuilder(naming, trouble), _Posts(), 0
     for path in paths:
         check_text(path)
-        with _table(path, naming, trouble) as table:
+        with _open_table(path, naming, trouble) as table:
             if table is None or set(NEEDED) <= set(table.names or ()):
-                for page in read(path, count_nothing, trouble):
+                for page in read_posts(path, count_nothing, trouble):
                     posts.take(found, page, str(path))
                     watch("reading", rows := rows + len(page.page.posts))
                 continue
             check_names(path, table.names)
-            take = _reader(table)
-            found.trouble.notes += _unread(table)
-            for lines, columns in _told(table):
+            take = _choose_reader(table)
+            found.trouble.notes += _list_unread(table)
+            for lines, columns in _iterate_rows(table):
                 take(found, table, lines, columns)
                 watch("reading", rows := rows + len(lines))
     posts.answered(found)
     return found.graph()
 
 
-def _told(table: CellTable) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
+def _iterate_rows(table: CellTable) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
     """Yield the rows of a table.
 
     Raises:
@@ -144,36 +144,36 @@ def _told(table: CellTable) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
         if first:
             rows = [list(row) for row in zip(*(column[:2] for column in columns), strict=True)]
             if is_head(rows[0], rows[-1]):
-                raise PostsFileError(unknown(table.where(lines[0]), rows[0]))
+                raise PostsFileError(describe_unknown(table.where(lines[0]), rows[0]))
             first = False
         yield lines, columns
 
 
-def _unread(table: CellTable) -> Iterator[str]:
+def _list_unread(table: CellTable) -> Iterator[str]:
     """Yield what is to be said of columns that are not read though they may be weights."""
     names = table.names or []
     ends = next((pair for pair in ENDS if {*pair} <= {*names}), None)
     if (
         ends not in (None, ENDS[0])
-        and _first(names, WEIGHTS) is None
+        and _find_first(names, WEIGHTS) is None
         and (rest := [n for n in names if n not in WORDS])
     ):
         yield f"{table.path}: not read: {', '.join(rest)[:200]}. If a column holds weights, call it weight."
 
 
 @contextmanager
-def _table(path: Path, naming: CellAccounts, trouble: LineErrors) -> Iterator[CellTable | None]:
+def _open_table(path: Path, naming: CellAccounts, trouble: LineErrors) -> Iterator[CellTable | None]:
     """The table in a file; None where the file has posts as JSON lines."""
-    with grid(path, WORDS, trouble, naming.legal) as found:
+    with open_table(path, WORDS, trouble, naming.legal) as found:
         if found is not None:
             yield found
             return
-    with table_of(path, trouble) as found:
+    with open_export_table(path, trouble) as found:
         yield found
 
 
-def spoken(path: Path, naming: CellAccounts, hits: Hits) -> Mapping[Who, int]:
-    """Return the occurrences of a topic in a file of posts, by author as `gathered` has them.
+def count_by_author(path: Path, naming: CellAccounts, hits: Hits) -> Mapping[Who, int]:
+    """Return the occurrences of a topic in a file of posts, by author as `read_datasets` has them.
 
     None where it has no posts.
 
@@ -187,10 +187,10 @@ def spoken(path: Path, naming: CellAccounts, hits: Hits) -> Mapping[Who, int]:
     """
     trouble = LineErrors()
     found, posts, told = DatasetBuilder(naming, trouble), _Posts(), Counter[Who]()
-    with grid(path, WORDS, trouble, naming.legal) as table:
+    with open_table(path, WORDS, trouble, naming.legal) as table:
         if table is not None and not set(NEEDED) <= set(table.names or ()):
             return told
-    for page in read(path, hits, trouble):
+    for page in read_posts(path, hits, trouble):
         for place, count in enumerate(page.page.hits):
             if (who := posts.settled(found, page.author(place), str(path))) is not None:
                 told[who] += count
@@ -198,7 +198,7 @@ def spoken(path: Path, naming: CellAccounts, hits: Hits) -> Mapping[Who, int]:
 
 
 def describe_members(path: Path, naming: CellAccounts) -> str:
-    """Return which accounts of a file `gathered` takes: authors of its posts, ends of its links, those in columns.
+    """Return which accounts of a file `read_datasets` takes: authors of its posts, ends of its links, those in columns.
 
     "" for a list that names nothing else.
 
@@ -209,10 +209,10 @@ def describe_members(path: Path, naming: CellAccounts) -> str:
     Raises:
         PostsFileError: the file cannot be read.
     """
-    with _table(path, naming, LineErrors()) as table:
+    with _open_table(path, naming, LineErrors()) as table:
         if table is None or set(NEEDED) <= set(table.names or ()):
             return "the authors of its posts"
-        reader = _reader(table)
+        reader = _choose_reader(table)
         if isinstance(reader, _Links):
             alone = all(len(columns) == 1 for _, columns in islice(table.chunks, 1))
             return "" if alone else "the accounts at both ends of its links"
@@ -221,19 +221,19 @@ def describe_members(path: Path, naming: CellAccounts) -> str:
         return f"the accounts in its column{'s' if len(places) > 1 else ''} {columns}" if columns else ""
 
 
-def _reader(table: CellTable) -> "_Links | _Accounts":
+def _choose_reader(table: CellTable) -> "_Links | _Accounts":
     """Return what reads the rows of a table, by the names of its columns.
 
     Raises:
         PostsFileError: there are more than two, and none has a name that is known.
     """
     names = table.names or []
-    weight = _first(names, WEIGHTS)
+    weight = _find_first(names, WEIGHTS)
     for source, target in ENDS:
         if source in names and target in names:
             ours = (source, target) == ENDS[0]
             return _Links(names.index(source), names.index(target), weight, ours=ours)
-    ids, named = _first(names, IDS), _first(names, NAMES)
+    ids, named = _find_first(names, IDS), _find_first(names, NAMES)
     if ids is None and named is None and len(names) > 2:
         raise PostsFileError(f"{table.path}: the columns {', '.join(names)[:200]} are not known. Call them {KNOWN}.")
     return (
@@ -243,7 +243,7 @@ def _reader(table: CellTable) -> "_Links | _Accounts":
     )
 
 
-def _first(names: Sequence[str], wanted: Sequence[str]) -> int | None:
+def _find_first(names: Sequence[str], wanted: Sequence[str]) -> int | None:
     return next((names.index(name) for name in wanted if name in names), None)
 
 
@@ -268,7 +268,7 @@ class _Links:
         sources, targets = map(found.read, ends)
         weights = ["1"] * len(lines) if self.weight is None else columns[self.weight]
         for line, source, target, first, there, told in zip(lines, sources, targets, *ends, weights, strict=True):
-            weight = _weight(told)
+            weight = _parse_weight(told)
             if self.ours and not first:
                 self._alone(found, table.where(line), there, target)
                 continue
@@ -287,7 +287,7 @@ class _Links:
             found.trouble.add(place, target)
 
 
-def _weight(told: Cell) -> float | None:
+def _parse_weight(told: Cell) -> float | None:
     try:
         weight = float(told or 1.0)
     except ValueError:

@@ -14,9 +14,9 @@ from socialcrawl.exporters.exported_tables import SHEETS
 from socialcrawl.formats.csv_cells import CsvTable
 from socialcrawl.formats.csv_rows import FORMULA
 from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.formats.lines import UNREADABLE, opened
-from socialcrawl.formats.parquet import sheet
-from socialcrawl.importers.exported_datasets import FORMATS, objects_in
+from socialcrawl.formats.lines import UNREADABLE, open_bytes
+from socialcrawl.formats.parquet import open_parquet
+from socialcrawl.importers.exported_datasets import FORMATS, read_objects
 
 NEVER_NULL = ("text",)  # columns whose empty cells in CSV are empty texts
 CHUNK = 20_000  # rows that are read together
@@ -49,7 +49,7 @@ def read_table(
     path, trouble = folder / f"{table}.{form}", LineErrors()
     columns = [next(column for column in COLUMNS[table] if column.name == name) for name in wanted]
     try:
-        read = _parquet if form == "parquet" else _csv if form == "csv" else _lines
+        read = _read_parquet if form == "parquet" else _read_csv if form == "csv" else _read_lines
         for cells in read(path, wanted, trouble):
             pairs = zip(columns, cells, strict=True)
             yield from zip(*(_read_cells(column, some, safe=safe) for column, some in pairs), strict=True)
@@ -65,66 +65,66 @@ def count_rows(path: Path) -> int | None:
         PostsFileError: it is damaged.
     """
     if path.suffix == ".parquet":
-        with sheet(path, LineErrors()) as found:
+        with open_parquet(path, LineErrors()) as found:
             return sum(count for _, count in found.batches(CHUNK))
     if path.suffix == ".csv":
         with path.open("rb") as file:
-            return sum(1 for _ in CsvTable(path, file, _first(path), LineErrors()))
+            return sum(1 for _ in CsvTable(path, file, _read_first(path), LineErrors()))
     if path.suffix in (".jsonl", ".txt"):
         with path.open("rb") as file:
             return sum(1 for _ in file)
     return None
 
 
-def _parquet(path: Path, wanted: Sequence[str], trouble: LineErrors) -> Iterator[Cells]:
-    with sheet(path, trouble, wanted) as found:
-        places = _places(path, found.chosen, wanted)
-        for _, cells in found.rows(CHUNK, _listed):
+def _read_parquet(path: Path, wanted: Sequence[str], trouble: LineErrors) -> Iterator[Cells]:
+    with open_parquet(path, trouble, wanted) as found:
+        places = _find_places(path, found.chosen, wanted)
+        for _, cells in found.rows(CHUNK, _convert_column):
             yield [cells[place] for place in places]
 
 
-def _csv(path: Path, wanted: Sequence[str], trouble: LineErrors) -> Iterator[Cells]:
+def _read_csv(path: Path, wanted: Sequence[str], trouble: LineErrors) -> Iterator[Cells]:
     with path.open("rb") as file:
-        rows = CsvTable(path, file, _first(path), trouble)
-        _places(path, list(rows.columns or ()), wanted)
+        rows = CsvTable(path, file, _read_first(path), trouble)
+        _find_places(path, list(rows.columns or ()), wanted)
         empty = [name in NEVER_NULL for name in wanted]
-        for some in _chunks([row[name] for name in wanted] for _, row in rows):
+        for some in _split_chunks([row[name] for name in wanted] for _, row in rows):
             yield [
                 cells if keep else [None if cell == "" else cell for cell in cells]
                 for keep, cells in zip(empty, some, strict=True)
             ]
 
 
-def _lines(path: Path, wanted: Sequence[str], trouble: LineErrors) -> Iterator[Cells]:
+def _read_lines(path: Path, wanted: Sequence[str], trouble: LineErrors) -> Iterator[Cells]:
     def rows(file: IO[bytes]) -> Iterator[list[Any]]:
-        for _, told in objects_in(path, file, trouble):
-            _places(path, list(told), wanted)
+        for _, told in read_objects(path, file, trouble):
+            _find_places(path, list(told), wanted)
             yield [told[name] for name in wanted]
 
     with path.open("rb") as file:
         begin = file.read(4)
-    with opened(path, begin) as unpacked:
-        yield from _chunks(rows(unpacked))
+    with open_bytes(path, begin) as unpacked:
+        yield from _split_chunks(rows(unpacked))
 
 
-def _chunks(rows: Iterator[list[Any]]) -> Iterator[Cells]:
+def _split_chunks(rows: Iterator[list[Any]]) -> Iterator[Cells]:
     """Yield some rows at a time, as columns."""
     while some := list(islice(rows, SOME)):
         yield list(zip(*some, strict=True))
 
 
-def _first(path: Path) -> bytes:
+def _read_first(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.readline(1_000_000)
 
 
-def _places(path: Path, there: Sequence[str], wanted: Sequence[str]) -> list[int]:
+def _find_places(path: Path, there: Sequence[str], wanted: Sequence[str]) -> list[int]:
     if lacking := [name for name in wanted if name not in there]:
         raise PostsFileError(f"{path} lacks the column {lacking[0]}. Export again.")
     return [there.index(name) for name in wanted]
 
 
-def _listed(column: Any) -> list[Any]:
+def _convert_column(column: Any) -> list[Any]:
     """Return the values of a column of Parquet; instants as `format_time` writes them, all at once."""
     import pyarrow as pa  # noqa: PLC0415
 
@@ -147,10 +147,10 @@ def _read_cells(column: Column, cells: Sequence[Any], *, safe: bool) -> Sequence
         case "list":
             return [orjson.loads(cell) if isinstance(cell, str) else cell for cell in cells]
         case "text" if safe:
-            return [None if cell is None else _unmark(cell) for cell in cells]
+            return [None if cell is None else _remove_mark(cell) for cell in cells]
     return cells
 
 
-def _unmark(cell: str) -> str:
+def _remove_mark(cell: str) -> str:
     """Return a text of CSV without the apostrophe that keeps spreadsheets from running it."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell[1:]) else cell

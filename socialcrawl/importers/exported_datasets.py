@@ -14,7 +14,7 @@ import orjson
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.column_tables import CHUNK, Cell, CellTable
 from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.formats.lines import first_bytes, lines, opened, too_long
+from socialcrawl.formats.lines import describe_too_long, open_bytes, peek_bytes, read_lines
 from socialcrawl.system.bounds import MAX_BATCH, MAX_ROW
 
 PACKAGE, FORMATS = "datapackage.json", ("parquet", "csv", "jsonl")  # of an export
@@ -30,16 +30,16 @@ HEAD = 200  # bytes of a text that hold the names of the columns of such a table
 INSTEAD = "import the accounts, links or posts of the same export instead, as accounts.csv, links.csv or posts.csv"
 
 
-def files_in(paths: Iterable[Path], tables: Sequence[str]) -> list[Path]:
+def find_files(paths: Iterable[Path], tables: Sequence[str]) -> list[Path]:
     """Return the files to import; in place of a folder with an export its `tables`, in the first format that has all.
 
     Raises:
         PostsFileError: a folder is no export, or lacks one of these tables.
     """
-    return [file for path in paths for file in (_tables_in(path, tables) if path.is_dir() else [path])]
+    return [file for path in paths for file in (_find_tables(path, tables) if path.is_dir() else [path])]
 
 
-def _tables_in(folder: Path, tables: Sequence[str]) -> list[Path]:
+def _find_tables(folder: Path, tables: Sequence[str]) -> list[Path]:
     if not tables or not (folder / PACKAGE).is_file():
         raise PostsFileError(f"{folder} is a folder, not an export: name the files in it, such as {folder / '*.csv'}.")
     for form in FORMATS:
@@ -77,7 +77,7 @@ def check_text(path: Path) -> None:
 
 
 @contextmanager
-def table_of(path: Path, trouble: LineErrors) -> Iterator[CellTable | None]:
+def open_export_table(path: Path, trouble: LineErrors) -> Iterator[CellTable | None]:
     """Open JSON lines as a table; None where they are no table of an export, or one of posts.
 
     Args:
@@ -86,28 +86,28 @@ def table_of(path: Path, trouble: LineErrors) -> Iterator[CellTable | None]:
     """
     with path.open("rb") as file:
         begin = file.read(4)
-    with opened(path, begin) as file:
-        first = next((told for _, told in objects_in(path, file, LineErrors())), None)
+    with open_bytes(path, begin) as file:
+        first = next((told for _, told in read_objects(path, file, LineErrors())), None)
     names = [name.lower() for name in first or ()]
     if any(wanted <= set(names) for wanted in WITHOUT):
         check_names(path, names)
     if first is None or not any(wanted <= set(names) for wanted in OURS):
         yield None
         return
-    with opened(path, begin) as file:
-        first_bytes(file)
-        yield CellTable(path, names, _chunks(path, file, list(first), trouble))
+    with open_bytes(path, begin) as file:
+        peek_bytes(file)
+        yield CellTable(path, names, _read_chunks(path, file, list(first), trouble))
 
 
-def _chunks(
+def _read_chunks(
     path: Path, file: IO[bytes], names: list[str], trouble: LineErrors
 ) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
     numbers: list[int] = []
     rows: list[list[Cell]] = []
     size = 0
-    for number, told in objects_in(path, file, trouble):
+    for number, told in read_objects(path, file, trouble):
         numbers.append(number)
-        rows.append([_cell(told.get(name)) for name in names])
+        rows.append([_convert_cell(told.get(name)) for name in names])
         size += sum(len(cell or "") for cell in rows[-1])
         if len(rows) >= CHUNK or size > MAX_BATCH:
             yield numbers, [list(column) for column in zip(*rows, strict=True)]
@@ -116,10 +116,10 @@ def _chunks(
         yield numbers, [list(column) for column in zip(*rows, strict=True)]
 
 
-def objects_in(path: Path, file: IO[bytes], trouble: LineErrors) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_objects(path: Path, file: IO[bytes], trouble: LineErrors) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects of JSON lines, with the numbers of their lines; lines that hold none are noted."""
-    for number, raw in lines(path, file, MAX_ROW):
-        why = too_long(MAX_ROW) if raw is None else ""
+    for number, raw in read_lines(path, file, MAX_ROW):
+        why = describe_too_long(MAX_ROW) if raw is None else ""
         if raw is not None:
             bare = raw.removeprefix(b"\xef\xbb\xbf").strip()
             if not bare:
@@ -136,7 +136,7 @@ def objects_in(path: Path, file: IO[bytes], trouble: LineErrors) -> Iterator[tup
         trouble.add(f"{path}, line {number}", why)
 
 
-def _cell(value: Any) -> Cell:
+def _convert_cell(value: Any) -> Cell:
     if value is None or value == "":
         return None
     return value if isinstance(value, str) else orjson.dumps(value).decode()

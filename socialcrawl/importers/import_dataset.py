@@ -11,10 +11,10 @@ from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.model import Who, format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.importers.account_cells import CellAccounts, site_of
-from socialcrawl.importers.dataset_files import gathered
+from socialcrawl.importers.account_cells import CellAccounts, find_site
+from socialcrawl.importers.dataset_files import read_datasets
 from socialcrawl.importers.import_posts import Watch
-from socialcrawl.importers.probe_results import results
+from socialcrawl.importers.probe_results import read_results
 from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.lease import Lease
@@ -40,7 +40,7 @@ class DatasetFiles:
     watch: Watch = lambda what, rows: None
 
 
-def as_dataset(
+def import_dataset(
     tables: DatasetFiles, connection: Opened, settings: Settings, now: float, earlier_one: str | None = None
 ) -> tuple[GraphImportResult, LineErrors]:
     """Return what came of bringing an old dataset into a campaign, and the lines that were left out.
@@ -59,15 +59,15 @@ def as_dataset(
         PostsFileError: a file cannot be read.
         StoreError: the campaign is running; there is no earlier one.
     """
-    _refreshes(settings)
+    _check_kind(settings)
     platform, trouble = settings.source.platform, LineErrors()
-    data = gathered(tables.paths, CellAccounts(platform, tables.reading), trouble, tables.watch)
+    data = read_datasets(tables.paths, CellAccounts(platform, tables.reading), trouble, tables.watch)
     if not tables.skip_bad:
         trouble.refuse()
-    with _resting(connection, settings, now) as number:
+    with _lock_campaign(connection, settings, now) as number:
 
         def site(who: Who) -> str:
-            return site_of(platform, who)
+            return find_site(platform, who)
 
         arrivals: list[Callable[[], NumberedGraph]] = []
         if tables.paths:
@@ -77,7 +77,7 @@ def as_dataset(
         return import_graphs(connection, number, arrivals, now), trouble
 
 
-def as_liveness(
+def import_liveness(
     tables: DatasetFiles, connection: Opened, settings: Settings, now: float
 ) -> tuple[ProbeImportResult, LineErrors]:
     """Return what came of bringing tests into a campaign that were made elsewhere, and the lines that were left out.
@@ -87,18 +87,20 @@ def as_liveness(
         PostsFileError: a file cannot be read.
         StoreError: the campaign is running.
     """
-    _refreshes(settings)
+    _check_kind(settings)
     rule, trouble = settings.refresh.activity(settings.source.platform), LineErrors()
-    found, waiting = results(tables.paths, CellAccounts(settings.source.platform, tables.reading), rule, now, trouble)
+    found, waiting = read_results(
+        tables.paths, CellAccounts(settings.source.platform, tables.reading), rule, now, trouble
+    )
     if not tables.skip_bad:
         trouble.refuse()
-    with _resting(connection, settings, now) as number:
+    with _lock_campaign(connection, settings, now) as number:
         learned = import_results(connection, number, found, linked=settings.refresh.linked)
         return replace(learned, waiting=waiting), trouble
 
 
 @contextmanager
-def _resting(connection: Opened, settings: Settings, now: float) -> Iterator[int]:
+def _lock_campaign(connection: Opened, settings: Settings, now: float) -> Iterator[int]:
     """The campaign.id of a campaign that does not run meanwhile."""
     lease = Lease(connection, settings.name)
     try:
@@ -111,7 +113,7 @@ def _resting(connection: Opened, settings: Settings, now: float) -> Iterator[int
         lease.release()
 
 
-def _refreshes(settings: Settings) -> None:
+def _check_kind(settings: Settings) -> None:
     if not kind_of(settings).dataset:
         raise SettingsError(
             f"The campaign {settings.name!r} is of kind {settings.kind}: an old dataset is tested for life by one of "

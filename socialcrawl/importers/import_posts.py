@@ -14,7 +14,7 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import format_time
 from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Hits, Topic
-from socialcrawl.importers.post_files import count_nothing, read
+from socialcrawl.importers.post_files import count_nothing, read_posts
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.platforms.x.source import LEGAL
 from socialcrawl.storage.campaigns import ensure_campaign
@@ -70,13 +70,13 @@ class PostFiles:
         """Yield all that is in the files, in order."""
         posts = 0
         for path in self.paths:
-            for found in read(path, count, trouble, keep=keep):
+            for found in read_posts(path, count, trouble, keep=keep):
                 yield found
                 posts += len(found.page.posts)
                 self.watch(what, posts)
 
 
-def as_posts(files: PostFiles, connection: Opened, settings: Settings | None, now: float) -> PostImportResult:
+def import_posts(files: PostFiles, connection: Opened, settings: Settings | None, now: float) -> PostImportResult:
     """Return posts of the files in the tables; with a campaign, also which of them match its topic.
 
     Args:
@@ -86,15 +86,15 @@ def as_posts(files: PostFiles, connection: Opened, settings: Settings | None, no
         now: Unix seconds.
     """
     files.check()
-    number = None if settings is None else _campaign(connection, settings, now)
+    number = None if settings is None else _find_campaign(connection, settings, now)
     count = count_nothing if settings is None else about(settings).hits
     platform = DEFAULT.name if settings is None else settings.source.platform
     intake = PostImport(connection, platform, format_time(now), number)
-    trouble = _taken(files, intake, count, keep=settings is not None and settings.source.keep_original)
+    trouble = _take_files(files, intake, count, keep=settings is not None and settings.source.keep_original)
     return PostImportResult(intake.stored, trouble)
 
 
-def as_history(files: PostFiles, connection: Opened, settings: Settings, now: float) -> PostImportResult:
+def import_history(files: PostFiles, connection: Opened, settings: Settings, now: float) -> PostImportResult:
     """Return every author of the files as asked by the campaign, which goes on from there; see `store.imports.history`.
 
     Raises:
@@ -104,10 +104,10 @@ def as_history(files: PostFiles, connection: Opened, settings: Settings, now: fl
     platform = settings.source.platform
     lease = Lease(connection, settings.name)
     try:
-        number = _campaign(connection, settings, now)
+        number = _find_campaign(connection, settings, now)
         intake = PostImport(connection, platform, format_time(now), number, history=True)
         count = about(settings).hits
-        trouble = _taken(files, intake, count, keep=settings.source.keep_original, drop=False)
+        trouble = _take_files(files, intake, count, keep=settings.source.keep_original, drop=False)
         authors, asked = write_import_picks(connection, number, platform, now)
         intake.close()
     finally:
@@ -115,7 +115,7 @@ def as_history(files: PostFiles, connection: Opened, settings: Settings, now: fl
     return PostImportResult(intake.stored, trouble, authors, asked)
 
 
-def as_seeds(
+def find_seeds(
     files: PostFiles, topic: Topic | None, spare: Callable[[ParsedPage], ParsedPage] = lambda found: found
 ) -> tuple[list[tuple[str, int]], PostImportResult]:
     """Usernames that a campaign can begin with, by number of posts (of the topic, where one is given), most first.
@@ -155,7 +155,9 @@ def as_seeds(
     return [(shown[name], number) for name, number in ordered], PostImportResult(stored, trouble, len(posts))
 
 
-def _taken(files: PostFiles, intake: PostImport, count: Hits, *, keep: bool = False, drop: bool = True) -> LineErrors:
+def _take_files(
+    files: PostFiles, intake: PostImport, count: Hits, *, keep: bool = False, drop: bool = True
+) -> LineErrors:
     trouble = LineErrors()
     for found in files.found(count, trouble, "storing", keep=keep):
         intake.take(found)
@@ -165,7 +167,7 @@ def _taken(files: PostFiles, intake: PostImport, count: Hits, *, keep: bool = Fa
     return trouble
 
 
-def _campaign(connection: Opened, settings: Settings, now: float) -> int:
+def _find_campaign(connection: Opened, settings: Settings, now: float) -> int:
     whole, meant = settings.model_dump(mode="json"), plan(settings)
     identity, counting = settings.identity(meant.usernames), CountingRule.of(meant.topic)
     fixed = meant.kind.facts.fixed

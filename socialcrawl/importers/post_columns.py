@@ -44,7 +44,7 @@ class BadRowError(ValueError):
     """A row that is no post; `str(error)` says why."""
 
 
-def page_of(rows: Sequence[tuple[str, Row]], count: Hits, trouble: LineErrors) -> ParsedPage:
+def parse_rows(rows: Sequence[tuple[str, Row]], count: Hits, trouble: LineErrors) -> ParsedPage:
     """Return the posts of some rows; the bad ones are noted.
 
     Args:
@@ -59,8 +59,8 @@ def page_of(rows: Sequence[tuple[str, Row]], count: Hits, trouble: LineErrors) -
     authors: dict[str, Who] = {}
     for where, row in rows:
         try:
-            author, post, at = _author(row), _post(row), _seen(row)
-            named = _mentioned(row, post.text)
+            author, post, at = _parse_author(row), _parse_post(row), _parse_times(row)
+            named = _find_mentions(row, post.text)
         except BadRowError as error:
             trouble.add(where, str(error))
             continue
@@ -72,11 +72,11 @@ def page_of(rows: Sequence[tuple[str, Row]], count: Hits, trouble: LineErrors) -
         mentions += [Mention(place, who, kind) for who, kind in named]
         if post.reply_to is not None:
             replies.append((place, post.reply_to))
-    page = Page(posts, _counted(posts, mentions, authors, count), mentions)
+    page = Page(posts, _count_topic(posts, mentions, authors, count), mentions)
     return ParsedPage(page, None, times, authors, replies=replies)
 
 
-def _counted(
+def _count_topic(
     posts: Sequence[PostRow], mentions: Sequence[Mention], authors: Mapping[str, Who], count: Hits
 ) -> list[int]:
     """Return the occurrences of the topic in each post."""
@@ -91,49 +91,49 @@ def _counted(
     ]
 
 
-def _author(row: Row) -> Who:
-    name = _text(row, "author")
-    key = _text(row, "author_id")
+def _parse_author(row: Row) -> Who:
+    name = _read_text(row, "author")
+    key = _read_text(row, "author_id")
     if not name and not key:
         raise BadRowError("the author is empty")
     # An export names by its id whoever has no known name.
     return Who(key, name.removeprefix("@") if name and name != key else None)
 
 
-def _post(row: Row) -> PostRow:
-    text = _text(row, "text") or ""
-    at = format_time(_instant(row, "created_at"))
+def _parse_post(row: Row) -> PostRow:
+    text = _read_text(row, "text") or ""
+    at = format_time(_parse_instant(row, "created_at"))
     created_at = f"{at[:-4]}Z"  # milliseconds, as the platform writes them
-    key = _text(row, "id") or _made(_author(row), at, text)
-    columns: dict[str, Any] = {name: _text(row, name) for name in TEXTS}
+    key = _read_text(row, "id") or _make_id(_parse_author(row), at, text)
+    columns: dict[str, Any] = {name: _read_text(row, name) for name in TEXTS}
     columns["reply_to"] = (columns["reply_to"] or "").removeprefix("@") or None
-    columns |= {name: _list(row, name) for name in LISTS} | {name: _count(row, name) for name in COUNTS}
-    return PostRow(id=key, author="", created_at=created_at, text=text, original=_original(row), **columns)
+    columns |= {name: _read_list(row, name) for name in LISTS} | {name: _read_count(row, name) for name in COUNTS}
+    return PostRow(id=key, author="", created_at=created_at, text=text, original=_read_original(row), **columns)
 
 
-def _made(author: Who, at: str, text: str) -> str:
+def _make_id(author: Who, at: str, text: str) -> str:
     """Return an id for a post that came without one: the same again whenever the post is imported."""
     who = (author.username or str(author.id)).lower()
     return MADE + blake2b(orjson.dumps([who, at, text]), digest_size=12).hexdigest()
 
 
-def _mentioned(row: Row, text: str) -> list[tuple[Who, str]]:
+def _find_mentions(row: Row, text: str) -> list[tuple[Who, str]]:
     """Return whom a post mentions, each once and in order; a repost says whom it repeats in its text."""
     given = row.get("mentions") if "mentions" in row else AT_NAME.findall(text)
     names: dict[str, str] = {}
-    for name in _names(given):
+    for name in _split_names(given):
         names.setdefault(name.lower(), name)
     repost = REPOST.match(text)
     reposted = repost[1].lower() if repost else None
-    by_id = not _is_nothing(row.get("author_id"))  # a table that knows ids may name people by them
+    by_id = not _is_empty(row.get("author_id"))  # a table that knows ids may name people by them
     return [
         (Who(name, None) if by_id and name.isdigit() else Who(None, name), "repost" if one == reposted else "mention")
         for one, name in names.items()
     ]
 
 
-def _names(given: Any) -> list[str]:
-    if _is_nothing(given):
+def _split_names(given: Any) -> list[str]:
+    if _is_empty(given):
         return []
     if isinstance(given, str) and given.lstrip().startswith("["):
         try:
@@ -146,18 +146,18 @@ def _names(given: Any) -> list[str]:
     return [bare for word in words if (bare := (word or "").strip().removeprefix("@"))]
 
 
-def _seen(row: Row) -> tuple[str, str] | None:
+def _parse_times(row: Row) -> tuple[str, str] | None:
     """Return when the counts were read and when the post was fetched, where the row tells it."""
-    told = [format_time(_instant(row, name)) for name in TIMES if not _is_nothing(row.get(name))]
+    told = [format_time(_parse_instant(row, name)) for name in TIMES if not _is_empty(row.get(name))]
     return (told[0], told[-1]) if told else None
 
 
-def _instant(row: Row, name: str) -> float:
+def _parse_instant(row: Row, name: str) -> float:
     """Unix seconds of a cell."""
     given = row.get(name)
     try:
         if isinstance(given, str):
-            given = _parsed(given.strip())
+            given = _parse_time(given.strip())
         if isinstance(given, date) and not isinstance(given, datetime):
             given = datetime(given.year, given.month, given.day, tzinfo=UTC)
         if isinstance(given, datetime):
@@ -170,17 +170,17 @@ def _instant(row: Row, name: str) -> float:
     raise BadRowError(f"{name} is {shown!r:.60}: give Unix seconds or ISO 8601 between 1970 and 2080")
 
 
-def _parsed(text: str) -> datetime | float:
+def _parse_time(text: str) -> datetime | float:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
         return float(text)
 
 
-def _text(row: Row, name: str) -> str | None:
+def _read_text(row: Row, name: str) -> str | None:
     """Return a cell as text; None where it is empty. Ids may have been read as whole numbers."""
     given = row.get(name)
-    if _is_nothing(given):
+    if _is_empty(given):
         return None
     if isinstance(given, int | float) and not isinstance(given, bool) and given == int(given) and name != "text":
         if isinstance(given, float) and abs(given) >= 2**53:
@@ -193,9 +193,9 @@ def _text(row: Row, name: str) -> str | None:
     return given if name == "text" else given.strip() or None
 
 
-def _count(row: Row, name: str) -> int | None:
+def _read_count(row: Row, name: str) -> int | None:
     given = row.get(name)
-    if _is_nothing(given):
+    if _is_empty(given):
         return None
     try:
         number = int(given) if isinstance(given, str) else given
@@ -206,10 +206,10 @@ def _count(row: Row, name: str) -> int | None:
     raise BadRowError(f"{name} is no number: {given!r:.60}")
 
 
-def _list(row: Row, name: str) -> str | None:
+def _read_list(row: Row, name: str) -> str | None:
     """Return a list of words as JSON, from a list, a JSON list or words."""
     given = row.get(name)
-    if _is_nothing(given):
+    if _is_empty(given):
         return None
     if isinstance(given, str) and given.lstrip().startswith("["):
         return given
@@ -220,7 +220,7 @@ def _list(row: Row, name: str) -> str | None:
         raise BadRowError(f"{name} is no list: {given!r:.60}") from error
 
 
-def _original(row: Row) -> str | None:
+def _read_original(row: Row) -> str | None:
     given = row.get("original")
     try:
         return given or None if isinstance(given, str | None) else orjson.dumps(given, default=str).decode()
@@ -228,5 +228,5 @@ def _original(row: Row) -> str | None:
         raise BadRowError(f"original is no JSON: {error}") from error
 
 
-def _is_nothing(given: Any) -> bool:
+def _is_empty(given: Any) -> bool:
     return given is None or given == "" or (isinstance(given, float) and not isfinite(given))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from socialcrawl.engine.model import Reason, Who, format_time
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.column_tables import Cell, grid
+from socialcrawl.formats.column_tables import Cell, open_table
 from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.liveness import Activity, parse_latest
 from socialcrawl.importers.account_cells import CellAccounts
@@ -36,7 +36,7 @@ class BadResultError(ValueError):
     """A row that tells nothing; `str(error)` says why."""
 
 
-def results(
+def read_results(
     paths: Iterable[Path], naming: CellAccounts, rule: Activity, now: float, trouble: LineErrors
 ) -> tuple[list[ProbeResult], int]:
     """Return the tests that files tell, in their order, and how many rows of our own lists nobody has filled in yet.
@@ -54,7 +54,7 @@ def results(
     found: list[ProbeResult] = []
     waiting = 0
     for path in paths:
-        with grid(path, WORDS, trouble, naming.legal) as table:
+        with open_table(path, WORDS, trouble, naming.legal) as table:
             names = table.names or [] if table is not None else []
             if table is None or not {*IDS, *NAMES} & set(names) or not {ACTIVE, STATUS, LAST} & set(names):
                 raise PostsFileError(
@@ -64,18 +64,18 @@ def results(
             ours = {*HEAD} <= {*names}
             for lines, columns in table.chunks:
                 rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-                for line, row, who in zip(lines, rows, _whos(rows, names, naming), strict=True):
+                for line, row, who in zip(lines, rows, _find_accounts(rows, names, naming), strict=True):
                     if ours and not any(row[name] for name in (ACTIVE, LAST, STATUS, CHECKED)):
                         waiting += 1
                         continue
                     try:
-                        found.append(_tested(row, who, rule, now))
+                        found.append(_parse_result(row, who, rule, now))
                     except BadResultError as error:
                         trouble.add(table.where(line), str(error))
     return found, waiting
 
 
-def _whos(rows: Sequence[Row], names: Sequence[str], naming: CellAccounts) -> Iterator[Who | str]:
+def _find_accounts(rows: Sequence[Row], names: Sequence[str], naming: CellAccounts) -> Iterator[Who | str]:
     """Yield the account of each row, by its id or else its name; why there is none."""
     by_id, by_name = (next((name for name in some if name in names), None) for some in (IDS, NAMES))
     readings = [(name, how) for name, how in ((by_id, "ids"), (by_name, "names")) if name is not None]
@@ -85,12 +85,12 @@ def _whos(rows: Sequence[Row], names: Sequence[str], naming: CellAccounts) -> It
         yield Who(known[0].id, known[-1].username) if known else told[0]
 
 
-def _tested(row: Row, who: Who | str, rule: Activity, now: float) -> ProbeResult:
+def _parse_result(row: Row, who: Who | str, rule: Activity, now: float) -> ProbeResult:
     if isinstance(who, str):
         raise BadResultError(who)
-    at = min(_instant(row.get(CHECKED), CHECKED) or now, now)
-    last = _instant(row.get(LAST), LAST)
-    missing, told = _status(row.get(STATUS)), _active(row.get(ACTIVE))
+    at = min(_parse_instant(row.get(CHECKED), CHECKED) or now, now)
+    last = _parse_instant(row.get(LAST), LAST)
+    missing, told = _parse_status(row.get(STATUS)), _parse_active(row.get(ACTIVE))
     if told and missing is not None and not rule.alive(None, at, missing):
         raise BadResultError(f"it is active, and {missing} too: leave one of them out")
     word = (row.get(STATUS) or "").lower()
@@ -102,21 +102,21 @@ def _tested(row: Row, who: Who | str, rule: Activity, now: float) -> ProbeResult
     return ProbeResult(who, at, alive, None if alive else missing, acted)
 
 
-def _active(cell: Cell) -> bool | None:
+def _parse_active(cell: Cell) -> bool | None:
     word = (cell or "").lower()
     if word and word not in (*YES, *NO):
         raise BadResultError(f"active is {cell!r:.60}: write 1 or 0")
     return word in YES if word else None
 
 
-def _status(cell: Cell) -> Reason | None:
+def _parse_status(cell: Cell) -> Reason | None:
     word = (cell or "").lower()
     if word and word not in (*THERE, *GONE):
         raise BadResultError(f"status is {cell!r:.60}: write nothing, ok, or one of {', '.join(GONE)}")
     return Reason(word) if word in GONE else None
 
 
-def _instant(cell: Cell, name: str) -> float | None:
+def _parse_instant(cell: Cell, name: str) -> float | None:
     """Unix seconds of a cell; of a day alone its end, to the benefit of who acted."""
     if not cell:
         return None

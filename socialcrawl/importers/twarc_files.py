@@ -71,7 +71,7 @@ class TwarcPages:
                 try:
                     found = self._page([replace(line, posts=some)])
                 except JUNK as error:
-                    self.trouble.add(place, _why(error))
+                    self.trouble.add(place, _describe_error(error))
                     continue
                 yield found
 
@@ -86,14 +86,14 @@ class TwarcPages:
         page = parse_posts({"data": posts}, first.words, self.count, keep=self.keep)
         accounts: Sequence[AccountRow] = parse_users({"data": whole}, first.words).accounts
         others = [Who(key, user.get("username")) for key, user in users.items() if not any(k in user for k in PROFILE)]
-        _texts([key for who in others for key in who])
+        _check_texts([key for who in others for key in who])
         at = first.at or max((row.created_at for row in page.posts if row.created_at), default=None)
         kept = Page(page.posts, page.hits, page.mentions, accounts)
         times = [None if first.at is None else (first.at, first.at)] * len(page.posts)
         return ParsedPage(kept, at, times, named=others)
 
 
-def line_of(given: Json) -> TwarcLine | None:
+def parse_line(given: Json) -> TwarcLine | None:
     """Return the posts of a line, whichever of the three forms it has; None if it has none of them.
 
     Raises:
@@ -103,45 +103,45 @@ def line_of(given: Json) -> TwarcLine | None:
         key in given for key in ("text", "full_text", "author")
     )  # it is a post itself, no answer that holds some
     if not alone and isinstance(data := given.get("data"), list | dict):
-        return _answer(given, [data] if isinstance(data, dict) else data)
+        return _parse_answer(given, [data] if isinstance(data, dict) else data)
     if isinstance(given.get("user"), dict) and ("full_text" in given or "text" in given):
-        return TwarcLine([_post(given)], [_user(given["user"])])
+        return TwarcLine([_convert_post(given)], [_convert_user(given["user"])])
     if isinstance(given.get("author"), dict) or ("author_id" in given and "author" not in given):
-        return _flat(given)
+        return _parse_flat(given)
     return TwarcLine([]) if not alone and ("errors" in given or "__twarc" in given) else None  # an answer without posts
 
 
-def _answer(given: Json, data: Sequence[Json]) -> TwarcLine:
+def _parse_answer(given: Json, data: Sequence[Json]) -> TwarcLine:
     users = (given.get("includes") or {}).get("users") or []
-    at = _fetched(given)
+    at = _parse_fetched(given)
     if data and all("username" in one and "text" not in one for one in data):
-        return TwarcLine([], [*users, *data], at, _words(data))
-    return TwarcLine(data, users, at, _words(data))
+        return TwarcLine([], [*users, *data], at, _detect_vocabulary(data))
+    return TwarcLine(data, users, at, _detect_vocabulary(data))
 
 
-def _flat(given: Json) -> TwarcLine:
+def _parse_flat(given: Json) -> TwarcLine:
     """Return a post with those it speaks of inside, as `twarc2 flatten` writes it."""
     users = [user for key in ("in_reply_to_user", "author") if isinstance(user := given.get(key), dict) and user]
     post = dict(given)
     if "author_id" not in post:
         post["author_id"] = given["author"]["id"]
-    return TwarcLine([post], users, _fetched(given), _words([given]))
+    return TwarcLine([post], users, _parse_fetched(given), _detect_vocabulary([given]))
 
 
-def _words(posts: Sequence[Json]) -> Vocabulary:
+def _detect_vocabulary(posts: Sequence[Json]) -> Vocabulary:
     return NEW if any(word in post for post in posts for word in NEW_WORDS) else OLD
 
 
-def _fetched(given: Json) -> str | None:
+def _parse_fetched(given: Json) -> str | None:
     at = (given.get("__twarc") or {}).get("retrieved_at")
-    return None if at is None else format_time(_moment(datetime.fromisoformat(at)))
+    return None if at is None else format_time(_parse_moment(datetime.fromisoformat(at)))
 
 
-def _moment(moment: datetime) -> float:
+def _parse_moment(moment: datetime) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _post(given: Json) -> dict[str, Any]:
+def _convert_post(given: Json) -> dict[str, Any]:
     """Return a post of API 1.1 in the words of v2."""
     whole = given.get("extended_tweet") or given
     entities = {**(given.get("entities") or {}), **(whole.get("entities") or {})}
@@ -156,7 +156,7 @@ def _post(given: Json) -> dict[str, Any]:
     return {
         "id": given.get("id_str") or str(given["id"]),
         "author_id": given["user"].get("id_str") or str(given["user"]["id"]),
-        "created_at": _old_time(given.get("created_at")),
+        "created_at": _convert_time(given.get("created_at")),
         "text": next(one[key] for one in (whole, given) for key in ("full_text", "text") if key in one),
         "lang": given.get("lang"),
         "in_reply_to_user_id": given.get("in_reply_to_user_id_str"),
@@ -175,14 +175,14 @@ def _post(given: Json) -> dict[str, Any]:
     }
 
 
-def _user(given: Json) -> dict[str, Any]:
+def _convert_user(given: Json) -> dict[str, Any]:
     """Return a user of API 1.1 in the words of v2."""
     same = {key: given[key] for key in ("name", "description", "protected", "verified", "url") if key in given}
     return {
         **same,
         "id": given.get("id_str") or str(given["id"]),
         "username": given["screen_name"],
-        "created_at": _old_time(given.get("created_at")),
+        "created_at": _convert_time(given.get("created_at")),
         "public_metrics": {
             "followers_count": given.get("followers_count"),
             "following_count": given.get("friends_count"),
@@ -192,7 +192,7 @@ def _user(given: Json) -> dict[str, Any]:
     }
 
 
-def _old_time(text: str | None) -> str | None:
+def _convert_time(text: str | None) -> str | None:
     """`Wed Oct 10 20:19:24 +0000 2018` as v2 writes it."""
     if text is None:
         return None
@@ -200,12 +200,12 @@ def _old_time(text: str | None) -> str | None:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
-def _texts(values: Sequence[Any]) -> None:
+def _check_texts(values: Sequence[Any]) -> None:
     if not all(value is None or isinstance(value, str) for value in values):
         raise TypeError("the id or the name of a user is no text")
 
 
-def _why(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     if isinstance(error, FieldsMissingError):
         return f"a post has no {', '.join(error.args[0])}"
     return f"{error} is missing" if isinstance(error, KeyError) else str(error)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import PostsFileError, SettingsError
-from socialcrawl.formats.lines import allowed, grown
+from socialcrawl.formats.lines import limit_unpacked, make_growth_error
 
 BROKEN = (
     OSError,
@@ -53,8 +53,8 @@ def archive(path: Path) -> Iterator[Mapping[str, NDArray[Any]]]:
         with path.open("rb") as raw:
             with zipfile.ZipFile(raw) as packed:
                 unpacked = sum(entry.file_size for entry in packed.infolist())
-            if unpacked > allowed(path):
-                raise SettingsError(str(grown(path, str(path))))
+            if unpacked > limit_unpacked(path):
+                raise SettingsError(str(make_growth_error(path, str(path))))
             raw.seek(0)
             with np.load(raw, allow_pickle=False) as file:  # np.load leaves a broken zip open
                 yield file

@@ -9,7 +9,7 @@ from typing import Any
 from socialcrawl.engine.model import Act, Reason, ReplyKind
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.documents import read_text
-from socialcrawl.formats.parquet import table
+from socialcrawl.formats.parquet import read_table
 from socialcrawl.system.bounds import MAX_LINE
 
 FORMAT = "socialcrawl export"
@@ -89,7 +89,7 @@ def _check(folder: Path) -> None:
 
 def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
     try:
-        found = table(path, columns)
+        found = read_table(path, columns)
     except FileNotFoundError as error:
         raise PostsFileError(f"{path} is missing: export with --format parquet.") from error
     except OSError as error:

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.csv_cells import NEEDED, check_columns, posts_in
+from socialcrawl.formats.csv_cells import NEEDED, check_columns, open_posts
 from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.formats.lines import UNREADABLE, check_packed, first_bytes, lines, opened, too_long
-from socialcrawl.formats.parquet import PARQUET, table
+from socialcrawl.formats.lines import UNREADABLE, check_packed, describe_too_long, open_bytes, peek_bytes, read_lines
+from socialcrawl.formats.parquet import PARQUET, read_table
 from socialcrawl.system.bounds import MAX_LINE
 
 READ = (*NEEDED, "id", "reply_to", "lang", "mentions")  # of the columns of a CSV file
@@ -128,9 +128,9 @@ def _table(path: Path) -> Any:
         with path.open("rb") as raw:
             begin = raw.read(len(PARQUET))
         if begin == PARQUET:
-            return table(path)
-        with opened(path, begin) as file:
-            first = first_bytes(file)
+            return read_table(path)
+        with open_bytes(path, begin) as file:
+            first = peek_bytes(file)
             return _read_lines(path, begin) if first.startswith(b"{") else _read_csv(path, file, first)
     except (pa.ArrowException, *UNREADABLE) as error:
         raise PostsFileError(
@@ -142,7 +142,7 @@ def _read_csv(path: Path, file: IO[bytes], first: bytes) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     trouble = LineErrors()
-    rows = posts_in(path, file, first, trouble)
+    rows = open_posts(path, file, first, trouble)
     cells: dict[str, list[str]] = {name: [] for name in rows.columns if name in READ}
     for _, row in rows:
         for name, column in cells.items():
@@ -158,12 +158,12 @@ def _read_lines(path: Path, begin: bytes) -> Any:
 
     check_packed(path)
     try:
-        with opened(path, begin) as file:
+        with open_bytes(path, begin) as file:
             return arrow_json.read_json(file, arrow_json.ReadOptions(block_size=MAX_LINE))
     except pa.ArrowException:
-        with opened(path, begin) as file:
-            for number, raw in lines(path, file, MAX_LINE):
-                if why := too_long(MAX_LINE) if raw is None else _damage(raw):
+        with open_bytes(path, begin) as file:
+            for number, raw in read_lines(path, file, MAX_LINE):
+                if why := describe_too_long(MAX_LINE) if raw is None else _damage(raw):
                     raise PostsFileError(f"{path}, line {number}: {why}. Correct the line, or leave it out.") from None
         raise
 

@@ -92,7 +92,7 @@ def pack_answer(kept: Answer) -> str:
 
 
 def unpack_answer(text: str) -> Answer:
-    """Return the answer that `packed` wrote; older ones have no mark, or end before whom the account follows."""
+    """Return the answer that `pack_answer` wrote; older ones have no mark, or end before whom the account follows."""
     posts, hits, targets, target_hits, found, missing, *rest = orjson.loads(text)
     follows = tuple(rest[0]) if rest else ()
     mark = rest[1] if len(rest) > 1 else ""
@@ -159,6 +159,6 @@ def pack_headers(reply: Reply) -> str:
 
 
 def parse_headers(text: str | None) -> tuple[float | None, Sequence[Limit]]:
-    """Return the server's clock and limits that `headers` wrote."""
+    """Return the server's clock and limits that `pack_headers` wrote."""
     date, limits = orjson.loads(text or "[null, []]")
     return date, [Limit(*limit) for limit in limits]

@@ -77,8 +77,8 @@ def ensure_campaign(
 
     Settings that differ from those it ran with last are kept as its next version. Another identity is taken up where
     `change` allows it, all in one transaction: a new epoch begins, and where the topic is another one, whatever was
-    derived from the posts is derived anew (`retopic`). So it is where an earlier program counted the same keywords
-    otherwise; not so of a sample, whose judgements stand.
+    derived from the posts is derived anew (`recount_topic`). The same happens where an earlier version counted the same
+    keywords differently, except for a sample, whose judgements stay.
 
     Args:
         connection: the database.
@@ -168,7 +168,7 @@ class _CampaignUpdate:
         held: its identity so far.
         given: the one that its file has now.
         barred: names that were forgotten, in lower case.
-        fixed: see `campaign`.
+        fixed: see `ensure_campaign`.
     """
 
     def __init__(

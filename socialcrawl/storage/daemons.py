@@ -131,7 +131,7 @@ def is_stop_requested(connection: Connection, name: str) -> bool:
 
 
 def pause_campaigns(connection: Connection, names: Sequence[str], now: float, by: Pauser | None = None) -> list[str]:
-    """Pause campaigns, which no daemon runs until `resume`; return those of them that were not.
+    """Pause campaigns, which no daemon runs until `resume_campaigns`; return those of them that were not.
 
     Args:
         connection: the database.

@@ -58,7 +58,7 @@ class BillingCheck:
         self.costs, self.pages = Check("costs of requests"), Check("pages of requests")
         self.place = "the first request"  # where it is
         self._fetched, self._answered = FetchTimes(connection), FirstAnswers(connection)
-        self._prices, self._why = _prices(story)
+        self._prices, self._why = _find_prices(story)
         self._erased = not whole or has_tombstones(connection)  # whether questions may have gone
         self._profiles = find_platform_facts(story.begun.platform).profiles
         self._budgets = BudgetCheck(connection, story, self._prices)
@@ -69,7 +69,7 @@ class BillingCheck:
         done = 0
         for rows in read_bills(self.connection, self.story.begun.id):
             self.place = f"request {rows[0].id} to {rows[-1].id}"
-            first = self._fetched.of([key for row in rows for key in _ids(row)])
+            first = self._fetched.of([key for row in rows for key in _parse_ids(row)])
             held = {row.digest for row in rows if row.kind == ReplyKind.HELD and row.digest is not None}
             answered = self._answered.of(sorted(held))
             for row in rows:
@@ -78,7 +78,7 @@ class BillingCheck:
                     self._held(row, answered.get(row.digest, row.id))
                 else:
                     self._page(row)
-                self._cost(row, sum(first.get(key) == row.arrived_at for key in _ids(row)))
+                self._cost(row, sum(first.get(key) == row.arrived_at for key in _parse_ids(row)))
             done += len(rows)
             watch(f"adding up {self.story.begun.name}", done, None)
         loose = find_loose_pages(self.connection, self.story.begun.id, SHOWN + 1) if self._whole else ()
@@ -95,7 +95,7 @@ class BillingCheck:
         """Hold the number of posts that came against the list of them: what was erased is in the number only."""
         if not row.posts:
             return
-        listed = len(_ids(row))
+        listed = len(_parse_ids(row))
         if row.post_ids is None:
             self.pages.leave(UNLISTED)
         elif listed == row.posts or (listed < row.posts and row.n < self.story.erased):
@@ -156,7 +156,7 @@ class BillingCheck:
             self.costs.prove()
 
 
-def _prices(story: CampaignRecord) -> tuple[Policy | None, str | None]:
+def _find_prices(story: CampaignRecord) -> tuple[Policy | None, str | None]:
     """Return the price table of a campaign; None, and why, where it is a file that is not here."""
     own = ((story.settings or {}).get("source") or {}).get("policy")
     if own is None:
@@ -167,5 +167,5 @@ def _prices(story: CampaignRecord) -> tuple[Policy | None, str | None]:
         return None, str(error)
 
 
-def _ids(row: Any) -> Sequence[str]:
+def _parse_ids(row: Any) -> Sequence[str]:
     return json.loads(row.post_ids) if row.post_ids and row.kind != ReplyKind.HELD else ()

@@ -40,7 +40,7 @@ class BudgetCheck:
         self._versions = CampaignTraces(connection).versions(story.begun)
         self._prices = prices
         self._used: dict[str, float] = {"max_requests": 0, "max_posts": 0, "max_money": 0, "max_time": 0.0}
-        self._caps = [_caps(one) for one in self._versions]
+        self._caps = [_read_caps(one) for one in self._versions]
         self._began: float | None = None
         self._exceeded: set[str] = set()
 
@@ -79,7 +79,7 @@ class BudgetCheck:
         return {name: max(cap, sent[name]) for name, cap in decided.items() if name in sent}
 
 
-def _caps(version: Version) -> dict[str, float]:
+def _read_caps(version: Version) -> dict[str, float]:
     given = version.settings.get("budget") or {}
     caps: dict[str, float] = {name: given[name] for name in ("max_requests", "max_posts") if given.get(name)}
     if given.get("max_money"):
@@ -105,7 +105,7 @@ def check_settings(connection: Opened, story: CampaignRecord) -> Check:
 def _compare_settings(check: Check, connection: Opened, story: CampaignRecord) -> None:
     known: Sequence[Version] = CampaignTraces(connection).versions(story.begun)
     for key in compare_settings(story.begun.settings, known[0].settings):
-        check.differ("version 0", key, _at(known[0].settings, key), _at(story.begun.settings, key))
+        check.differ("version 0", key, _read_setting(known[0].settings, key), _read_setting(story.begun.settings, key))
     check.prove(not check.differing)
     for before, after in pairwise(known):
         changed = compare_settings(before.settings, after.settings)
@@ -133,7 +133,7 @@ def _compare_topics(check: Check, connection: Opened, story: CampaignRecord) -> 
             check.differ(f"epoch {number}", "why", why, "no other topic in table version")
 
 
-def _at(settings: Any, key: str) -> Any:
+def _read_setting(settings: Any, key: str) -> Any:
     for name in key.split("."):
         settings = (settings or {}).get(name)
     return settings

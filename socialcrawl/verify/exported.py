@@ -15,11 +15,11 @@ from socialcrawl.crawls.registry import find_kind
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, parse_time
 from socialcrawl.errors import PostsFileError, SocialcrawlError, StoreError
 from socialcrawl.exporters import data_dictionary
-from socialcrawl.exporters.datasheet import FORMAT, page
+from socialcrawl.exporters.datasheet import FORMAT, render_page
 from socialcrawl.exporters.datasheet_facts import count_gaps, find_seeds, read_span
 from socialcrawl.exporters.export_folder import SHEETS
 from socialcrawl.exporters.repeated_values import find_tested
-from socialcrawl.exporters.restore import DECISIONS, TABLES, count_picks, restored, sum_posts, sum_requests
+from socialcrawl.exporters.restore import DECISIONS, TABLES, count_picks, restore_export, sum_posts, sum_requests
 from socialcrawl.formats.documents import read_text
 from socialcrawl.importers.export_tables import count_rows, find_forms, read_table
 from socialcrawl.platforms.facts import find_platform_facts
@@ -109,11 +109,11 @@ def _check_files(
         if not sums.compare(name, "sha256", told["sha256"], digest) or wrong:
             continue
         sums.prove()
-        _count(rows, path, told["rows"])
+        _count_rows(rows, path, told["rows"])
     return [sums, rows, _check_sheets(folder, sheet)]
 
 
-def _count(rows: Check, path: Path, told: Any) -> None:
+def _count_rows(rows: Check, path: Path, told: Any) -> None:
     try:
         count = count_rows(path)
     except (SocialcrawlError, OSError) as error:
@@ -149,8 +149,8 @@ def _check_sheets(folder: Path, sheet: Mapping[str, Any]) -> Check:
         check.leave(OTHER_VERSION, 2)
         return check
     for name, stored, written in (
-        (data_dictionary.NAME, package, orjson.loads(orjson.dumps(data_dictionary.package(sheet)))),
-        (SHEETS[1], text, page(sheet)),
+        (data_dictionary.NAME, package, orjson.loads(orjson.dumps(data_dictionary.make_package(sheet)))),
+        (SHEETS[1], text, render_page(sheet)),
     ):
         if stored == written:
             check.prove()
@@ -162,11 +162,14 @@ def _check_sheets(folder: Path, sheet: Mapping[str, Any]) -> Check:
 def _check_tables(
     folder: Path, sheet: Mapping[str, Any], form: str, campaign: str | None, watch: Watch
 ) -> Iterator[CheckResults]:
-    read = partial(_read, folder, form, safe=form == "csv" and bool(sheet.get("safe_csv")))
-    check, why = Check("keys of tables"), _undecidable(sheet, form)
+    read = partial(_read_rows, folder, form, safe=form == "csv" and bool(sheet.get("safe_csv")))
+    check, why = Check("keys of tables"), _explain_no_replay(sheet, form)
     names = {file["name"] for file in sheet["files"]}
     try:
-        with restored(sheet["campaigns"], read, sheet["tombstones"], decisions=why is None) as (connection, twice):
+        with restore_export(sheet["campaigns"], read, sheet["tombstones"], decisions=why is None) as (
+            connection,
+            twice,
+        ):
             for name, count in twice.items():
                 if count:
                     check.differ(f"{name}.{form}", "rows with the key of another", count, 0)
@@ -187,11 +190,11 @@ def _check_tables(
         yield CheckResults(None, f"{form} of the export", [check])
 
 
-def _read(folder: Path, form: str, table: str, columns: Sequence[str], *, safe: bool) -> Iterator[Sequence[Any]]:
+def _read_rows(folder: Path, form: str, table: str, columns: Sequence[str], *, safe: bool) -> Iterator[Sequence[Any]]:
     return read_table(folder, table, form, columns, safe=safe)
 
 
-def _undecidable(sheet: Mapping[str, Any], form: str) -> str | None:
+def _explain_no_replay(sheet: Mapping[str, Any], form: str) -> str | None:
     """Return why the decisions cannot be replayed; None where they can."""
     if sheet["pseudonymised"]:
         return RENUMBERED
@@ -208,7 +211,7 @@ def _check_one(
         decisions = check_decisions(connection, story, watch)
     else:
         decisions[0].leave(why, sum(count_picks(connection, story.begun.id).values()))
-    outcomes = OutcomeCheck(connection, story, _lacking(sheet, told, story, why))
+    outcomes = OutcomeCheck(connection, story, _find_missing(sheet, told, story, why))
     outcomes.run(watch)
     bills = BillingCheck(connection, story, whole=False)
     bills.run(watch)
@@ -218,7 +221,7 @@ def _check_one(
     return [*decisions, *outcomes.checks, *sums, _check_settings(story.settings, told, why), *rows]
 
 
-def _lacking(
+def _find_missing(
     sheet: Mapping[str, Any], told: Mapping[str, Any], story: CampaignRecord, why: str | None
 ) -> MissingSources:
     links = read_link_settings(orjson.dumps(dict(story.settings)).decode())
@@ -261,7 +264,9 @@ def _check_facts(connection: Opened, campaign: int, told: Mapping[str, Any]) -> 
         dict(iterate_leaves(facts)) | {UNTOLD: None} for facts in ({key: told[key] for key in course}, course)
     )
     for name in sorted({*one, *other}):
-        check.prove(check.compare("datasheet.json", name, _measure(one.get(name)), _measure(other.get(name))))
+        check.prove(
+            check.compare("datasheet.json", name, _normalize_value(one.get(name)), _normalize_value(other.get(name)))
+        )
     return check
 
 
@@ -291,12 +296,14 @@ def _check_posts(connection: Opened, told: Mapping[str, Any], origins: Check) ->
     unlisted = origins.differing + origins.unproved.total()
     for name, made in {**sum_posts(connection), "unasked": unlisted}.items():
         try:
-            check.prove(check.compare("datasheet.json", f"posts.{name}", _measure(told[name]), _measure(made)))
+            check.prove(
+                check.compare("datasheet.json", f"posts.{name}", _normalize_value(told[name]), _normalize_value(made))
+            )
         except ValueError:
             check.leave(NO_INSTANT)
     return check
 
 
-def _measure(value: Any) -> Any:
+def _normalize_value(value: Any) -> Any:
     """Return a value of the datasheet; an instant in Unix seconds, as forms write it with other digits."""
     return parse_time(value) if isinstance(value, str) else value

@@ -29,7 +29,9 @@ def check_order(connection: Opened, campaign: int) -> Check:
     Requests are sent batch by batch.
     """
     tables = ("pick", "outcome", "request", "epoch", "version")
-    check = _check("order of decisions", connection, ORDER, tables, campaign, expected="what the rows beside it say")
+    check = _check_rows(
+        "order of decisions", connection, ORDER, tables, campaign, expected="what the rows beside it say"
+    )
     for number, first, began_at, why in CampaignTraces(connection).epochs(campaign):
         last = find_last_answer(connection, campaign, first) if ERASING & {*why.split(",")} else None
         if last is not None and not _is_before(last, began_at):
@@ -47,7 +49,7 @@ def _is_before(one: str, other: str) -> bool:
 def check_references(connection: Opened, campaign: int) -> Check:
     """Check that picks, links, requests and shadows refer to rows that are there."""
     tables = ("pick", "link", "request", "shadow")
-    return _check("references", connection, REFERENCES, tables, campaign, expected="a row that is there")
+    return _check_rows("references", connection, REFERENCES, tables, campaign, expected="a row that is there")
 
 
 def check_shared(connection: Opened, *, whole: bool = True) -> list[Check]:
@@ -57,7 +59,7 @@ def check_shared(connection: Opened, *, whole: bool = True) -> list[Check]:
         connection: the database, in a transaction.
         whole: whether it has the requests of all campaigns, so that their numbers have no gaps.
     """
-    posts = _check(
+    posts = _check_rows(
         "references of posts and mentions", connection, SHARED, ("post", "mention"), expected="a row that is there"
     )
     origins = Check("origins of posts")
@@ -82,7 +84,7 @@ def _check_numbers(connection: Opened) -> Check:
     return numbers
 
 
-def _check(
+def _check_rows(
     name: str,
     connection: Opened,
     searches: Mapping[tuple[str, str], str],

@@ -93,7 +93,7 @@ class DecisionReplay:
             for place, pick in enumerate(batch):
                 self._compare(pick, chosen[place] if place < len(chosen) else None, one)
             if len(chosen) > len(batch):
-                self.picks.differ(_place(batch[-1]), "picks of the batch", len(batch), len(chosen))
+                self.picks.differ(_describe_place(batch[-1]), "picks of the batch", len(batch), len(chosen))
         if batch[0].act == Act.SEARCH:
             self._found |= {Node(node) for told in one.outcomes for node in told.targets.tolist()}
 
@@ -101,11 +101,11 @@ class DecisionReplay:
         """Return what the crawl chooses in place of a batch; none where it would choose nothing."""
         size = len({pick.node for pick in one.batch})
         if not isinstance(crawl, Track):
-            return _batch(crawl.choose(size, one.sent_at or 0.0))
+            return _make_batch(crawl.choose(size, one.sent_at or 0.0))
         first: Batch | None = None
-        for now in _moments(crawl, one.sent_at):
-            chosen = _batch(crawl.choose(size, now))
-            if len(chosen) == len(one.batch) and all(map(_same, one.batch, chosen)):
+        for now in _iterate_moments(crawl, one.sent_at):
+            chosen = _make_batch(crawl.choose(size, now))
+            if len(chosen) == len(one.batch) and all(map(_is_same, one.batch, chosen)):
                 return self._since(crawl, one, chosen)
             first = chosen if first is None else first
         return first or ()
@@ -116,14 +116,16 @@ class DecisionReplay:
         if width is None or all(a.since == b.since for a, b in zip(one.batch, chosen, strict=True)):
             return chosen
         ends = crawl.latest - width, (one.sent_at or crawl.latest) - width
-        low, high = (_order(crawl.mark(at)) for at in ends)
+        low, high = (_make_order_key(crawl.mark(at)) for at in ends)
         return tuple(
-            replace(made, since=stored.since) if low <= _order(stored.since) <= high and _same(stored, made) else made
+            replace(made, since=stored.since)
+            if low <= _make_order_key(stored.since) <= high and _is_same(stored, made)
+            else made
             for stored, made in zip(one.batch, chosen, strict=True)
         )
 
     def _compare(self, stored: Pick, chosen: Pick | None, one: StoredBatch) -> None:
-        place = _place(stored)
+        place = _describe_place(stored)
         if stored.n in self._gone:
             self._leave(FORGOTTEN, [stored])
         elif chosen is None or not self._alike(stored, chosen):
@@ -170,7 +172,7 @@ class DecisionReplay:
         """
         if stored.act in LINE and stored.act == chosen.act and stored.since == chosen.since:
             return self.story.meant(stored.node) == self.story.meant(chosen.node)
-        return _same(stored, chosen) and stored.since == chosen.since
+        return _is_same(stored, chosen) and stored.since == chosen.since
 
     def _in_line(self, stored: Pick) -> bool:
         """Return whether somebody is asked before the estimator chooses whom the campaign named, or a search found."""
@@ -195,24 +197,24 @@ class DecisionReplay:
         self.scores.leave(why, len(picks))
 
 
-def _batch(choice: Batch | Wait | Stop) -> Batch:
+def _make_batch(choice: Batch | Wait | Stop) -> Batch:
     return choice if isinstance(choice, tuple) else ()
 
 
-def _same(stored: Pick, chosen: Pick) -> bool:
+def _is_same(stored: Pick, chosen: Pick) -> bool:
     return (stored.n, stored.node, stored.act) == (chosen.n, chosen.node, chosen.act)
 
 
-def _place(pick: Pick) -> str:
+def _describe_place(pick: Pick) -> str:
     return f"pick {pick.n}"
 
 
-def _order(mark: str) -> tuple[int, str]:
+def _make_order_key(mark: str) -> tuple[int, str]:
     """Return what marks of one platform are ordered by: numbers and instants grow in length, or have the same."""
     return len(mark), mark
 
 
-def _moments(crawl: Track, sent_at: float | None) -> Iterator[float]:
+def _iterate_moments(crawl: Track, sent_at: float | None) -> Iterator[float]:
     """Yield the moments at which a batch may have been chosen: the latest first, then where rests and pauses ended."""
     latest = crawl.latest if sent_at is None else sent_at
     yield latest

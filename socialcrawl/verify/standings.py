@@ -31,11 +31,11 @@ def check_standings(connection: Opened, story: CampaignRecord, crawl: Crawling |
     if len({*visits}) > 1:  # a process that is killed writes nothing more
         check.leave(EARLIER, len(kept))
     else:
-        _compare(check, kept, made)
+        _compare_rows(check, kept, made)
     return [check]
 
 
-def _compare(
+def _compare_rows(
     check: Check, kept: Mapping[int, StandingRow | SampledRow], made: Mapping[int, StandingRow | SampledRow]
 ) -> None:
     """Compare row by row."""

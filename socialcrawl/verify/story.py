@@ -117,7 +117,7 @@ def read_story(connection: Opened, name: str) -> CampaignRecord:
     names = traces.enlisted(begun.platform, seats)
     lines = _Lines(names, same, find_first_picks(connection, begun.id), find_searches(connection, begun.id))
     known = traces.versions(begun)
-    stages = _stages(begun, known, lines)
+    stages = _make_stages(begun, known, lines)
     lost = len(seats) - len(stages[-1].names)
     return CampaignRecord(begun, stages, topics, max(erased, default=0), same, known[-1].settings, lost)
 
@@ -149,10 +149,10 @@ class _Lines:
         return self.first.get(node, NEVER)
 
 
-def _stages(begun: StoredCampaign, versions: Sequence[Version], lines: _Lines) -> list[SettingsStage]:
+def _make_stages(begun: StoredCampaign, versions: Sequence[Version], lines: _Lines) -> list[SettingsStage]:
     kept: list[tuple[int, dict[str, Any]]] = []
     for one in versions:
-        told = _steering(one.settings)
+        told = _select_steering(one.settings)
         if not kept or kept[-1][1] != told:
             kept.append((one.first, told))
     ends = [*(first for first, _ in kept[1:]), NEVER]
@@ -167,7 +167,7 @@ def _stages(begun: StoredCampaign, versions: Sequence[Version], lines: _Lines) -
     ]
 
 
-def _steering(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _select_steering(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of the settings decides: no bound on steps, no batch size, no token and no file of seeds.
 
     Whoever a file named, and whoever was forgotten, has a seat in the identity.

@@ -36,11 +36,11 @@ def verify(connection: Opened, campaign: str | None = None, watch: Watch = lambd
     """
     names = [name for _, name in list_campaigns(connection)] if campaign is None else [campaign]
     for name in names:
-        yield _one(connection, name, watch)
+        yield _verify_campaign(connection, name, watch)
     yield CheckResults(None, "all campaigns", check_shared(connection))
 
 
-def _one(connection: Opened, name: str, watch: Watch) -> CheckResults:
+def _verify_campaign(connection: Opened, name: str, watch: Watch) -> CheckResults:
     try:
         story = read_story(connection, name)
     except MALFORMED as error:
@@ -50,9 +50,9 @@ def _one(connection: Opened, name: str, watch: Watch) -> CheckResults:
         ) from error
     decisions = check_decisions(connection, story, watch)
     outcomes = OutcomeCheck(connection, story)
-    _run(outcomes.outcomes, outcomes, watch)
+    _run_check(outcomes.outcomes, outcomes, watch)
     bills = BillingCheck(connection, story)
-    _run(bills.costs, bills, watch)
+    _run_check(bills.costs, bills, watch)
     rows = [check_order(connection, story.begun.id), check_references(connection, story.begun.id)]
     checks = [
         *decisions,
@@ -78,13 +78,13 @@ def check_decisions(connection: Opened, story: CampaignRecord, watch: Watch = la
         watch: told what is done, and how much of it.
     """
     replay = DecisionReplay(connection, story)
-    crawl = _run(replay.picks, replay, watch)
+    crawl = _run_check(replay.picks, replay, watch)
     checks = [replay.picks, replay.scores, *check_standings(connection, story, crawl)]
     _name_accounts(CampaignTraces(connection), checks)
     return checks
 
 
-def _run(check: Check, part: DecisionReplay | OutcomeCheck | BillingCheck, watch: Watch) -> Crawling | None:
+def _run_check(check: Check, part: DecisionReplay | OutcomeCheck | BillingCheck, watch: Watch) -> Crawling | None:
     """Run a part of the verification, to its end or to rows that no campaign has stored, which is a difference."""
     try:
         return part.run(watch)
@@ -98,11 +98,11 @@ def _name_accounts(traces: CampaignTraces, checks: Sequence[Check]) -> None:
     for check in checks:
         for place, one in enumerate(check.differences):
             if one.column == ACCOUNT:
-                stored, recomputed = (_called(traces, node) for node in (one.stored, one.recomputed))
+                stored, recomputed = (_find_name(traces, node) for node in (one.stored, one.recomputed))
                 check.differences[place] = replace(one, stored=stored, recomputed=recomputed)
 
 
-def _called(traces: CampaignTraces, node: Node | None) -> str:
+def _find_name(traces: CampaignTraces, node: Node | None) -> str:
     if node is None:
         return "nobody"
     if node < 0:

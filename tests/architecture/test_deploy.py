@@ -24,8 +24,8 @@ from socialcrawl.cli.definitions.daemon import daemon
 from socialcrawl.cli.main import app
 from socialcrawl.daemon import health_page
 from socialcrawl.daemon.campaign_state import STATES
-from socialcrawl.daemon.metrics import METRICS, DaemonStatus, registry, text
-from socialcrawl.daemon.notices import facts
+from socialcrawl.daemon.metrics import METRICS, DaemonStatus, format_metrics, make_registry
+from socialcrawl.daemon.notices import describe_event
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -84,7 +84,7 @@ def parsed(group, words):
 def test_what_is_started_is_a_command_of_ours_with_options_that_it_has(start):
     told = parsed(typer.main.get_command(app), STARTS[start]())
     assert told["log"] == "json"
-    host, port = health_page.place(told["health"])
+    host, port = health_page.parse_host_port(told["health"])
     assert port == health_page.PORT
     assert told["allow_remote"] == (host == "0.0.0.0")
 
@@ -95,14 +95,14 @@ def test_its_options_are_those_of_the_function_behind_the_command(start):
     alone.command("daemon")(daemon)
     alone.command("other")(lambda: None)
     told = parsed(typer.main.get_command(alone), STARTS[start]())
-    assert (told["log"], health_page.place(told["health"])[1]) == ("json", health_page.PORT)
+    assert (told["log"], health_page.parse_host_port(told["health"])[1]) == ("json", health_page.PORT)
 
 
 def test_a_prometheus_beside_the_container_may_ask_by_the_name_of_the_service():
     words = STARTS["compose"]()
     allowed = parsed(typer.main.get_command(app), words)["allow_host"]
-    pages = health_page.app(lambda: DaemonStatus(0.0, 0.0, []), lambda: 1.0)
-    with health_page.serving(pages, "0.0.0.0", 0, allow_remote=True, allow_hosts=allowed) as url:
+    pages = health_page.make_app(lambda: DaemonStatus(0.0, 0.0, []), lambda: 1.0)
+    with health_page.serve_pages(pages, "0.0.0.0", 0, allow_remote=True, allow_hosts=allowed) as url:
         port = url.rpartition(":")[2]
         for service in compose()["services"].keys() - {"postgres"}:
             named = {"Host": f"{service}:{health_page.PORT}"}
@@ -220,8 +220,8 @@ def test_the_images_own_check_tells_a_daemon_that_is_well_from_one_that_is_ill(s
 
     words = json.loads(of_image("HEALTHCHECK")[0].partition("CMD")[2])
     shown = DaemonStatus(0.0, 0.0, [CampaignState(Path("f"), "f", state, "", 0.0)])
-    pages = health_page.app(lambda: shown, lambda: 1.0)
-    with health_page.serving(pages, "127.0.0.1", 0) as url:
+    pages = health_page.make_app(lambda: shown, lambda: 1.0)
+    with health_page.serve_pages(pages, "127.0.0.1", 0) as url:
         here = words[2].replace(str(health_page.PORT), url.rpartition(":")[2])
         assert here != words[2]
         # a proxy, which containers often have, must not be asked
@@ -276,7 +276,7 @@ def test_the_page_has_every_state_and_no_other():
 def test_the_page_shows_the_facts_of_a_notice():
     (block,) = [block for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL) if '"text"' in block]
     why = "the budget max_requests = 140 requests is reached (140 were sent); raise it in the campaign file to go on"
-    assert json.loads(block) == facts("paused", replace(FOREST, state="stopped", why=why, until=None))
+    assert json.loads(block) == describe_event("paused", replace(FOREST, state="stopped", why=why, until=None))
 
 
 def test_what_the_page_says_of_campaign_files_can_be_read():
@@ -310,7 +310,7 @@ def test_the_alerts_ask_for_metrics_labels_and_states_that_there_are():
 
 
 def test_the_metrics_of_the_process_are_those_that_the_page_names():
-    shown = text(registry(lambda: DaemonStatus(0.0, 0.0, []), lambda: 1.0)).decode()
+    shown = format_metrics(make_registry(lambda: DaemonStatus(0.0, 0.0, []), lambda: 1.0)).decode()
     told = {sample.name for family in text_string_to_metric_families(shown) for sample in family.samples}
     named = set(re.findall(r"`(process_[a-z_]+)`", PAGE))
     assert len(named) == 4

@@ -36,7 +36,7 @@ from socialcrawl.engine.model import Mention, Node, Outcome, Page, Pick, PostRow
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.graph.graph import COLUMNS, Graph
 from socialcrawl.graph.relevance import Topic, compute_worth
-from socialcrawl.importers.import_posts import as_history
+from socialcrawl.importers.import_posts import import_history
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.x.source import SEARCH
 from socialcrawl.storage.campaigns import TopicChange, ensure_campaign
@@ -355,8 +355,8 @@ def test_what_was_imported_is_counted_anew_as_an_import_would_have_counted_it(da
     posts = [replace(post, text=f"{post.text} {'comet ' * (post.at % 3)}") for post in drawn(seed=4, posts=120)]
     path = write_lines(tmp_path / "a", FORMS["flat"](posts))
     with a_database(database) as connection, a_database("sqlite") as other:
-        as_history(files(path), connection, mine(WORD), NOW)
-        as_history(files(path), other, mine("comet"), NOW)
+        import_history(files(path), connection, mine(WORD), NOW)
+        import_history(files(path), other, mine("comet"), NOW)
         before = derived(kept(connection))
         new = mine("comet")
         change = TopicChange(Topic(["comet"]).hits, ["comet"])

@@ -13,7 +13,7 @@ from virtual_weeks import BEGIN, WINDOW, K, Virtual
 from x_crawls import posts_file
 
 from socialcrawl.daemon.campaign_state import DONE, DOWN, RESTING, STOPPED
-from socialcrawl.daemon.health_page import health
+from socialcrawl.daemon.health_page import check_health
 from socialcrawl.engine.model import format_time, parse_time
 from socialcrawl.mock.faults import cut, error
 from socialcrawl.mock.server import running
@@ -38,7 +38,7 @@ class Falling(World):
 
     def look_at(self, seconds):
         """Look at /healthz at an instant."""
-        self.at(seconds / HOUR, lambda: self.healths.append(health(self.week.daemon.vitals(), self.time.now())))
+        self.at(seconds / HOUR, lambda: self.healths.append(check_health(self.week.daemon.vitals(), self.time.now())))
 
     def sent(self, since, until):
         """When requests left, in seconds from the beginning."""

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from socialcrawl.cli.commands.export import key_of
 from socialcrawl.cli.definitions.export import export
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.importers.import_posts import as_posts
+from socialcrawl.importers.import_posts import import_posts
 
 KEY = "0123456789abcdef-a-key-for-tests"
 
@@ -70,7 +70,7 @@ def test_a_key_that_is_missing_short_or_unreadable_is_told_without_it(command, t
 def test_where_there_is_no_campaign_yet_everything_can_be_exported(command, tmp_path, place):
     with opened(place) as connection:
         write_lines(tmp_path / "a.jsonl", columns(drawn()))
-        as_posts(files(tmp_path / "a.jsonl"), connection, None, NOW)
+        import_posts(files(tmp_path / "a.jsonl"), connection, None, NOW)
         with pytest.raises(StoreError, match="no campaign in this database yet: --all exports everything"):
             exported(connection, tmp_path / "out", "csv")
         with pytest.raises(StoreError, match="no campaign 'mine' in this database; there are: none yet"):

@@ -12,7 +12,7 @@ from limited_memory import MORE, limited
 
 from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.importers.account_cells import CellAccounts
-from socialcrawl.importers.dataset_files import gathered
+from socialcrawl.importers.dataset_files import read_datasets
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
 MB = 1_000_000
@@ -164,7 +164,9 @@ def test_a_dataset_of_long_lines_is_read_whole_in_pieces(mark, tmp_path):
     rows += [mark.join([f"user{i}", f"user{i + 1}", *["x" * 100_000] * 9]) for i in range(12)]
     (tmp_path / "a.csv").write_text("\n".join([*rows, "y" * 1_100_000, rows[1]]))
     trouble, pieces = LineErrors(), []
-    found = gathered([tmp_path / "a.csv"], CellAccounts("x", "names"), trouble, lambda _, count: pieces.append(count))
+    found = read_datasets(
+        [tmp_path / "a.csv"], CellAccounts("x", "names"), trouble, lambda _, count: pieces.append(count)
+    )
     assert (len(found.source), len(found.whos)) == (13, 13)
     assert trouble.first == [f"{tmp_path / 'a.csv'}, line 14: it is longer than 1 MB"]
     assert pieces == [5, 10, 13]

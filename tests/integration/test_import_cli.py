@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from socialcrawl.cli.definitions.imports import import_
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.exporters.export import ExportOptions, export
-from socialcrawl.importers.import_posts import as_posts
+from socialcrawl.importers.import_posts import import_posts
 from socialcrawl.storage.erasure.tombstones import make_digest, put_tombstones
 
 app = typer.Typer()
@@ -137,7 +137,7 @@ def test_seeds_can_be_read_by_a_campaign(place):
 
 def test_the_forgotten_are_no_seeds_of_a_database_that_forgot_them(place):
     with opened(place / "mine.db") as connection:
-        as_posts(files(), connection, None, NOW)
+        import_posts(files(), connection, None, NOW)
         with connection.begin():
             put_tombstones(
                 connection, [(make_digest("x", "name", "person3"), "name", "forget", "2023-01-01T00:00:00Z")]

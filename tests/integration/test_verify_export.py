@@ -148,8 +148,8 @@ def describe(folder, sheet):
     from socialcrawl.exporters import data_dictionary, datasheet
 
     (folder / "datasheet.json").write_text(json.dumps(sheet), "utf-8")
-    (folder / "datasheet.md").write_text(datasheet.page(sheet), "utf-8")
-    (folder / "datapackage.json").write_text(json.dumps(data_dictionary.package(sheet)), "utf-8")
+    (folder / "datasheet.md").write_text(datasheet.render_page(sheet), "utf-8")
+    (folder / "datapackage.json").write_text(json.dumps(data_dictionary.make_package(sheet)), "utf-8")
 
 
 def first(table, **values):

@@ -3,7 +3,7 @@
 from import_files import NOW, table
 
 from socialcrawl.campaign.settings import checked
-from socialcrawl.importers.import_dataset import DatasetFiles, as_dataset, as_liveness
+from socialcrawl.importers.import_dataset import DatasetFiles, import_dataset, import_liveness
 
 __all__ = ["NOW", "brought", "found_of", "graph_of", "judged", "revived", "sites_of", "written"]
 
@@ -15,13 +15,13 @@ def revived(platform="x", name="revive", **more):
 
 
 def brought(connection, *paths, settings=None, earlier=None, at=NOW, **more):
-    """What came of an import of files; see `as_dataset`."""
-    return as_dataset(DatasetFiles(list(paths), **more), connection, settings or revived(), at, earlier)
+    """What came of an import of files; see `import_dataset`."""
+    return import_dataset(DatasetFiles(list(paths), **more), connection, settings or revived(), at, earlier)
 
 
 def judged(connection, *paths, settings=None, at=NOW, **more):
     """What came of an import of results."""
-    return as_liveness(DatasetFiles(list(paths), **more), connection, settings or revived(), at)
+    return import_liveness(DatasetFiles(list(paths), **more), connection, settings or revived(), at)
 
 
 def written(path, text):

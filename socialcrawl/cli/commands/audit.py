@@ -26,7 +26,7 @@ from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.importers.account_cells import CellAccounts
-from socialcrawl.importers.dataset_files import describe_members, gathered, spoken
+from socialcrawl.importers.dataset_files import count_by_author, describe_members, read_datasets
 from socialcrawl.platforms.registry import platform_of
 from socialcrawl.storage.database.address import parse_address
 from socialcrawl.storage.database.filetypes import (
@@ -125,12 +125,12 @@ def accounts(path: Path, platform: str, hits: Hits | None = None) -> AccountList
         raise SettingsError(wrong)
     trouble = LineErrors()
     naming = CellAccounts(platform)
-    found = gathered([path], naming, trouble)
+    found = read_datasets([path], naming, trouble)
     trouble.refuse("Fix the file, or take such lines out.")
     told = [who for who, member in zip(found.whos, found.member.tolist(), strict=True) if member]
     if not told:
         raise PostsFileError(f"{path} names no account: give ids or usernames, one a line.")
-    occurrences = {} if hits is None else spoken(path, naming, hits)
+    occurrences = {} if hits is None else count_by_author(path, naming, hits)
     return AccountList(told, occurrences, members=describe_members(path, naming))
 
 

@@ -29,7 +29,7 @@ from socialcrawl.daemon.campaign_state import (
     CampaignState,
 )
 from socialcrawl.daemon.daemon import Daemon, DaemonIdentity
-from socialcrawl.daemon.health_page import app, place, serving
+from socialcrawl.daemon.health_page import make_app, parse_host_port, serve_pages
 from socialcrawl.daemon.logs import configure
 from socialcrawl.daemon.notices import COMMAND_PATIENCE, EVENT_OF, Notices
 from socialcrawl.daemon.state_changes import EventFilter
@@ -77,9 +77,9 @@ def operate(wanted: Wanted) -> int:
         )
         bell.daemon = daemon
         if wanted.health is not None:
-            host, port = place(wanted.health)
-            pages = app(daemon.vitals, time.now)
-            served = serving(pages, host, port, allow_remote=wanted.allow_remote, allow_hosts=wanted.allow_hosts)
+            host, port = parse_host_port(wanted.health)
+            pages = make_app(daemon.vitals, time.now)
+            served = serve_pages(pages, host, port, allow_remote=wanted.allow_remote, allow_hosts=wanted.allow_hosts)
             url = undo.enter_context(served)
             structlog.get_logger().info("the health page is served", url=f"{url}/healthz", metrics=f"{url}/metrics")
         with _signals(daemon):

@@ -17,7 +17,7 @@ from socialcrawl.crawls.collect.steering import measure_steering
 from socialcrawl.crawls.sample.report import fold_sample
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import ExportOptions, export
-from socialcrawl.exporters.export_folder import check
+from socialcrawl.exporters.export_folder import check_folder
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.queries.traces import CampaignTraces
@@ -68,7 +68,7 @@ def _notes(traces: CampaignTraces, campaign: str | None) -> tuple[str, ...]:
 
 def hand_on(place: str | None, folder: Path, wanted: ExportOptions, *, as_json: bool, pause: bool = False) -> None:
     """Export what is wanted, and say what was written; `pause`: while campaigns that a daemon runs are paused."""
-    check(folder.resolve(), force=wanted.force)  # before a database is looked for
+    check_folder(folder.resolve(), force=wanted.force)  # before a database is looked for
     where = database(place)
 
     def write() -> dict[str, Any]:

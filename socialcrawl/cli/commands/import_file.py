@@ -15,8 +15,8 @@ from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.importers.exported_datasets import files_in
-from socialcrawl.importers.import_posts import PostFiles, PostImportResult, as_history, as_posts, as_seeds
+from socialcrawl.importers.exported_datasets import find_files
+from socialcrawl.importers.import_posts import PostFiles, PostImportResult, find_seeds, import_history, import_posts
 from socialcrawl.platforms.facts import X
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import Opened, open_database
@@ -60,12 +60,12 @@ def bring(wanted: Wanted) -> None:
         raise SettingsError(f"--as {wanted.kind!r} is not known: write {', '.join(others)} or {last}.")
     _agree(wanted, kind)
     settings = None if wanted.campaign is None else read(wanted.campaign)
-    kind.work(replace(wanted, files=files_in(wanted.files, kind.tables)), settings)
+    kind.work(replace(wanted, files=find_files(wanted.files, kind.tables)), settings)
 
 
 def _posts(wanted: Wanted, settings: Settings | None) -> None:
     def work(connection: Opened, watch: Watch) -> PostImportResult:
-        return as_posts(PostFiles(wanted.files, wanted.skip_bad, watch), connection, settings, SystemClock().now())
+        return import_posts(PostFiles(wanted.files, wanted.skip_bad, watch), connection, settings, SystemClock().now())
 
     place = _place(wanted, settings)
     _tell(_store(place, wanted, settings, "posts", work), f"into {place}")
@@ -75,7 +75,9 @@ def _history(wanted: Wanted, settings: Settings | None) -> None:
     assert settings is not None  # it needs a campaign
 
     def work(connection: Opened, watch: Watch) -> PostImportResult:
-        return as_history(PostFiles(wanted.files, wanted.skip_bad, watch), connection, settings, SystemClock().now())
+        return import_history(
+            PostFiles(wanted.files, wanted.skip_bad, watch), connection, settings, SystemClock().now()
+        )
 
     brought = _store(settings.database, wanted, settings, "posts", work)
     _tell(brought, f"into {settings.database}")
@@ -86,11 +88,11 @@ def _history(wanted: Wanted, settings: Settings | None) -> None:
 
 def _dataset(wanted: Wanted, settings: Settings | None) -> None:
     assert settings is not None  # it needs a campaign
-    from socialcrawl.importers.import_dataset import DatasetFiles, as_dataset  # noqa: PLC0415
+    from socialcrawl.importers.import_dataset import DatasetFiles, import_dataset  # noqa: PLC0415
 
     def work(connection: Opened, watch: Watch) -> tuple[list[str], LineErrors]:
         tables = DatasetFiles(wanted.files, wanted.reading, wanted.skip_bad, watch)
-        entered, trouble = as_dataset(tables, connection, settings, SystemClock().now(), wanted.earlier)
+        entered, trouble = import_dataset(tables, connection, settings, SystemClock().now(), wanted.earlier)
         accounts, links = pluralize(entered.nodes, "account"), pluralize(entered.links, "link")
         return [
             f"{accounts} and {links} are new in the campaign {settings.name!r}",
@@ -103,11 +105,11 @@ def _dataset(wanted: Wanted, settings: Settings | None) -> None:
 
 def _liveness(wanted: Wanted, settings: Settings | None) -> None:
     assert settings is not None  # it needs a campaign
-    from socialcrawl.importers.import_dataset import DatasetFiles, as_liveness  # noqa: PLC0415
+    from socialcrawl.importers.import_dataset import DatasetFiles, import_liveness  # noqa: PLC0415
 
     def work(connection: Opened, watch: Watch) -> tuple[list[str], LineErrors]:
         tables = DatasetFiles(wanted.files, wanted.reading, wanted.skip_bad, watch)
-        learned, trouble = as_liveness(tables, connection, settings, SystemClock().now())
+        learned, trouble = import_liveness(tables, connection, settings, SystemClock().now())
         return [
             f"{pluralize(learned.new, 'test is', 'tests are')} new in the campaign {settings.name!r}",
             *([f"{pluralize(learned.known, 'account')} had been tested before"] if learned.known else []),
@@ -150,7 +152,7 @@ def _agree(wanted: Wanted, kind: "Kind") -> None:
 def _seeds(wanted: Wanted, settings: Settings | None) -> None:
     topic = None if settings is None else about(settings)
     with _sparing(wanted, settings) as spare, show_progress("reading", unit="posts", lines=True) as watch:
-        names, brought = as_seeds(PostFiles(wanted.files, wanted.skip_bad, watch), topic, spare)
+        names, brought = find_seeds(PostFiles(wanted.files, wanted.skip_bad, watch), topic, spare)
     lines = "".join(f"{name}\n" for name, _ in names[: wanted.most])
     if wanted.out is None:
         data_stream().write(lines)

@@ -16,7 +16,7 @@ from socialcrawl.crawls.sample.decision_tree import DecisionTree, TreeParameters
 from socialcrawl.crawls.sample.labels import read_text_labels
 from socialcrawl.crawls.sample.tfidf import count_words
 from socialcrawl.errors import PostsFileError, SettingsError
-from socialcrawl.formats.documents import read_text, why_unreadable
+from socialcrawl.formats.documents import explain_unreadable, read_text
 from socialcrawl.text.terminal import write_json
 from socialcrawl.text.wording import pluralize
 
@@ -128,12 +128,12 @@ def _posts(path: Path) -> list[str]:
         except UnicodeDecodeError as error:
             raise PostsFileError(f"{path} is not UTF-8: save the file as UTF-8.") from error
         except OSError as error:
-            raise PostsFileError(f"{why_unreadable(path, error)}: name a file of posts.") from error
+            raise PostsFileError(f"{explain_unreadable(path, error)}: name a file of posts.") from error
     from socialcrawl.formats.line_errors import LineErrors  # noqa: PLC0415
-    from socialcrawl.importers.post_files import read  # noqa: PLC0415
+    from socialcrawl.importers.post_files import read_posts  # noqa: PLC0415
 
     trouble = LineErrors()
-    found = [post.text for some in read(path, lambda *_: 0, trouble) for post in some.page.posts]
+    found = [post.text for some in read_posts(path, lambda *_: 0, trouble) for post in some.page.posts]
     if trouble.count:
         raise PostsFileError(
             f"{path}: {pluralize(trouble.count, 'line is no post', 'lines are no posts')}:\n{trouble}\nFix the file."

@@ -15,7 +15,7 @@ from socialcrawl.campaign.build import Campaign
 from socialcrawl.cli.render.console import Text
 from socialcrawl.crawls.refresh.crawl import Refresh
 from socialcrawl.crawls.sample.crawl import Sample
-from socialcrawl.daemon.run_monitor import note
+from socialcrawl.daemon.run_monitor import describe_reply
 from socialcrawl.engine.model import STEPS, VISITS, Grant, Outcome, Reply, Wait
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.forecast.spread import FEW, Needs
@@ -54,7 +54,7 @@ class View:
     def landed(self, grant: Grant, reply: Reply) -> None:
         """A reply arrived; one that refuses its credential is worth a note."""
         self.wait = None
-        self.note = note(grant, reply) or self.note
+        self.note = describe_reply(grant, reply) or self.note
 
     def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Note what the steps of a batch needed."""

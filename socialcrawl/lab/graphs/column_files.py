@@ -8,8 +8,8 @@ import numpy as np
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.formats.csv_cells import CsvTable
 from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.formats.lines import GZIP, UNREADABLE, check_packed, opened
-from socialcrawl.formats.parquet import table
+from socialcrawl.formats.lines import GZIP, UNREADABLE, check_packed, open_bytes
+from socialcrawl.formats.parquet import read_table
 
 
 def parquet_table(path: Path) -> Any:
@@ -18,7 +18,7 @@ def parquet_table(path: Path) -> Any:
     Raises:
         SettingsError: there is no such file, or it cannot be read.
     """
-    return _opened(path, table)
+    return _opened(path, read_table)
 
 
 def csv_table(path: Path) -> Any:
@@ -87,7 +87,7 @@ def _opened(path: Path, reader: Any) -> Any:
     except PostsFileError as error:
         raise SettingsError(str(error)) from error
     except (pa.ArrowException, *UNREADABLE) as error:
-        if reader is not table and (bad := _bad_row(path)):
+        if reader is not read_table and (bad := _bad_row(path)):
             raise SettingsError(f"{bad}. Correct the row, or leave it out.") from error
         raise SettingsError(f"{path} cannot be read: {str(error).splitlines()[0]}. Check the file's format.") from error
 
@@ -101,7 +101,7 @@ def _bad_row(path: Path) -> str | None:
     try:
         with path.open("rb") as raw:
             begin = raw.read(len(GZIP))
-        with opened(path, begin) as file:
+        with open_bytes(path, begin) as file:
             for _ in CsvTable(path, file, b",", trouble):
                 if trouble.count:
                     break

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import PostsFileError, SettingsError
-from socialcrawl.formats.header_lines import ENDS, WEIGHTS, is_head, is_number, unknown
-from socialcrawl.formats.lines import GZIP, UNREADABLE, lines, opened, too_long
+from socialcrawl.formats.header_lines import ENDS, WEIGHTS, describe_unknown, is_head, is_number
+from socialcrawl.formats.lines import GZIP, UNREADABLE, describe_too_long, open_bytes, read_lines
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.lab.graphs.column_files import READERS, csv_table, lacking, node_names, parquet_table, strings
@@ -141,7 +141,7 @@ def _named(place: str, words: Sequence[str]) -> tuple[int, int] | None:
         pair = next(pair for pair in ENDS if {*low[:2]} == {*pair})
         return low.index(pair[0]), low.index(pair[1])
     if is_head(words):
-        raise SettingsError(unknown(place, words))
+        raise SettingsError(describe_unknown(place, words))
     return None
 
 
@@ -249,10 +249,10 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     if not path.is_file():
         raise SettingsError(f"There is no file {path}; give the path of a file.")
     try:
-        with opened(path, GZIP if path.suffix.lower() == ".gz" else b"") as file:
-            for number, line in lines(path, file, MAX_ROW):
+        with open_bytes(path, GZIP if path.suffix.lower() == ".gz" else b"") as file:
+            for number, line in read_lines(path, file, MAX_ROW):
                 if line is None:
-                    raise SettingsError(f"{path}, line {number}: {too_long(MAX_ROW)}. Check the file.")
+                    raise SettingsError(f"{path}, line {number}: {describe_too_long(MAX_ROW)}. Check the file.")
                 words = line.decode("utf-8" if number > 1 else "utf-8-sig").replace(",", " ").split()
                 if words and not words[0].startswith("#"):
                     yield number, words

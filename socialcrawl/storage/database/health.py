@@ -63,7 +63,7 @@ def is_missing(where: DatabaseAddress) -> bool:
 def find_write_error(where: DatabaseAddress) -> str | None:
     """Return why a run could not write a database, or None if it could; nothing is left behind."""
     if not isinstance(where, Path):
-        return None  # `wanting` asks the server
+        return None  # `find_server_faults` asks the server
     if not where.parent.is_dir():
         return f"The folder {where.parent} does not exist: create it first."
     try:
@@ -99,7 +99,7 @@ def has_tables(connection: Connection, where: DatabaseAddress) -> bool:
 
 
 def check_ours(state: str, where: DatabaseAddress) -> str:
-    """Return the state of a database's schema, as of `schema`, where this program can read it.
+    """Return the state of a database's schema, as of `read_schema_state`, where this program can read it.
 
     Raises:
         StoreError: the database is another program's, or a newer socialcrawl's.

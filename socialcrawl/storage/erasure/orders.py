@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.formats.documents import read_lines, why_unreadable
+from socialcrawl.formats.documents import explain_unreadable, read_lines
 
 WHY = "forget"
 GEO = "scrub_geo"  # only the places of posts are to go, not the posts
@@ -86,7 +86,7 @@ def _read_file(order: ErasureOrder, file: Path, compliance: str | None) -> None:
     try:
         _read_orders(order, file, compliance)
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{why_unreadable(file, error)}: name a text with one user or post a line.") from error
+        raise SettingsError(f"{explain_unreadable(file, error)}: name a text with one user or post a line.") from error
 
 
 def _read_orders(order: ErasureOrder, file: Path, compliance: str | None) -> None:

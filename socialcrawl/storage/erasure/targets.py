@@ -65,7 +65,7 @@ class ErasureTargets:
 
 
 def create_key_tables(connection: Connection) -> None:
-    """The two lists of keys that statements refer to, empty; `dropped` takes them away."""
+    """Create the two lists of keys that statements refer to, empty; `drop_key_tables` removes them."""
     _temporary.create_all(connection, checkfirst=False)
 
 

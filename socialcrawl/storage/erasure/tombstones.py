@@ -45,7 +45,7 @@ def find_forgotten(connection: Connection, platform: str, kind: str, keys: Itera
 
 
 def read_reasons(connection: Connection, platform: str, kind: str, keys: Iterable[str]) -> dict[str, str]:
-    """Return why those of the keys that were forgotten were; see `barred`."""
+    """Return why those of the keys that were forgotten were; see `find_forgotten`."""
     by_key = {key: make_digest(platform, kind, key) for key in keys}
     if not by_key or not has_tombstones(connection):
         return {}

@@ -1,6 +1,6 @@
 """What a campaign holds, in SQL, for those who audit it: whom it has read, to whom they link, whom its searches found.
 
-They read; they change nothing. Nodes are those of the database; other names of an account are settled by `aliases`.
+They read; they change nothing. Nodes are those of the database; `read_aliases` settles other names of an account.
 """
 
 from collections import Counter

@@ -21,7 +21,7 @@ def set_aside(table: str, key: str, columns: Sequence[str], where: str = "true",
 
 
 def put_back(table: str, key: str, columns: Sequence[str], *, more: str = "") -> None:
-    """Put back what `aside` kept, where the row is still there."""
+    """Put back what `set_aside` kept, where the row is still there."""
     if not is_kept(f"{table}{more}"):
         return
     for name in columns:

@@ -20,7 +20,7 @@ from socialcrawl.cli.commands.check import check
 from socialcrawl.cli.commands.daemon import _notices
 from socialcrawl.cli.render.console import plain
 from socialcrawl.daemon.campaign_state import CampaignState
-from socialcrawl.daemon.notice_addresses import NoticeAddress, plain_text
+from socialcrawl.daemon.notice_addresses import NoticeAddress, make_plain_text
 from socialcrawl.daemon.notices import EVENTS, Notices
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.secret import secret_addresses
@@ -128,7 +128,7 @@ def test_what_a_server_said_is_no_markup_steers_nothing_and_calls_nobody(log):
         with notices(f"json://{server.place}/?format=html") as made:
             made.tell("stalled", why(said))
         html = json.loads(server.sent[-1].body)["message"]
-    plain_one = "forest is stalled: " + plain_text(said)
+    plain_one = "forest is stalled: " + make_plain_text(said)
     assert plain_one in texts
     assert "\\[here\\]\\(http" in (texts - {plain_one}).pop()
     assert "&lt;b&gt;" in html

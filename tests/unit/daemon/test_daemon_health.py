@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from socialcrawl import __version__
 from socialcrawl.daemon.campaign_state import STATES, CampaignState
-from socialcrawl.daemon.health_page import app, health, place, serving
+from socialcrawl.daemon.health_page import check_health, make_app, parse_host_port, serve_pages
 from socialcrawl.daemon.metrics import DaemonStatus
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.secret import KEPT, conceal
@@ -35,7 +35,7 @@ def vitals(*standings, beat=NOW - 1):
 
 
 def serving_these(given_vitals, **more):
-    return serving(app(lambda: given_vitals, lambda: NOW), "127.0.0.1", 0, **more)
+    return serve_pages(make_app(lambda: given_vitals, lambda: NOW), "127.0.0.1", 0, **more)
 
 
 def test_a_daemon_that_is_well_says_how_each_campaign_stands():
@@ -75,21 +75,21 @@ def test_only_a_campaign_that_is_stalled_or_broken_or_whose_platform_is_down_mak
 
 
 def test_so_does_a_heart_that_is_silent_for_more_than_its_time():
-    assert health(vitals(beat=NOW - 60), NOW)[0]
-    fine, page = health(vitals(beat=NOW - 61), NOW)
+    assert check_health(vitals(beat=NOW - 60), NOW)[0]
+    fine, page = check_health(vitals(beat=NOW - 61), NOW)
     assert (fine, page["ok"], page["why"]) == (
         False,
         False,
         ["The daemon hangs: its heart has been silent for 61 s."],
     )
-    assert health(vitals(beat=NOW - 61), NOW, silence=120)[0]
-    assert health(vitals(beat=NOW + 3600), NOW)[0]  # the clock went back
+    assert check_health(vitals(beat=NOW - 61), NOW, silence=120)[0]
+    assert check_health(vitals(beat=NOW + 3600), NOW)[0]  # the clock went back
 
 
 def test_metrics_are_those_of_the_campaigns_and_made_anew_for_every_scrape():
     standings = [FOREST]
-    pages = app(lambda: vitals(*standings), lambda: NOW)
-    with serving(pages, "127.0.0.1", 0) as url:
+    pages = make_app(lambda: vitals(*standings), lambda: NOW)
+    with serve_pages(pages, "127.0.0.1", 0) as url:
         first = httpx.get(f"{url}/metrics")
         standings[:] = [replace(FOREST, state="done")]
         second = httpx.get(f"{url}/metrics")
@@ -108,7 +108,7 @@ def test_a_daemon_that_cannot_say_how_it_is_is_ill_and_its_server_lives_on():
     def torn():
         raise RuntimeError(f"dictionary changed size during iteration {HIDDEN}")
 
-    with serving(app(torn, lambda: NOW), "127.0.0.1", 0) as url:
+    with serve_pages(make_app(torn, lambda: NOW), "127.0.0.1", 0) as url:
         for page in ("healthz", "metrics", "healthz"):
             answer = httpx.get(f"{url}/{page}")
             assert (answer.status_code, "cannot say how it is (RuntimeError)" in answer.text) == (503, True)
@@ -161,7 +161,7 @@ def answered(url):
 @pytest.mark.parametrize("begun", [b"", b"GET /healthz HTTP/1.1\r\nHost: 127", b"POST /healthz HTTP/1.1\r\nContent-Le"])
 def test_connections_that_never_finish_their_request_are_closed_and_make_room(begun):
     fine = vitals()
-    with ExitStack() as ends, serving(app(lambda: fine, lambda: NOW), "127.0.0.1", 0, deadline=1.0) as url:
+    with ExitStack() as ends, serve_pages(make_app(lambda: fine, lambda: NOW), "127.0.0.1", 0, deadline=1.0) as url:
         address = ("127.0.0.1", int(url.rpartition(":")[2]))
         idle = [ends.enter_context(socket.create_connection(address, timeout=120)) for _ in range(150)]
         for one in idle:
@@ -204,7 +204,7 @@ def test_an_error_in_the_block_comes_out_and_the_server_ends():
 def test_a_port_in_use_is_told_with_a_remedy():
     with serving_these(vitals()) as url:
         port = int(url.rpartition(":")[2])
-        second = serving(app(vitals, lambda: NOW), "127.0.0.1", port)
+        second = serve_pages(make_app(vitals, lambda: NOW), "127.0.0.1", port)
         with pytest.raises(SettingsError, match=rf"cannot listen on 127.0.0.1 port {port}: .* --health HOST:PORT"):
             second.__enter__()
 
@@ -212,11 +212,11 @@ def test_a_port_in_use_is_told_with_a_remedy():
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])
 def test_other_machines_are_let_in_only_where_that_is_allowed(host):
     with pytest.raises(SettingsError, match=r"not this machine alone; give 127\.0\.0\.1, or --allow-remote"):
-        serving(app(vitals, lambda: NOW), host, 0).__enter__()
+        serve_pages(make_app(vitals, lambda: NOW), host, 0).__enter__()
 
 
 def test_and_then_they_are():
-    with serving(app(lambda: vitals(FOREST), lambda: NOW), "0.0.0.0", 0, allow_remote=True) as url:
+    with serve_pages(make_app(lambda: vitals(FOREST), lambda: NOW), "0.0.0.0", 0, allow_remote=True) as url:
         assert url.startswith("http://0.0.0.0:")
         port = url.rpartition(":")[2]
         assert httpx.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
@@ -228,7 +228,7 @@ def test_ipv6_works_where_there_is_any():
             tried.bind(("::1", 0))
     except OSError:
         pytest.skip("no IPv6 here")
-    with serving(app(vitals, lambda: NOW), "::1", 0) as url:
+    with serve_pages(make_app(vitals, lambda: NOW), "::1", 0) as url:
         assert url.startswith("http://[::1]:")
         assert httpx.get(f"{url}/healthz").status_code == 200
 
@@ -247,13 +247,13 @@ def test_ipv6_works_where_there_is_any():
     ],
 )
 def test_a_place_is_written_as_people_do(written, meant):
-    assert place(written) == meant
+    assert parse_host_port(written) == meant
 
 
 @pytest.mark.parametrize("written", ["", "localhost:", "localhost:x", "a:70000", "127.0.0.1:-1", "a b:1", ":²"])
 def test_what_is_no_place_is_told(written):
     with pytest.raises(SettingsError, match=r"is no place to listen on: write HOST:PORT"):
-        place(written)
+        parse_host_port(written)
 
 
 @settings(deadline=None, max_examples=many(60))
@@ -270,6 +270,6 @@ def test_what_is_no_place_is_told(written):
     )
 )
 def test_the_page_can_be_shown_whatever_it_says(standing):
-    fine, page = health(vitals(standing), NOW)
+    fine, page = check_health(vitals(standing), NOW)
     assert fine == (standing.state not in ("stalled", "broken", "down"))
     assert json.loads(json.dumps(page)) == page

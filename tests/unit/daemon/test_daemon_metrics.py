@@ -14,7 +14,15 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from socialcrawl import __version__
 from socialcrawl.daemon.campaign_state import STATES, CampaignFigures, CampaignState, WindowUse
-from socialcrawl.daemon.metrics import LONGEST, METRICS, MOST_SERIES, MOST_WINDOWS, DaemonStatus, registry, text
+from socialcrawl.daemon.metrics import (
+    LONGEST,
+    METRICS,
+    MOST_SERIES,
+    MOST_WINDOWS,
+    DaemonStatus,
+    format_metrics,
+    make_registry,
+)
 from socialcrawl.storage.database.disk_space import DatabaseSpace
 from socialcrawl.system.secret import KEPT, conceal
 
@@ -48,7 +56,7 @@ FOREST = CampaignState(
 
 def scraped(*standings, now=NOW):
     """The value of every series, by name and labels; no series is told twice, each belongs to the type it has."""
-    shown = text(registry(lambda: DaemonStatus(NOW - 86_400, NOW - 2, standings), lambda: now)).decode()
+    shown = format_metrics(make_registry(lambda: DaemonStatus(NOW - 86_400, NOW - 2, standings), lambda: now)).decode()
     values = {}
     for family in text_string_to_metric_families(shown):
         for sample in family.samples:

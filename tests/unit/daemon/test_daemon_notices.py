@@ -14,7 +14,7 @@ import pytest
 
 from socialcrawl.campaign.sections.operation import NOTICES
 from socialcrawl.daemon.campaign_state import CampaignFigures, CampaignState
-from socialcrawl.daemon.notices import EVENTS, Notices, facts
+from socialcrawl.daemon.notices import EVENTS, Notices, describe_event
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.secret import KEPT, conceal
 
@@ -297,12 +297,12 @@ def test_odd_names_reach_a_command_too(tmp_path, log):
 
 
 def test_an_instant_that_is_nonsense_does_not_stop_a_notice():
-    assert facts("stalled", CampaignState(Path("f"), "f", "stalled", "", NOW, until=1e300))["until"] is None
+    assert describe_event("stalled", CampaignState(Path("f"), "f", "stalled", "", NOW, until=1e300))["until"] is None
 
 
 @pytest.mark.parametrize("state", ["paused", "stopped", "done", "stalled", "broken", "down"])
 def test_a_sentence_names_the_state_as_status_does_whatever_the_event_is_called(state):
-    told = facts("paused", replace(FOREST, state=state, why="its budget is spent"))
+    told = describe_event("paused", replace(FOREST, state=state, why="its budget is spent"))
     assert (told["event"], told["text"]) == ("paused", f"forest is {state}: its budget is spent")
 
 

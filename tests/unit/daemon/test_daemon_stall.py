@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.daemon.campaign_state import RUNNING, STATES, WAITING, CampaignState
-from socialcrawl.daemon.stall_detector import stalled
+from socialcrawl.daemon.stall_detector import detect_stall
 
 NOW, HALF_AN_HOUR = 1_800_000_000.0, 1800.0  # 2027-01-15T08:00:00Z
 
@@ -36,7 +36,7 @@ WELL = {
 
 @pytest.mark.parametrize("case", WELL)
 def test_all_is_well_where(case):
-    assert stalled(*WELL[case], NOW, HALF_AN_HOUR) is None
+    assert detect_stall(*WELL[case], NOW, HALF_AN_HOUR) is None
 
 
 STALLS = {
@@ -77,7 +77,7 @@ STALLS = {
 @pytest.mark.parametrize("case", STALLS)
 def test_a_stall_says_what_it_waits_for(case):
     campaign, flying, words = STALLS[case]
-    assert stalled(campaign, flying, NOW, HALF_AN_HOUR) == words
+    assert detect_stall(campaign, flying, NOW, HALF_AN_HOUR) == words
 
 
 AGES = st.floats(-10_000, 10_000)
@@ -94,8 +94,8 @@ def test_only_what_runs_or_waits_stalls_and_it_does_as_soon_as_every_sign_of_lif
 ):
     signs = [instant for instant in (campaign.since, campaign.moved, campaign.until) if instant is not None]
     old = all(NOW - instant > patience for instant in signs)
-    said = stalled(campaign, flying, NOW, patience)
+    said = detect_stall(campaign, flying, NOW, patience)
     assert (said is not None) == (old and campaign.state in ("running", "waiting"))
-    assert stalled(campaign, flying, max(signs) + patience - 0.01, patience) is None
+    assert detect_stall(campaign, flying, max(signs) + patience - 0.01, patience) is None
     if campaign.state in ("running", "waiting"):
-        assert "waits for" in stalled(campaign, flying, max(signs) + patience + 0.01, patience)
+        assert "waits for" in detect_stall(campaign, flying, max(signs) + patience + 0.01, patience)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import socialcrawl
 from socialcrawl.campaign.schedule import Schedule, cron, hours
 from socialcrawl.daemon.campaign_state import DONE, RESTING, STOPPED, WAITING
-from socialcrawl.daemon.next_run import AGAIN, FAR, LONGEST, following, resting, without_rerun
+from socialcrawl.daemon.next_run import AGAIN, FAR, LONGEST, plan_next_run, plan_turn, remove_rerun_advice
 from socialcrawl.engine.model import Stop, Wait, parse_time
 
 NOON = parse_time("2026-03-02T12:00:00Z")
@@ -22,7 +22,7 @@ AT_THREE = Schedule(cron=cron("0 3 * * *"))
 
 
 def after(reason, schedule, now=NOON, began=None, failures=0):
-    found = following(reason, schedule, now, NOON if began is None else began, failures)
+    found = plan_next_run(reason, schedule, now, NOON if began is None else began, failures)
     return found.state, None if found.due is None else found.due - now, found.close, found.same
 
 
@@ -66,7 +66,7 @@ def test_failures_in_a_row_are_tried_again_ever_later_up_to_an_hour():
 def test_a_short_rest_keeps_the_campaign_open():
     often = Schedule(every=FAR - 1.0)
     assert after(Wait(NOON + 10.0, "x"), often) == (RESTING, FAR - 1.0, False, False)
-    assert resting(Schedule(every=FAR + 1.0), NOON, NOON).close
+    assert plan_turn(Schedule(every=FAR + 1.0), NOON, NOON).close
 
 
 @given(
@@ -77,7 +77,7 @@ def test_a_short_rest_keeps_the_campaign_open():
 )
 def test_the_next_run_is_never_before_the_limiter_said_in_the_same_turn_nor_in_the_past(wait, every, lasting, ran):
     schedule = Schedule(every=every, lasting=lasting)
-    found = following(Wait(NOON + wait, "x"), schedule, NOON, NOON - ran)
+    found = plan_next_run(Wait(NOON + wait, "x"), schedule, NOON, NOON - ran)
     assert found.due is not None
     assert found.due >= max(NOON, NOON + wait)
     if found.same:
@@ -108,7 +108,7 @@ def advice_to_run_again():
 
 @pytest.mark.parametrize("text", advice_to_run_again())
 def test_nobody_who_has_a_daemon_is_told_to_run_again(text):
-    said = without_rerun(text)
+    said = remove_rerun_advice(text)
     assert "again to go on" not in said.lower()
     assert "run again" not in said.lower()
     assert not {" ;", " .", ";;", ": .", "  "} & {said[i : i + 2] for i in range(len(said))}, said
@@ -116,10 +116,10 @@ def test_nobody_who_has_a_daemon_is_told_to_run_again(text):
 
 def test_a_budget_is_to_be_raised_in_the_campaign_file_where_a_daemon_looks_at_it():
     why = "the budget max_posts = 10 is reached (10); raise it and run again to go on"
-    found = following(Stop("budget", why), ALWAYS, NOON, NOON)
+    found = plan_next_run(Stop("budget", why), ALWAYS, NOON, NOON)
     assert found.why == "the budget max_posts = 10 is reached (10); raise it in the campaign file to go on"
 
 
 def test_what_follows_a_question_is_a_sentence_of_its_own():
-    found = following(Stop("failed", "the server is in trouble: is it X?"), ALWAYS, NOON, NOON)
+    found = plan_next_run(Stop("failed", "the server is in trouble: is it X?"), ALWAYS, NOON, NOON)
     assert found.why == "the server is in trouble: is it X? It is tried again"

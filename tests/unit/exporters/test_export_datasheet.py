@@ -15,7 +15,7 @@ from socialcrawl.crawls.track.expansion import EXPANSIONS
 from socialcrawl.crawls.track.recrawl import RECRAWLS
 from socialcrawl.crawls.track.section import TrackSection
 from socialcrawl.crawls.track.target import TARGETS
-from socialcrawl.importers.import_posts import as_posts
+from socialcrawl.importers.import_posts import import_posts
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_posts_that_no_request_brought_are_counted_and_said_to_be_from_files(con
     before = exported(connection, tmp_path / "before", "csv", whole=whole)
     assert (before["posts"]["unasked"], before["posts"]["unlisted"]) == (0, 0)
     assert "no request that is in this export" not in told(tmp_path / "before")
-    as_posts(files(write_lines(tmp_path / "a.jsonl", columns(drawn()))), connection, None, NOW)
+    import_posts(files(write_lines(tmp_path / "a.jsonl", columns(drawn()))), connection, None, NOW)
     with connection.begin():  # posts of the topic belong to the campaign
         connection.exec_driver_sql("insert into hit select 1, id, 1 from post where id like '50__' and length(id) = 4")
     sheet = exported(connection, tmp_path / "out", "csv", whole=whole)

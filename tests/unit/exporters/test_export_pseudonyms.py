@@ -19,7 +19,7 @@ from x_crawls import campaign_of, crawl, posts
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.columns import Person
 from socialcrawl.exporters.pseudonyms import Pseudonyms
-from socialcrawl.exporters.text_redaction import KnownNames, words_of
+from socialcrawl.exporters.text_redaction import KnownNames, split_words
 from socialcrawl.mock.server import running
 
 KEY = b"0123456789abcdef-a-key-for-tests"
@@ -65,12 +65,12 @@ def test_no_username_id_or_name_is_anywhere_in_the_export(both):
     whole = "".join(path.read_text("utf-8") for path in (both / "hidden").iterdir() if path.suffix != ".parquet")
     frames = [pd.read_parquet(both / "hidden" / f"{name}.parquet") for name in TABLES]
     whole += "".join(frame.to_json(force_ascii=False, date_format="iso") for frame in frames)
-    words = set(words_of(whole))
+    words = set(split_words(whole))
     assert not [number for number in numbers | ids if number in whole]
     assert not {name.lower() for name in usernames} & words
     assert "of town" not in whole.lower()
     assert KEY.decode() not in whole
-    named = set(words_of((both / "named/posts.csv").read_text("utf-8")))
+    named = set(split_words((both / "named/posts.csv").read_text("utf-8")))
     assert len({name.lower() for name in usernames} & named) > 100  # the same search finds them where they are
 
 
@@ -141,7 +141,7 @@ def test_the_key_is_in_no_file_and_not_in_the_database(tmp_path):
 
 
 def known(near=()):
-    names = {" ".join(words_of(person.name)) for person in PEOPLE.values()}
+    names = {" ".join(split_words(person.name)) for person in PEOPLE.values()}
     ids = {person.id: person for person in PEOPLE.values()}
     return KnownNames(Pseudonyms(KEY), PEOPLE, ids, names).near(near)
 
@@ -185,9 +185,9 @@ PIECES = st.sampled_from(
 def test_no_unmistakable_name_survives_in_any_text(text):
     near = [PEOPLE["alice"]]
     hidden = known(near).hidden(text)
-    assert not {"alice", "bob_99", "wanderer", "1000000000000000002", "77"} & set(words_of(hidden))
-    assert ("ann", "smith") not in {pair for pair in pairwise(words_of(hidden)) if "alice" in words_of(text)} or (
-        "alice ann smith" not in " ".join(words_of(text))
+    assert not {"alice", "bob_99", "wanderer", "1000000000000000002", "77"} & set(split_words(hidden))
+    assert ("ann", "smith") not in {pair for pair in pairwise(split_words(hidden)) if "alice" in split_words(text)} or (
+        "alice ann smith" not in " ".join(split_words(text))
     )
     assert hidden == known(near).hidden(text)
 

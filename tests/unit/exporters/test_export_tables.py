@@ -248,12 +248,12 @@ def test_what_was_forgotten_is_not_exported(tmp_path):
 
 
 def test_a_campaign_may_write_while_it_is_exported(tmp_path):
-    from socialcrawl.exporters.selection import choosing
+    from socialcrawl.exporters.selection import open_selection
 
     with opened(tmp_path / "a.db") as connection, opened(tmp_path / "a.db") as other:
         crawled(connection)
         (before,) = rows(other, "select count(*) from post")[0]
-        with choosing(connection, whole=True) as choice:
+        with open_selection(connection, whole=True) as choice:
             with other.begin():
                 other.exec_driver_sql("delete from hit")
                 other.exec_driver_sql("delete from mention")

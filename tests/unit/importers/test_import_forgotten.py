@@ -6,8 +6,8 @@ from stores import a_database
 
 from socialcrawl.engine.model import format_time
 from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.importers.import_posts import as_posts
-from socialcrawl.importers.post_files import read
+from socialcrawl.importers.import_posts import import_posts
+from socialcrawl.importers.post_files import read_posts
 from socialcrawl.storage.erasure.tombstones import make_digest, put_tombstones
 from socialcrawl.storage.imports.page_rows import PostImport
 
@@ -26,7 +26,7 @@ def test_whoever_is_answered_and_was_forgotten_is_named_nowhere(kind, tmp_path):
         with connection.begin():
             put_tombstones(connection, [(make_digest("x", "name", "bob"), "name", "forget", "2023")])
         intake = PostImport(connection, "x", format_time(NOW))
-        for found in read(path, lambda text, *_: 0, LineErrors()):
+        for found in read_posts(path, lambda text, *_: 0, LineErrors()):
             intake.take(found)
         assert table(connection, "select id, reply_to, original from post order by id") == [
             ("a", None, None), ("b", "ann", None), ("c", "Dan", None)]  # fmt: skip
@@ -50,8 +50,8 @@ def test_who_was_forgotten_by_id_is_known_by_the_name_that_a_file_tells(kind, tm
     with a_database(kind) as connection:
         with connection.begin():
             put_tombstones(connection, [(make_digest("x", "user", str(100 + gone)), "user", "forget", "2023")])
-        as_posts(files(first), connection, None, NOW)
-        as_posts(files(second), connection, None, NOW)
+        import_posts(files(first), connection, None, NOW)
+        import_posts(files(second), connection, None, NOW)
         told, mentions = held(connection)
         whole = str(everything(connection)).lower().replace("'", " ").split()
     assert told

@@ -35,7 +35,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node, Outcome, Pick, Reply, Stop
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.importers.import_posts import as_history, as_posts
+from socialcrawl.importers.import_posts import import_history, import_posts
 from socialcrawl.platforms.node_reading import Reading
 from socialcrawl.platforms.x.parse import parse_posts
 from socialcrawl.platforms.x.vocabulary import TWEET
@@ -70,7 +70,7 @@ def test_every_author_becomes_a_pick_with_the_outcome_of_the_definition(kind, fo
     posts = drawn(seed=4, posts=120)
     path = write_lines(tmp_path / "a", FORMS[form](posts))
     with a_database(kind) as connection:
-        brought = as_history(files(path, path), connection, mine(), NOW)  # twice: a post counts once
+        brought = import_history(files(path, path), connection, mine(), NOW)  # twice: a post counts once
         store = store_of(connection, mine())
         history = list(store.history())
         found = {}
@@ -97,7 +97,7 @@ def test_every_author_becomes_a_pick_with_the_outcome_of_the_definition(kind, fo
 def test_the_outcomes_are_those_that_the_live_source_makes_of_the_same_pages(tmp_path):
     posts = drawn(seed=7, posts=80)
     with a_database("sqlite") as connection:
-        as_history(files(write_lines(tmp_path / "a", flat(posts))), connection, mine(), NOW)
+        import_history(files(write_lines(tmp_path / "a", flat(posts))), connection, mine(), NOW)
         store = store_of(connection, mine())
         imported = {batch[0].node: outcome for batch, (outcome,) in store.history()}
         live = MemoryStore()
@@ -121,13 +121,13 @@ def test_a_second_import_changes_nothing_and_more_of_an_author_is_no_second_answ
     path = write_lines(tmp_path / "a", pages(posts[:40]))
     more = write_lines(tmp_path / "b", pages([*posts, Written("1", 15, 1, "late", [])]))
     with a_database(kind) as connection:
-        as_history(files(path), connection, mine(), NOW)
+        import_history(files(path), connection, mine(), NOW)
         before = everything(connection)
-        again = as_history(files(path), connection, mine(), NOW + 9)
+        again = import_history(files(path), connection, mine(), NOW + 9)
         assert everything(connection) == before
         asked = {post.author for post in posts[:40]}
         assert (again.authors, again.asked) == (0, len(asked))
-        as_history(files(more), connection, mine(), NOW + 9)
+        import_history(files(more), connection, mine(), NOW + 9)
         after = everything(connection)
         assert set(after["outcome"]) > set(before["outcome"])
         assert len(after["outcome"]) == len({post.author for post in posts} | {15})
@@ -168,7 +168,7 @@ def test_a_crawl_goes_on_as_the_one_that_had_absorbed_those_outcomes(kind, estim
     people = [number for number in (2, 10, 14, 16) if posts_of(number)]
     settings = mine(crawl={"estimator": estimator})
     with a_database(kind) as connection:
-        as_history(files(write_lines(tmp_path / "a", town(people))), connection, settings, NOW)
+        import_history(files(write_lines(tmp_path / "a", town(people))), connection, settings, NOW)
         store = store_of(connection, settings)
         wire = Wire(Clock())
         parts = parts_of(store, wire, steps=9, estimator=estimator)
@@ -195,16 +195,16 @@ def test_a_crawl_goes_on_as_the_one_that_had_absorbed_those_outcomes(kind, estim
 def test_a_history_is_all_there_or_not_at_all(kind, tmp_path):
     path = write_lines(tmp_path / "a", pages(drawn()))
     with a_database(kind) as connection:
-        as_posts(files(path), connection, mine(), NOW)
+        import_posts(files(path), connection, mine(), NOW)
         before = everything(connection)
         with failing(connection, "link"), pytest.raises(StoreError):
-            as_history(files(path), connection, mine(), NOW)
+            import_history(files(path), connection, mine(), NOW)
         assert everything(connection) == before
-        assert as_history(files(path), connection, mine(), NOW).authors
+        assert import_history(files(path), connection, mine(), NOW).authors
     bad = tmp_path / "bad"
     bad.write_bytes(path.read_bytes() + b"oops\n")
     with a_database(kind) as connection, pytest.raises(PostsFileError):
-        as_history(files(bad), connection, mine(), NOW)
+        import_history(files(bad), connection, mine(), NOW)
 
 
 class Ending(Wire):
@@ -240,7 +240,7 @@ def test_what_is_imported_while_a_batch_is_open_comes_after_it(kind, call, estim
     with a_database(kind) as connection:
         store, wire = stopped_at(connection, settings, call, estimator)
         batch, before = store.unfinished(), list(store.history())
-        assert sum(as_history(files(path), connection, settings, NOW).authors for path in (first, second)) > 1
+        assert sum(import_history(files(path), connection, settings, NOW).authors for path in (first, second)) > 1
         again = store_of(connection, settings)
         assert again.unfinished() == batch
         assert repr(list(again.history())) == repr(before)
@@ -264,7 +264,7 @@ def test_a_run_that_ends_again_in_the_batch_leaves_it_and_what_was_imported_as_t
     settings = mine()
     with a_database("sqlite") as connection:
         _, wire = stopped_at(connection, settings, 9, "nh-ne-sum")
-        as_history(files(write_lines(tmp_path / "a", town((10, 14)))), connection, settings, NOW)
+        import_history(files(write_lines(tmp_path / "a", town((10, 14)))), connection, settings, NOW)
         before = everything(connection)
         wire.last = len(wire.calls)
         again = parts_of(store_of(connection, settings), wire, steps=9)
@@ -281,19 +281,19 @@ def test_a_campaign_that_runs_takes_no_history_and_is_free_afterwards(tmp_path):
     with a_place("sqlite") as place, opened(place) as connection, opened(place) as runner:
         lease = Lease(runner, "mine")
         with pytest.raises(StoreError, match="Another process is running"):
-            as_history(files(path), connection, mine(), NOW)
+            import_history(files(path), connection, mine(), NOW)
         assert not any(everything(connection).values())
         lease.release()
-        as_history(files(path), connection, mine(), NOW)
+        import_history(files(path), connection, mine(), NOW)
         Lease(runner, "mine").release()
 
 
 def test_a_campaign_with_another_topic_is_another_campaign(tmp_path):
     path = write_lines(tmp_path / "a", pages(drawn()))
     with a_database("sqlite") as connection:
-        as_history(files(path), connection, mine(), NOW)
+        import_history(files(path), connection, mine(), NOW)
         with pytest.raises(SettingsError, match="begun in this database with other settings"):
-            as_history(files(path), connection, mine(topic={"keywords": ["other"]}), NOW)
+            import_history(files(path), connection, mine(topic={"keywords": ["other"]}), NOW)
 
 
 def test_many_authors_in_wild_order_are_ranked_by_their_first_post(tmp_path):
@@ -303,7 +303,7 @@ def test_many_authors_in_wild_order_are_ranked_by_their_first_post(tmp_path):
         Written(str(i), who, 1_600_000_000, WORD if who % 3 else "", [who + 1, who]) for i, who in enumerate(order)
     ]
     with a_database("sqlite") as connection:
-        as_history(files(write_lines(tmp_path / "a", columns(posts))), connection, mine(), NOW)
+        import_history(files(write_lines(tmp_path / "a", columns(posts))), connection, mine(), NOW)
         picked = table(connection, "select a.username from pick p join account a using (node) order by n")
         assert [who for (who,) in picked] == [name(who) for who in dict.fromkeys(order)]
         assert table(connection, "select count(*) from link") == [(2 * len(set(order)),)]

@@ -8,7 +8,7 @@ from test_refresh_campaign import SHARE, bring, edges, refreshing
 from verified_campaigns import LIMIT, checks, collecting, died, differences, lived
 from x_crawls import posts, posts_file, rows
 
-from socialcrawl.importers.import_posts import PostFiles, as_history
+from socialcrawl.importers.import_posts import PostFiles, import_history
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
 from socialcrawl.storage.database.connection import open_database
@@ -35,7 +35,8 @@ def test_a_history_that_is_imported_while_a_batch_is_open_is_learned_after_it(re
         assert left
         with open_database(database) as connection:
             assert (
-                as_history(PostFiles([some_posts(tmp_path / "a.parquet", 30)]), connection, settings, NOW).authors > 5
+                import_history(PostFiles([some_posts(tmp_path / "a.parquet", 30)]), connection, settings, NOW).authors
+                > 5
             )
         assert rows(database, OPEN) == left
         assert differences(database) == [], "the open batch is proved, and what was imported is left out"

@@ -36,8 +36,8 @@ from socialcrawl.campaign.settings import checked
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.importers.import_posts import as_posts, as_seeds
-from socialcrawl.importers.post_files import read
+from socialcrawl.importers.import_posts import find_seeds, import_posts
+from socialcrawl.importers.post_files import read_posts
 from socialcrawl.storage.erasure.tombstones import make_digest, put_tombstones
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -65,7 +65,7 @@ def test_every_form_of_a_file_brings_the_posts_and_mentions_that_were_written(ki
     posts = drawn()
     path = write_lines(tmp_path / ("a.jsonl.gz" if form == "flat" else "a.jsonl"), FORMS[form](posts))
     with a_database(kind) as connection:
-        brought = as_posts(files(path), connection, campaign(), NOW)
+        brought = import_posts(files(path), connection, campaign(), NOW)
         told, mentions = held(connection)
         wanted, named = expected(posts)
         if form == "columns":  # such a file does not say what a repost repeats
@@ -82,9 +82,9 @@ def test_every_form_of_a_file_brings_the_posts_and_mentions_that_were_written(ki
 def test_a_second_import_changes_nothing(kind, form, tmp_path):
     path = write_lines(tmp_path / "a.jsonl", FORMS[form](drawn()))
     with a_database(kind) as connection:
-        as_posts(files(path), connection, campaign(), NOW)
+        import_posts(files(path), connection, campaign(), NOW)
         before = everything(connection)
-        again = as_posts(files(path, path), connection, campaign(), LATER)
+        again = import_posts(files(path, path), connection, campaign(), LATER)
         assert everything(connection) == before
     assert again.stored.new == 0
 
@@ -93,7 +93,7 @@ def test_the_forms_come_to_the_same_accounts(tmp_path):
     posts, found = drawn(), {}
     for form in ("pages", "flat", "old"):
         with a_database("sqlite") as connection:
-            as_posts(files(write_lines(tmp_path / form, FORMS[form](posts))), connection, None, NOW)
+            import_posts(files(write_lines(tmp_path / form, FORMS[form](posts))), connection, None, NOW)
             sql = "select platform_id, username, name, followers, following, posts, profile_at is null from account"
             found[form] = set(table(connection, sql))
             fetched = set(table(connection, "select fetched_at from post"))
@@ -123,7 +123,7 @@ def test_parquet_csv_and_lines_with_the_same_rows_are_the_same(tmp_path):
     parquet.write_table(whole.set_column(at, "created_at", times), tmp_path / "a.parquet", row_group_size=11)
     for path in sorted(tmp_path.iterdir()):
         with a_database("sqlite") as connection:
-            as_posts(files(path), connection, campaign(), NOW)
+            import_posts(files(path), connection, campaign(), NOW)
             found.append((path.name, held(connection), table(connection, "select * from hit")))
     assert len(found) == 3
     assert found[0][1:] == found[1][1:] == found[2][1:]
@@ -133,9 +133,9 @@ def test_posts_without_ids_are_known_again_and_collide_with_nobody(tmp_path):
     rows = [{"author": "Ann", "created_at": i, "text": text} for i, text in enumerate(["a", "b", "a", "@bob c"])]
     path = write_lines(tmp_path / "a.jsonl", [*rows, rows[0], rows[0] | {"author": "ANN"}])
     with a_database("sqlite") as connection:
-        first = as_posts(files(path), connection, None, NOW)
+        first = import_posts(files(path), connection, None, NOW)
         keys = table(connection, "select id from post")
-        again = as_posts(files(path), connection, None, LATER)
+        again = import_posts(files(path), connection, None, LATER)
         named = table(connection, "select a.username from mention m join account a using (node)")
     assert (len(keys), first.stored.new, again.stored.new) == (4, 4, 0)
     assert all(key.startswith("made:") for (key,) in keys)
@@ -150,7 +150,7 @@ def test_who_is_answered_may_be_a_post_that_comes_later_or_a_name(kind, tmp_path
         {"id": "c", "author": "cyd", "created_at": 3, "text": "x", "reply_to": "12345"},  # a post that is not here
     ]
     with a_database(kind) as connection:
-        as_posts(files(write_lines(tmp_path / "a", rows)), connection, None, NOW)
+        import_posts(files(write_lines(tmp_path / "a", rows)), connection, None, NOW)
         _, mentions = held(connection)
         assert mentions == {("a", "bob", "reply"), ("b", "cyd", "reply")}
         assert table(connection, "select id, reply_to from post order by id") == [
@@ -169,7 +169,7 @@ def test_what_the_database_knows_better_stays(tmp_path):
     for order, shown in (((older, newer), "renamed"), ((newer, older), "renamed"), ((older,), f"P {post.author}")):
         with a_database("sqlite") as connection:
             for path in order:
-                as_posts(files(path), connection, None, NOW)
+                import_posts(files(path), connection, None, NOW)
             sql = f"select name from account where platform_id = '{100 + post.author}'"
             assert table(connection, sql) == [(shown,)], order
 
@@ -182,9 +182,9 @@ def test_a_bad_line_keeps_everything_out_unless_it_may_be_skipped(tmp_path):
     with a_database("sqlite") as connection:
         before = everything(connection)
         with pytest.raises(PostsFileError, match=r"(?s)4 bad lines, nothing was stored.*line 2: it is damaged JSON"):
-            as_posts(files(path), connection, campaign(), NOW)
+            import_posts(files(path), connection, campaign(), NOW)
         assert everything(connection) == before
-        brought = as_posts(files(path, skip_bad=True), connection, campaign(), NOW)
+        brought = import_posts(files(path, skip_bad=True), connection, campaign(), NOW)
     assert (brought.trouble.count, brought.stored.posts) == (4, 15)
     assert [line.split(", ")[1].split(":")[0] for line in brought.trouble.first] == [f"line {i}" for i in (2, 3, 4, 5)]
 
@@ -203,9 +203,9 @@ def test_a_bad_line_keeps_everything_out_unless_it_may_be_skipped(tmp_path):
 def test_what_is_no_file_of_posts_is_refused_with_a_sentence(tmp_path, data, says):
     (tmp_path / "a").write_bytes(data)
     with pytest.raises(PostsFileError, match=says):
-        list(read(tmp_path / "a", long, LineErrors()))
+        list(read_posts(tmp_path / "a", long, LineErrors()))
     with pytest.raises(PostsFileError, match="No such file"):
-        list(read(tmp_path / "b", long, LineErrors()))
+        list(read_posts(tmp_path / "b", long, LineErrors()))
 
 
 JUNK = st.recursive(
@@ -224,7 +224,7 @@ def test_whatever_stands_in_a_line_it_is_a_post_or_a_bad_line(tmp_path_factory, 
     lines[changed] |= dict(changes)
     path = write_lines(tmp_path_factory.mktemp("a") / "a.jsonl", lines)
     trouble = LineErrors()
-    found = [row for found in read(path, lambda text, *_: 1, trouble) for row in found.page.posts]
+    found = [row for found in read_posts(path, lambda text, *_: 1, trouble) for row in found.page.posts]
     assert all(isinstance(row.id, str) and isinstance(row.text, str) for row in found)
     untouched = sum(len(line.get("data", [0])) for i, line in enumerate(lines) if i != changed)
     assert len(found) >= untouched
@@ -235,7 +235,7 @@ def test_characters_that_a_database_refuses_are_replaced(tmp_path):
     row = {"id": "1", "author": "ann", "created_at": 1, "text": "a\0b"}
     for kind in ("sqlite", "postgres"):
         with a_database(kind) as connection:
-            as_posts(files(write_lines(tmp_path / "a", [row])), connection, None, NOW)
+            import_posts(files(write_lines(tmp_path / "a", [row])), connection, None, NOW)
             assert table(connection, "select text from post") == [("a\ufffdb",)]
 
 
@@ -250,7 +250,7 @@ def test_the_forgotten_do_not_come_back(kind, form, tmp_path):
         with connection.begin():
             tombs = [(make_digest("x", *key), key[0]), (make_digest("x", "post", gone_post.id), "post")]
             put_tombstones(connection, [(hashed, sort, "forget", "2023-01-01T00:00:00Z") for hashed, sort in tombs])
-        brought = as_posts(files(path), connection, campaign(), NOW)
+        brought = import_posts(files(path), connection, campaign(), NOW)
         told, mentions = held(connection)
     left = [
         post
@@ -277,7 +277,7 @@ def test_seeds_are_the_authors_with_the_most_posts_of_the_topic(form, tmp_path):
         for post in posts:
             wanted[name(post.author)] = wanted.get(name(post.author), 0) + counts(post)
         ordered = sorted(((n, x) for n, x in wanted.items() if x), key=lambda pair: (-pair[1], pair[0].lower()))
-        found, _ = as_seeds(files(path, path), topic)
+        found, _ = find_seeds(files(path, path), topic)
         assert found == ordered
         assert len({x for _, x in ordered}) > 2
 
@@ -286,13 +286,13 @@ def test_names_that_the_platform_does_not_have_are_no_seeds(tmp_path):
     rows = [
         {"id": str(i), "author": a, "created_at": 1, "text": "x"} for i, a in enumerate(["foo|away", "ok_1", "x" * 16])
     ]
-    assert as_seeds(files(write_lines(tmp_path / "a", rows)), None)[0] == [("ok_1", 1)]
+    assert find_seeds(files(write_lines(tmp_path / "a", rows)), None)[0] == [("ok_1", 1)]
 
 
 def test_users_that_twarc_collected_are_profiles(tmp_path):
     line = {"data": [user(1), user(2)], "meta": {}, "__twarc": {"retrieved_at": FETCHED}}
     with a_database("sqlite") as connection:
-        as_posts(files(write_lines(tmp_path / "a", [line])), connection, None, NOW)
+        import_posts(files(write_lines(tmp_path / "a", [line])), connection, None, NOW)
         found = table(connection, "select platform_id, username, followers, profile_at from account order by node")
     at = "2023-05-06T07:08:09.000000Z"
     assert found == [("101", "Person1", 7, at), ("102", "Person2", 14, at)]
@@ -304,7 +304,7 @@ def test_long_posts_of_the_old_stream_are_read_whole(tmp_path):
     whole = {"full_text": line.pop("full_text"), "entities": line.pop("entities")}
     line |= {"text": "cut…", "extended_tweet": whole, "entities": {"user_mentions": []}}
     with a_database("sqlite") as connection:
-        as_posts(files(write_lines(tmp_path / "a", [line])), connection, None, NOW)
+        import_posts(files(write_lines(tmp_path / "a", [line])), connection, None, NOW)
         told, mentions = held(connection)
     assert told["1"][2] == f"{WORD} and more"
     assert mentions == {("1", "person2", "mention")}
@@ -317,9 +317,9 @@ def test_what_was_exported_comes_back_as_it_was(form, tmp_path):
     path, sql = write_lines(tmp_path / "a", pages(drawn())), "select * from post order by id"
     who = "select p.id, a.platform_id, a.username from post p join account a on a.node = p.author"
     with a_database("sqlite") as connection, a_database("sqlite") as other:
-        as_posts(files(path), connection, campaign(), NOW)
+        import_posts(files(path), connection, campaign(), NOW)
         export(connection, tmp_path / "out", ExportOptions(whole=True, formats=(form,)), NOW)
-        as_posts(files(tmp_path / "out" / f"posts.{form}"), other, campaign(), LATER)
+        import_posts(files(tmp_path / "out" / f"posts.{form}"), other, campaign(), LATER)
         came, were = table(other, sql), table(connection, sql)
         assert [(row[0], *row[2:]) for row in came] == [(row[0], *row[2:]) for row in were]
         assert set(table(other, who)) == set(table(connection, who))
@@ -332,7 +332,7 @@ def test_a_file_larger_than_a_piece_is_whole(tmp_path):
     posts = drawn(posts=2500)
     path = write_lines(tmp_path / "a", flat(posts))
     with a_database("sqlite") as connection:
-        as_posts(files(path), connection, campaign(), NOW)
+        import_posts(files(path), connection, campaign(), NOW)
         assert table(connection, "select count(*), sum(length(text)) from post") == [
             (len(posts), sum(len(post.text) for post in posts))
         ]
@@ -344,7 +344,7 @@ def test_real_posts_are_read_row_for_row():
     path = needed("data/ubuntu_irc.parquet")
     whole = parquet.read_table(path, columns=["author", "text", "mentions"]).slice(0, 20_000).to_pylist()
     trouble, at = LineErrors(), 0
-    for found in read(path, lambda text, *_: text.count("ubuntu"), trouble):
+    for found in read_posts(path, lambda text, *_: text.count("ubuntu"), trouble):
         named = {place: [] for place in range(len(found.page.posts))}
         for mention in found.page.mentions:
             named[mention.post].append(mention.who.username)

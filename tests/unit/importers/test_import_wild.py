@@ -22,8 +22,8 @@ from socialcrawl.campaign.settings import read
 from socialcrawl.errors import PostsFileError, SocialcrawlError
 from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.importers.account_cells import CellAccounts
-from socialcrawl.importers.dataset_files import gathered
-from socialcrawl.importers.import_posts import as_posts, as_seeds
+from socialcrawl.importers.dataset_files import read_datasets
+from socialcrawl.importers.import_posts import find_seeds, import_posts
 from socialcrawl.importers.post_columns import KNOWN
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -91,7 +91,7 @@ def stored(path, connection):
         connection.exec_driver_sql("delete from mention")
         connection.exec_driver_sql("delete from post")
     with refused_by_name(path):
-        brought = as_posts(files(path, skip_bad=True), connection, None, NOW)
+        brought = import_posts(files(path, skip_bad=True), connection, None, NOW)
         return brought.stored.posts, table(connection, "select count(*) from post")[0][0]
     return 0, 0
 
@@ -190,7 +190,7 @@ def test_whatever_columns_parquet_has_its_posts_go_into_the_database(kind, tmp_p
 def test_a_column_of_any_type_is_read_or_its_rows_are_bad(name, place, tmp_path):
     pq.write_table(pa.table(PLAIN | {name: COLUMNS[place]}), tmp_path / "a.parquet")
     with a_database("sqlite") as connection:
-        brought = as_posts(files(tmp_path / "a.parquet", skip_bad=True), connection, None, NOW)
+        brought = import_posts(files(tmp_path / "a.parquet", skip_bad=True), connection, None, NOW)
         assert brought.stored.posts + brought.trouble.count == 3
 
 
@@ -204,10 +204,10 @@ def test_a_dataset_of_columns_of_any_type_is_read_or_its_rows_are_bad(tmp_path_f
     )
     if not named and len(places) > 2:  # nobody can say which of them are the ends of a link
         with pytest.raises(PostsFileError, match="the columns a, b, c are not known"):
-            gathered([path], CellAccounts("x", "auto"), LineErrors())
+            read_datasets([path], CellAccounts("x", "auto"), LineErrors())
         return
     trouble = LineErrors()
-    found = gathered([path], CellAccounts("x", "auto"), trouble)
+    found = read_datasets([path], CellAccounts("x", "auto"), trouble)
     assert len(found.source) <= 3
 
 
@@ -221,7 +221,7 @@ def test_a_dataset_of_any_text_is_read_or_its_lines_are_bad(tmp_path_factory, li
     path = tmp_path_factory.mktemp("a") / "a.txt"
     path.write_bytes("\n".join(lines).replace(" ", mark).encode() + end)
     with refused_by_name(path):
-        gathered([path], CellAccounts("x", "auto"), LineErrors())
+        read_datasets([path], CellAccounts("x", "auto"), LineErrors())
 
 
 VALUE = st.sampled_from(
@@ -333,7 +333,7 @@ def test_seeds_of_any_line_are_names_or_a_bad_line(tmp_path):
     def lines(given):
         (tmp_path / "a.jsonl").write_bytes(b"\n".join([json.dumps(GOOD).encode(), *given]))
         try:
-            names, _ = as_seeds(files(tmp_path / "a.jsonl", skip_bad=True), None)
+            names, _ = find_seeds(files(tmp_path / "a.jsonl", skip_bad=True), None)
         except SocialcrawlError:
             return
         assert all(isinstance(name, str) for name, _ in names)
@@ -345,7 +345,7 @@ def test_a_timestamp_in_nanoseconds_is_read_as_it_is(tmp_path):
     at = pa.array([1_600_000_000_123_456_789] * 3, pa.timestamp("ns"))
     pq.write_table(pa.table(PLAIN | {"created_at": at}), tmp_path / "a.parquet")
     with a_database("sqlite") as connection:
-        as_posts(files(tmp_path / "a.parquet"), connection, None, NOW)
+        import_posts(files(tmp_path / "a.parquet"), connection, None, NOW)
         kept = table(connection, "select distinct created_at from post")
     assert kept == [(f"{datetime.fromtimestamp(1_600_000_000, UTC):%Y-%m-%dT%H:%M:%S}.123Z",)]
 
@@ -355,7 +355,10 @@ def test_a_damaged_file_of_gzip_is_refused_by_name(text, tmp_path):
     path, whole = tmp_path / "a.gz", gzip.compress(text)
     for data in (whole[:30], whole[:20] + b"\xff" * 9 + whole[29:], whole[:-9]):
         path.write_bytes(data)
-        for reader in (as_seeds, lambda given, _: gathered(given.paths, CellAccounts("x", "auto"), LineErrors())):
+        for reader in (
+            find_seeds,
+            lambda given, _: read_datasets(given.paths, CellAccounts("x", "auto"), LineErrors()),
+        ):
             with pytest.raises(PostsFileError, match=r"a\.gz"):
                 reader(files(path), None)
 
@@ -366,4 +369,4 @@ def test_a_damaged_file_of_gzip_is_refused_by_name(text, tmp_path):
 def test_a_damaged_header_is_refused_by_name(header, tmp_path):
     (tmp_path / "a.csv").write_text(header + "\n", newline="")
     with pytest.raises(PostsFileError, match=r"a\.csv"):
-        as_seeds(files(tmp_path / "a.csv"), None)
+        find_seeds(files(tmp_path / "a.csv"), None)

@@ -12,7 +12,7 @@ from socialcrawl.cli.render.live_screen import View
 from socialcrawl.engine.loop import run
 from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.importers.post_columns import page_of
+from socialcrawl.importers.post_columns import parse_rows
 from socialcrawl.mock.server import running
 from socialcrawl.platforms.mastodon.entities import ENTITIES
 from socialcrawl.platforms.mastodon.parse import PageParser
@@ -192,7 +192,7 @@ def test_a_table_of_posts_counts_the_names_in_its_column_and_not_the_author():
         ("line 2", {"author": "ann@home.example", "created_at": START + 1, "text": "hello @nasa", "mentions": [OTHER]}),
         ("line 3", {"author": NASA, "created_at": START + 2, "text": "we", "mentions": [NASA]}),
     ]
-    found = page_of(rows, Topic([KEYWORD], entities=ENTITIES).hits, LineErrors())
+    found = parse_rows(rows, Topic([KEYWORD], entities=ENTITIES).hits, LineErrors())
     assert found.page.hits == [1, 0, 0]
 
 

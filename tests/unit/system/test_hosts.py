@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_daemon_health import FOREST, NOW, vitals
 from test_explore import crawled, explored, rows_of
 
-from socialcrawl.daemon.health_page import app, serving
+from socialcrawl.daemon.health_page import make_app, serve_pages
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.host_names import AllowedHosts, HostGuard, parse_host
 
@@ -21,7 +21,7 @@ REBOUND = "rebind.attacker.example"
 
 
 def pages(host="127.0.0.1", **more):
-    return serving(app(lambda: vitals(FOREST), lambda: NOW), host, 0, **more)
+    return serve_pages(make_app(lambda: vitals(FOREST), lambda: NOW), host, 0, **more)
 
 
 def asked(url, host, path="/healthz"):
