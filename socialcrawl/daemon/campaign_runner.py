@@ -158,7 +158,7 @@ class CampaignRunner:
                 self._settle(self._trouble(None))
 
     def work(self) -> None:
-        """One run, from which it comes back with `due` set."""
+        """Run the campaign once; `due` is set afterwards."""
         now = self.house.time.now()
         with self._guard:
             if self._barred or self._held:

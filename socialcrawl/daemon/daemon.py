@@ -224,7 +224,7 @@ class Daemon:
             self._plan(runner.file)
 
     def _without(self, found: FolderChange, runner: CampaignRunner | None) -> None:
-        """A file that is gone, or that nobody understands: its campaign stops, and no other."""
+        """Stop the campaign of a file that is gone or cannot be read, and no other campaign."""
         now = self.house.time.now()
         if found.fault is None:
             self.faults.pop(found.file, None)
@@ -323,7 +323,7 @@ class Daemon:
                 self._plan(file)
 
     def _follow_clock(self) -> None:
-        """Where somebody has set the clock, let all land, and move the windows by as much: they last as long."""
+        """Wait for open requests and shift the windows where the system clock was set: they last as long."""
         by = self.house.time.off()
         if abs(by) < SET:
             return

@@ -38,7 +38,7 @@ FRESH = {"Cache-Control": "no-store"}
 
 
 def parse_host_port(written: str) -> tuple[str, int]:
-    """Host and port as people write them: 127.0.0.1:9464, [::1]:9464, :9464 or 9464 (this machine), or a host alone.
+    """Parse a host and port: 127.0.0.1:9464, [::1]:9464, :9464 or 9464 (this machine), or a host alone.
 
     Raises:
         SettingsError: it is none of these.

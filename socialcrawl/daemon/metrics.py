@@ -99,7 +99,7 @@ METRICS = {
 
 
 def make_registry(vitals: Callable[[], DaemonStatus], now: Callable[[], float]) -> CollectorRegistry:
-    """A registry of its own: the metrics of the daemon, and memory and processor time of this process (on Linux).
+    """Return a registry with the daemon's metrics, and this process's memory and processor time (on Linux).
 
     Args:
         vitals: how the daemon is; called at every scrape, so it must not wait for the crawl.

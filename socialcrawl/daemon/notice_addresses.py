@@ -75,7 +75,7 @@ class NoticeAddress:
             return f"the service took longer than {self._patience:g} s"
 
     def stop(self) -> None:
-        """Nothing to kill: what is under way is in a thread that nobody waits for."""
+        """Do nothing: a notice under way is in a thread that nobody waits for."""
 
     def _send(self, told: Mapping[str, Any], done: "Future[str | None]") -> None:
         try:
@@ -149,7 +149,7 @@ def _import_library() -> Any:
 
 @cache
 def _load_apprise() -> Any:
-    """Apprise, which can send and nothing else."""
+    """Return apprise, limited to sending."""
     logger = logging.getLogger("apprise")  # what it says of a failure comes with the result
     logger.propagate = False
     logger.addHandler(logging.NullHandler())

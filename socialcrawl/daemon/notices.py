@@ -98,7 +98,7 @@ class Notices:
 
 
 def describe_event(event: str, standing: CampaignState) -> dict[str, Any]:
-    """What is told of an event, without secrets: plain values, and a sentence `text`, which chats show as it is."""
+    """Return an event without secrets: plain values, and a sentence `text`, which chats show as it is."""
     told: dict[str, Any] = {
         "text": _cut_text(f"{standing.campaign} is {standing.state}: {standing.why}"),
         "event": event,
@@ -240,7 +240,7 @@ def _read_end(complaints: Any) -> str:
 
 
 def _kill_process(process: "subprocess.Popen[bytes]") -> None:
-    """The end of a command and of what it has started."""
+    """Kill a command and the processes that it started."""
     if process.poll() is not None:
         return  # its number may belong to another by now
     with suppress(ProcessLookupError, PermissionError):
@@ -256,7 +256,7 @@ def _kill_process(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _make_environment(told: Facts, without: Collection[str]) -> dict[str, str]:
-    """Our own environment without secrets, and with the facts."""
+    """Return the process's environment without secrets, and with the facts."""
     left_out = {*without, *ALWAYS_WITHOUT}
     left_out |= {f"{name}_FILE" for name in left_out}
     kept = {name: value for name, value in os.environ.items() if name not in left_out and redacted(value) == value}
@@ -295,4 +295,4 @@ class _Webhook:
         return None if 200 <= answer.status < 300 else f"the webhook answered {answer.status}"
 
     def stop(self) -> None:
-        """Nothing to kill: a request under way ends by its time-out, in a thread that nobody waits for."""
+        """Do nothing: a request under way ends by its time-out, in a thread that nobody waits for."""

@@ -14,7 +14,7 @@ LATEST = 50  # endpoints whose windows are shown
 
 
 def describe_reply(grant: Grant, reply: Reply) -> str:
-    """What a person should know of a reply although the run goes on: a token set aside, a search closed to us."""
+    """Return what to report of a reply although the run continues: a token set aside, a search that is not allowed."""
     if reply.kind == ReplyKind.REFUSED:
         return f"the credential {grant.credential} is set aside: {reply.why}"
     if reply.kind == ReplyKind.MISSING and not SEARCHED.isdisjoint(grant.request.params):
@@ -41,12 +41,12 @@ class RunMonitor:
         self._flying: dict[tuple[int, int], tuple[str, float]] = {}
 
     def sent(self, grant: Grant) -> None:
-        """A request left."""
+        """Count a request that left."""
         self.wait = None
         self._flying[grant.request.key] = grant.request.endpoint, grant.at
 
     def landed(self, grant: Grant, reply: Reply) -> None:
-        """A reply arrived; one that refuses its credential is worth a note."""
+        """Count a reply; one that refuses its credential is worth a note."""
         self._flying.pop(grant.request.key, None)
         endpoint = grant.request.endpoint
         self.requests[parse_path(endpoint), reply.kind, reply.status] += 1
@@ -60,11 +60,11 @@ class RunMonitor:
         self.note = describe_reply(grant, reply) or self.note
 
     def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
-        """A batch was absorbed."""
+        """Count a batch that was absorbed."""
         self.moved = self.now()
 
     def waits(self, wait: Wait) -> None:
-        """Nothing can be sent for a moment, which is waited out."""
+        """Note that nothing can be sent for a moment."""
         self.wait = wait
 
     def flying(self) -> list[tuple[str, float]]:
@@ -72,7 +72,7 @@ class RunMonitor:
         return list(self._flying.values())
 
     def landing(self) -> None:
-        """Nothing is in flight any more, whatever was not seen to land: a turn has ended."""
+        """Note that nothing is in flight any more: a turn has ended."""
         self._flying.clear()
         self.wait = None
 

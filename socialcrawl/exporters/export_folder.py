@@ -18,7 +18,7 @@ SHEETS = ("datasheet.json", "datasheet.md")
 
 @contextmanager
 def open_new_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
-    """A new folder that takes the place of `folder` at the end; if the work fails, nothing of it stays.
+    """Open a new folder that replaces `folder` at the end; if the block fails, it is deleted.
 
     Args:
         folder: where the export is to be; it may be there if it is empty.

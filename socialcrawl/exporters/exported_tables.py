@@ -65,7 +65,7 @@ class ExportTable(NamedTuple):
 
 
 def _make_columns(*names: str) -> tuple[Column, ...]:
-    """Columns as they are in the database."""
+    """Return columns as they are in the database."""
     return tuple(Column(name, _find_kind(name), HOLDS.get(name, "")) for name in names)  # type: ignore[arg-type]
 
 

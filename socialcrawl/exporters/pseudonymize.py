@@ -34,7 +34,7 @@ class Pseudonymizer:
         self._names = Lookup(choice.reader, _create_name_table(choice))
 
     def rows(self, columns: tuple[Column, ...], rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """These rows with pseudonyms for people and posts, and with texts that name nobody."""
+        """Return rows with pseudonyms for people and posts, and with texts that name nobody."""
         held = [(place, column.holds) for place, column in enumerate(columns) if column.holds]
         people = [place for place, holds in held if holds in NAMES]
         known = self.known(_list_texts(held, rows))

@@ -253,7 +253,7 @@ class _Restoring:
 
 
 def _make_identity(told: Mapping[str, Any]) -> dict[str, Any]:
-    """By which rule a campaign counts its topic; earlier versions do not tell."""
+    """Return by which rule a campaign counts its topic; exports of earlier versions do not say."""
     return {"topic": told["settings"].get("topic"), COUNTING: told[COUNTING]} if COUNTING in told else {}
 
 

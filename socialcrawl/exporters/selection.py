@@ -146,7 +146,7 @@ class ExportSelection:
 def open_selection(
     connection: Connection, name: str | None = None, *, whole: bool = False, active: bool = False
 ) -> Iterator[ExportSelection]:
-    """What belongs to the campaign `name`, or to the newest; or, `whole`, everything.
+    """Open what belongs to the campaign `name`, or to the newest; or, with `whole`, everything.
 
     Args:
         connection: the database.
@@ -224,7 +224,7 @@ def _fill_tables(choice: ExportSelection) -> None:
 
 
 def _read_places(choice: ExportSelection) -> None:
-    """The posts of all pages that were read, with the order in which each names people."""
+    """Read the posts of all pages that were read, with the order in which each names people."""
     keep = make_insert(choice.reader, posts, ("id", "asked"), "ignore")
     place = make_insert(choice.reader, places, ("post", "node", "position"), "ignore")
     for chunk in read_pages(choice):
@@ -233,7 +233,7 @@ def _read_places(choice: ExportSelection) -> None:
 
 
 def read_pages(choice: ExportSelection) -> Iterator[list[tuple[Any, list[str], Pairs]]]:
-    """The requests that brought posts, oldest first, as (row, ids of the posts, `StoredPage.pairs`), some at a time."""
+    """Yield the requests that brought posts, oldest first, in parts: (row, ids of the posts, `StoredPage.pairs`)."""
     columns = (request.c.id, request.c.kind, request.c.digest, request.c.post_ids, request.c.nodes)
     ours = select(*columns).where(request.c.campaign.in_(choice.numbers))
     came = ours.where(request.c.post_ids.is_not(None) | (request.c.kind == ReplyKind.HELD)).order_by(request.c.id)

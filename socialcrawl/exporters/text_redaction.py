@@ -56,7 +56,7 @@ class KnownNames:
         self._near: dict[str, Person] = {}
 
     def near(self, people: Sequence[Person]) -> "KnownNames":
-        """The same, where these people are the ones a text is about: their names are hidden whatever they are."""
+        """Return the same names, where a text is about these people: their names are hidden in all cases."""
         made = KnownNames(self.pseudonyms, self.handles, self.ids, self._all_names)
         for person in people:
             if person.username:

@@ -27,7 +27,7 @@ PACKED = ("content-encoding", "transfer-encoding", "content-length")
 
 
 def check_available() -> None:
-    """Whether archives can be written here.
+    """Check that archives can be written here.
 
     Raises:
         SettingsError: warcio is not installed.

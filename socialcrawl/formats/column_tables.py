@@ -60,7 +60,7 @@ class CellTable:
 def open_table(
     path: Path, words: Collection[str], trouble: LineErrors, legal: Callable[[str], bool] = lambda _: True
 ) -> Iterator[CellTable | None]:
-    """The table in a file; None where the file has JSON lines.
+    """Open the table in a file; None where the file has JSON lines.
 
     Args:
         path: the file.

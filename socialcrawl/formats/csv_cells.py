@@ -77,7 +77,7 @@ class CsvTable:
         self.columns = self._reader.fieldnames = _normalize_names(names)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(where it is, the row by column), in order."""
+        """Yield (where it is, the row by column), in order."""
         while True:
             self._text.size, self._damaged = 0, False
             try:

@@ -184,7 +184,7 @@ def _split_batch(columns: list[Any], rows: int) -> Iterator[range | int]:
 
 
 def _measure_rows(column: Any) -> NDArray[np.int64]:
-    """Bytes of each row of a column as texts and numbers, int64[n]."""
+    """Return the bytes of each row of a column as texts and numbers, int64[n]."""
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import compute  # noqa: PLC0415
 
@@ -213,7 +213,7 @@ def _measure_rows(column: Any) -> NDArray[np.int64]:
 
 
 def _fill_lengths(lengths: Any) -> NDArray[np.int64]:
-    """Whole numbers as an array, 0 where there is nothing."""
+    """Return whole numbers as an array, 0 where there is nothing."""
     return np.asarray(lengths.cast("int64").fill_null(0).to_numpy(zero_copy_only=False), np.int64)
 
 

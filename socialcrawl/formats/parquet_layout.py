@@ -120,7 +120,7 @@ class ColumnChunk:
 
 
 def _find_longest(file: IO[bytes], page: ParquetPage, chunk: Any) -> int:
-    """Bytes of the longest text in a dictionary, or more."""
+    """Return an upper bound of the bytes of the longest text in a dictionary."""
     import pyarrow as pa  # noqa: PLC0415
 
     if chunk.physical_type != "BYTE_ARRAY":

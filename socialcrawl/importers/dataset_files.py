@@ -59,9 +59,9 @@ class DatasetBuilder:
         return [known[cell] for cell in cells]
 
     def link_all(self, ends: Sequence[Cell]) -> bool:
-        """Whether links could be added between accounts that the dataset is about: from ends 0, 2, ... to 1, 3, ...
+        """Add links between accounts of the dataset, from ends 0, 2, ... to 1, 3, ...; return whether they were added.
 
-        None is, where one of the cells names nobody.
+        None is added where one of the cells names no account.
         """
         new = [cell for cell in dict.fromkeys(ends) if cell not in self._there]
         whos = self.read(new)
@@ -163,7 +163,7 @@ def _list_unread(table: CellTable) -> Iterator[str]:
 
 @contextmanager
 def _open_table(path: Path, naming: CellAccounts, trouble: LineErrors) -> Iterator[CellTable | None]:
-    """The table in a file; None where the file has posts as JSON lines."""
+    """Open the table in a file; None where the file has posts as JSON lines."""
     with open_table(path, WORDS, trouble, naming.legal) as found:
         if found is not None:
             yield found

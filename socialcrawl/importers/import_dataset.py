@@ -101,7 +101,7 @@ def import_liveness(
 
 @contextmanager
 def _lock_campaign(connection: Opened, settings: Settings, now: float) -> Iterator[int]:
-    """The campaign.id of a campaign that does not run meanwhile."""
+    """Yield the campaign.id of a campaign that cannot run inside the block."""
     lease = Lease(connection, settings.name)
     try:
         meant = plan(settings)

@@ -118,7 +118,7 @@ def import_history(files: PostFiles, connection: Opened, settings: Settings, now
 def find_seeds(
     files: PostFiles, topic: Topic | None, spare: Callable[[ParsedPage], ParsedPage] = lambda found: found
 ) -> tuple[list[tuple[str, int]], PostImportResult]:
-    """Usernames that a campaign can begin with, by number of posts (of the topic, where one is given), most first.
+    """Return usernames to begin with, by number of posts (on topic, where one is given), most first.
 
     Each post counts once. Authors of whom the files tell no username, or one that is none of X's, are left out.
 

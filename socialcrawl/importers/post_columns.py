@@ -153,7 +153,7 @@ def _parse_times(row: Row) -> tuple[str, str] | None:
 
 
 def _parse_instant(row: Row, name: str) -> float:
-    """Unix seconds of a cell."""
+    """Return the Unix seconds of a cell."""
     given = row.get(name)
     try:
         if isinstance(given, str):

@@ -60,7 +60,7 @@ def read_posts(path: Path, count: Hits, trouble: LineErrors, *, keep: bool = Fal
 
 
 def _read_lines(path: Path, file: IO[bytes], count: Hits, trouble: LineErrors, *, keep: bool) -> Iterator[ParsedPage]:
-    """JSON lines: X's in any of their forms, or rows with columns; both may stand in one file."""
+    """Read JSON lines: X's in any of their forms, or rows with columns; both may stand in one file."""
     tweets, rows, held = TwarcPages(count, trouble, keep), list[tuple[str, Any]](), 0
     for number, raw in read_lines(path, file, MAX_LINE):
         where, text = f"{path}, line {number}", b"" if raw is None else raw.removeprefix(MARK).strip()

@@ -117,7 +117,7 @@ def _parse_status(cell: Cell) -> Reason | None:
 
 
 def _parse_instant(cell: Cell, name: str) -> float | None:
-    """Unix seconds of a cell; of a day alone its end, to the benefit of who acted."""
+    """Return the Unix seconds of a cell; of a day alone its end, so that activity on that day counts."""
     if not cell:
         return None
     try:

@@ -193,7 +193,7 @@ def _convert_user(given: Json) -> dict[str, Any]:
 
 
 def _convert_time(text: str | None) -> str | None:
-    """`Wed Oct 10 20:19:24 +0000 2018` as v2 writes it."""
+    """Convert a time such as `Wed Oct 10 20:19:24 +0000 2018` to the form of v2."""
     if text is None:
         return None
     moment = datetime.strptime(text, "%a %b %d %H:%M:%S %z %Y").astimezone(UTC)

@@ -101,7 +101,7 @@ def unpack_answer(text: str) -> Answer:
 
 
 def pack_nodes(pairs: Iterable[tuple[int, int]], kept: Answer) -> str:
-    """Whom a page speaks of, as JSON: with its posts, all that an answer is made of again, whatever the topic."""
+    """Pack a page's accounts and posts as JSON, from which its answer can be counted again for any topic."""
     flat = list(chain.from_iterable(pairs))
     return orjson.dumps([flat, list(kept.found), _pack_reasons(kept), *_pack_rest(kept)]).decode()
 
@@ -140,7 +140,7 @@ def _parse_reasons(stored: Iterable[tuple[int, str]]) -> dict[int, Unavailable]:
 
 
 def _pack_rest(kept: Answer) -> list[Any]:
-    """What an answer has that most have not, and older programs did not write: whom the account follows, the mark."""
+    """Pack the fields that few answers have and older versions did not write: whom the account follows, the mark."""
     if kept.mark:
         return [list(kept.follows), kept.mark]
     return [list(kept.follows)] if kept.follows else []

@@ -237,7 +237,7 @@ class _CampaignUpdate:
         )
 
     def _all_looked_up(self) -> bool:
-        """Whether somebody was asked since the line of names was made: before that, all of them were looked up."""
+        """Return whether an account was read since the seeds were set: all names are looked up first."""
         made = select(func.max(table_of_epochs.c.first)).where(
             table_of_epochs.c.campaign == self.campaign, table_of_epochs.c.why.contains("seeds")
         )

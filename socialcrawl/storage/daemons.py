@@ -96,7 +96,7 @@ class LiveDaemon:
 
 
 def enroll_daemon(connection: Connection, name: str, host: str, pid: int, now: float) -> None:
-    """A row for a daemon that begins, once."""
+    """Insert a row for a daemon that starts."""
     with convert_errors(connection), connection.begin():
         if connection.execute(select(daemon.c.id).where(daemon.c.id == name)).first() is None:
             values = {"id": name, "host": host, "pid": pid, "began_at": format_time(now), "beat_at": format_time(now)}
@@ -104,7 +104,7 @@ def enroll_daemon(connection: Connection, name: str, host: str, pid: int, now: f
 
 
 def write_heartbeat(connection: Connection, name: str, standings: Iterable[CampaignHeartbeat], now: float) -> None:
-    """The sign of life of a daemon, and how its campaigns stand; one transaction. Campaigns not begun have no row."""
+    """Write a daemon's heartbeat and the state of its campaigns, in one transaction. New campaigns have no row."""
     with convert_errors(connection), connection.begin():
         connection.execute(update(daemon).where(daemon.c.id == name).values(beat_at=format_time(now)))
         numbers = {row.name: row.id for row in connection.execute(select(campaign.c.id, campaign.c.name))}
@@ -117,7 +117,7 @@ def write_heartbeat(connection: Connection, name: str, standings: Iterable[Campa
 
 
 def sign_off(connection: Connection, name: str, now: float) -> None:
-    """The end of a daemon: it has let go of everything."""
+    """Record that a daemon ended and released everything."""
     with convert_errors(connection), connection.begin():
         connection.execute(update(daemon).where(daemon.c.id == name).values(ended_at=format_time(now)))
         mine = (lease.c.daemon == name) & lease.c.released_at.is_(None)

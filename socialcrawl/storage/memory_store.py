@@ -125,7 +125,7 @@ class MemoryStore:
 
 
 def _strip_shadows(batch: Batch) -> Batch:
-    """Picks without what those who looked on thought of them."""
+    """Return picks without the scores of shadow estimators."""
     return tuple(replace(pick, shadows=()) if pick.shadows else pick for pick in batch)
 
 
@@ -211,7 +211,7 @@ class _Accounts:
             self._by_id[key] = holder
 
     def _holder(self, username: str) -> int | None:
-        """Of the accounts that have a name: one with an id, the one seen with it last, the first one."""
+        """Return the account that holds a name: first one with an id, then the last seen with it, then the first."""
         return max(self._by_handle.get(username.lower(), ()), key=self._rank, default=None)
 
     def _rank(self, node: int) -> tuple[bool, str, int]:

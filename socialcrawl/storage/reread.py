@@ -159,7 +159,7 @@ class PickReadings:
 
 
 def _split_picks(rows: Sequence[Any]) -> Iterator[list[Any]]:
-    """Picks in parts that have read MANY posts at most, or are one pick."""
+    """Yield picks in parts that have read no more than MANY posts, or are one pick."""
     part: list[Any] = []
     posts = 0
     for row in rows:

@@ -73,7 +73,7 @@ class _TopicRecount:
         self._answer.run([(answer, row.id) for answer, row in told if row.answer is not None])
 
     def _relink(self, sums: Mapping[int, Recount]) -> None:
-        """The weights of the links of picks."""
+        """Write the weights of the links of picks."""
         if not sums:
             return
         links = self.reread.links(min(sums), max(sums))

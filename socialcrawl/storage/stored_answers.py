@@ -164,7 +164,7 @@ class StoredAnswers:
 
 
 def _select_profiles(connection: Connection, platform: str, key: Column[Any]) -> Select[Any]:
-    """Profiles by a key, which comes first; of several that had a name, the one seen with it last comes last."""
+    """Select profiles by a key, which comes first; of several that had a name, the one last seen with it comes last."""
     told = (account.c.description, account.c.protected, account.c.profile_at)
     columns = (account.c.node, account.c.platform_id, account.c.handle, *told)
     shown = (account.c.platform_id.is_not(None), account.c.profile_at.is_not(None))

@@ -76,7 +76,7 @@ def store_changes(
 
 
 def store_first(connection: Connection, campaign: int, settings: dict[str, Any], now: str) -> None:
-    """Nothing; the settings with which a campaign begins are stored, in a transaction."""
+    """Store the settings with which a campaign begins, in a transaction."""
     _store_version(connection, campaign, Version(0, now, 0, settings, []))
 
 
@@ -108,7 +108,7 @@ def iterate_leaves(table: Mapping[str, Any], above: str = "") -> Iterable[tuple[
 
 
 def _normalize_value(key: str, value: Any) -> Any:
-    """A value as it is compared: where a seed was forgotten its seat is no name any more, in the file it may be one."""
+    """Return a value as it is compared: a forgotten seed has no name any more, but the file may still name it."""
     if key in PLACES and isinstance(value, str):
         return PurePosixPath(value.replace("\\", "/")).name
     if key == NAMES and isinstance(value, list):

@@ -69,7 +69,7 @@ class BudgetCheck:
             self.check.prove()
 
     def _in_force(self, row: Any) -> dict[str, float]:
-        """The budget under which a request was sent: an open batch may be finished under later settings than it began.
+        """Return the budget under which a request was sent: later settings than it began with may finish an open batch.
 
         Instants are of clocks that may be set, so that of two budgets the larger one counts.
         """

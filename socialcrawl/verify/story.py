@@ -132,7 +132,7 @@ class _Lines:
     searched: Sequence[Node]
 
     def named(self, before: int) -> list[Node]:
-        """The names that were asked before pick `before`: others were added after it, or are other accounts' by now.
+        """Return the seeds that were named before pick `before`: others came later, or belong to other accounts now.
 
         Whoever is named is asked before an estimator chooses anybody.
         """

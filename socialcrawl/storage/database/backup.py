@@ -77,7 +77,7 @@ def _is_backup(file: Path) -> bool:
 
 @contextmanager
 def _reserve_file(file: Path) -> Iterator[Path]:
-    """A name beside `file` to write to, which becomes `file` if all goes well, and else goes away."""
+    """Yield a temporary name beside `file`. It becomes `file` if the block succeeds, and is deleted otherwise."""
     part = file
     try:
         with replace_whole(file) as part:

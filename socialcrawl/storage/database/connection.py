@@ -81,7 +81,7 @@ def connect(
 def open_database(
     where: DatabaseAddress, *, create: bool = True, durable: bool = False, busy: float | None = None
 ) -> Iterator[Connection]:
-    """A connection as of `connect` for the length of a block; it is let go at the end.
+    """Open a connection like `connect` for the length of a block.
 
     A file that was made for the block is removed if the block fails before anything is stored.
     """
@@ -114,7 +114,7 @@ def _remove_empty(path: Path) -> None:
 
 
 def close_connection(connection: Connection) -> None:
-    """The end of a connection and of its engine, also of one that was lost."""
+    """Close a connection and its engine, also of a connection that was lost."""
     with suppress(DBAPIError):
         connection.close()
     connection.engine.dispose()
@@ -237,7 +237,7 @@ def _make_schema_engine(where: PostgresAddress, *, durable: bool, busy: float) -
 
 @contextmanager
 def read_unlocked(connection: Connection) -> Iterator[None]:
-    """A transaction that only looks, and waits for no writer."""
+    """Open a transaction that only reads and waits for no writer."""
     connection.execution_options(**{UNLOCKED: True})
     try:
         with connection.begin():

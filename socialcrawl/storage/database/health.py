@@ -22,7 +22,7 @@ CURRENT, OLDER, NEWER, EMPTY, FOREIGN = "current", "older", "newer", "empty", "f
 
 @contextmanager
 def open_existing(where: DatabaseAddress) -> Iterator[Connection]:
-    """A connection that only reads a database, which has to be there.
+    """Open a read-only connection to a database, which must exist.
 
     Raises:
         StoreError: it cannot be read, or is no database.
@@ -39,7 +39,7 @@ def open_existing(where: DatabaseAddress) -> Iterator[Connection]:
 
 @contextmanager
 def open_readable(where: DatabaseAddress) -> Iterator[Connection]:
-    """A connection that only reads a database of ours; one of an older schema is brought up to date before.
+    """Open a read-only connection to a socialcrawl database; an older schema is upgraded first.
 
     Raises:
         StoreError: it is not there, cannot be read, is another program's, or a newer socialcrawl's.
@@ -76,7 +76,7 @@ def find_write_error(where: DatabaseAddress) -> str | None:
 
 
 def read_schema_state(connection: Connection) -> str:
-    """The schema of a database: CURRENT, OLDER, NEWER than this program's, EMPTY, or FOREIGN: another program's."""
+    """Return the state of a database's schema: CURRENT, OLDER, NEWER than this program's, EMPTY or FOREIGN."""
     from alembic.runtime.migration import MigrationContext  # noqa: PLC0415  (a third of a second)
     from alembic.script import ScriptDirectory  # noqa: PLC0415
 

@@ -111,5 +111,5 @@ class _Advisory:
             self.connection.execute(text("select pg_advisory_unlock(:key)"), {"key": self._whole()})
 
     def _whole(self) -> int:
-        """Our number and the campaign's in the 64 bits of a lock; a writer's lock has two numbers, another space."""
+        """Return the process's number and the campaign's in the 64 bits of a lock; a writer's lock has two numbers."""
         return OURS << 32 | self.key

@@ -58,7 +58,7 @@ def run_query(
     allow_superuser: bool = False,
     warn: Callable[[str], None] | None = None,
 ) -> Iterator[QueryResult]:
-    """What `sql` selects from a database, which it cannot change.
+    """Yield what `sql` selects from a database, which it cannot change.
 
     Args:
         where: the database; it has to be there.
@@ -202,7 +202,7 @@ def _make_size_error(what: str) -> StoreError:
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """SQLite asks before it does anything: what is not plain reading is refused."""
+    """Deny everything but plain reading. SQLite calls this before each action."""
     name = (first or "").lower()  # SQLite hands it over as it was written
     asks = action == sqlite3.SQLITE_PRAGMA and (second is None or name in ASKING) and name not in DOING
     return sqlite3.SQLITE_OK if action in READING or asks else sqlite3.SQLITE_DENY

@@ -30,7 +30,7 @@ def convert_error(error: DBAPIError | sqlite3.DatabaseError, where: DatabaseAddr
 
 @contextmanager
 def convert_errors(connection: Connection) -> Iterator[None]:
-    """A block whose errors of the database say what to do.
+    """Convert database errors in a block to errors that say what to do.
 
     Raises:
         StoreError: in place of the driver's error.
@@ -54,7 +54,7 @@ def _explain_file_error(text: str, cause: object, path: DatabaseAddress | str) -
 
 
 def _explain_server_error(cause: object, where: DatabaseAddress | str) -> str | None:
-    """By SQLSTATE, which does not depend on the server's language; without one, the server was not reached."""
+    """Explain an error by its SQLSTATE, which has no language; without one, the server was not reached."""
     state, text = getattr(cause, "sqlstate", None), _shorten_cause(cause)
     if state is None or state.startswith(("08", "57P")):
         remedy = _suggest_remedy(text)

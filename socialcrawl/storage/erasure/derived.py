@@ -100,7 +100,7 @@ class DerivedRows:
         carry_out(self.connection, since.values(since=ONCE))
 
     def _others(self) -> None:
-        """The picks that read posts that go, and are not forgotten themselves."""
+        """Recompute the picks that read posts to be erased, of accounts that are not forgotten themselves."""
         self._unmarked()
         hits = MatchCounts(self.connection)
         for campaign in self._campaigns():

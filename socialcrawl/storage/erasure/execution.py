@@ -60,7 +60,7 @@ def erase(connection: Connection, work: Callable[[Connection], ErasureReport], *
 
 @contextmanager
 def _lock_campaigns(connection: Connection) -> Iterator[list[str]]:
-    """The names of all campaigns, none of which can be run meanwhile."""
+    """Yield the names of all campaigns; none of them can run inside the block."""
     with connection.begin():
         names = _read_names(connection)
     with ExitStack() as held:
@@ -74,7 +74,7 @@ def _read_names(connection: Connection) -> list[str]:
 
 
 def _prepare(connection: Connection) -> None:
-    """What is removed is overwritten, and lists of keys stay out of temporary files."""
+    """Have removed data overwritten, and keep lists of keys out of temporary files."""
     if connection.dialect.name == "sqlite":
         _run_raw(connection, "pragma secure_delete = on", "pragma temp_store = memory")
 

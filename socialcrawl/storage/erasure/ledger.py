@@ -67,7 +67,7 @@ class MatchCounts:
         self._of: dict[int, dict[str, int]] = {}
 
     def of(self, campaign: int) -> Mapping[str, int]:
-        """Of each post that matches the campaign's topic."""
+        """Return the occurrences in each post that matches the campaign's topic."""
         if campaign not in self._of:
             wanted = select(hit.c.post, hit.c.occurrences).where(hit.c.campaign == campaign)
             self._of = {campaign: {row.post: row.occurrences for row in self.connection.execute(wanted)}}
@@ -190,7 +190,7 @@ def _clean_row(
 
 
 def redact_question(row: Any, gone: ErasureTargets) -> tuple[str, str | None, str | None]:
-    """Parameters without the forgotten; a question that named them has no digest, one about them alone no cursor."""
+    """Remove the forgotten from parameters. A question that named them loses its digest, if alone its cursor."""
     params = orjson.loads(row.params)
     left = dict(params)
     for name in (*IDS, *NAMES):

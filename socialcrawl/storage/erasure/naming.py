@@ -129,7 +129,7 @@ def find_numbers(answer: OriginalAnswer, sought: SearchKeys) -> set[tuple[str, s
 
 
 def _shorten_key(key: str) -> str | None:
-    """The plain letters that stand in whatever spelling of a key: an address may be spelled as a link beside it."""
+    """Return the plain letters that every spelling of a key contains, such as an address spelled as a link."""
     if "://" in key:
         named = parse_post_address(key)
         return None if named is None else max(PIECE.findall(named[1]), key=len, default=None)

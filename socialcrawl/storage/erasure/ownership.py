@@ -13,7 +13,7 @@ STATUS = re.compile(r"https?://([^/?#@\s]+)/(?:users/|@)([^/?#@\s]+)/[^/?#\s]", 
 
 
 def find_owners(key: str | None) -> set[str]:
-    """The accounts that the id of a post names: DIDs, handles, name@domain in lower case, the address of a page."""
+    """Return the accounts that a post id names: DIDs, handles, name@domain in lower case, the address of a page."""
     if not key or "/" not in key:
         return set()
     if "at://" in key:
@@ -30,7 +30,7 @@ def is_owned(key: str | None, ids: Container[str], names: Container[str]) -> boo
 
 
 def shorten_name(name: str | None) -> str | None:
-    """What a text may call an account instead of its name, in lower case: `bob` for bob.example.org, bob@example.org.
+    """Return the short form of a name in lower case: `bob` for bob.example.org and bob@example.org.
 
     None where names have no longer form (X), or are no names (the web).
     """

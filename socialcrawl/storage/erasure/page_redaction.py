@@ -193,7 +193,7 @@ class PageRedaction:
         return ErasureTargets(self.platform, names=dict.fromkeys(names, WHY), owners=dict(owners or {}))
 
     def _by_name_only(self, names: Collection[str]) -> dict[str, int]:
-        """Accounts without an id and without posts: of what an import brought, `forget` itself has to take leave."""
+        """Return accounts without an id and without posts. Imported ones are left to `forget` itself."""
         wrote = exists().where(post.c.author == account.c.node)
         ours = select(account.c.node, account.c.handle).where(
             account.c.platform == self.platform, account.c.platform_id.is_(None), ~wrote

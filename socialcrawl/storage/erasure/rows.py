@@ -50,7 +50,7 @@ def _select_naming_posts() -> Select[Any]:
 
 
 def replace_in_rows(connection: Connection, gone: ErasureTargets) -> int:
-    """The number of others' posts and profiles in which names of the forgotten, and links to them, were replaced."""
+    """Replace names of the forgotten, and links to them, in others' posts and profiles; return in how many."""
     names = ("text", "urls", "original")
     statement, number = make_update(connection, post, names, "id"), 0
     original = case(

@@ -23,7 +23,7 @@ Seat = str | int | None
 def remove_names(
     identity: dict[str, Any], barred: Collection[str], node: Callable[[str], int | None]
 ) -> dict[str, Any]:
-    """Settings or an identity without the names in `barred` (lower case): of its seeds, and of whom it leaves out.
+    """Return settings or an identity without the names in `barred` (lower case), in seeds and in excluded accounts.
 
     Args:
         identity: with `seeds.usernames`, `accounts.exclude`, `accounts.include`; without names it comes back as it is.

@@ -70,7 +70,7 @@ def create_key_tables(connection: Connection) -> None:
 
 
 def drop_key_tables(connection: Connection) -> None:
-    """The lists of keys gone."""
+    """Drop the lists of keys."""
     _temporary.drop_all(connection, checkfirst=False)
 
 
@@ -98,7 +98,7 @@ def find_older_posts(connection: Connection, before: str) -> ErasureTargets:
 
 
 def _add_accounts(connection: Connection, gone: ErasureTargets) -> None:
-    """The nodes of the ids and names, of the names they go by, and of who turned out to be one of them."""
+    """Add the nodes of the ids and names, of their other names, and of accounts that turned out to be one of them."""
     ours = select(account.c.node, account.c.platform_id, account.c.handle).where(account.c.platform == gone.platform)
     by_id = select_by_keys(connection, ours, account.c.platform_id, list(gone.ids))
     fresh: list[tuple[Any, str]] = [(row, gone.ids[row.platform_id]) for row in by_id]
@@ -152,7 +152,7 @@ def _find_aliases(connection: Connection, ours: Select[Any], nodes: list[int]) -
 
 
 def _add_posts(connection: Connection, gone: ErasureTargets) -> None:
-    """The posts of the forgotten, those that others refer to included, and others' reposts of what goes: copies."""
+    """Add the posts of the forgotten, including those that others refer to, and others' reposts of them."""
     held = select(post.c.id, post.c.author).where(post.c.author.in_(select(gone_node.c.node)))
     _add_rows(connection, gone, ((row.id, gone.nodes[row.author]) for row in connection.execute(held).all()))
     theirs = select(mention.c.post, mention.c.node).where(

@@ -197,7 +197,7 @@ class _GraphImport:
 
 
 def _find_new_links(found: NumberedGraph, source: NDArray[np.int64], target: NDArray[np.int64]) -> _Links:
-    """The links of a graph, each once, without those to itself and those from `source` to `target`, which are there."""
+    """Return the links of a graph, each once, without self-links and the stored ones from `source` to `target`."""
     proper = found.source != found.target
     ends = found.source[proper], found.target[proper]
     everyone = np.unique(np.concatenate([*ends, source, target]))

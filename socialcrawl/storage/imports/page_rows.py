@@ -95,7 +95,7 @@ class PostImport:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A transaction, its failures in words that say what to do."""
+        """Open a transaction whose errors say what to do."""
         try:
             with self.connection.begin():
                 yield

@@ -45,7 +45,7 @@ def read_found_posts(connection: Connection, campaign: int, most: int) -> list[s
 
 
 def read_off_topic_posts(connection: Connection, campaign: int, most: int) -> list[str]:
-    """The texts of posts that a campaign read, that do not speak of its topic, and that no search found, by their ids.
+    """Return texts of posts that a campaign read, that do not match its topic and that no search found, by their ids.
 
     Of more than are wanted, every so-manieth is taken.
 
@@ -62,7 +62,7 @@ def read_off_topic_posts(connection: Connection, campaign: int, most: int) -> li
 
 
 def _select_evenly(rows: Iterator[tuple[str, str]], without: set[str], most: int, count: int) -> Iterator[str]:
-    """`most` of `count` rows, evenly spread."""
+    """Return `most` of `count` rows, evenly spread."""
     for i, (key, text_) in enumerate(rows):
         if (i + 1) * most // max(count, most) > i * most // max(count, most) and key not in without:
             yield text_

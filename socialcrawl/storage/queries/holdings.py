@@ -57,7 +57,7 @@ def read_aliases(connection: Connection, campaign: int) -> dict[int, int]:
 
 
 def read_links(connection: Connection, campaign: int, acts: Sequence[str] = READ) -> tuple[Ints, Ints]:
-    """(whose, to whom), int64 each: the links that a campaign found by some acts, as often as it found them.
+    """Return (source, target), int64 each: the links that a campaign found by some acts, as often as it found them.
 
     Of a search, `whose` is negative.
     """
@@ -152,7 +152,7 @@ def read_posts(
 
 
 def count_languages(connection: Connection, nodes: Iterable[int], by: int) -> Mapping[int, Mapping[str, int]]:
-    """How many of the posts that campaign `by` read when it visited some accounts are in which language, where told."""
+    """Count by language the posts that campaign `by` read when it visited some accounts, where it is known."""
     columns = select(post.c.id, post.c.author, post.c.lang)
     found: dict[int, Counter[str]] = {}
     with connection.begin():
@@ -199,7 +199,7 @@ def _make_reading_condition() -> ColumnElement[bool]:
 
 
 def _split_keys(keys: Iterable[Key], size: int = SOME) -> Iterator[list[Key]]:
-    """Keys, each once, some at a time."""
+    """Yield keys, each once, some at a time."""
     whole = list(dict.fromkeys(keys))
     return (whole[begin : begin + size] for begin in range(0, len(whole), size))
 

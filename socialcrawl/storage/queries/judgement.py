@@ -79,7 +79,7 @@ class Judgement:
 
 
 def judge_estimators(found: ScoredPicks) -> Judgement:
-    """How well each of the estimators guessed: by regret, then rank correlation, then in the order in which they are.
+    """Judge how well each estimator guessed, in order of regret, then rank correlation, then their given order.
 
     Picks of which one of them said nothing that is a number are left out.
     """
@@ -102,7 +102,7 @@ def judge_estimators(found: ScoredPicks) -> Judgement:
 
 
 def compute_rank_correlation(score: Floats, value: Floats) -> float | None:
-    """Spearman's rank correlation of m scores and values, from -1 to 1; equals have the mean of their ranks.
+    """Return Spearman's rank correlation of m scores and values, from -1 to 1; ties have the mean of their ranks.
 
     Ranks are those in the groups. None where no group has different scores, or values: nothing was put in an order.
     """

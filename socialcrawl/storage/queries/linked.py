@@ -69,7 +69,7 @@ def read_stored_links(connection: Connection, campaign: int, first: int, last: i
 
 @contextmanager
 def open_cursor(connection: Connection, statement: Select[Any]) -> Iterator[Any]:
-    """The driver's own cursor with the rows of a statement: as SQLAlchemy's they would take twice as long."""
+    """Open the driver's own cursor with the rows of a statement: SQLAlchemy's rows would take twice as long."""
     with connection.execute(statement) as result:
         yield result.cursor
 

@@ -44,7 +44,7 @@ def judge_shadows(connection: Connection, name: str) -> Judgement | None:
 
 
 def read_scores(connection: Connection, name: str) -> ScoredPicks | None:
-    """What the estimators thought of the answered picks of the campaign `name`, of one topic and one way to crawl.
+    """Return the scores of the answered picks of the campaign `name`, of one topic and one way to crawl.
 
     Asked about are that which steers and those who looked on last. None: nobody ever did.
     """
@@ -61,7 +61,7 @@ def read_scores(connection: Connection, name: str) -> ScoredPicks | None:
 
 
 def _read_columns(connection: Connection, campaign: int, names: Sequence[str], since: int) -> NDArray[np.float64]:
-    """float64[2 + len(names), m]: the score of the pick, those by `names`, and the value found."""
+    """Return float64[2 + len(names), m]: the score of the pick, those by `names`, and the value found."""
     places = range(len(names))
     sql = SCORED.format(
         scores=", ".join(f"s{place}.score" for place in places),

@@ -106,7 +106,7 @@ class Summary:
 
 
 def list_campaigns(connection: Connection) -> list[tuple[int, str]]:
-    """(id, name) of the campaigns in the database, oldest first."""
+    """Return (id, name) of the campaigns in the database, oldest first."""
     with join_transaction(connection):
         return [(row[0], row[1]) for row in connection.execute(text("select id, name from campaign order by id"))]
 
@@ -133,7 +133,7 @@ def choose_platform(connection: Connection, given: str | None) -> str:
 
 
 def find_campaign(connection: Connection, name: str | None) -> tuple[int, str]:
-    """(id, name) of the campaign `name`, or of the newest.
+    """Return (id, name) of the campaign `name`, or of the newest.
 
     Raises:
         StoreError: there is no such campaign; the message names those there are.

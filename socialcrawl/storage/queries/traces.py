@@ -200,7 +200,7 @@ class CampaignTraces:
         )
 
     def picked(self, campaign: int, n: int, columns: Sequence[str] = COLUMNS) -> Pick:
-        """Decision number `n` as it was stored, whose features are called `columns`."""
+        """Return decision number `n` as it was stored, whose features are called `columns`."""
         wanted = select(pick).where(pick.c.campaign == campaign, pick.c.n == n)
         with row_values.join_transaction(self.connection):
             return row_values.parse_pick(self.connection.execute(wanted).one(), columns)

@@ -31,7 +31,7 @@ def put_back(table: str, key: str, columns: Sequence[str], *, more: str = "") ->
 
 
 def put_rows_back(table: str, kept: str, columns: Sequence[str]) -> None:
-    """Whole rows that were kept in `kept_<kept>`, put back where their place was not taken meanwhile."""
+    """Put back whole rows that were kept in `kept_<kept>`, where their place was not taken meanwhile."""
     if is_kept(kept):
         names = ", ".join(columns)
         op.execute(f"insert into {table} ({names}) select {names} from kept_{kept} where true on conflict do nothing")
@@ -39,7 +39,7 @@ def put_rows_back(table: str, kept: str, columns: Sequence[str]) -> None:
 
 
 def set_table_aside(table: str) -> None:
-    """A table that the older program does not know, put aside whole."""
+    """Set aside a whole table that the older program does not know."""
     op.execute(f"create table kept_{table} as select * from {table}")
     op.drop_table(table)
 
