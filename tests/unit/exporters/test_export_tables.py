@@ -313,7 +313,7 @@ def test_an_export_that_fails_leaves_the_one_before_and_nothing_else(tmp_path, m
         def full(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("socialcrawl.exporters.export.page", full)
+        monkeypatch.setattr("socialcrawl.exporters.export.render_page", full)
         with pytest.raises(StoreError, match="No space left"):
             exported(connection, tmp_path / "out", "csv", force=True)
         monkeypatch.undo()
