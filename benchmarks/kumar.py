@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.figure import Figure, is_tiny
-from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
-from socialcrawl.lab.experiments.kumar.dynamic import EXPANSIONS, RECRAWLS, Setting, jobs, tracked, world
+from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate
+from socialcrawl.lab.experiments.kumar.dynamic import EXPANSIONS, RECRAWLS, TrackingSettings, jobs, tracked, world
 from socialcrawl.lab.process_pool import crawled
 
 TITLE = "Tracking in a time graph: 340,000 links, 18 pairs of policies, 24 days, a fetch every 20 s"
-TINY = Shape(nodes=200, links=1_000, days=1.0), Setting(every=3_600.0, k=10, points=4)
+TINY = BurstyGraphParameters(nodes=200, links=1_000, days=1.0), TrackingSettings(every=3_600.0, k=10, points=4)
 
 
 def measure() -> list[Figure]:
     """Seconds of making the graph and of all crawls, as many processes as processors; processor time beside it."""
-    shape, setting = TINY if is_tiny() else (Shape(), Setting())
+    shape, setting = TINY if is_tiny() else (BurstyGraphParameters(), TrackingSettings())
     begin = time.perf_counter()
     graph = generate(shape)
     made = time.perf_counter() - begin

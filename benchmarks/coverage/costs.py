@@ -15,7 +15,7 @@ from socialcrawl.lab.experiments.sampling.worlds import Ints
 from socialcrawl.lab.graphs.column_files import parquet_table
 from socialcrawl.lab.graphs.from_posts import from_posts
 from socialcrawl.lab.post_table import fold, read_posts
-from socialcrawl.lab.simulation import Setup, simulate
+from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 TITLE = "Requests and posts that the rest of a crawl takes"
 NOTE = """A run is a crawl of 1,000 steps from 20 accounts that are on topic, drawn; every second one is steered by
@@ -49,7 +49,7 @@ def find_ranges(place: Place, seed: int, steps: int = STEPS) -> Iterator[Shown]:
     rng = np.random.default_rng(seed)
     seeds = rng.choice(np.flatnonzero(place.graph.beta > 0), SEEDS, replace=False).tolist()
     estimator = ("hybrid-sum", "bfs")[seed % 2]
-    visited = place.posts[simulate(place.graph, seeds, Setup(estimator, steps, seed=seed + 1)).steps]
+    visited = place.posts[simulate(place.graph, seeds, ReplaySetup(estimator, steps, seed=seed + 1)).steps]
     for pages, most in MOST.items():
         posts = np.minimum(visited, most)
         requests = np.maximum(1, -(-posts // PAGE))

@@ -28,7 +28,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Outcome, Stop
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.importers.import_dataset import DatasetFiles, import_dataset
-from socialcrawl.lab.instant import Slowly, Virtual
+from socialcrawl.lab.instant import VirtualClock, VirtualExecutor
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import Running, running
 from socialcrawl.storage.database.connection import connect
@@ -132,7 +132,7 @@ class Desk:
     place: Place
     town: Town
     server: Running
-    clock: Virtual
+    clock: VirtualClock
     database: Path
     seed: int
 
@@ -157,7 +157,7 @@ class Desk:
     def run(self, settings: Settings, view: View | None = None) -> None:
         """Run a campaign until it stops."""
         watched = view or View()
-        campaign = build(settings, watched, House(self.clock, pool=lambda _: Slowly(self.clock, LATENCY)))
+        campaign = build(settings, watched, House(self.clock, pool=lambda _: VirtualExecutor(self.clock, LATENCY)))
         with closing(campaign):
             watched.begin(campaign)
             reason = run(campaign.parts, size=campaign.together)
@@ -183,7 +183,7 @@ class Desk:
 @contextmanager
 def serve(place: Place, town: Town, seed: int) -> Iterator[Desk]:
     """Yield a mock server that fails now and then, with a clock that it shares with campaigns, and an empty folder."""
-    clock = Virtual(BEGIN)
+    clock = VirtualClock(BEGIN)
     kinds: tuple[Callable[[], faults.Fault], ...] = (faults.cut, faults.html)
 
     def fail(endpoint: str, nth: int) -> faults.Fault | None:

@@ -16,8 +16,8 @@ from socialcrawl.crawls.refresh.rules import ESTIMATE, RefreshRules
 from socialcrawl.crawls.refresh.stop_rule import judge
 from socialcrawl.engine.model import Outcome, Stop
 from socialcrawl.lab.experiments.liverank import death, follower_graphs, weblike
-from socialcrawl.lab.experiments.liverank.dataset_worlds import World
-from socialcrawl.lab.experiments.liverank.dated import Cut, dated
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld
+from socialcrawl.lab.experiments.liverank.dated import SnapshotCut, dated
 
 TITLE = "Refreshes of old datasets"
 NOTE = """The datasets are those of [liverank.md](liverank.md), the generated ones smaller. Each run has its own seed
@@ -26,12 +26,12 @@ accounts, `pa+-` after a random one for pages. Before that it tests `check = 300
 training set has 300. The intervals are those that `report` shows: on the way of a run that tests everything, and where
 `fraction = 0.9` has stopped another one. What was found there is in [refresh.md](refresh.md#when-it-stops)."""
 
-LATER = Cut(snapshot=0.25, present=0.5)
+LATER = SnapshotCut(snapshot=0.25, present=0.5)
 REAL = (
-    ("mathoverflow", "mathoverflow_activity.parquet", Cut()),
+    ("mathoverflow", "mathoverflow_activity.parquet", SnapshotCut()),
     ("raku", "raku_mentions_2005_2026.parquet", LATER),
     ("ubuntu", "ubuntu_irc.parquet", LATER),
-    ("congress", "congress2015_last12m.parquet", Cut()),
+    ("congress", "congress2015_last12m.parquet", SnapshotCut()),
 )
 LENGTHS = (0.1, 0.25, 0.5, 0.75)
 FRACTION, CHECK, WIDTH = 0.9, 300, 100
@@ -43,7 +43,7 @@ class Dataset:
     """An old dataset whose truth is known, and the settings with which it is refreshed."""
 
     title: str
-    world: World
+    world: DatasetWorld
     how: RefreshRules
 
 
@@ -79,20 +79,22 @@ def datasets() -> Iterator[Dataset]:
             yield make_accounts(title, dated(path, cut))
         else:
             print(f"not measured: {path} is missing (set SOCIALCRAWL_SHARED)", flush=True)
-    yield make_accounts("generated accounts", follower_graphs.generate("accounts", follower_graphs.Shape(20_000)))
-    web = death.passed("web", weblike.generate(weblike.Shape(20_000)), death.Death())
+    yield make_accounts(
+        "generated accounts", follower_graphs.generate("accounts", follower_graphs.FollowerParameters(20_000))
+    )
+    web = death.passed("web", weblike.generate(weblike.WebParameters(20_000)), death.DeathModel())
     yield make_pages("generated web", web)
     yield make_pages("generated web, check = 0", web, check=0)
 
 
-def make_accounts(title: str, world: World) -> Dataset:
+def make_accounts(title: str, world: DatasetWorld) -> Dataset:
     """Return a dataset of accounts, in the order that campaigns take for them."""
     z = max(100, world.size // 200)
     how = RefreshRules("pa", "pagerank", z=z, check=CHECK, fraction=FRACTION, tolerance=TOLERANCE)
     return Dataset(f"{title}: {world.alive:,} of {world.size:,} active", world, how)
 
 
-def make_pages(title: str, world: World, check: int = CHECK) -> Dataset:
+def make_pages(title: str, world: DatasetWorld, check: int = CHECK) -> Dataset:
     """Return a dataset of pages, likewise; without `check` the training set is the random sample."""
     z = max(100, world.size // 200) if check else CHECK
     how = RefreshRules("pa+-", "random", z=z, check=check, fraction=FRACTION, tolerance=TOLERANCE)
@@ -118,7 +120,7 @@ def stop(one: Dataset, seed: int) -> tuple[Refresh, End]:
     return crawl, early or find_end(one, crawl)
 
 
-def drive(crawl: Refresh, world: World, size: int) -> Iterator[None]:
+def drive(crawl: Refresh, world: DatasetWorld, size: int) -> Iterator[None]:
     """Let a crawl test the nodes of a world, `size` at a time, until it stops; yield after each time."""
     nowhere = np.empty(0, np.int64), np.empty(0)
     while not isinstance(batch := crawl.choose(size, 0.0), Stop):

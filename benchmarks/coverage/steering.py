@@ -22,7 +22,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.graph.known_graph import KnownGraphSource
 from socialcrawl.lab.experiments.sampling.worlds import Floats
-from socialcrawl.lab.instant import Tape, parts
+from socialcrawl.lab.instant import SequenceStore, parts
 from socialcrawl.storage.queries.traces import StepColumns
 from socialcrawl.system.garbage_collection import uncollected
 
@@ -129,7 +129,7 @@ def crawl(
     place: Place, seeds: list[int], strategy: Strategy, steps: int, *, seed: int, control: float, by: str = ESTIMATOR
 ) -> tuple[Expecting, Floats]:
     """Return what drawn steps would have found in each step of a crawl, and what the steps found, float64[steps]."""
-    line, tape = Seeds(), Tape()
+    line, tape = Seeds(), SequenceStore()
     line.ready = [Node(node) for node in seeds]
     expecting = Expecting(ControlledStrategy(strategy, control, seed), place.graph.beta)
     driven = Collect(line, make_estimator(by, seed=seed), steps, strategy=expecting)

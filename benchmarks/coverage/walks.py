@@ -25,7 +25,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, Node, Pick
 from socialcrawl.lab.experiments.sampling.truths import out_degrees, reached
 from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, sources
-from socialcrawl.lab.instant import Tape, parts
+from socialcrawl.lab.instant import SequenceStore, parts
 from socialcrawl.system.garbage_collection import uncollected
 
 TITLE = "Samples and audits by walks"
@@ -102,7 +102,7 @@ def find_intervals(
             if length not in between and length not in lengths:
                 continue
             crawl.steps = length
-            run(parts(crawl, place.source, Tape()), size=walkers, folded=True)
+            run(parts(crawl, place.source, SequenceStore()), size=walkers, folded=True)
             seen = gather_evidence(crawl.walks)
             look = Look(f"{length:,} steps", seen, linked(crawl.walks, seen))
             if length in between and (seen.verdict.enough or length == max(between)):

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from socialcrawl.lab.experiments.sampling import file_worlds
-from socialcrawl.lab.experiments.sampling.generated_webs import Shape, generate
-from socialcrawl.lab.experiments.sampling.source import Search, Walked
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Ints, Topic, World, linked, saying, sources
+from socialcrawl.lab.experiments.sampling.generated_webs import TopicWebParameters, generate
+from socialcrawl.lab.experiments.sampling.source import InlinkSearch, WalkedSource
+from socialcrawl.lab.experiments.sampling.worlds import Flags, Ints, PageTopic, PageWorld, linked, saying, sources
 from socialcrawl.lab.graphs.column_files import parquet_table
 from socialcrawl.lab.post_table import fold, read_posts
 
@@ -31,10 +31,10 @@ class Place:
     """
 
     title: str
-    world: World
-    topic: Topic
+    world: PageWorld
+    topic: PageTopic
     label: Ints
-    source: Walked
+    source: WalkedSource
 
 
 def places() -> Iterator[Place]:
@@ -79,9 +79,11 @@ def _place(title: str, pairs: Ints, label: Ints, rng: np.random.Generator) -> Pl
     off = np.column_stack([np.repeat(np.arange(size), 6), size + rng.integers(0, 4 * size, 6 * size)])
     ends = np.concatenate([pairs, off]).astype(np.int64)
     graph = linked(ends[:, 0], ends[:, 1], 5 * size)
-    topic = Topic(title, np.arange(5 * size) < size)
-    world = World(title, graph, [""] * 5 * size, np.zeros(5 * size, np.int64), [""], {title: topic}, topic.on | True)
-    return Place(title, world, topic, np.append(label, np.zeros(4 * size, np.int64)), Walked(world, topic.on))
+    topic = PageTopic(title, np.arange(5 * size) < size)
+    world = PageWorld(
+        title, graph, [""] * 5 * size, np.zeros(5 * size, np.int64), [""], {title: topic}, topic.on | True
+    )
+    return Place(title, world, topic, np.append(label, np.zeros(4 * size, np.int64)), WalkedSource(world, topic.on))
 
 
 def _kernel() -> Place:
@@ -106,10 +108,10 @@ def _kernel() -> Place:
     seen = np.flatnonzero(shown)
     on[authors[seen[saying([posts.texts[row] for row in seen.tolist()], "kernel")]]] = True
     graph = linked(authors[post[shown[post]]], named[shown[post]], size)
-    topic = Topic("kernel", on)
+    topic = PageTopic("kernel", on)
     known = np.arange(size) < there
-    world = World("ubuntu_irc", graph, [""] * size, np.zeros(size, np.int64), [""], {"kernel": topic}, known)
-    source = Walked(world, on, back=linked(named[back], authors[post[back]], size))
+    world = PageWorld("ubuntu_irc", graph, [""] * size, np.zeros(size, np.int64), [""], {"kernel": topic}, known)
+    source = WalkedSource(world, on, back=linked(named[back], authors[post[back]], size))
     year = np.zeros(size, np.int64)
     np.maximum.at(year, authors, posts.created_at // (365 * 86_400))
     return Place("ubuntu_irc, `kernel`, the newest 100 posts of each account", world, topic, year, source)
@@ -127,19 +129,19 @@ def _firsts(values: Ints) -> Ints:
 
 def _wireless() -> Place:
     """The same channel with all posts, about something rarer: one of twelve neighbours is on topic."""
-    world = file_worlds.posts(SHARED / "ubuntu_irc.parquet", [file_worlds.Asked("wireless")])
+    world = file_worlds.posts(SHARED / "ubuntu_irc.parquet", [file_worlds.TopicRequest("wireless")])
     return _told("ubuntu_irc, `wireless`, all posts", world, "wireless")
 
 
 def _species() -> Place:
     """Pages of an encyclopaedia."""
-    world = file_worlds.pages(SHARED / "wikispeedia_6k.parquet", [file_worlds.Asked("species")])
+    world = file_worlds.pages(SHARED / "wikispeedia_6k.parquet", [file_worlds.TopicRequest("species")])
     return _told("wikispeedia, `species`", world, "species")
 
 
-def _told(title: str, world: World, name: str) -> Place:
+def _told(title: str, world: PageWorld, name: str) -> Place:
     topic = world.topic(name)
-    return Place(title, world, topic, world.domain, Walked(world, topic.on, Search(1.0, NEWEST)))
+    return Place(title, world, topic, world.domain, WalkedSource(world, topic.on, InlinkSearch(1.0, NEWEST)))
 
 
 def _mathoverflow() -> Place:
@@ -151,17 +153,19 @@ def _mathoverflow() -> Place:
     on[one[(at >= JANUARY[0]) & (at < JANUARY[1])]] = True
     there = np.zeros(size, bool)
     there[one], there[other] = True, True
-    topic = Topic("January 2011", on)
+    topic = PageTopic("January 2011", on)
     graph = linked(one, other, size)
-    world = World("mathoverflow", graph, [""] * size, np.zeros(size, np.int64), [""], {topic.name: topic}, there)
+    world = PageWorld("mathoverflow", graph, [""] * size, np.zeros(size, np.int64), [""], {topic.name: topic}, there)
     year = np.full(size, 99, np.int64)
     np.minimum.at(year, one, (at - at.min()) // (365 * 86_400))
-    return Place("mathoverflow, active in January 2011", world, topic, year, Walked(world, on, Search(1.0, NEWEST)))
+    return Place(
+        "mathoverflow, active in January 2011", world, topic, year, WalkedSource(world, on, InlinkSearch(1.0, NEWEST))
+    )
 
 
 def _abortion() -> Place:
     """Two camps of a generated web that hardly link to each other."""
-    world = generate(Shape(pages=20_000))
+    world = generate(TopicWebParameters(pages=20_000))
     found = _told("generated, 20,000 pages, `abortion`: two camps", world, "abortion")
     one, other = (np.asarray(part, np.int64) for part in found.topic.parts.values())
     return Place(found.title, world, found.topic, one + 2 * other, found.source)

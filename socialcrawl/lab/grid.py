@@ -20,10 +20,10 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.graphs import read
 from socialcrawl.lab.process_pool import Watch, place, run_missing
-from socialcrawl.lab.results import Job, Stamp, results, stamp, write
-from socialcrawl.lab.simulation import Replay, Setup, simulate
+from socialcrawl.lab.results import ReplayJob, Stamp, results, stamp, write
+from socialcrawl.lab.simulation import Replay, ReplaySetup, simulate
 
-__all__ = ["Job", "replay_all", "results", "scheduler", "seed_sets"]
+__all__ = ["ReplayJob", "replay_all", "results", "scheduler", "seed_sets"]
 
 CONNECT = 10.0  # seconds
 ORPHANED = 1.0  # seconds between looks at whether the parent is still there
@@ -60,7 +60,12 @@ def seed_sets(graph: KnownGraph, sets: int, size: int, seed: int, least: float =
 
 
 def replay_all(
-    jobs: Sequence[Job], out: Path, *, n_jobs: int | None = -1, backend: str | None = None, watch: Watch | None = None
+    jobs: Sequence[ReplayJob],
+    out: Path,
+    *,
+    n_jobs: int | None = -1,
+    backend: str | None = None,
+    watch: Watch | None = None,
 ) -> int:
     """Return the number of jobs replayed now: all that had no result in `out` yet.
 
@@ -138,7 +143,7 @@ def _obey(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _replayed(graph: str, seeds: tuple[int, ...], setup: Setup, parent: int) -> Replay:
+def _replayed(graph: str, seeds: tuple[int, ...], setup: ReplaySetup, parent: int) -> Replay:
     """Return what a worker does."""
     if os.getppid() == parent:
         _obey(parent)

@@ -1,7 +1,7 @@
-"""The doors of a crawl that waits for nobody: everything is allowed, done at once, and time stands still.
+"""The ways out of a crawl that waits for nobody: everything is allowed, done at once, and time stands still.
 
-`Virtual` and `Slowly` are for campaigns with real limits: time passes only where they wait, and in a day of it they are
-done in seconds.
+`VirtualClock` and `VirtualExecutor` are for campaigns with real limits: time passes only where they wait, and a day of
+it is done in seconds.
 """
 
 import threading
@@ -14,7 +14,7 @@ from socialcrawl.engine.model import Grant, Node, Outcome, Reply, Request, Wait,
 from socialcrawl.engine.protocols import Batch, Crawl, History, Ledger, Source, Store, Wire
 
 
-class Freely:
+class UnlimitedPlanner:
     """A planner without limits."""
 
     def take(self, request: Request, now: float) -> Grant:
@@ -31,7 +31,7 @@ class Freely:
         """Nothing: there is no limit to count against."""
 
 
-class Nowhere:
+class NullWire:
     """A wire for sources that have their answers at hand."""
 
     def send(self, grant: Grant) -> Reply:
@@ -43,7 +43,7 @@ class Nowhere:
         raise RuntimeError(f"a request was sent though the source knows all answers: {grant.request}")
 
 
-class Standstill:
+class StoppedClock:
     """A clock that does not tick: what is simulated takes no time, and a wait is over at once."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Standstill:
         return False
 
 
-class AtOnce(Executor):
+class ImmediateExecutor(Executor):
     """An executor that does the work in the calling thread, before it returns."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -72,7 +72,7 @@ class AtOnce(Executor):
         return future
 
 
-class Virtual:
+class VirtualClock:
     """A clock whose time passes only where somebody waits.
 
     Attributes:
@@ -105,10 +105,10 @@ class Virtual:
         return by
 
 
-class Slowly(AtOnce):
+class VirtualExecutor(ImmediateExecutor):
     """An executor whose work takes `latency` seconds of a virtual clock, half before and half after."""
 
-    def __init__(self, time: Virtual, latency: float) -> None:
+    def __init__(self, time: VirtualClock, latency: float) -> None:
         self.time, self.latency = time, latency
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -119,7 +119,7 @@ class Slowly(AtOnce):
         return future
 
 
-class Tape:
+class SequenceStore:
     """A store that keeps the sequence of a crawl and nothing else: what is known as a whole need not be remembered.
 
     Attributes:
@@ -174,7 +174,7 @@ class Tape:
         return []
 
 
-class Unwatched:
+class NullMonitor:
     """Nobody looks on."""
 
     def sent(self, grant: Grant) -> None:
@@ -192,4 +192,6 @@ class Unwatched:
 
 def parts(crawl: Crawl, source: Source, store: Store, wire: Wire | None = None) -> Parts:
     """Return everything `run` needs to drive `crawl` over `source` without limits and without waiting."""
-    return Parts(crawl, source, store, wire or Nowhere(), Freely(), Standstill(), AtOnce(), Unwatched())
+    return Parts(
+        crawl, source, store, wire or NullWire(), UnlimitedPlanner(), StoppedClock(), ImmediateExecutor(), NullMonitor()
+    )

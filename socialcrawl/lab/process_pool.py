@@ -21,12 +21,12 @@ from socialcrawl.system.files import replace_whole
 ROUND = 4  # results a process between two looks, where a backend hands over lists only
 
 Watch = Callable[[int, int], object]
-Crawl = Callable[[Sequence["Job"]], list[Table]]
+Crawl = Callable[[Sequence["CrawlJob"]], list[Table]]
 """What makes crawls: it returns their tables, in their order."""
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class CrawlJob:
     """One crawl.
 
     Attributes:
@@ -53,12 +53,12 @@ def fingerprint(*arrays: Any) -> str:
     return total.hexdigest()[:24]
 
 
-def crawl_here(jobs: Sequence[Job]) -> list[Table]:
+def crawl_here(jobs: Sequence[CrawlJob]) -> list[Table]:
     """Return the tables of all jobs, in their order, made one after the other in this process; none is kept."""
     return [job.crawl(*job.given) for job in jobs]
 
 
-def crawled(jobs: Sequence[Job], out: Path, n_jobs: int | None = 1, watch: Watch | None = None) -> list[Table]:
+def crawled(jobs: Sequence[CrawlJob], out: Path, n_jobs: int | None = 1, watch: Watch | None = None) -> list[Table]:
     """Return the tables of all jobs, in their order.
 
     Those that `out` (a folder) has not yet are made now and kept there.

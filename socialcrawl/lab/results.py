@@ -14,7 +14,7 @@ from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.lab.code_checksum import code_of
 from socialcrawl.lab.graphs.graph_folder import ARRAYS
 from socialcrawl.lab.process_pool import place
-from socialcrawl.lab.simulation import Replay, Setup, simulate
+from socialcrawl.lab.simulation import Replay, ReplaySetup, simulate
 from socialcrawl.system.files import replace_whole
 
 ORDER = ("graph", "estimator", "strategy", "refresh_rate", "objective", "budget", "seed", "seed_set")
@@ -26,7 +26,7 @@ Stamp = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
-class Job:
+class ReplayJob:
     """One replay of a grid.
 
     Attributes:
@@ -39,7 +39,7 @@ class Job:
     graph: str
     seed_set: int
     seeds: tuple[int, ...]
-    setup: Setup
+    setup: ReplaySetup
 
     @property
     def key(self) -> str:
@@ -83,7 +83,7 @@ def stamp(graph: str) -> Stamp:
     return tuple((file.st_ino, file.st_size, file.st_mtime_ns) for file in found)
 
 
-def write(path: Path, job: Job, replay: Replay) -> None:
+def write(path: Path, job: ReplayJob, replay: Replay) -> None:
     """Keep a result: written beside `path` and renamed, so that it is there as a whole or not at all.
 
     Raises:

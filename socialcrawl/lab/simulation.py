@@ -20,7 +20,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
-from socialcrawl.lab.instant import Tape, parts
+from socialcrawl.lab.instant import SequenceStore, parts
 from socialcrawl.lab.oracle import Oracle
 from socialcrawl.system.garbage_collection import uncollected
 
@@ -28,7 +28,7 @@ OBJECTIVES = ("sum", "count")
 
 
 @dataclass(frozen=True)
-class Setup:
+class ReplaySetup:
     """What is replayed; the names and defaults of `socialcrawl simulate`."""
 
     estimator: str
@@ -74,7 +74,7 @@ class Replay:
     peak_rss_mb: float
 
 
-def simulate(graph: KnownGraph, seeds: Sequence[int], setup: Setup) -> Replay:
+def simulate(graph: KnownGraph, seeds: Sequence[int], setup: ReplaySetup) -> Replay:
     """Return the crawl that `setup` describes, from `seeds` (asked first, in the order given; row numbers), replayed.
 
     Raises:
@@ -87,7 +87,7 @@ def simulate(graph: KnownGraph, seeds: Sequence[int], setup: Setup) -> Replay:
     choice = make_strategy(setup.strategy, seed=setup.seed, q=setup.q, zeta=setup.zeta)
     crawl = Collect(line, estimator(graph, setup), setup.budget, strategy=choice)
     crawl.graph.reserve(graph.size)
-    tape = Tape()
+    tape = SequenceStore()
     with uncollected():
         run(parts(crawl, KnownGraphSource(graph), tape), size=setup.refresh_rate)
     values = np.array(tape.values[len(seeds) :], np.float64)
@@ -114,7 +114,7 @@ def peak_rss_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def estimator(graph: KnownGraph, setup: Setup) -> Estimator:
+def estimator(graph: KnownGraph, setup: ReplaySetup) -> Estimator:
     """Return the estimator that `setup` names, fresh; the oracle knows the values of `graph`.
 
     Raises:

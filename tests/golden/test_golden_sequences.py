@@ -16,7 +16,7 @@ import pytest
 from socialcrawl.crawls.collect.estimators import NAMES
 from socialcrawl.crawls.collect.strategies import STRATEGIES
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.simulation import Setup, simulate
+from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 DIGITS = "0123456789ab"
 
@@ -325,7 +325,7 @@ EVERYBODY = (*NAMES, "oracle")
 
 def replayed(graph: str, name: str, way, rate: int, budget: int = 12, **more):
     drawn = GRAPHS[graph]
-    setup = Setup(name, budget, refresh_rate=rate, seed=1, switch_after=3, **way, **more)
+    setup = ReplaySetup(name, budget, refresh_rate=rate, seed=1, switch_after=3, **way, **more)
     return simulate(drawn.known(), drawn.seeds, setup)
 
 

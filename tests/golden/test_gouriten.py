@@ -20,15 +20,15 @@ from socialcrawl.lab import measures
 from socialcrawl.lab.experiments.gouriten import features, precision
 from socialcrawl.lab.experiments.gouriten.commands import CRAWLS, TABLES, gouriten_app
 from socialcrawl.lab.experiments.gouriten.experiment_curves import Curves, pairs, shortfalls, summed_up
-from socialcrawl.lab.experiments.gouriten.replays import Plan, Work, crawls, plan, reach
+from socialcrawl.lab.experiments.gouriten.replays import CrawlPlan, ReplayOptions, crawls, plan, reach
 from socialcrawl.lab.experiments.gouriten.scorings import SCORINGS, last_of, scorings
-from socialcrawl.lab.experiments.gouriten.setups import EXPERIMENTS, Draw, Experiment, chosen, setup
-from socialcrawl.lab.experiments.gouriten.test_graphs import Wanted, World, rescored, worlds
+from socialcrawl.lab.experiments.gouriten.setups import EXPERIMENTS, Experiment, SeedDraw, chosen, setup
+from socialcrawl.lab.experiments.gouriten.test_graphs import GraphOptions, StoredGraph, rescored, worlds
 from socialcrawl.lab.generators.twitterlike import twitter_like
 from socialcrawl.lab.graphs import from_posts, read, write
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.lab.result_tables import joined
-from socialcrawl.lab.simulation import Setup, simulate
+from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 NUMBERS = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40).map(np.array)
 TINY = ["--users", "250", "--links", "1500", "--topic", "happy", "--sets", "2", "--steps", "25", "--jobs", "1"]
@@ -50,12 +50,12 @@ def known(seed, size=30, links=90):
 def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("world") / "happy"
     write(twitter_like(400, 2000, seed=3), folder)
-    return World("happy", "mentions", folder)
+    return StoredGraph("happy", "mentions", folder)
 
 
 @pytest.fixture
 def work(tmp_path):
-    return Work(tmp_path / "replays", 1, seed=5)
+    return ReplayOptions(tmp_path / "replays", 1, seed=5)
 
 
 # --- arithmetic
@@ -165,7 +165,7 @@ def test_links_are_looked_at_in_pieces_without_a_difference(monkeypatch):
 def test_tables_2_and_3_are_those_of_numpy_and_scikit_learn_over_the_same_nodes(tmp_path):
     graph = known(3)
     write(graph, tmp_path / "g")
-    there = [World("g", "", tmp_path / "g")]
+    there = [StoredGraph("g", "", tmp_path / "g")]
     correlated, fitted = features.correlations(there), features.fits(there)
     for kind in ("in", "out"):
         links, values = features.sides(graph, kind)
@@ -185,7 +185,7 @@ def test_tables_2_and_3_are_those_of_numpy_and_scikit_learn_over_the_same_nodes(
 def test_table_1_counts_what_is_not_zero(tmp_path):
     graph = known(4)
     write(graph, tmp_path / "g")
-    found = features.statistics([World("g", "", tmp_path / "g")])
+    found = features.statistics([StoredGraph("g", "", tmp_path / "g")])
     counts = sum(b > 0 for b in graph.beta.tolist()), sum(a > 0 for a in graph.alpha.tolist())
     assert (found["value_nodes"][0], found["weight_links"][0]) == counts
     assert found["value_share"][0] == pytest.approx(counts[0] / 30)
@@ -195,7 +195,7 @@ def test_table_1_counts_what_is_not_zero(tmp_path):
 
 
 def test_the_set_ups_of_the_paper_are_the_defaults():
-    rich, many = Draw(10, 1000, 1.5), Draw(100, 50, 0.0)
+    rich, many = SeedDraw(10, 1000, 1.5), SeedDraw(100, 50, 0.0)
     assert (EXPERIMENTS["fig1"].draw, EXPERIMENTS["fig1"].steps) == (rich, 5_000)
     assert (EXPERIMENTS["fig2"].draw, EXPERIMENTS["fig2"].steps) == (rich, 100_000)
     assert [setup(EXPERIMENTS["fig2"], v, 9, 1).refresh_rate for v in EXPERIMENTS["fig2"].variants] == [2, 10, 100, 500]
@@ -214,8 +214,8 @@ def test_every_variant_of_every_experiment_is_a_set_up():
 
 def test_a_variant_is_an_estimator_and_fields_of_a_set_up():
     made = setup(EXPERIMENTS["start"], "hybrid-sum start=bfs switch_after=30", 77, 4)
-    assert made == Setup("hybrid-sum", 77, seed=4, start="bfs", switch_after=30)
-    assert setup(EXPERIMENTS["fig1"], "q=0.5 zeta=1", 9, 4) == Setup(
+    assert made == ReplaySetup("hybrid-sum", 77, seed=4, start="bfs", switch_after=30)
+    assert setup(EXPERIMENTS["fig1"], "q=0.5 zeta=1", 9, 4) == ReplaySetup(
         "oracle", 9, strategy="altered-greedy", seed=4, q=0.5, zeta=1.0
     )
 
@@ -240,31 +240,31 @@ def test_what_can_be_reached_is_what_networkx_finds(seed, start, enough):
 
 def test_a_plan_takes_a_tenth_of_the_rich_unless_told_otherwise(world, work):
     rich = int((world.open().beta > 0).sum())
-    usual = plan(world, Draw(3, 50, 0.0), 10, work)
+    usual = plan(world, SeedDraw(3, 50, 0.0), 10, work)
     assert rich // 10 < 50
     assert [len(seeds) for seeds in usual.sets] == [rich // 10] * 3
-    insisting = plan(world, Draw(3, 40, 0.0), 10, Work(work.out, insist=True))
+    insisting = plan(world, SeedDraw(3, 40, 0.0), 10, ReplayOptions(work.out, insist=True))
     assert [len(seeds) for seeds in insisting.sets] == [40] * 3
     assert all((world.open().beta[seeds] > 0).all() for seeds in usual.sets + insisting.sets)
 
 
 def test_a_budget_beyond_the_graph_is_cut_to_what_some_set_can_reach(world, work):
-    cut = plan(world, Draw(3, 10, 0.0), 10**6, work)
+    cut = plan(world, SeedDraw(3, 10, 0.0), 10**6, work)
     assert cut.budget == max(reach(world.open(), seeds, 10**9) for seeds in cut.sets)
-    assert plan(world, Draw(3, 10, 0.0), 7, work).budget == 7
+    assert plan(world, SeedDraw(3, 10, 0.0), 7, work).budget == 7
 
 
 def test_seeds_that_lead_nowhere_are_refused(tmp_path, work):
     write(KnownGraph(np.zeros(13, np.int64), np.empty(0, np.int64), np.empty(0), np.ones(12)), tmp_path / "g")
     with pytest.raises(SettingsError, match="nothing to crawl"):
-        plan(World("g", "", tmp_path / "g"), Draw(1, 1, 0.0), 5, work)
+        plan(StoredGraph("g", "", tmp_path / "g"), SeedDraw(1, 1, 0.0), 5, work)
 
 
 # --- crawls
 
 
 def small(*variants, reference="oracle", objective="sum"):
-    return Experiment("", reference, variants, Draw(3, 5, 0.0), 40, {}, objective)
+    return Experiment("", reference, variants, SeedDraw(3, 5, 0.0), 40, {}, objective)
 
 
 @pytest.mark.parametrize("objective", ["sum", "count"])
@@ -273,9 +273,9 @@ def test_curves_are_those_of_the_same_replays_and_shares_are_taken_set_by_set(wo
     there = plan(world, experiment.draw, 40, work)
     curves = Curves(crawls(experiment, there, work))
     for number, seeds in enumerate(there.sets):
-        best = simulate(world.open(), seeds, Setup("oracle", 40, objective=objective)).curve
+        best = simulate(world.open(), seeds, ReplaySetup("oracle", 40, objective=objective)).curve
         for name in ("oracle", *experiment.variants):
-            plain = simulate(world.open(), seeds, Setup(name, 40, objective=objective, seed=5 + number)).curve
+            plain = simulate(world.open(), seeds, ReplaySetup(name, 40, objective=objective, seed=5 + number)).curve
             at = curves.steps("happy") - 1
             assert curves.of("happy", name, "score")[number] == pytest.approx(plain[at])
             assert curves.of("happy", name, "relative")[number] == pytest.approx((plain / best)[at], nan_ok=True)
@@ -284,7 +284,7 @@ def test_curves_are_those_of_the_same_replays_and_shares_are_taken_set_by_set(wo
 def test_an_empty_frontier_holds_the_curve(world, work):
     graph = world.open()
     experiment = small("bfs")
-    there = Plan(world, [[int(np.argmax(graph.beta))]], graph.size + 50)
+    there = CrawlPlan(world, [[int(np.argmax(graph.beta))]], graph.size + 50)
     curves = Curves(crawls(experiment, there, work))
     reached = reach(graph, there.sets[0], 10**9)
     curve, steps = curves.of("happy", "bfs", "score")[0], curves.steps("happy")
@@ -364,7 +364,7 @@ def referee(graph, seeds, name, way):
 def test_first_choices_along_the_oracles_crawl_are_those_of_the_definitions(name, seed):
     graph = known(seed)
     seeds = [3, 11]
-    way = simulate(graph, seeds, Setup("oracle", 12)).steps.tolist()
+    way = simulate(graph, seeds, ReplaySetup("oracle", 12)).steps.tolist()
     found = precision.wished(graph, seeds, make_estimator(name, seed=1), np.array(way))
     assert len(way) == 12
     assert found.tolist() == referee(graph, seeds, name, way)
@@ -378,7 +378,7 @@ def test_nothing_is_better_than_the_oracles_first_choice(world, work):
     assert (smooth["difference"] > 0).any()
     curves = Curves(parts)
     assert curves.steps("happy").tolist() == [10, 30]
-    way = simulate(world.open(), there.sets[1], Setup("oracle", 30)).steps
+    way = simulate(world.open(), there.sets[1], ReplaySetup("oracle", 30)).steps
     wished = precision.wished(world.open(), there.sets[1], make_estimator("nh-n-sum", seed=1), way)
     short = world.open().beta[way] - wished
     assert curves.of("happy", "nh-n-sum", "difference")[1] == pytest.approx([short[:10].mean(), short[10:].mean()])
@@ -427,9 +427,9 @@ def test_crawls_under_other_scorings_are_also_judged_by_f(world, work, tmp_path)
     plain = table["scoring"] == "f"
     assert set(table["as_f"][plain & (table["score"] > 0)].tolist()) == {1.0}
     raw = rescored(world.open(), SCORINGS["raw"])
-    steps = simulate(raw, there.sets[2], Setup("nh-n-sum", 40)).steps
+    steps = simulate(raw, there.sets[2], ReplaySetup("nh-n-sum", 40)).steps
     beta = world.open().beta
-    usual = simulate(world.open(), there.sets[2], Setup("nh-n-sum", 40)).curve[-1]
+    usual = simulate(world.open(), there.sets[2], ReplaySetup("nh-n-sum", 40)).curve[-1]
     end = (table["set"] == 2) & (table["step"] == 40) & (table["variant"] == "nh-n-sum") & (table["scoring"] == "raw")
     assert table["as_f"][end] == pytest.approx([beta[steps].sum() / usual])
     assert len(last_of(table)["graph"]) == 5 * 2
@@ -441,7 +441,7 @@ def test_crawls_under_other_scorings_are_also_judged_by_f(world, work, tmp_path)
 def test_a_graph_is_made_once_and_again_when_its_file_has_changed(tmp_path):
     file = tmp_path / "posts.csv"
     file.write_text(POSTS)
-    wanted = Wanted(posts=[file], keywords=["tea"])
+    wanted = GraphOptions(posts=[file], keywords=["tea"])
     [first] = worlds(wanted, tmp_path / "graphs")
     stamp = (first.folder / "beta.npy").stat().st_ino
     [again] = worlds(wanted, tmp_path / "graphs")
@@ -454,7 +454,7 @@ def test_a_graph_is_made_once_and_again_when_its_file_has_changed(tmp_path):
 
 
 def test_without_files_the_graphs_are_those_of_the_papers_topics(tmp_path):
-    made = worlds(Wanted(users=2000, links=9000), tmp_path)
+    made = worlds(GraphOptions(users=2000, links=9000), tmp_path)
     assert {world.name for world in made} == {"happy", "weird", "jazz"}
     assert {world.open().links for world in made} == {9000}
 
@@ -462,11 +462,11 @@ def test_without_files_the_graphs_are_those_of_the_papers_topics(tmp_path):
 def test_what_no_graph_can_be_made_of_is_refused_with_a_sentence(tmp_path):
     (tmp_path / "posts.csv").write_text(POSTS)
     for wanted, said in (
-        (Wanted(posts=[tmp_path / "posts.csv"]), "--keyword"),
-        (Wanted(keywords=["tea"]), "--posts or --pages"),
-        (Wanted(topics=["sad"]), "Known are: happy"),
-        (Wanted(graphs=[tmp_path / "none"]), "is not there"),
-        (Wanted(posts=[tmp_path / "posts.csv"] * 2, keywords=["tea"]), "two graphs are called"),
+        (GraphOptions(posts=[tmp_path / "posts.csv"]), "--keyword"),
+        (GraphOptions(keywords=["tea"]), "--posts or --pages"),
+        (GraphOptions(topics=["sad"]), "Known are: happy"),
+        (GraphOptions(graphs=[tmp_path / "none"]), "is not there"),
+        (GraphOptions(posts=[tmp_path / "posts.csv"] * 2, keywords=["tea"]), "two graphs are called"),
     ):
         with pytest.raises(SettingsError, match=said):
             worlds(wanted, tmp_path / "graphs")

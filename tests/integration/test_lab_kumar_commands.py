@@ -14,19 +14,19 @@ from typer.testing import CliRunner
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.lab.experiments import figures, runner
 from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs, runs
-from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
+from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate
 from socialcrawl.lab.experiments.kumar.commands import DYNAMIC, STATIC, kumar_app
 from socialcrawl.lab.experiments.kumar.runs import FIGURES, SHOWN, TITLES
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY, plain
 from socialcrawl.lab.experiments.seed_means import averaged, drawn, over_seeds, pairs, summed_up
-from socialcrawl.lab.process_pool import Job, crawled
+from socialcrawl.lab.process_pool import CrawlJob, crawled
 
 TINY = ["--nodes", "200", "--links", "1500", "--seeds", "2", "--jobs", "1"]
 
 
 @pytest.fixture(scope="module")
 def graph():
-    return generate(Shape(200, 1500, days=3.0, seed=2))
+    return generate(BurstyGraphParameters(200, 1500, days=3.0, seed=2))
 
 
 def done(*words):
@@ -46,7 +46,7 @@ def test_a_crawl_that_was_kept_is_not_made_again(tmp_path):
         calls.append(number)
         return {"number": np.array([number]), "name": np.array(["x"])}
 
-    jobs = [Job(["test", number], crawl, (number,)) for number in (1, 2, 1)]
+    jobs = [CrawlJob(["test", number], crawl, (number,)) for number in (1, 2, 1)]
     seen = []
     tables = crawled(jobs, tmp_path, 1, lambda done, total: seen.append((done, total)))
     assert [table["number"].tolist() for table in tables] == [[1], [2], [1]]
@@ -58,7 +58,7 @@ def test_a_crawl_that_was_kept_is_not_made_again(tmp_path):
 def test_what_cannot_be_kept_is_said(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(SocialcrawlError, match="cannot be written"):
-        crawled([Job(["test"], lambda: {"x": np.array([1])}, ())], tmp_path / "taken")
+        crawled([CrawlJob(["test"], lambda: {"x": np.array([1])}, ())], tmp_path / "taken")
 
 
 def test_means_over_seeds_have_the_usual_errors():
@@ -144,21 +144,24 @@ def test_a_policy_that_does_not_exist_is_refused_with_those_that_do(tmp_path):
 
 
 def test_a_crawl_of_a_time_graph_has_a_name_of_its_own_whatever_of_it_is_another(graph):
-    usual = dynamic.Setting(every=9000.0)
+    usual = dynamic.TrackingSettings(every=9000.0)
     changed = [
         *({"window": DAY}, {"every": 8000.0}, {"k": 7}, {"p": 0.4}, {"begin": DAY}, {"length": DAY}),
         *({"per_time": True}, {"any_source": True}, {"points": 5}),
     ]
     assert {name for one in changed for name in one} == set(usual.__dataclass_fields__)
     worlds = [dynamic.world("g", graph, replace(usual, **one)) for one in ({}, *changed)]
-    worlds += [dynamic.world("h", graph, usual), dynamic.world("g", generate(Shape(200, 1500, seed=3)), usual)]
+    worlds += [
+        dynamic.world("h", graph, usual),
+        dynamic.world("g", generate(BurstyGraphParameters(200, 1500, seed=3)), usual),
+    ]
     keys = [job.key for there in worlds for job in dynamic.jobs(there, ["ai", "gai"], ["u", "or"], [1, 2])]
     assert len(set(keys)) == len(keys) == 12 * 8
     assert keys[:8] == [job.key for job in dynamic.jobs(worlds[0], ["ai", "gai"], ["u", "or"], [1, 2])]
 
 
 def test_a_crawl_of_a_fixed_graph_has_a_name_of_its_own_whatever_of_it_is_another(graph):
-    known, other = plain(graph), plain(generate(Shape(200, 1500, seed=3)))
+    known, other = plain(graph), plain(generate(BurstyGraphParameters(200, 1500, seed=3)))
     theres = [fixed_graphs.fixed(*one) for one in (("g", known, 9, 50), ("h", known, 9, 50), ("g", other, 9, 50))]
     theres += [fixed_graphs.fixed(*one) for one in (("g", known, 8, 50), ("g", known, 9, 40), ("g", known, 9, 50, 7))]
     keys = [job.key for there in theres for job in fixed_graphs.jobs(there, ["ai", "gai"], [1, 2])]
@@ -168,7 +171,7 @@ def test_a_crawl_of_a_fixed_graph_has_a_name_of_its_own_whatever_of_it_is_anothe
 @pytest.mark.parametrize("name", ["fig1a", "fig2a"])
 def test_two_copies_of_a_file_are_two_graphs(tmp_path, monkeypatch, name):
     monkeypatch.setattr(runner, "draw", lambda *_, **__: [])
-    made = generate(Shape(60, 400, days=2.0))
+    made = generate(BurstyGraphParameters(60, 400, days=2.0))
     links = pa.table({"a": made.sources(), "b": made.targets, "ts": made.times})
     for copy in ("one", "two"):
         parquet.write_table(links, tmp_path / f"{copy}.parquet")
@@ -193,7 +196,10 @@ def asked(monkeypatch):
     return lambda *words: (done(*words), given[-1])[1]
 
 
-SHAPES = {"fig1a": Shape(343_743, 2_000_000, 37.0, 0.3, 0.2, 1), "fig2a": Shape(100_000, 340_000, 24.0, 0.3, 0.2, 1)}
+SHAPES = {
+    "fig1a": BurstyGraphParameters(343_743, 2_000_000, 37.0, 0.3, 0.2, 1),
+    "fig2a": BurstyGraphParameters(100_000, 340_000, 24.0, 0.3, 0.2, 1),
+}
 USUAL = {"window": 7 * 86_400, "every": 20, "k": 500, "p": 0.5, "begin": 0, "length": None}
 SWITCHES = {"per_time": False, "any_source": False, "points": 96}
 
@@ -202,8 +208,8 @@ SWITCHES = {"per_time": False, "any_source": False, "points": 96}
 def test_without_options_tracking_is_as_the_page_has_it(asked, name):
     (title, wanted, *policies, run), named = asked(name)
     assert (title, policies, [*named]) == (name, [(), ()], ["setting"])
-    assert vars(named["setting"]) == vars(dynamic.Setting()) == USUAL | SWITCHES
-    assert wanted == runs.Wanted((), (), SHAPES["fig2a"])
+    assert vars(named["setting"]) == vars(dynamic.TrackingSettings()) == USUAL | SWITCHES
+    assert wanted == runs.TimeGraphOptions((), (), SHAPES["fig2a"])
     assert run == runner.ExperimentRun(Path("kumar"), processes=-1, seed=1, repeats=3)
 
 
@@ -211,7 +217,7 @@ def test_without_options_tracking_is_as_the_page_has_it(asked, name):
 def test_without_options_discovery_is_as_the_page_has_it(asked, name):
     (title, wanted, expansions, run), named = asked(name)
     assert (title, expansions, named) == (name, (), {"k": 2000, "steps": 20_000})
-    assert wanted == runs.Wanted((), (), SHAPES["fig1a"])
+    assert wanted == runs.TimeGraphOptions((), (), SHAPES["fig1a"])
     assert run == runner.ExperimentRun(Path("kumar"), processes=-1, seed=1, repeats=3)
 
 
@@ -282,7 +288,7 @@ def test_frames_of_a_row_can_have_the_same_heights(tmp_path, monkeypatch):
     saved = []
     monkeypatch.setattr(figures, "_saved", lambda figure, path, _kind: saved.append(figure) or path)
     x = np.arange(3.0)
-    panels = [figures.Panel("t", "y", [figures.Line("u", x, top * x / 2, 0 * x)]) for top in (1, 0.06, 9)]
+    panels = [figures.Panel("t", "y", [figures.Curve("u", x, top * x / 2, 0 * x)]) for top in (1, 0.06, 9)]
     for even, ends in ((True, [1.05, 1.05, 9.45]), (False, [1.05, 0.063, 9.45])):
         figures.draw(tmp_path / "x", panels, 2, "", even=even)
         assert [axes.get_ylim()[1] for axes in saved[-1].axes[:3]] == pytest.approx(ends)
@@ -293,7 +299,7 @@ def test_frames_of_a_row_can_have_the_same_heights(tmp_path, monkeypatch):
 
 def test_links_of_nodes_to_themselves_are_counted_aloud(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "draw", lambda *_, **__: [])
-    made = generate(Shape(60, 400, days=2.0))
+    made = generate(BurstyGraphParameters(60, 400, days=2.0))
     sources = np.concatenate([made.sources(), np.arange(7)])
     targets = np.concatenate([made.targets, np.arange(7)])
     path = tmp_path / "links.csv"
@@ -324,4 +330,4 @@ def test_no_jobs_are_refused_at_once(tmp_path, name):
 @pytest.mark.parametrize(("every", "length"), [(1e-9, None), (20.0, 1e12), (1e-320, None), (20.0, np.inf)])
 def test_more_fetches_than_anybody_can_mean_are_refused(graph, every, length):
     with pytest.raises(SettingsError, match=r"more than 100,000,000 fetches; .*--every"):
-        dynamic.world("g", graph, dynamic.Setting(every=every, length=length))
+        dynamic.world("g", graph, dynamic.TrackingSettings(every=every, length=length))

@@ -27,7 +27,7 @@ from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab.generators.twitterlike import twitter_like
 from socialcrawl.lab.graphs import from_edges, from_pages, from_posts, read, write
 from socialcrawl.lab.grid import results
-from socialcrawl.lab.simulation import Setup
+from socialcrawl.lab.simulation import ReplaySetup
 from socialcrawl.lab.simulation import simulate as replay
 
 WORLD = random_world(60, 4, 7)
@@ -99,7 +99,7 @@ def test_every_option_reaches_the_replay(folder):
     words = ("--strategy", "altered-greedy", "--refresh-rate", 3, "--switch-after", 9, "--start", "nr", "--q", 0.4)
     words += ("--zeta", 0.7, "--nr-d", 0.2, "--seed", 8, "--objective", "count")
     told = replayed(folder, "--estimator", "hybrid-max", "--budget", 30, *words)
-    setup = Setup("hybrid-max", 30, "altered-greedy", 3, "count", 8, 9, "nr", 0.4, 0.7, 0.2)
+    setup = ReplaySetup("hybrid-max", 30, "altered-greedy", 3, "count", 8, 9, "nr", 0.4, 0.7, 0.2)
     alone = replay(read(folder / "G.npz"), SEEDS, setup)
     assert (told["steps"], told["curve"]) == (alone.steps.tolist(), alone.curve.tolist())
     plain = replayed(folder, "--estimator", "hybrid-max", "--budget", 30)

@@ -16,7 +16,7 @@ from socialcrawl.engine.draws import draw_uniform
 from socialcrawl.engine.loop import Parts
 from socialcrawl.engine.model import Answer, Grant, Outcome, Reply, Request, Stop
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.lab.instant import AtOnce, Unwatched
+from socialcrawl.lab.instant import ImmediateExecutor, NullMonitor
 from socialcrawl.storage.memory_store import MemoryStore
 
 
@@ -143,7 +143,7 @@ class Ticking:
 
 def parts(world: World, by: Collect, store=None, clock=None) -> Parts:
     """Everything `run` needs, answered from the known world."""
-    doors = (store or MemoryStore(), KnownWire(world), Freely(), clock or Ticking(), AtOnce(), Unwatched())
+    doors = (store or MemoryStore(), KnownWire(world), Freely(), clock or Ticking(), ImmediateExecutor(), NullMonitor())
     return Parts(by, KnownSource(), *doors)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.simulation import Setup, scored
+from socialcrawl.lab.simulation import ReplaySetup, scored
 
 NODES = 100  # the most nodes that may lie within the budget's reach
 STATES = 1_000_000  # the most sets that are looked at, up to a minute
@@ -40,7 +40,7 @@ def optimum(graph: KnownGraph, seeds: Sequence[int], budget: int, objective: str
         SettingsError: the graph is too large or too hard (more than `STATES` sets), a seed is not in the graph, the
             budget or the objective is none, or the score is more than a float64 holds.
     """
-    Setup("oracle", budget, objective=objective)  # says what is wrong with these two
+    ReplaySetup("oracle", budget, objective=objective)  # says what is wrong with these two
     nodes = _within(graph, seeds, budget)
     found = dict(zip(nodes, scored(graph.beta[nodes], objective).tolist(), strict=True))
     nodes.sort(key=lambda node: (-found[node], node))

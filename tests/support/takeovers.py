@@ -93,13 +93,15 @@ def work(folder, clock, dies, stops, until):
 
     from socialcrawl.campaign.build import House
     from socialcrawl.daemon.daemon import Daemon, DaemonIdentity
-    from socialcrawl.lab.instant import AtOnce
+    from socialcrawl.lab.instant import ImmediateExecutor
 
     time = Turns(Path(clock))
     executor = Mortal(time, dies, stops)
     house = House(time, pool=lambda size: executor)
     who = DaemonIdentity("here", os.getpid())
-    daemon = Daemon(Path(folder), house, DebugExecutor(), who, lambda now, before: None, look=60.0, hands=AtOnce)
+    daemon = Daemon(
+        Path(folder), house, DebugExecutor(), who, lambda now, before: None, look=60.0, hands=ImmediateExecutor
+    )
     look_round = daemon.look
 
     def looked():

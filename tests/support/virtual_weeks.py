@@ -13,7 +13,7 @@ from socialcrawl.daemon.daemon import Daemon, DaemonIdentity
 from socialcrawl.daemon.state_changes import EventFilter
 from socialcrawl.lab import instant
 from socialcrawl.lab.generators.generate import topics
-from socialcrawl.lab.instant import AtOnce
+from socialcrawl.lab.instant import ImmediateExecutor
 from socialcrawl.mock.server import running
 from socialcrawl.storage.database.disk_space import measure_disk
 
@@ -23,14 +23,14 @@ LATENCY = 0.25
 TOPICS = list(topics().values())
 
 
-class Virtual(instant.Virtual):
+class Virtual(instant.VirtualClock):
     """A clock that begins at an instant of these tests."""
 
     def __init__(self, now=BEGIN):
         super().__init__(now)
 
 
-class Slowly(instant.Slowly):
+class Slowly(instant.VirtualExecutor):
     """An executor whose work takes a while of virtual time."""
 
     def __init__(self, time, latency=LATENCY):
@@ -63,7 +63,7 @@ class Week:
         self.states, self.told, self.logged, self._events = [], [], [], EventFilter()
         house = House(time, pool=lambda size: Slowly(time), disk=disk)
         who = DaemonIdentity("here", 1)
-        self.daemon = Daemon(folder, house, DebugExecutor(), who, self._changed, look=look, hands=AtOnce)
+        self.daemon = Daemon(folder, house, DebugExecutor(), who, self._changed, look=look, hands=ImmediateExecutor)
         look_round = self.daemon.look
 
         def looked():

@@ -20,8 +20,8 @@ from socialcrawl.crawls.collect.strategies import make_strategy
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.graphs import read, read_seeds
-from socialcrawl.lab.grid import Job, replay_all, results, scheduler, seed_sets
-from socialcrawl.lab.simulation import Setup
+from socialcrawl.lab.grid import ReplayJob, replay_all, results, scheduler, seed_sets
+from socialcrawl.lab.simulation import ReplaySetup
 from socialcrawl.lab.simulation import simulate as replayed
 from socialcrawl.text.terminal import write_error, write_json
 
@@ -55,7 +55,7 @@ class Seeding:
 class Grid:
     """What is replayed: every graph with every estimator, strategy, refresh rate and set of seeds.
 
-    `common` are the arguments of `Setup` that all have in common.
+    `common` are the arguments of `ReplaySetup` that all have in common.
     """
 
     graphs: Sequence[Path]
@@ -65,19 +65,21 @@ class Grid:
     seeding: Seeding
     common: Mapping[str, Any]
 
-    def setups(self) -> list[Setup]:
+    def setups(self) -> list[ReplaySetup]:
         """Return all that is done with one set of seeds, found sound.
 
         Raises:
             SettingsError: a name is not known or a number out of range.
         """
         wanted = product(_once(self.estimators), _once(self.strategies), _once(self.refresh_rates))
-        found = [Setup(estimator=name, strategy=by, refresh_rate=size, **self.common) for name, by, size in wanted]
+        found = [
+            ReplaySetup(estimator=name, strategy=by, refresh_rate=size, **self.common) for name, by, size in wanted
+        ]
         for setup in found:  # before any graph is opened
             _check(setup)
         return found
 
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[ReplayJob]:
         """Return all replays, graph after graph.
 
         Raises:
@@ -86,7 +88,7 @@ class Grid:
         setups, jobs = self.setups(), []
         for path in _once(self.graphs):
             sets = self.seeding.of(read(path))
-            jobs += [Job(str(path), i, tuple(seeds), setup) for setup in setups for i, seeds in enumerate(sets)]
+            jobs += [ReplayJob(str(path), i, tuple(seeds), setup) for setup in setups for i, seeds in enumerate(sets)]
         return jobs
 
 
@@ -145,7 +147,7 @@ def run(grid: Grid, out: Path, console: Console, *, jobs: int, address: str | No
     console.print(f"{now:,} of {len(set(keys)):,} replays were done now; all are in {out}/*.parquet", soft_wrap=True)
 
 
-def _check(setup: Setup) -> None:
+def _check(setup: ReplaySetup) -> None:
     if setup.estimator != "oracle":
         make_estimator(setup.estimator, seed=setup.seed, start=setup.start, nr_d=setup.nr_d)
     make_strategy(setup.strategy, seed=setup.seed, q=setup.q, zeta=setup.zeta)

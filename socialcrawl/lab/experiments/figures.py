@@ -33,7 +33,7 @@ NOTHING = 1e-9  # a bar of less is one of 0, but for the rounding of sums
 
 
 @dataclass(frozen=True)
-class Look:
+class CurveStyle:
     """The colour, line style (of matplotlib) and width in points of a curve, and which of two is above the other."""
 
     colour: str
@@ -43,7 +43,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """A curve over steps: means, and half of their intervals, NaN or 0 where one crawl has none; shape (p,) each.
 
     Its `look` is chosen by its label where none is given.
@@ -53,7 +53,7 @@ class Line:
     x: NDArray[np.int64] | NDArray[np.float64]
     y: NDArray[np.float64]
     error: NDArray[np.float64]
-    look: Look | None = None
+    look: CurveStyle | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Panel:
 
     title: str
     axis: str
-    lines: Sequence[Line]
+    lines: Sequence[Curve]
     log: bool = False
     level: float | None = None
     along: str = "steps after the seeds"
@@ -195,7 +195,7 @@ def _saved(figure: Any, path: Path, kind: str) -> Path:
     return path
 
 
-def _curves(axes: Any, panel: Panel, looks: dict[str, Look]) -> None:
+def _curves(axes: Any, panel: Panel, looks: dict[str, CurveStyle]) -> None:
     if panel.level is not None:
         axes.axhline(panel.level, color="#000000", linewidth=0.7)
     for number, line in enumerate(panel.lines):
@@ -220,13 +220,13 @@ def _curves(axes: Any, panel: Panel, looks: dict[str, Look]) -> None:
     axes.grid(alpha=0.25)
 
 
-def _marked(line: Line, shift: float) -> NDArray[np.int64]:
+def _marked(line: Curve, shift: float) -> NDArray[np.int64]:
     """Return the places of a curve at which its interval is drawn; `shift`, from 0 to 1, sets curves apart."""
     places = (np.arange(MARKS) + shift) * len(line.x) / MARKS
     return np.unique(places.astype(np.int64))
 
 
-def _band(panel: Panel, line: Line) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _band(panel: Panel, line: Curve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lower and the upper end of a curve's intervals."""
     low, high = line.y - line.error, line.y + line.error
     return (np.clip(low, 0, 1), np.clip(high, 0, 1)) if panel.share else (low, high)
@@ -265,7 +265,7 @@ def _even(row: Sequence[Any]) -> None:
         axes.set_ylim(min(low), max(high))
 
 
-def _bars(axes: Any, bars: Bars, looks: dict[str, Look]) -> None:
+def _bars(axes: Any, bars: Bars, looks: dict[str, CurveStyle]) -> None:
     width = 0.8 / len(bars.series)
     places = np.arange(len(bars.groups))
     for number, (label, heights) in enumerate(bars.series):
@@ -302,7 +302,7 @@ def _touching(axes: Any) -> bool:
     return any(one.overlaps(other) for n, one in enumerate(boxes) for other in boxes[:n])
 
 
-def _looks(frames: Sequence[Panel | Bars]) -> dict[str, Look]:
+def _looks(frames: Sequence[Panel | Bars]) -> dict[str, CurveStyle]:
     """A look for each label: its own, or else kin (nh-n-sum and nh-n-max, q=0.5 with any zeta) have one colour."""
     labels: dict[str, None] = {}
     for frame in frames:
@@ -314,7 +314,7 @@ def _looks(frames: Sequence[Panel | Bars]) -> dict[str, Look]:
     colours = FIXED | {family: COLOURS[i % len(COLOURS)] for i, family in enumerate(families)}
     extra = {family: i // len(COLOURS) for i, family in enumerate(families)}
     looks = {
-        label: Look(colours[family], STYLES[(members.index(member) + extra.get(family, 0)) % len(STYLES)])
+        label: CurveStyle(colours[family], STYLES[(members.index(member) + extra.get(family, 0)) % len(STYLES)])
         for label, (family, member) in keys.items()
     }
     lines = [line for frame in frames if isinstance(frame, Panel) for line in frame.lines]

@@ -17,7 +17,7 @@ from rich.progress import Progress
 from socialcrawl.cli.render.console import plain
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.figures import Bars, Panel, draw
-from socialcrawl.lab.process_pool import Job, crawled
+from socialcrawl.lab.process_pool import CrawlJob, crawled
 from socialcrawl.lab.result_tables import Table, write_csv, write_parquet
 from socialcrawl.text.terminal import write_line
 
@@ -71,7 +71,7 @@ class ExperimentRun:
                     f"--out {self.out} cannot be a folder ({why}): name a folder that can be written."
                 ) from error
 
-    def crawl(self, title: str, jobs: Sequence[Job]) -> list[Table]:
+    def crawl(self, title: str, jobs: Sequence[CrawlJob]) -> list[Table]:
         """Return the tables of all crawls, in their order; those that are not kept yet are made now.
 
         Args:

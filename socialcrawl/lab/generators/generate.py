@@ -17,10 +17,10 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.generators.phrases import phrases, word
-from socialcrawl.lab.generators.posting import MENTION_COLUMNS, Handles, Schedule, columns, draft, schedule
-from socialcrawl.lab.generators.social_network import People, Ties, populate, tie, with_posts
+from socialcrawl.lab.generators.posting import MENTION_COLUMNS, Handles, PostTimes, columns, draft, schedule
+from socialcrawl.lab.generators.social_network import NetworkAccounts, Ties, populate, tie, with_posts
 from socialcrawl.lab.generators.usernames import usernames
-from socialcrawl.lab.generators.word_pools import TOPICS, Topic
+from socialcrawl.lab.generators.word_pools import TOPICS, TopicWords
 from socialcrawl.system.files import replace_whole
 
 UNTIL = 1_767_225_600  # 2026-01-01T00:00:00Z: fixed, so that no run depends on the day it is made
@@ -44,11 +44,11 @@ class Generated:
     The texts, by far the largest part, are worded when asked for: at once by `table`, in pieces by `batches`.
     """
 
-    topics: tuple[Topic, ...]
+    topics: tuple[TopicWords, ...]
     names: tuple[str, ...]
-    people: People
+    people: NetworkAccounts
     ties: Ties
-    schedule: Schedule
+    schedule: PostTimes
     mentions_per_post: float
     seed: int
 
@@ -146,7 +146,7 @@ def write(path: Path, generated: Generated) -> None:
             file.write_batch(batch)
 
 
-def _chosen(only: Sequence[str] | None) -> tuple[Topic, ...]:
+def _chosen(only: Sequence[str] | None) -> tuple[TopicWords, ...]:
     known = {topic.name: topic for topic in TOPICS}
     chosen = tuple(known) if only is None else tuple(only)
     unknown = [name for name in chosen if name not in known]

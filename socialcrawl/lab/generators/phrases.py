@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.lab.generators import word_pools
-from socialcrawl.lab.generators.word_pools import Topic
+from socialcrawl.lab.generators.word_pools import TopicWords
 
 Ints = NDArray[np.int64]
 
@@ -52,7 +52,7 @@ class Phrases:
     long: Any
 
 
-def phrases(topics: Sequence[Topic], seed: int) -> Phrases:
+def phrases(topics: Sequence[TopicWords], seed: int) -> Phrases:
     """Return the pools for these topics, worded differently for every seed."""
     import pyarrow as pa  # noqa: PLC0415 - importing the laboratory stays cheap
 
@@ -75,7 +75,7 @@ def phrases(topics: Sequence[Topic], seed: int) -> Phrases:
     )
 
 
-def _sayings(topic: Topic, rng: np.random.Generator) -> list[str]:
+def _sayings(topic: TopicWords, rng: np.random.Generator) -> list[str]:
     """`PLAIN` sayings without the keyword, then `KEYED` sayings with it."""
     templates = rng.integers(0, len(word_pools.SAYINGS), PLAIN + KEYED).tolist()
     # Three different words a saying; the first words of a vocabulary are its common ones.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.lab.generators.phrases import NOTHING, PLAIN_POST, REPLY, REPOST, Drafts
-from socialcrawl.lab.generators.social_network import Floats, Ints, People, Ties
+from socialcrawl.lab.generators.social_network import Floats, Ints, NetworkAccounts, Ties
 
 DAY = 86_400
 MENTION_COLUMNS = 3  # no post mentions more
@@ -21,14 +21,14 @@ _CHATTER = 0.01  # posts on a topic drawn at random: everyone says "telescope" o
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class PostTimes:
     """One row a post, oldest first: its author (an account number) and its time (Unix seconds)."""
 
     author: Ints
     time: Ints
 
 
-def schedule(people: People, weeks: int, until: int, seed: int) -> Schedule:
+def schedule(people: NetworkAccounts, weeks: int, until: int, seed: int) -> PostTimes:
     """Return the posts of everybody in the `weeks` before `until` (excluded), more by day than by night."""
     rng = np.random.default_rng([seed, _DRAW_TIMES])
     author = np.repeat(np.arange(len(people.posts)), people.posts)
@@ -41,10 +41,10 @@ def schedule(people: People, weeks: int, until: int, seed: int) -> Schedule:
     last = until - 1
     time = last - day * DAY - (last - second) % DAY
     order = np.argsort(time, kind="stable")
-    return Schedule(author[order], time[order])
+    return PostTimes(author[order], time[order])
 
 
-def draft(people: People, ties: Ties, author: Ints, rate: float, key: list[int]) -> Drafts:
+def draft(people: NetworkAccounts, ties: Ties, author: Ints, rate: float, key: list[int]) -> Drafts:
     """Return the drafts of posts by these authors, with about `rate` mentions a post; `key` names the draws."""
     rng = np.random.default_rng([key[0], _DRAW_DRAFTS, *key[1:]])
     mentioned = _mentioned(ties, author, rate, rng)
@@ -73,7 +73,7 @@ def _lead(interest: Floats) -> Floats:
     return 0.02 + 0.75 * interest**1.3
 
 
-def _topics(people: People, author: Ints, about: Ints, kind: Ints, rng: np.random.Generator) -> Ints:
+def _topics(people: NetworkAccounts, author: Ints, about: Ints, kind: Ints, rng: np.random.Generator) -> Ints:
     """Return what each post is about: the author's topic or its kin, that of the person mentioned, or nothing."""
     topics, count = int(people.topic[-1]) + 1, len(author)
     own, other = people.topic[author], people.topic[about]

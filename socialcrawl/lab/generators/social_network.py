@@ -21,7 +21,7 @@ _DRAW_PEOPLE, _DRAW_POSTS, _DRAW_TIES = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class NetworkAccounts:
     """All accounts, row by row: `posts` is 0 for those who are only mentioned; `interest` lies in [0, 1]."""
 
     topic: Ints
@@ -45,7 +45,7 @@ def topic_shares(topics: int) -> Floats:
     return np.asarray(weight / weight.sum())
 
 
-def populate(users: int, silent: int, topics: int, seed: int) -> People:
+def populate(users: int, silent: int, topics: int, seed: int) -> NetworkAccounts:
     """Return the people: `users` who will post and `silent` who will not, in `topics` topics; no posts counted yet."""
     rng = np.random.default_rng([seed, _DRAW_PEOPLE])
     total = users + silent
@@ -58,7 +58,7 @@ def populate(users: int, silent: int, topics: int, seed: int) -> People:
     fame = np.minimum((1.0 + rng.pareto(1.4, total)) * (0.5 + interest), 2_000.0)
     posts = np.zeros(total, dtype=np.int64)
     posts[rng.permutation(total)[:users]] = 1
-    return People(topic, community, interest, fame, posts)
+    return NetworkAccounts(topic, community, interest, fame, posts)
 
 
 def _split(total: int, shares: Floats) -> Ints:
@@ -79,7 +79,7 @@ def _communities(topic: Ints) -> Ints:
     return np.concatenate(parts)
 
 
-def with_posts(people: People, mean: float, prolific: int, seed: int) -> People:
+def with_posts(people: NetworkAccounts, mean: float, prolific: int, seed: int) -> NetworkAccounts:
     """Return the same people with posts counted: log-normal around `mean` per user, `prolific` of them above 3,200."""
     rng = np.random.default_rng([seed, _DRAW_POSTS])
     who = np.flatnonzero(people.posts)
@@ -91,10 +91,10 @@ def with_posts(people: People, mean: float, prolific: int, seed: int) -> People:
     count[rng.permutation(len(who))[:prolific]] = rng.integers(*PROLIFIC_POSTS, min(prolific, len(who)))
     posts = np.zeros(len(people.posts), dtype=np.int64)
     posts[who] = count
-    return People(people.topic, people.community, people.interest, people.fame, posts)
+    return NetworkAccounts(people.topic, people.community, people.interest, people.fame, posts)
 
 
-def tie(people: People, homophily: float, seed: int) -> Ties:
+def tie(people: NetworkAccounts, homophily: float, seed: int) -> Ties:
     """Return the ties of all people: a share of `homophily` sought near in interest, the others by fame."""
     rng = np.random.default_rng([seed, _DRAW_TIES])
     size = np.minimum(1 + 1.5 * people.posts**0.6, MOST_TIES).astype(np.int64) * (people.posts > 0)
@@ -118,7 +118,7 @@ def _answered(known: Ints, owner: Ints, first: Ints, size: Ints, rng: np.random.
     return answered
 
 
-def _ladder(people: People) -> Floats:
+def _ladder(people: NetworkAccounts) -> Floats:
     """Return the running sum of fame, shape (people + 1,): a uniform draw on it falls on the famous more often."""
     return np.concatenate([[0.0], np.cumsum(people.fame)])
 
@@ -129,7 +129,7 @@ def _range(group: Ints, member: Ints) -> tuple[Ints, Ints]:
     return edges[member], edges[member + 1]
 
 
-def _nearby(people: People, owner: Ints, rng: np.random.Generator) -> Ints:
+def _nearby(people: NetworkAccounts, owner: Ints, rng: np.random.Generator) -> Ints:
     ladder = _ladder(people)
     low, high = _range(people.community, people.community[owner])
     own = (ladder[owner] + ladder[owner + 1]) / 2
@@ -138,7 +138,7 @@ def _nearby(people: People, owner: Ints, rng: np.random.Generator) -> Ints:
     return _rung(ladder, low, high, place)
 
 
-def _afar(people: People, owner: Ints, rng: np.random.Generator) -> Ints:
+def _afar(people: NetworkAccounts, owner: Ints, rng: np.random.Generator) -> Ints:
     """Someone by fame alone: of the same topic (30 %), of its kin (30 %), of everyone (40 %)."""
     topics = int(people.topic[-1]) + 1
     own = people.topic[owner]

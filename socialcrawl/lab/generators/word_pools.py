@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class TopicWords:
     """A subject people gather around: its name, its keyword and about 30 other lower-case nouns."""
 
     name: str
@@ -17,11 +17,11 @@ class Topic:
     words: tuple[str, ...]
 
 
-def _topic(name: str, keyword: str, words: str) -> Topic:
-    return Topic(name, keyword, tuple(words.split()))
+def _topic(name: str, keyword: str, words: str) -> TopicWords:
+    return TopicWords(name, keyword, tuple(words.split()))
 
 
-TOPICS: tuple[Topic, ...] = (
+TOPICS: tuple[TopicWords, ...] = (
     _topic(
         "astronomy",
         "telescope",

@@ -20,7 +20,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab import simulation
 from socialcrawl.lab.oracle import Oracle
-from socialcrawl.lab.simulation import Setup, simulate
+from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 SGD = "sklearn.linear_model.SGDRegressor"
 EVERYBODY = (*NAMES, SGD)
@@ -100,7 +100,7 @@ def watched(monkeypatch, graph):
 def test_no_estimator_reads_what_a_node_holds_before_it_is_picked(name, way, monkeypatch):
     graph = known(random_world(40, 3, 11))
     behind_seals, picked = watched(monkeypatch, graph)
-    setup = Setup(name, 45, strategy=way[0], refresh_rate=way[1], q=0.5, switch_after=8, seed=3)
+    setup = ReplaySetup(name, 45, strategy=way[0], refresh_rate=way[1], q=0.5, switch_after=8, seed=3)
     replay = simulate(behind_seals, SEEDS, setup)
     assert picked == [*SEEDS, *replay.steps.tolist()]
     assert len(replay.steps) > 30
@@ -113,13 +113,13 @@ def test_no_estimator_reads_what_a_node_holds_before_it_is_picked(name, way, mon
 def test_the_oracle_is_caught(way, monkeypatch):
     behind_seals, _ = watched(monkeypatch, known(random_world(40, 3, 11)))
     with pytest.raises(PeekedError, match="peeked at"):
-        simulate(behind_seals, SEEDS, Setup("oracle", 30, strategy=way))
+        simulate(behind_seals, SEEDS, ReplaySetup("oracle", 30, strategy=way))
 
 
 @pytest.mark.parametrize("start", ["random", "opic-ne", "nr"])
 def test_nor_does_the_start_of_a_hybrid(start, monkeypatch):
     behind_seals, picked = watched(monkeypatch, known(random_world(40, 3, 11)))
-    simulate(behind_seals, SEEDS, Setup("hybrid-max", 30, start=start, switch_after=20))
+    simulate(behind_seals, SEEDS, ReplaySetup("hybrid-max", 30, start=start, switch_after=20))
     assert len(picked) == 33
 
 
@@ -221,7 +221,7 @@ def test_rows_are_learned_as_picked_not_as_they_become():
 @pytest.mark.parametrize("name", [*EVERYBODY, "oracle"])
 def test_the_curve_leaves_the_seeds_out(name, objective):
     graph = known(random_world(30, 3, 8))
-    replay = simulate(graph, SEEDS, Setup(name, 12, objective=objective, switch_after=4))
+    replay = simulate(graph, SEEDS, ReplaySetup(name, 12, objective=objective, switch_after=4))
     worth = graph.beta if objective == "sum" else (graph.beta > 0).astype(float)
     total, wanted = 0.0, []
     for node in replay.steps:
@@ -259,7 +259,7 @@ def test_a_budget_larger_than_the_graph_takes_all_that_is_in_reach_and_holds_the
     while ring:
         reach |= ring
         ring = {int(v) for u in ring for v in graph.out(u)[0]} - reach
-    replay = simulate(graph, SEEDS, Setup(name, 60, refresh_rate=rate, switch_after=5))
+    replay = simulate(graph, SEEDS, ReplaySetup(name, 60, refresh_rate=rate, switch_after=5))
     assert sorted(replay.steps.tolist()) == sorted(reach - set(SEEDS))
     assert len(reach) < 25
     assert replay.curve.shape == (60,)
@@ -270,7 +270,7 @@ def test_a_budget_larger_than_the_graph_takes_all_that_is_in_reach_and_holds_the
 @pytest.mark.parametrize("name", ["bfs", "lnh-avg", "nr", "oracle", SGD])
 def test_seeds_that_lead_nowhere_give_a_curve_of_nothing(name):
     lonely = KnownGraph(np.zeros(4, np.int64), np.empty(0, np.int64), np.empty(0), np.array([1.0, 2.0, 4.0]))
-    replay = simulate(lonely, [2, 0], Setup(name, 3))
+    replay = simulate(lonely, [2, 0], ReplaySetup(name, 3))
     assert (replay.steps.tolist(), replay.curve.tolist(), replay.seed_score) == ([], [0.0, 0.0, 0.0], 5.0)
 
 
@@ -279,7 +279,7 @@ def test_seeds_that_lead_nowhere_give_a_curve_of_nothing(name):
 )
 def test_seeds_that_are_none_are_refused(seeds, said):
     with pytest.raises(SettingsError, match=re.escape(said)):
-        simulate(known(random_world(30, 3, 8)), seeds, Setup("bfs", 5))
+        simulate(known(random_world(30, 3, 8)), seeds, ReplaySetup("bfs", 5))
 
 
 @settings(deadline=None, max_examples=many(150))

@@ -24,8 +24,8 @@ from socialcrawl.engine.model import Node, Outcome, Stop
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.graph.known_graph import KnownGraphSource
-from socialcrawl.lab.instant import Tape, parts
-from socialcrawl.lab.simulation import Setup, simulate
+from socialcrawl.lab.instant import SequenceStore, parts
+from socialcrawl.lab.simulation import ReplaySetup, simulate
 from socialcrawl.mock.server import running
 
 SGD, MLP = "sklearn.linear_model.SGDRegressor", "sklearn.neural_network.MLPRegressor"
@@ -186,9 +186,9 @@ def summed(links, feature):
 def test_a_replay_is_the_crawl_of_a_regressor_that_is_taught_by_hand(name):
     graph = known(random_world(60, 4, 7))
     model = {SGD: SGDRegressor, MLP: MLPRegressor}[name](random_state=1)
-    steps = simulate(graph, [5, 17, 2], Setup(name, 40, seed=1)).steps.tolist()
+    steps = simulate(graph, [5, 17, 2], ReplaySetup(name, 40, seed=1)).steps.tolist()
     assert steps == by_hand(graph, [5, 17, 2], FEATURES, model, 40)
-    assert steps != simulate(graph, [5, 17, 2], Setup("lnh-sum", 40, seed=1)).steps.tolist()
+    assert steps != simulate(graph, [5, 17, 2], ReplaySetup("lnh-sum", 40, seed=1)).steps.tolist()
 
 
 @pytest.mark.parametrize(("name", "kind", "options"), OTHERS[1:4])
@@ -356,7 +356,7 @@ def flowing_crawl(seeds):
 
 def test_cash_is_a_column_to_learn_over_and_is_that_of_a_dictionary(monkeypatch):
     monkeypatch.setattr(Seen, "lessons", [], raising=False)
-    graph, seeds, store = known(random_world(90, 5, 3)), range(4), Tape()
+    graph, seeds, store = known(random_world(90, 5, 3)), range(4), SequenceStore()
     run(parts(flowing_crawl(seeds), KnownGraphSource(graph), store))
     cash, paid = dict.fromkeys(seeds, 1 / len(seeds)), []
     for node in store.nodes:

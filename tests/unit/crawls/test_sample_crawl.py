@@ -14,7 +14,7 @@ from socialcrawl.crawls.sample.rules import FOCUSES
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Outcome, Pick, SameAs
 from socialcrawl.engine.splitmix import draw_chance, draw_numbers, start_stream
-from socialcrawl.lab.instant import Tape
+from socialcrawl.lab.instant import SequenceStore
 
 SIZE = 40
 GRAPH = known(SIZE, tangle(SIZE, 90, 2), range(0, SIZE, 2))
@@ -22,7 +22,7 @@ GRAPH.beta[1::4] = 0.5  # on the wider topic only
 SEEDS = (0, 6, 12)
 
 
-class Remembering(Tape):
+class Remembering(SequenceStore):
     """A store that keeps all batches, and can be read as a history."""
 
     def __init__(self):

@@ -17,8 +17,8 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Stop
 from socialcrawl.graph.known_graph import KnownGraphSource
-from socialcrawl.lab.instant import Tape, parts
-from socialcrawl.lab.simulation import Setup, estimator
+from socialcrawl.lab.instant import SequenceStore, parts
+from socialcrawl.lab.simulation import ReplaySetup, estimator
 
 SGD = "sklearn.linear_model.SGDRegressor"
 OTHERS = (*NAMES, SGD)
@@ -62,8 +62,8 @@ def thought(name, seeds, history):
 def test_the_golden_steps_stay_when_others_look_on(graph, name):
     orders = []
     for way, rate in WAYS:
-        graph_, seeds, tape = DRAWN[graph].known(), DRAWN[graph].seeds, Tape()
-        steering = estimator(graph_, Setup(name, 12, switch_after=3))
+        graph_, seeds, tape = DRAWN[graph].known(), DRAWN[graph].seeds, SequenceStore()
+        steering = estimator(graph_, ReplaySetup(name, 12, switch_after=3))
         how = {key: value for key, value in way.items() if key != "strategy"}
         line = Seeds()
         line.ready = list(seeds)

@@ -32,7 +32,7 @@ from socialcrawl.engine.model import Node
 from socialcrawl.exporters.export import ExportOptions
 from socialcrawl.forecast.intervals import Interval, difference_of
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
-from socialcrawl.lab.instant import Tape, parts
+from socialcrawl.lab.instant import SequenceStore, parts
 from socialcrawl.mock.server import running
 from socialcrawl.storage.database.backup import back_up
 from socialcrawl.storage.database.health import open_readable
@@ -61,7 +61,7 @@ def world(seed, *, tie=0.0, near=0.2, far=0.2, width=300):
     return KnownGraph(indptr, indices, alpha[indices], np.where(relevant, 1 + np.log(draw.geometric(0.4, size)), 0.0))
 
 
-class Written(Tape):
+class Written(SequenceStore):
     """A store that keeps the picks as well."""
 
     def __init__(self):

@@ -22,7 +22,7 @@ from socialcrawl.crawls.collect.strategies import (
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.graphs import checked
-from socialcrawl.lab.simulation import Setup, simulate
+from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 DRAWS = 3000
 EXACT = st.integers(-8, 8).map(lambda eighths: eighths / 8)  # differences and products of these have no rounding
@@ -311,7 +311,7 @@ def random_graph(seed, size=60):
 
 
 def steps(known, budget=30, **more):
-    return simulate(known, [0, 1], Setup("oracle", budget, **more)).steps.tolist()
+    return simulate(known, [0, 1], ReplaySetup("oracle", budget, **more)).steps.tolist()
 
 
 @pytest.mark.parametrize("name", ["altered-greedy", "proportional"])

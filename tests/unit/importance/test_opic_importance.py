@@ -13,7 +13,7 @@ from socialcrawl.lab.experiments.opic import given as givens
 from socialcrawl.lab.experiments.opic import importances as asking
 from socialcrawl.lab.experiments.opic.commands import opic_app
 from socialcrawl.lab.experiments.opic.given import by_file, by_host, host
-from socialcrawl.lab.experiments.opic.importances import Asked, divided, importances, site_flow
+from socialcrawl.lab.experiments.opic.importances import ImportanceOptions, divided, importances, site_flow
 from socialcrawl.lab.experiments.opic.webs import LAWS, generated
 from socialcrawl.lab.graphs import write
 
@@ -178,7 +178,7 @@ def test_owners_find_nearly_what_one_alone_finds_and_the_difference_is_told(tmp_
 
 def test_a_larger_buffer_means_fewer_transfers_with_fewer_amounts_and_more_cash_that_waits():
     web = givens.of_web(generated(LAWS["power"], 400, 2))
-    one, two = (divided(web, Asked(crawls=3, owners=3, buffer=size)) for size in (1, 20))
+    one, two = (divided(web, ImportanceOptions(crawls=3, owners=3, buffer=size)) for size in (1, 20))
     assert one.transfers > 2 * two.transfers
     assert one.amounts > two.amounts  # what waits for one node becomes one amount
     assert one.waiting == 0.0 < two.waiting < 0.05
@@ -210,11 +210,13 @@ def test_who_joins_with_a_history_begins_with_the_mean_importance_of_the_newcome
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asking.Cash, "join", join)
-        importances(given, Asked(first=SIZE - 3, history=True, crawls=20))
+        importances(given, ImportanceOptions(first=SIZE - 3, history=True, crawls=20))
     assert sum(len(estimates) for estimates, _ in log) == 3
     assert log[0][1] == pytest.approx(1 / SIZE, rel=0.2)
     assert all(estimates == pytest.approx(share) for estimates, share in log)
-    plain, with_history = (importances(given, Asked(first=SIZE - 3, history=says, crawls=20)) for says in (False, True))
+    plain, with_history = (
+        importances(given, ImportanceOptions(first=SIZE - 3, history=says, crawls=20)) for says in (False, True)
+    )
     assert (plain.importance != with_history.importance).any()
 
 
@@ -229,8 +231,8 @@ def test_a_generated_web_needs_no_file_and_gives_the_same_bytes_again(tmp_path):
 
 def test_flow_looks_on_and_does_not_steer(graph):
     given = givens.known(graph[0])
-    found, _ = site_flow(given, Asked(crawls=3), np.arange(SIZE) % 5, 5)
-    assert (found.importance == importances(given, Asked(crawls=3)).importance).all()
+    found, _ = site_flow(given, ImportanceOptions(crawls=3), np.arange(SIZE) % 5, 5)
+    assert (found.importance == importances(given, ImportanceOptions(crawls=3)).importance).all()
 
 
 def test_a_matrix_that_would_not_fit_or_has_no_fixpoint_is_refused(tmp_path, graph, monkeypatch):
@@ -279,7 +281,7 @@ def test_a_file_of_sites_gives_each_node_one_site(tmp_path, text, why):
 
 def test_owners_need_names_that_differ():
     made, _ = drawn()
-    twice = givens.Given(givens.make_out_links(np.array([0]), np.array([1]), SIZE), ["a"] * SIZE)
+    twice = givens.LinkGraph(givens.make_out_links(np.array([0]), np.array([1]), SIZE), ["a"] * SIZE)
     with pytest.raises(SettingsError, match="all different"):
-        divided(twice, Asked(owners=2))
+        divided(twice, ImportanceOptions(owners=2))
     assert len(made.names) == SIZE

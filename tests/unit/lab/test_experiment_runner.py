@@ -14,7 +14,7 @@ from socialcrawl.lab.experiments.liverank.commands import liverank_app
 from socialcrawl.lab.experiments.opic.commands import opic_app
 from socialcrawl.lab.experiments.runner import ExperimentRun
 from socialcrawl.lab.experiments.sampling.commands import sampling_app
-from socialcrawl.lab.process_pool import Job
+from socialcrawl.lab.process_pool import CrawlJob
 
 COMMANDS = [
     (gouriten_app, "fig1"),
@@ -53,7 +53,7 @@ def square(number):
 def test_a_crawl_that_is_kept_is_not_made_again(tmp_path, monkeypatch):
     run = ExperimentRun(tmp_path, processes=1)
     run.prepare(runner.CRAWLS)
-    jobs = [Job(["square", number], square, (number,)) for number in (3, 1, 2)]
+    jobs = [CrawlJob(["square", number], square, (number,)) for number in (3, 1, 2)]
     assert [table["square"].tolist() for table in run.crawl("squares", jobs[:2])] == [[9], [1]]
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "crawls").iterdir()}
     assert [table["square"].tolist() for table in run.crawl("squares", jobs)] == [[9], [1], [4]]

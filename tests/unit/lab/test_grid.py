@@ -16,10 +16,10 @@ from socialcrawl import __version__
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.lab import grid
 from socialcrawl.lab.graphs import read, write
-from socialcrawl.lab.grid import Job, replay_all, results, scheduler, seed_sets
-from socialcrawl.lab.simulation import Setup, simulate
+from socialcrawl.lab.grid import ReplayJob, replay_all, results, scheduler, seed_sets
+from socialcrawl.lab.simulation import ReplaySetup, simulate
 
-SETUP = Setup("nh-ne-sum", 12)
+SETUP = ReplaySetup("nh-ne-sum", 12)
 COLUMNS = [
     *("graph", "estimator", "strategy", "q", "zeta", "refresh_rate", "objective", "seed", "switch_after", "start"),
     *("nr_d", "budget", "seed_set", "seeds", "score", "seed_score", "curve", "steps", "seconds", "peak_rss_mb"),
@@ -34,7 +34,7 @@ def graph(tmp_path):
 
 
 def jobs_for(graph, *setups, sets=3):
-    return [Job(graph, i, (i, 10 + i), setup) for setup in setups or (SETUP,) for i in range(sets)]
+    return [ReplayJob(graph, i, (i, 10 + i), setup) for setup in setups or (SETUP,) for i in range(sets)]
 
 
 def files(out):
@@ -42,7 +42,7 @@ def files(out):
 
 
 def test_the_key_of_a_job_is_the_same_every_time_and_another_one_for_all_that_decides_the_result(graph, tmp_path):
-    job = Job(graph, 0, (1, 2), SETUP)
+    job = ReplayJob(graph, 0, (1, 2), SETUP)
     others = [
         replace(job, seed_set=1),
         replace(job, seeds=(2, 1)),
@@ -54,10 +54,10 @@ def test_the_key_of_a_job_is_the_same_every_time_and_another_one_for_all_that_de
     ]  # fmt: skip
     keys = [job.key, *(other.key for other in others)]
     assert len(set(keys)) == len(keys) == 14
-    assert job.key == Job(graph, 0, (1, 2), Setup("nh-ne-sum", 12)).key
+    assert job.key == ReplayJob(graph, 0, (1, 2), ReplaySetup("nh-ne-sum", 12)).key
     assert replace(job, seeds=(np.int64(1), np.int64(2))).key == job.key
     saved(tmp_path / "same.npz", read(graph))
-    here = Job(str(tmp_path / "same.npz"), 0, (1, 2), SETUP)
+    here = ReplayJob(str(tmp_path / "same.npz"), 0, (1, 2), SETUP)
     before = here.key
     saved(tmp_path / "same.npz", read(graph))
     assert here.key == before  # another file of the same content
@@ -90,7 +90,11 @@ def test_sets_of_seeds_that_cannot_be_drawn_are_refused(sets, size):
 
 
 def test_a_grid_gives_what_its_jobs_give_one_by_one_and_a_second_time_does_nothing(graph, tmp_path):
-    setups = [SETUP, Setup("random", 12, seed=5), Setup("hybrid-max", 90, refresh_rate=7, switch_after=4, start="bfs")]
+    setups = [
+        SETUP,
+        ReplaySetup("random", 12, seed=5),
+        ReplaySetup("hybrid-max", 90, refresh_rate=7, switch_after=4, start="bfs"),
+    ]
     jobs, seen = jobs_for(graph, *setups), []
     out = tmp_path / "deep" / "out"
     assert replay_all([*jobs, jobs[0]], out, n_jobs=2, watch=lambda *now: seen.append(now)) == 9
@@ -196,12 +200,12 @@ def test_a_worker_reads_a_graph_once_and_anew_when_its_files_have_changed(tmp_pa
 @pytest.mark.parametrize("seeds", [(), (0, 0), (40,), (-1,)])
 def test_a_job_that_is_not_sound_says_so_from_another_process_too(seeds, graph, tmp_path):
     with pytest.raises(SettingsError, match="seed"):
-        replay_all([Job(graph, 0, seeds, SETUP)], tmp_path, n_jobs=2)
+        replay_all([ReplayJob(graph, 0, seeds, SETUP)], tmp_path, n_jobs=2)
 
 
 def test_a_graph_that_is_not_there_and_a_folder_that_cannot_be_made_are_named(graph, tmp_path):
     with pytest.raises(SettingsError, match=r"nowhere\.npz"):
-        replay_all([Job(str(tmp_path / "nowhere.npz"), 0, (1,), SETUP)], tmp_path)
+        replay_all([ReplayJob(str(tmp_path / "nowhere.npz"), 0, (1,), SETUP)], tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(SettingsError, match="file"):
         replay_all(jobs_for(graph), tmp_path / "file")

@@ -7,12 +7,12 @@ import pytest
 from matplotlib.colors import to_hex, to_rgb
 
 from socialcrawl.lab.experiments import figures, runner
-from socialcrawl.lab.experiments.figures import CROWDED, Bars, Line, Panel
+from socialcrawl.lab.experiments.figures import CROWDED, Bars, Curve, Panel
 from socialcrawl.lab.experiments.liverank import frames as liverank_figures
 from socialcrawl.lab.experiments.liverank import runs as liverank_runs
-from socialcrawl.lab.experiments.liverank.death import Death, passed
+from socialcrawl.lab.experiments.liverank.death import DeathModel, passed
 from socialcrawl.lab.experiments.liverank.ways import FRAMES
-from socialcrawl.lab.experiments.liverank.weblike import Shape, generate
+from socialcrawl.lab.experiments.liverank.weblike import WebParameters, generate
 from socialcrawl.lab.experiments.sampling import figure_runs
 from socialcrawl.lab.experiments.sampling import runs as sampling_runs
 from socialcrawl.lab.experiments.sampling.measured import Quantity
@@ -129,7 +129,7 @@ def test_no_word_of_the_legend_is_cut(drawn, name):
 
 
 def test_table_1_has_its_statuses_below_the_bars_and_reads_in_per_cent(drawn):
-    world = passed("net", generate(Shape(pages=1000, degree=4, a_site=30)), Death(0.2))
+    world = passed("net", generate(WebParameters(pages=1000, degree=4, a_site=30)), DeathModel(0.2))
     axes = drawn([liverank_figures.statuses(world)]).axes[0]
     shares = np.bincount(world.status, minlength=len(world.words)) / world.size
     assert [tick.get_text().replace("\n", " ") for tick in axes.get_xticklabels()] == list(world.words)
@@ -140,12 +140,12 @@ def test_table_1_has_its_statuses_below_the_bars_and_reads_in_per_cent(drawn):
 
 def test_bands_of_shares_end_at_0_and_1_and_are_all_in_sight(drawn):
     x = np.arange(4.0)
-    line = Line("a", x, np.array([0.0, 0.5, 0.7, 1.0]), np.array([0.1, 0.2, 0.2, 0.3]))
+    line = Curve("a", x, np.array([0.0, 0.5, 0.7, 1.0]), np.array([0.1, 0.2, 0.2, 0.3]))
     for share, ends in ((True, (0.0, 1.0)), (False, (-0.1, 1.3))):
         axes = drawn([Panel("t", "y", [line], share=share)]).axes[0]
         heights = axes.collections[0].get_paths()[0].vertices[:, 1]
         assert (heights.min(), heights.max()) == pytest.approx(ends)
-    axes = drawn([Panel("t", "y", [Line("a", x, 0 * x + 0.2, 0 * x + 0.15)], share=True)]).axes[0]
+    axes = drawn([Panel("t", "y", [Curve("a", x, 0 * x + 0.2, 0 * x + 0.15)], share=True)]).axes[0]
     assert axes.get_ylim()[0] < 0.05
     assert axes.get_ylim()[1] > 0.35
 
@@ -177,7 +177,7 @@ def test_numbers_above_bars_are_smaller_where_they_touch_and_left_out_where_they
 
 def test_bands_of_samples_end_at_0_and_their_numbers_do_not_touch():
     x = np.arange(4)
-    lines = [Line(f"way {n}", x, x / 10.0, 0 * x + 0.05) for n in range(4)]
+    lines = [Curve(f"way {n}", x, x / 10.0, 0 * x + 0.05) for n in range(4)]
     degrees, domains = (Quantity(name, list("abcd"), x) for name in ("degrees", "domains"))
     assert figure_runs._framed("t", degrees, lines, "share", "").share
     assert figure_runs._framed("t", domains, lines, "share", "").thin
@@ -214,7 +214,7 @@ def test_colours_can_be_told_apart_by_readers_who_see_no_red_or_no_green(sight):
 
 
 def titled(title, labels, frames=1):
-    lines = [Line(label, np.arange(5), np.arange(5.0), np.full(5, 0.1)) for label in labels]
+    lines = [Curve(label, np.arange(5), np.arange(5.0), np.full(5, 0.1)) for label in labels]
     return [Panel(title, "y", lines) for _ in range(frames)]
 
 
@@ -242,7 +242,7 @@ def heights(drawn_):
 @pytest.mark.parametrize("many", [3, 16])
 def test_every_curve_shows_its_intervals_however_many_there_are(drawn, many):
     x = np.arange(1, 41)
-    lines = [Line(f"way-{n}", x, x * 0 + float(n), np.full(40, 0.25)) for n in range(many)]
+    lines = [Curve(f"way-{n}", x, x * 0 + float(n), np.full(40, 0.25)) for n in range(many)]
     axes = drawn([Panel("t", "y", lines)]).axes[0]
     shown = {(round(low, 6), round(high, 6)) for one in axes.collections for low, high in heights(one) if low < high}
     assert sorted(shown) == [(n - 0.25, n + 0.25) for n in range(many)]
@@ -251,7 +251,7 @@ def test_every_curve_shows_its_intervals_however_many_there_are(drawn, many):
 def test_curves_of_one_crawl_have_no_interval(drawn):
     x = np.arange(9.0)
     for many in (2, 16):
-        lines = [Line(f"way-{n}", x, x + n, np.full(9, np.nan)) for n in range(many)]
+        lines = [Curve(f"way-{n}", x, x + n, np.full(9, np.nan)) for n in range(many)]
         axes = drawn([Panel("t", "y", lines)]).axes[0]
         assert np.isfinite(axes.get_ylim()).all()
         assert not [ends for one in axes.collections for ends in heights(one) if np.isfinite(ends).all()]
@@ -271,14 +271,14 @@ def numbers(axis):
 def test_thousands_are_written_alike_on_every_axis(drawn):
     """Logarithmic or not, of curves, bars and shares."""
     x = np.arange(1.0, 3001.0)
-    line = Line("a", x, x * 400, np.zeros(3000))
+    line = Curve("a", x, x * 400, np.zeros(3000))
     frames = [
         Panel("straight", "y", [line]),
         Panel("log", "y", [line], log=True),
         Panel("steep", "y", [line], steep=True),
         Bars("bars", "y", ["1"], [("a", [12_000.0])]),
         Bars("log bars", "y", ["1"], [("a", [12_000.0])], log=True),
-        Panel("share", "y", [Line("a", x / 3000, x / 3000, np.zeros(3000))]),
+        Panel("share", "y", [Curve("a", x / 3000, x / 3000, np.zeros(3000))]),
     ]
     figure = drawn(frames, 3)
     figure.draw_without_rendering()
@@ -296,13 +296,13 @@ def test_thousands_are_written_alike_on_every_axis(drawn):
 
 def test_far_intervals_do_not_flatten_curves(drawn):
     x = np.arange(9.0)
-    low, high = drawn([Panel("t", "y", [Line("a", x, x, np.full(9, 500.0))])]).axes[0].get_ylim()
+    low, high = drawn([Panel("t", "y", [Curve("a", x, x, np.full(9, 500.0))])]).axes[0].get_ylim()
     assert -10 < low < -8
     assert 16 < high < 18
 
 
 def test_active_nodes_and_others_differ_in_look(drawn, tmp_path, monkeypatch):
-    world = passed("net", generate(Shape(pages=600, degree=4, a_site=30)), Death(0.2))
+    world = passed("net", generate(WebParameters(pages=600, degree=4, a_site=30)), DeathModel(0.2))
     frames = []
     monkeypatch.setattr(runner, "draw", lambda stem, given, *_, **__: frames.extend(given) or [])
     liverank_runs._distributions("fig2", [world], runner.ExperimentRun(tmp_path))

@@ -15,13 +15,13 @@ from socialcrawl.engine.model import Outcome, Pick
 from socialcrawl.engine.splitmix import draw_chance
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs
-from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
-from socialcrawl.lab.experiments.kumar.sampling import Sample
+from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate
+from socialcrawl.lab.experiments.kumar.sampling import SamplingExpansion
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY, plain, time_graph
-from socialcrawl.lab.experiments.kumar.watching import CrawlTape
+from socialcrawl.lab.experiments.kumar.watching import RankedSequenceStore
 
-SMALL = Shape(300, 3000, days=3.0, seed=2)
-SETTING = dynamic.Setting(window=DAY, every=600.0, k=20, points=12)
+SMALL = BurstyGraphParameters(300, 3000, days=3.0, seed=2)
+SETTING = dynamic.TrackingSettings(window=DAY, every=600.0, k=20, points=12)
 TINY = ["--nodes", "200", "--links", "1500", "--seeds", "2", "--jobs", "1"]
 
 
@@ -39,7 +39,7 @@ def test_a_sampler_draws_without_replacement_in_proportion_to_weights():
     counts = dict.fromkeys(permutations((0, 2, 3)), 0)
     for seed in range(2000):
         order = []
-        while (node := Sample(weights, seed).pick(picture, float, frozenset(order))) is not None:
+        while (node := SamplingExpansion(weights, seed).pick(picture, float, frozenset(order))) is not None:
             order.append(node)
         counts[tuple(order)] += 1
     expected = [2000 * weights[a] / 10 * weights[b] / (10 - weights[a]) for a, b, _ in counts]
@@ -47,7 +47,7 @@ def test_a_sampler_draws_without_replacement_in_proportion_to_weights():
 
 
 def test_a_sampler_passes_over_who_was_crawled():
-    picture, sample = TrackedGraph(Target()), Sample(np.ones(5), seed=1)
+    picture, sample = TrackedGraph(Target()), SamplingExpansion(np.ones(5), seed=1)
     first = sample.pick(picture, float, frozenset())
     second = sample.pick(picture, float, frozenset([first]))
     assert sample.pick(picture, float, frozenset()) == first  # choosing changes nothing
@@ -60,7 +60,7 @@ def test_a_sampler_passes_over_who_was_crawled():
 def watched(graph, recorded):
     """CrawlTape that also keeps every (node, targets) it is told of, in order."""
 
-    class Recording(CrawlTape):
+    class Recording(RankedSequenceStore):
         def finish(self, batch, outcomes):
             recorded.extend(
                 (pick.node, outcome.targets.tolist()) for pick, outcome in zip(batch, outcomes, strict=True)
@@ -73,7 +73,7 @@ def watched(graph, recorded):
 @pytest.mark.parametrize(("expansion", "recrawl"), [("gai", "or"), ("ai", "yru"), ("sample-u", "ldu"), ("gai", "ydu")])
 def test_the_measures_of_a_crawl_are_those_counted_from_its_visits(graph, monkeypatch, expansion, recrawl):
     visits = []
-    monkeypatch.setattr(dynamic, "CrawlTape", watched(graph, visits))
+    monkeypatch.setattr(dynamic, "RankedSequenceStore", watched(graph, visits))
     there = dynamic.world("small", graph, SETTING)
     table = dynamic.tracked(there, expansion, recrawl, 7, dynamic.source_of(there, 7))
     links = list(zip(graph.sources().tolist(), graph.targets.tolist(), graph.times.tolist(), strict=True))
@@ -95,7 +95,7 @@ def test_the_measures_of_a_crawl_are_those_counted_from_its_visits(graph, monkey
 
 def test_every_visit_sees_the_links_of_the_window_that_came_since_the_one_before(graph, monkeypatch):
     visits = []
-    monkeypatch.setattr(dynamic, "CrawlTape", watched(graph, visits))
+    monkeypatch.setattr(dynamic, "RankedSequenceStore", watched(graph, visits))
     there = dynamic.world("small", graph, SETTING)
     dynamic.tracked(there, "ai", "u", 3, dynamic.source_of(there, 3))
     last = {}
@@ -163,7 +163,7 @@ def referee(graph, setting, policies, seed, fetches):
 @pytest.mark.parametrize("recrawl", dynamic.RECRAWLS)
 def test_a_crawl_visits_whom_the_words_of_the_paper_say(graph, monkeypatch, expansion, recrawl):
     visits = []
-    monkeypatch.setattr(dynamic, "CrawlTape", watched(graph, visits))
+    monkeypatch.setattr(dynamic, "RankedSequenceStore", watched(graph, visits))
     setting = replace(SETTING, every=900.0)
     there = dynamic.world("small", graph, setting)
     source = dynamic.source_of(there, 4)
@@ -175,8 +175,8 @@ def test_a_crawl_visits_whom_the_words_of_the_paper_say(graph, monkeypatch, expa
 
 def test_a_crawl_goes_by_every_part_of_its_setting(graph, monkeypatch):
     visits = []
-    monkeypatch.setattr(dynamic, "CrawlTape", watched(graph, visits))
-    usual = dynamic.Setting(DAY, 900.0, 20, begin=DAY / 2, length=2 * DAY, points=12)
+    monkeypatch.setattr(dynamic, "RankedSequenceStore", watched(graph, visits))
+    usual = dynamic.TrackingSettings(DAY, 900.0, 20, begin=DAY / 2, length=2 * DAY, points=12)
     others = [{"per_time": True}, {"window": DAY / 3}, {"every": 1000.0}, {"p": 0.3}, {"begin": DAY}, {"length": DAY}]
     seen = []
     for other in ({}, *others):
@@ -192,7 +192,7 @@ def test_a_crawl_goes_by_every_part_of_its_setting(graph, monkeypatch):
 
 def test_greedy_discovery_takes_the_node_of_most_links_from_those_crawled(graph, monkeypatch):
     visits = []
-    monkeypatch.setattr(fixed_graphs, "CrawlTape", watched(graph, visits))
+    monkeypatch.setattr(fixed_graphs, "RankedSequenceStore", watched(graph, visits))
     there = fixed_graphs.fixed("small", plain(graph), 30, 150)
     table = fixed_graphs.discovered(there, "gai", 1, 5)
     out = [there.graph.out(u)[0].tolist() for u in range(300)]
@@ -226,7 +226,7 @@ def test_a_sampler_of_a_fixed_graph_draws_by_links_in_or_in_and_out_or_by_nothin
         "sample-u": [1] * 5,
     }[expansion]
     visits, counts = [], Counter()
-    monkeypatch.setattr(fixed_graphs, "CrawlTape", watched(known, visits))
+    monkeypatch.setattr(fixed_graphs, "RankedSequenceStore", watched(known, visits))
     there = fixed_graphs.fixed("tiny", known, 2, 2)
     for seed in range(600):
         visits.clear()
@@ -262,12 +262,12 @@ def test_discovery_asks_nobody_twice_and_finds_all_in_the_end(graph, expansion):
 
 
 def test_without_targets_there_is_no_measure():
-    found = dynamic.measured(CrawlTape(4), np.empty(0, np.int64))
+    found = dynamic.measured(RankedSequenceStore(4), np.empty(0, np.int64))
     assert all(np.isnan(found[name]) for name in dynamic.COLUMNS)
 
 
 def test_progress_counts_a_pair_once_and_a_return_as_a_recrawl():
-    progress = CrawlTape(4)
+    progress = RankedSequenceStore(4)
     for n, (score, targets) in enumerate([(1.0, [1, 2]), (0.0, [2, 3]), (0.5, [3])]):
         outcome = Outcome(n, 0, 0.0, targets=np.array(targets), alpha=np.ones(len(targets)))
         progress.finish((Pick(n, 0, "recrawl", score),), [outcome])
@@ -311,9 +311,9 @@ def test_the_source_is_drawn_by_what_it_writes_unless_anybody_will_do(graph, any
 )
 def test_a_setting_out_of_range_is_refused(wrong):
     with pytest.raises(SettingsError):
-        dynamic.Setting(**wrong)
+        dynamic.TrackingSettings(**wrong)
 
 
 def test_a_crawl_cannot_begin_after_the_last_link(graph):
     with pytest.raises(SettingsError, match="begin earlier"):
-        dynamic.world("small", graph, dynamic.Setting(begin=9 * DAY))
+        dynamic.world("small", graph, dynamic.TrackingSettings(begin=9 * DAY))

@@ -14,8 +14,8 @@ from shared_data import needed
 from socialcrawl.engine.model import Pick
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.strong_components import find_components, find_largest_component
-from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
-from socialcrawl.lab.experiments.kumar.source import Ticking, Windowed, instants
+from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate
+from socialcrawl.lab.experiments.kumar.source import TickingClock, WindowedSource, instants
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY, plain, read_times, time_graph, within
 from socialcrawl.lab.experiments.kumar.top_nodes import targets, top
 
@@ -131,7 +131,7 @@ def test_a_file_that_cannot_be_used_is_said_to_be_so(tmp_path, table, complaint)
 @given(LINKS, st.integers(0, 7), st.integers(0, 40), st.integers(0, 20), st.one_of(st.none(), st.integers(0, 40)))
 @settings(deadline=None, max_examples=60)
 def test_a_fetch_sees_the_links_of_the_window_that_came_since_the_last(links, node, now, window, since):
-    source = Windowed(made(links), window, Ticking(now, 20))
+    source = WindowedSource(made(links), window, TickingClock(now, 20))
     (talk,) = source.talks((Pick(3, node, "recrawl", since="" if since is None else repr(float(since))),), {})
     with pytest.raises(StopIteration) as end:
         next(talk)
@@ -144,13 +144,13 @@ def test_a_fetch_sees_the_links_of_the_window_that_came_since_the_last(links, no
 
 
 def test_asking_from_the_mark_of_an_instant_brings_what_came_then_and_later():
-    source = Windowed(made([(0, 1, 5), (0, 2, 6), (0, 3, 9)]), 30, Ticking(20, 20))
+    source = WindowedSource(made([(0, 1, 5), (0, 2, 6), (0, 3, 9)]), 30, TickingClock(20, 20))
     assert source.outcome(Pick(0, 0, "expand", since=source.mark(6)), 20).targets.tolist() == [2, 1, 3]
     assert source.outcome(Pick(0, 0, "expand", since=source.mark(6.5)), 20).targets.tolist() == [1, 3]
 
 
 def test_the_clock_ticks_once_a_fetch_and_can_be_slept_on():
-    clock = Ticking(100.0, 20.0)
+    clock = TickingClock(100.0, 20.0)
     clock.tick()
     assert clock.now() == 120.0
     clock.sleep(131.0)
@@ -219,17 +219,17 @@ def test_a_chain_of_many_nodes_needs_no_deep_recursion():
 
 
 def test_a_generated_graph_has_the_size_that_was_asked_for_and_is_the_same_again():
-    shape = Shape(2000, 9000, days=6.0, seed=4)
+    shape = BurstyGraphParameters(2000, 9000, days=6.0, seed=4)
     graph, again = generate(shape), generate(shape)
     assert (graph.size, graph.links) == (2000, 9000)
     assert 0 <= graph.begin < DAY
     assert 5 * DAY < graph.end < 6 * DAY
     assert all((getattr(graph, name) == getattr(again, name)).all() for name in ("indptr", "targets", "times"))
-    assert (generate(Shape(2000, 9000, days=6.0, seed=5)).targets != graph.targets).any()
+    assert (generate(BurstyGraphParameters(2000, 9000, days=6.0, seed=5)).targets != graph.targets).any()
 
 
 def test_a_generated_graph_has_heavy_tails_and_targets_that_come_and_go():
-    graph = generate(Shape(20_000, 70_000, days=24.0))
+    graph = generate(BurstyGraphParameters(20_000, 70_000, days=24.0))
     degree = np.sort(np.bincount(graph.targets, minlength=graph.size))[::-1]
     assert degree[:200].sum() > 0.3 * graph.links  # one node in a hundred
     assert (degree == 0).mean() > 0.3
@@ -241,7 +241,7 @@ def test_a_generated_graph_has_heavy_tails_and_targets_that_come_and_go():
 
 
 def test_attention_comes_in_bursts():
-    graph = generate(Shape(20_000, 70_000, days=24.0))
+    graph = generate(BurstyGraphParameters(20_000, 70_000, days=24.0))
     day = (graph.times // DAY).astype(int)
     counts = np.zeros((graph.size, 24))
     np.add.at(counts, (graph.targets, day), 1)
@@ -254,7 +254,7 @@ def test_attention_comes_in_bursts():
 @pytest.mark.parametrize("wrong", [{"nodes": 9}, {"links": 0}, {"days": 0.0}, {"entering": 1.5}, {"seed": -1}])
 def test_a_shape_that_cannot_be_made_is_refused(wrong):
     with pytest.raises(SettingsError):
-        Shape(**wrong)
+        BurstyGraphParameters(**wrong)
 
 
 def test_real_links_with_timestamps_are_read_whole():

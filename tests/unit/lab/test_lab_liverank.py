@@ -15,11 +15,11 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments import figures, runner
 from socialcrawl.lab.experiments.liverank import cost_curves, follower_graphs, runs, weblike, world_options
 from socialcrawl.lab.experiments.liverank.commands import COMMANDS, liverank_app
-from socialcrawl.lab.experiments.liverank.dated import Cut
-from socialcrawl.lab.experiments.liverank.death import Death, passed
-from socialcrawl.lab.experiments.liverank.probe_orders import Terms, crawled, ordered, pagerank_of, straight
+from socialcrawl.lab.experiments.liverank.dated import SnapshotCut
+from socialcrawl.lab.experiments.liverank.death import DeathModel, passed
+from socialcrawl.lab.experiments.liverank.probe_orders import ProbeTerms, crawled, ordered, pagerank_of, straight
 from socialcrawl.lab.experiments.liverank.ways import FRAMES, LETTERS, Way
-from socialcrawl.lab.experiments.liverank.world_options import KINDS, Wanted
+from socialcrawl.lab.experiments.liverank.world_options import KINDS, DatasetOptions
 
 TINY = ["--nodes", "400", "--z", "20", "--seeds", "2", "--jobs", "1"]
 KINDS_IN_ORDER = ["table1", *(f"fig{n}" for n in range(1, 12)), "dpr"]
@@ -27,8 +27,8 @@ KINDS_IN_ORDER = ["table1", *(f"fig{n}" for n in range(1, 12)), "dpr"]
 
 @pytest.fixture(scope="module")
 def world():
-    web = weblike.generate(weblike.Shape(pages=400, degree=6, a_site=20, seed=2))
-    return passed("w", web, Death(0.2))
+    web = weblike.generate(weblike.WebParameters(pages=400, degree=6, a_site=20, seed=2))
+    return passed("w", web, DeathModel(0.2))
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def out_of(world, node):
 @pytest.mark.parametrize("training", ["random", "indegree", "pagerank"])
 @pytest.mark.parametrize("neighbours", [True, False])
 def test_an_order_taken_straight_is_that_of_the_crawl(world, rank, training, neighbours):
-    way, terms = Way(rank, training, neighbours), Terms(30, 5)
+    way, terms = Way(rank, training, neighbours), ProbeTerms(30, 5)
     order = ordered(world, way, terms)
     assert sorted(order.tolist()) == list(range(400))
     assert order.tolist() == crawled(world, way, terms).tolist()
@@ -64,8 +64,8 @@ def test_an_order_taken_straight_is_that_of_the_crawl(world, rank, training, nei
 
 
 def test_breadth_first_follows_active_nodes_in_the_order_in_which_they_were_found(world):
-    order = ordered(world, Way("bfs", "pagerank"), Terms(10, 1)).tolist()
-    by_rank = straight(world, Way("pagerank"), Terms(0, 1)).tolist()
+    order = ordered(world, Way("bfs", "pagerank"), ProbeTerms(10, 1)).tolist()
+    by_rank = straight(world, Way("pagerank"), ProbeTerms(0, 1)).tolist()
     queue, seen, tested = by_rank[:10], set(by_rank[:10]), []
     while len(tested) < 400:
         node = queue.pop(0) if queue else next(node for node in by_rank if node not in seen)
@@ -81,8 +81,8 @@ def test_breadth_first_follows_active_nodes_in_the_order_in_which_they_were_foun
 
 @pytest.mark.parametrize("batch", [1, 7])
 def test_active_indegree_takes_whom_most_active_nodes_link_to_as_known_before_the_batch(world, batch):
-    order = ordered(world, Way("ai", "pagerank"), Terms(10, 1, batch)).tolist()
-    by_rank = straight(world, Way("pagerank"), Terms(0, 1)).tolist()
+    order = ordered(world, Way("ai", "pagerank"), ProbeTerms(10, 1, batch)).tolist()
+    by_rank = straight(world, Way("pagerank"), ProbeTerms(0, 1)).tolist()
     place = {node: i for i, node in enumerate(by_rank)}
     tested = by_rank[:10]
     while len(tested) < 400:
@@ -96,7 +96,7 @@ def test_active_indegree_takes_whom_most_active_nodes_link_to_as_known_before_th
 
 
 def test_dynamic_pagerank_tests_everybody_once(world):
-    order = ordered(world, Way("dpr", "random"), Terms(30, 1, 10)).tolist()
+    order = ordered(world, Way("dpr", "random"), ProbeTerms(30, 1, 10)).tolist()
     assert sorted(order) == list(range(400))
     assert order[:30] == LiveRanks(world.old(), 1).training("random", 30).tolist()
 
@@ -114,10 +114,10 @@ def test_pagerank_is_that_of_the_equation(world):
 
 
 def test_a_cost_curve_is_the_definitions(world):
-    order = straight(world, Way("pa", "random"), Terms(30, 5))
+    order = straight(world, Way("pa", "random"), ProbeTerms(30, 5))
     found = np.cumsum(world.active[order])
     least = [np.flatnonzero(found >= alpha * world.alive - 1e-9)[0] + 1 for alpha in cost_curves.ALPHAS]
-    table = cost_curves.curve(world, "f", Way("pa", "random"), Terms(30, 5))
+    table = cost_curves.curve(world, "f", Way("pa", "random"), ProbeTerms(30, 5))
     assert table["cost"] == pytest.approx(np.array(least) / (cost_curves.ALPHAS * world.alive))
     assert {key: set(table[key].tolist()) for key in ("graph", "frame", "way", "seed", "z")} == {
         "graph": {"w"},
@@ -150,7 +150,7 @@ def test_a_curve_has_a_name_of_its_own_whatever_of_it_is_another(world):
 
 
 def test_means_are_read_at_some_alphas_with_their_usual_errors(world):
-    parts = [cost_curves.curve(world, "f", Way("random"), Terms(0, seed)) for seed in (1, 2, 3)]
+    parts = [cost_curves.curve(world, "f", Way("random"), ProbeTerms(0, seed)) for seed in (1, 2, 3)]
     means = cost_curves.read({key: np.concatenate([part[key] for part in parts]) for key in parts[0]})
     at = means["alpha"].tolist().index(0.4)
     own = [part["cost"][39] for part in parts]
@@ -266,7 +266,7 @@ def test_files_and_webs_are_worlds_of_any_command(tmp_path):
     rng = np.random.default_rng(1)
     lines = [f"{a},{b},{t}" for a, b, t in zip(*rng.integers(0, 50, (2, 900)), np.sort(rng.random(900)), strict=True)]
     (tmp_path / "acts.csv").write_text("a,b,ts\n" + "\n".join(lines))
-    made = weblike.generate(weblike.Shape(pages=300, degree=4, a_site=30))
+    made = weblike.generate(weblike.WebParameters(pages=300, degree=4, a_site=30))
     np.savez(tmp_path / "net.npz", offsets=made.indptr, targets=made.indices)
     files = ["--file", tmp_path / "acts.csv", "--recent", 1e-6, "--web", tmp_path / "net.npz", "--alive", 0.5]
     said = done("fig9", *files, "--z", 10, "--jobs", 1, "--out", tmp_path)
@@ -318,11 +318,17 @@ def test_without_options_all_is_as_the_page_has_it(asked, name):
     title, wanted, options, run = asked(name)
     assert title == name
     planted = {"spread": 1.0, "by_site": 1.5, "resist": 0.4, "seed": 1}
-    assert wanted == Wanted((), (), Cut(0.5, 182.0, 1.0, actors=False), 200_000, None, None, 1.0, planted)
-    assert options == runs.Asked(z=None, batch=100)
+    assert wanted == DatasetOptions(
+        (), (), SnapshotCut(0.5, 182.0, 1.0, actors=False), 200_000, None, None, 1.0, planted
+    )
+    assert options == runs.ProbeOptions(z=None, batch=100)
     assert run == runner.ExperimentRun(Path("liverank"), processes=-1, seed=1, repeats=3)
-    assert planted == {key: getattr(Death(), key) for key in planted}
-    assert (weblike.Shape().pages, follower_graphs.Shape().accounts, follower_graphs.Shape().bond) == (
+    assert planted == {key: getattr(DeathModel(), key) for key in planted}
+    assert (
+        weblike.WebParameters().pages,
+        follower_graphs.FollowerParameters().accounts,
+        follower_graphs.FollowerParameters().bond,
+    ) == (
         200_000,
         200_000,
         1.0,
@@ -332,10 +338,10 @@ def test_without_options_all_is_as_the_page_has_it(asked, name):
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (["--snapshot", 0.25], ("cut", Cut(0.25))),
-        (["--present", 0.75], ("cut", Cut(present=0.75))),
-        (["--recent", 30], ("cut", Cut(recent=30))),
-        (["--actors"], ("cut", Cut(actors=True))),
+        (["--snapshot", 0.25], ("cut", SnapshotCut(0.25))),
+        (["--present", 0.75], ("cut", SnapshotCut(present=0.75))),
+        (["--recent", 30], ("cut", SnapshotCut(recent=30))),
+        (["--actors"], ("cut", SnapshotCut(actors=True))),
         (["--nodes", 77], ("nodes", 77)),
         (["--degree", 3], ("degree", 3.0)),
         (["--alive", 0.5], ("alive", 0.5)),
@@ -371,7 +377,7 @@ def test_every_option_of_a_crawl_is_heard(asked, words, meant):
 
 
 def test_worlds_are_as_dead_as_those_of_the_paper():
-    wanted = Wanted((), (), Cut(), 500, None, None, 1.0, {"seed": 1})
+    wanted = DatasetOptions((), (), SnapshotCut(), 500, None, None, 1.0, {"seed": 1})
     for kind, alive in (("web-like", 0.0629), ("web-like, a year", 0.3556), ("twitter-like", 0.1753)):
         (world,) = wanted.worlds(kind)
         assert (world.name, world.alive) == (kind, round(500 * alive))

@@ -16,9 +16,9 @@ from shared_data import needed
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.experiments.liverank import death, file_webs, follower_graphs, shares, weblike
-from socialcrawl.lab.experiments.liverank.dataset_worlds import World
-from socialcrawl.lab.experiments.liverank.dated import Acts, Cut, dated, world_of
-from socialcrawl.lab.experiments.liverank.death import Death, passed
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld
+from socialcrawl.lab.experiments.liverank.dated import SnapshotCut, TimedActs, dated, world_of
+from socialcrawl.lab.experiments.liverank.death import DeathModel, passed
 from socialcrawl.lab.graphs import write
 
 DAY = 86_400
@@ -65,7 +65,7 @@ def written(path, rows=ROWS, names=("a", "b", "ts"), time=lambda day: day * DAY)
     ],
 )
 def test_the_links_before_a_moment_are_the_old_snapshot_and_who_acted_lately_is_active(tmp_path, ending, names, time):
-    world = dated(written(tmp_path / f"acts.{ending}", ROWS, names, time), Cut(snapshot=0.2, recent=10))
+    world = dated(written(tmp_path / f"acts.{ending}", ROWS, names, time), SnapshotCut(snapshot=0.2, recent=10))
     order = {"ann": 0, "bob": 1, "cid": 2, "dan": 3}  # sources by first appearance, then those who were only named
     assert world.name == "acts"
     assert links_of(world) == {(order["ann"], order["bob"]), (order["cid"], order["dan"])}
@@ -81,12 +81,12 @@ def test_the_links_before_a_moment_are_the_old_snapshot_and_who_acted_lately_is_
 
 
 def test_only_who_had_acted_is_a_node_where_that_is_asked_for(tmp_path):
-    world = dated(written(tmp_path / "acts.csv"), Cut(snapshot=0.2, recent=10, actors=True))
+    world = dated(written(tmp_path / "acts.csv"), SnapshotCut(snapshot=0.2, recent=10, actors=True))
     assert (world.size, world.links, world.alive) == (3, 1, 1)  # dan had only been named
 
 
 def test_what_came_after_the_present_is_not_looked_at(tmp_path):
-    world = dated(written(tmp_path / "acts.csv"), Cut(snapshot=0.2, recent=10, present=0.55))
+    world = dated(written(tmp_path / "acts.csv"), SnapshotCut(snapshot=0.2, recent=10, present=0.55))
     assert world.active.tolist() == [False, True, False, False]
     assert world.age[1] == pytest.approx(5)
     assert [world.words[status] for status in world.status][3] == "never acted"
@@ -100,7 +100,7 @@ def test_posts_are_acts_and_their_mentions_links_whatever_the_case(tmp_path):
         "mentions": [["BOB", "cid"], ["ann", "bob"], ["dan"], []],
     }
     parquet.write_table(pa.table(posts), tmp_path / "posts.parquet")
-    world = dated(tmp_path / "posts.parquet", Cut(snapshot=0.5, recent=20))
+    world = dated(tmp_path / "posts.parquet", SnapshotCut(snapshot=0.5, recent=20))
     assert links_of(world) == {(0, 1), (0, 2), (1, 0)}  # ann, bob, cid
     assert world.active.tolist() == [True, False, False]
     assert [world.words[status] for status in world.status] == ["active", "acted, but not lately", "never acted"]
@@ -115,11 +115,11 @@ def test_posts_are_acts_and_their_mentions_links_whatever_the_case(tmp_path):
 @settings(deadline=None, max_examples=many(60))
 def test_worlds_of_any_acts_are_what_the_definition_says(rows, snapshot, present, actors):
     sources, targets, days = (np.array(column, np.int64) for column in zip(*rows, strict=True))
-    acts = Acts(7, sources, days * float(DAY), sources, targets, days * float(DAY))
+    acts = TimedActs(7, sources, days * float(DAY), sources, targets, days * float(DAY))
     first, last = min(days), max(days)
     taken, now = first + snapshot * (last - first), first + present * (last - first)
     recent = max(0.5, (now - taken) / 2)
-    cut = Cut(snapshot, recent, present, actors)
+    cut = SnapshotCut(snapshot, recent, present, actors)
     if now - recent < taken:
         with pytest.raises(SettingsError, match="give --recent fewer days"):
             world_of("w", acts, cut)
@@ -149,16 +149,20 @@ def test_worlds_of_any_acts_are_what_the_definition_says(rows, snapshot, present
 )
 def test_moments_that_cannot_be_are_refused(cut, said):
     with pytest.raises(SettingsError, match=said):
-        Cut(**cut)
+        SnapshotCut(**cut)
 
 
 @pytest.mark.parametrize(
     ("rows", "cut", "said"),
     [
-        (ROWS, Cut(0.5, 60), r"acts spans 100\.0 days: the 60 before 100% of that begin before 50% are over"),
-        (ROWS[:7], Cut(0.05, 1, present=0.9), "none of 2 nodes is active now; give --recent more days"),
-        ([("a", "a", 0), ("a", "a", 9)], Cut(0.5, 1), "the old snapshot has no links; give --snapshot a later moment"),
-        ([("a", "", 0)], Cut(), "acts.csv, row 1: b is empty; name a node"),
+        (ROWS, SnapshotCut(0.5, 60), r"acts spans 100\.0 days: the 60 before 100% of that begin before 50% are over"),
+        (ROWS[:7], SnapshotCut(0.05, 1, present=0.9), "none of 2 nodes is active now; give --recent more days"),
+        (
+            [("a", "a", 0), ("a", "a", 9)],
+            SnapshotCut(0.5, 1),
+            "the old snapshot has no links; give --snapshot a later moment",
+        ),
+        ([("a", "", 0)], SnapshotCut(), "acts.csv, row 1: b is empty; name a node"),
     ],
 )
 def test_a_file_that_makes_no_world_is_refused_with_what_to_do(tmp_path, rows, cut, said):
@@ -168,18 +172,18 @@ def test_a_file_that_makes_no_world_is_refused_with_what_to_do(tmp_path, rows, c
 
 def test_files_that_cannot_be_read_say_why(tmp_path):
     with pytest.raises(SettingsError, match=r"acts.csv: ts is no time \(.*soon.*\); give numbers of seconds"):
-        dated(written(tmp_path / "acts.csv", time=lambda day: "soon" if day == 30 else str(day)), Cut())
+        dated(written(tmp_path / "acts.csv", time=lambda day: "soon" if day == 30 else str(day)), SnapshotCut())
     parquet.write_table(pa.table({"a": ["x"], "c": ["y"]}), tmp_path / "other.parquet")
     with pytest.raises(SettingsError, match="needs the columns a, b, ts"):
-        dated(tmp_path / "other.parquet", Cut())
+        dated(tmp_path / "other.parquet", SnapshotCut())
     with pytest.raises(PostsFileError):
-        dated(tmp_path / "missing.jsonl", Cut())
+        dated(tmp_path / "missing.jsonl", SnapshotCut())
     with pytest.raises(SettingsError, match="nothing was ever done"):
-        world_of("w", Acts(0, *[np.empty(0, np.int64)] * 5), Cut())
+        world_of("w", TimedActs(0, *[np.empty(0, np.int64)] * 5), SnapshotCut())
 
 
 def test_real_links_make_a_world_whose_parts_agree():
-    world = dated(needed("data/mathoverflow_activity.parquet"), Cut())
+    world = dated(needed("data/mathoverflow_activity.parquet"), SnapshotCut())
     table = parquet.read_table(needed("data/mathoverflow_activity.parquet"))
     a, b, ts = (table.column(name).to_numpy() for name in ("a", "b", "ts"))
     taken = ts.min() + 0.5 * np.ptp(ts)
@@ -197,13 +201,13 @@ def test_real_links_make_a_world_whose_parts_agree():
 
 @pytest.fixture(scope="module")
 def web():
-    return weblike.generate(weblike.Shape(pages=6_000, degree=10, a_site=60, seed=4))
+    return weblike.generate(weblike.WebParameters(pages=6_000, degree=10, a_site=60, seed=4))
 
 
 def test_a_generated_web_has_sites_whose_pages_link_mostly_to_each_other_and_then_to_near_ones(web):
     sources = np.repeat(np.arange(6_000), np.diff(web.indptr))
     assert (sources != web.indices).all()
-    assert len(links_of(passed("w", web, Death()))) == len(web.indices)  # each once
+    assert len(links_of(passed("w", web, DeathModel()))) == len(web.indices)  # each once
     apart = np.abs(web.sites[sources] - web.sites[web.indices])
     assert 0.75 < np.mean(apart == 0) < 0.88  # doubles inside a site are dropped
     assert 0.5 < np.mean(apart[apart > 0] <= weblike.REACH) < 0.85  # two of three, and by chance a few more
@@ -222,22 +226,22 @@ def test_the_number_of_a_page_says_nothing(web):
 
 
 def test_generated_worlds_are_the_same_again_and_others_for_other_seeds(web):
-    again = weblike.generate(weblike.Shape(pages=6_000, degree=10, a_site=60, seed=4))
-    other = weblike.generate(weblike.Shape(pages=6_000, degree=10, a_site=60, seed=5))
+    again = weblike.generate(weblike.WebParameters(pages=6_000, degree=10, a_site=60, seed=4))
+    other = weblike.generate(weblike.WebParameters(pages=6_000, degree=10, a_site=60, seed=5))
     assert (again.indices == web.indices).all()
     assert len(other.indices) != len(web.indices)
-    assert (passed("w", web, Death()).active == passed("w", web, Death()).active).all()
-    assert (passed("w", web, Death()).active != passed("w", web, Death(seed=2)).active).any()
+    assert (passed("w", web, DeathModel()).active == passed("w", web, DeathModel()).active).all()
+    assert (passed("w", web, DeathModel()).active != passed("w", web, DeathModel(seed=2)).active).any()
 
 
 @pytest.mark.parametrize("alive", [0.0629, 0.3556])
 def test_as_many_pages_are_left_as_are_wanted(web, alive):
-    assert passed("w", web, Death(alive)).alive == round(alive * 6_000)
+    assert passed("w", web, DeathModel(alive)).alive == round(alive * 6_000)
 
 
 def test_pages_die_by_their_hazards_as_a_plain_loop_has_it():
-    web = weblike.generate(weblike.Shape(pages=60, degree=4, a_site=6, seed=1))
-    wanted = Death(alive=0.3, spread=2.0, seed=7)
+    web = weblike.generate(weblike.WebParameters(pages=60, degree=4, a_site=6, seed=1))
+    wanted = DeathModel(alive=0.3, spread=2.0, seed=7)
     indegree = np.bincount(web.indices, minlength=60)
     frailty = death._frailty(web, indegree, wanted)
     end = np.random.default_rng([7, zlib.crc32(b"death"), 0]).standard_exponential(60)
@@ -261,17 +265,17 @@ def alike(world):
 
 
 def test_death_spreads_along_links_and_takes_sites_only_where_it_is_told_to(web):
-    nothing = Death(0.3, spread=0, by_site=0, resist=0)
+    nothing = DeathModel(0.3, spread=0, by_site=0, resist=0)
     assert abs(alike(passed("w", web, nothing))) < 0.02
-    assert alike(passed("w", web, Death(0.3, spread=5, by_site=0, resist=0))) > 0.05
-    assert alike(passed("w", web, Death(0.3, spread=0, by_site=1.5, resist=0))) > 0.2
+    assert alike(passed("w", web, DeathModel(0.3, spread=5, by_site=0, resist=0))) > 0.05
+    assert alike(passed("w", web, DeathModel(0.3, spread=0, by_site=1.5, resist=0))) > 0.2
     indegree = np.bincount(web.indices, minlength=6_000)
-    assert shares.advantage(indegree, passed("w", web, Death(0.3, 0, 0, resist=0.5)).active) > 0.6
+    assert shares.advantage(indegree, passed("w", web, DeathModel(0.3, 0, 0, resist=0.5)).active) > 0.6
     assert abs(shares.advantage(indegree, passed("w", web, nothing).active) - 0.5) < 0.03
 
 
 def test_a_site_goes_in_one_way_and_answers_in_one_way_for_what_is_gone(web):
-    world = passed("w", web, Death(0.1))
+    world = passed("w", web, DeathModel(0.1))
     for site in range(int(web.sites.max()) + 1):
         here = web.sites == site
         said = {world.words[status] for status in world.status[here & ~world.active]}
@@ -282,7 +286,7 @@ def test_a_site_goes_in_one_way_and_answers_in_one_way_for_what_is_gone(web):
 
 
 def test_statuses_are_counted_with_the_targets_of_redirections_and_all_that_says_200(web):
-    world = passed("w", web, Death(0.1))
+    world = passed("w", web, DeathModel(0.1))
     found = shares.statuses(world)
     told = dict(zip(found["status"].tolist(), found["nodes"].tolist(), strict=True))
     names = Counter(world.words[status] for status in world.status)
@@ -302,7 +306,7 @@ def test_statuses_are_counted_with_the_targets_of_redirections_and_all_that_says
 )
 def test_webs_that_cannot_be_are_refused(shape):
     with pytest.raises(SettingsError):
-        weblike.Shape(**shape)
+        weblike.WebParameters(**shape)
 
 
 @pytest.mark.parametrize(
@@ -310,7 +314,7 @@ def test_webs_that_cannot_be_are_refused(shape):
 )
 def test_deaths_that_cannot_be_are_refused(given):
     with pytest.raises(SettingsError):
-        Death(**given)
+        DeathModel(**given)
 
 
 # --- webs from files
@@ -366,7 +370,7 @@ def test_a_real_web_has_most_links_inside_the_blocks():
 
 @pytest.fixture(scope="module")
 def accounts():
-    return follower_graphs.generate("t", follower_graphs.Shape(accounts=5_000, degree=10))
+    return follower_graphs.generate("t", follower_graphs.FollowerParameters(accounts=5_000, degree=10))
 
 
 def test_accounts_have_the_statuses_that_are_wanted_and_ages_that_go_with_them(accounts):
@@ -382,7 +386,7 @@ def test_accounts_have_the_statuses_that_are_wanted_and_ages_that_go_with_them(a
 
 def test_the_famous_are_active_and_nothing_else_is_told_by_neighbours(accounts):
     assert shares.advantage(accounts.indegrees(), accounts.active) > 0.6
-    none = follower_graphs.generate("t", follower_graphs.Shape(accounts=5_000, degree=10, bond=0))
+    none = follower_graphs.generate("t", follower_graphs.FollowerParameters(accounts=5_000, degree=10, bond=0))
     assert abs(shares.advantage(none.indegrees(), none.active) - 0.5) < 0.03
     assert abs(alike(none)) < 0.02
 
@@ -390,9 +394,9 @@ def test_the_famous_are_active_and_nothing_else_is_told_by_neighbours(accounts):
 def test_links_of_the_active_and_of_others_are_counted_apart():
     indptr, indices = np.array([0, 3, 4, 6, 6]), np.array([1, 2, 3, 0, 0, 3], np.int32)
     active = np.array([True, False, False, True])
-    world = World("w", indptr, indices, active, None, np.zeros(4, int), "a", np.zeros(4))
+    world = DatasetWorld("w", indptr, indices, active, None, np.zeros(4, int), "a", np.zeros(4))
     assert shares.handed_on(world) == pytest.approx((1 / 3, 3 / 3))
-    nobody = World("w", indptr, indices, np.zeros(4, bool), None, np.zeros(4, int), "a", np.zeros(4))
+    nobody = DatasetWorld("w", indptr, indices, np.zeros(4, bool), None, np.zeros(4, int), "a", np.zeros(4))
     assert np.isnan(shares.handed_on(nobody)[0])
 
 
@@ -407,7 +411,7 @@ def test_some_follow_back(accounts):
 )
 def test_follower_graphs_that_cannot_be_are_refused(shape):
     with pytest.raises(SettingsError):
-        follower_graphs.Shape(**shape)
+        follower_graphs.FollowerParameters(**shape)
 
 
 # --- distributions
@@ -449,7 +453,7 @@ def test_ages_are_those_of_who_ever_acted(accounts):
 
 
 def test_a_world_without_sites_has_no_rows_about_sites():
-    world = World(
+    world = DatasetWorld(
         "w", np.zeros(3, int), np.empty(0, np.int32), np.array([1, 0], bool), None, np.array([1, 0]), "ab", np.zeros(2)
     )
     assert shares.statuses(world)["status"].tolist() == ["a", "b", "all"]

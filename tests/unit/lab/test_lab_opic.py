@@ -16,13 +16,13 @@ from socialcrawl.importance.history_windows import InterpolatedHistory
 from socialcrawl.importance.opic import THRESHOLD
 from socialcrawl.lab.experiments.opic import importance_errors, moving, runs, static_web, summaries
 from socialcrawl.lab.experiments.opic import truth as truths
-from socialcrawl.lab.experiments.opic.changes import Changes
+from socialcrawl.lab.experiments.opic.changes import WebChanges
 from socialcrawl.lab.experiments.opic.commands import MOVING, STILL, opic_app
-from socialcrawl.lab.experiments.opic.moving import Moving, adaptation
-from socialcrawl.lab.experiments.opic.named_windows import Watching, window
-from socialcrawl.lab.experiments.opic.static_web import Crawling, Still, convergence, payments
+from socialcrawl.lab.experiments.opic.moving import ChangingWebPlan, adaptation
+from socialcrawl.lab.experiments.opic.named_windows import WindowComparison, window
+from socialcrawl.lab.experiments.opic.static_web import OpicCrawl, StaticWebPlan, convergence, payments
 from socialcrawl.lab.experiments.opic.truth import truth
-from socialcrawl.lab.experiments.opic.webs import LAWS, Law, Web, generated, indegrees
+from socialcrawl.lab.experiments.opic.webs import LAWS, GeneratedWeb, LinkLaw, generated, indegrees
 from socialcrawl.lab.result_tables import rows
 
 SIZE = 60
@@ -31,7 +31,7 @@ FEW = st.lists(st.integers(1, 6), min_size=2, max_size=30)
 
 @pytest.fixture
 def web():
-    return generated(Law("poisson", mean=3.0), SIZE, seed=4)
+    return generated(LinkLaw("poisson", mean=3.0), SIZE, seed=4)
 
 
 def degrees(web):
@@ -120,14 +120,14 @@ def test_only_the_broder_web_has_out_degrees_with_a_heavy_tail():
 
 
 def test_a_page_that_nearly_all_link_to_does_not_hang_the_generator():
-    web = generated(Law("power", exponent=1.05), 40, seed=1)
+    web = generated(LinkLaw("power", exponent=1.05), 40, seed=1)
     assert max(map(len, web.into)) <= 4
 
 
 @given(FEW, st.integers(0, 3))
 @settings(deadline=None, max_examples=30)
 def test_sparse_rows_and_targets_are_the_lists_after_any_links_and_cuts(pages, seed):
-    web = generated(Law("poisson", mean=1.0), 12, seed)
+    web = generated(LinkLaw("poisson", mean=1.0), 12, seed)
     for page in pages:
         web.targets(page)
         fresh = page + 1 not in web.out[page]
@@ -144,7 +144,13 @@ def test_sparse_rows_and_targets_are_the_lists_after_any_links_and_cuts(pages, s
 
 @pytest.mark.parametrize(
     ("law", "size"),
-    [(Law("flat"), 50), (Law(out="odd"), 50), (Law(), 9), (Law(exponent=1.0), 50), (Law("poisson"), 50)],
+    [
+        (LinkLaw("flat"), 50),
+        (LinkLaw(out="odd"), 50),
+        (LinkLaw(), 9),
+        (LinkLaw(exponent=1.0), 50),
+        (LinkLaw("poisson"), 50),
+    ],
 )
 def test_a_law_or_size_that_makes_no_web_is_refused(law, size):
     with pytest.raises(SettingsError):
@@ -157,7 +163,7 @@ def test_a_law_or_size_that_makes_no_web_is_refused(law, size):
 def test_as_many_pages_change_as_the_rate_says_and_each_doubles_or_halves():
     web = generated(LAWS["power"], 1000, 1)
     before = degrees(web)
-    assert Changes(web, 0.1, seed=2).until(3) == 300
+    assert WebChanges(web, 0.1, seed=2).until(3) == 300
     after = degrees(web)
     changed = np.flatnonzero(after != before)
     assert len(changed) == 300
@@ -170,20 +176,20 @@ def test_as_many_pages_change_as_the_rate_says_and_each_doubles_or_halves():
 
 def test_changes_are_the_same_in_one_go_and_bit_by_bit():
     one, two = generated(LAWS["power"], 200, 1), generated(LAWS["power"], 200, 1)
-    Changes(one, 0.7, 3).until(2)
-    slow = Changes(two, 0.7, 3)
+    WebChanges(one, 0.7, 3).until(2)
+    slow = WebChanges(two, 0.7, 3)
     assert sum(slow.until(part / 50) for part in range(101)) == 280
     assert one.out == two.out
 
 
 def test_a_page_without_links_gets_one_and_a_rate_of_nothing_changes_nothing():
-    web = Web(20, np.array([1], np.int64), np.array([0], np.int64))
-    assert Changes(web, 0.0, 1).until(100) == 0
+    web = GeneratedWeb(20, np.array([1], np.int64), np.array([0], np.int64))
+    assert WebChanges(web, 0.0, 1).until(100) == 0
     assert degrees(web).sum() == 1
-    Changes(web, 1.0, 1).until(1)
+    WebChanges(web, 1.0, 1).until(1)
     assert sorted(degrees(web)) == [1] * 19 + [2]
     with pytest.raises(SettingsError, match="0 or more"):
-        Changes(web, -0.1, 1)
+        WebChanges(web, -0.1, 1)
 
 
 # --- errors
@@ -251,7 +257,7 @@ def test_the_truth_is_the_eigenvector_of_the_walk_with_the_virtual_page(web, sma
 
 @pytest.mark.parametrize("links", [[], [(3, 4)]])
 def test_the_truth_of_a_web_of_hardly_any_links_is_found_though_its_circles_are_all_of_two(links):
-    star = Web(12, *(np.array([link[end] for link in links], np.int64) for end in (0, 1)))
+    star = GeneratedWeb(12, *(np.array([link[end] for link in links], np.int64) for end in (0, 1)))
     x = truth(star, 1.0)
     assert x @ walk(star) == pytest.approx(x, abs=1e-11)
     assert x[-1] == pytest.approx(0.5 - 0.25 * len(links) * x[3])
@@ -266,7 +272,7 @@ def test_a_truth_that_takes_too_long_is_refused(monkeypatch, web):
 
 def test_convergence_is_that_of_a_dumb_crawl(monkeypatch, web):
     monkeypatch.setattr(static_web, "generated", lambda law, size, seed: web)
-    found = rows(convergence(Still(size=SIZE, crawls=3)))
+    found = rows(convergence(StaticWebPlan(size=SIZE, crawls=3)))
     x = truth(web, 1.0)[:-1]
     for way, choose in (("greedy", richest), ("cycle", in_turn)):
         dumb = list(opic(web, choose, 3 * SIZE))
@@ -279,7 +285,7 @@ def test_convergence_is_that_of_a_dumb_crawl(monkeypatch, web):
 
 def test_the_off_line_algorithm_is_the_power_of_the_walk(monkeypatch, web):
     monkeypatch.setattr(static_web, "generated", lambda law, size, seed: web)
-    found = rows(convergence(Still(size=SIZE, crawls=4)))
+    found = rows(convergence(StaticWebPlan(size=SIZE, crawls=4)))
     x, matrix = truth(web, 1.0), walk(web).T
     for way, step in (("off-line", matrix), ("off-line convergent", (np.eye(SIZE + 1) + matrix) / 2)):
         vector = np.full(SIZE + 1, 1 / (SIZE + 1))
@@ -293,7 +299,7 @@ def test_the_off_line_algorithm_is_the_power_of_the_walk(monkeypatch, web):
 def test_every_selection_comes_to_the_truth_and_the_error_factor_bounds_how_far_it_is(web):
     x = truth(web, 1.0)[:-1]
     for way in static_web.SELECTIONS:
-        crawl = Crawling(web, way, seed=1, small=1.0)
+        crawl = OpicCrawl(web, way, seed=1, small=1.0)
         crawl.until(150 * SIZE)
         assert importance_errors.errors(crawl.cash.estimate(crawl.rows), x).mean < 2.0
         ours = np.append(crawl.cash.rough(crawl.rows), crawl.cash.virtual_history / crawl.cash.paid)
@@ -302,7 +308,7 @@ def test_every_selection_comes_to_the_truth_and_the_error_factor_bounds_how_far_
 
 def test_payments_are_the_means_of_what_a_dumb_crawl_paid(monkeypatch, web):
     monkeypatch.setattr(static_web, "generated", lambda law, size, seed: web)
-    found = [row for row in rows(payments(Still(size=SIZE, crawls=2))) if row["way"] == "greedy"]
+    found = [row for row in rows(payments(StaticWebPlan(size=SIZE, crawls=2))) if row["way"] == "greedy"]
     held = [held for _, held, *_ in opic(web, richest, 2 * SIZE)]
     assert len(found) == 40
     for number, row in enumerate(found):
@@ -313,7 +319,9 @@ def test_payments_are_the_means_of_what_a_dumb_crawl_paid(monkeypatch, web):
 def test_greedys_pages_hold_2_nths_where_cash_comes_in_many_small_payments_and_more_where_it_comes_in_lumps():
     held = {}
     for mean in (2.0, 50.0):
-        found = [row for row in rows(payments(Still(("poisson",), 500, 6, mean=mean))) if row["way"] == "greedy"]
+        found = [
+            row for row in rows(payments(StaticWebPlan(("poisson",), 500, 6, mean=mean))) if row["way"] == "greedy"
+        ]
         held[mean] = np.mean([row["held"] for row in found if row["crawls"] > 3])
     assert held[50.0] == pytest.approx(2.0, abs=0.1)
     assert held[2.0] > 2.25
@@ -323,7 +331,7 @@ def test_greedys_pages_hold_2_nths_where_cash_comes_in_many_small_payments_and_m
 
 
 def test_windows_see_each_crawl_before_it_pays_and_do_not_steer(web):
-    crawl, alone = Crawling(web, "greedy", 1, 1.0), Crawling(web, "greedy", 1, 1.0)
+    crawl, alone = OpicCrawl(web, "greedy", 1, 1.0), OpicCrawl(web, "greedy", 1, 1.0)
     log = []
     crawl.seen = lambda *seen: log.append(seen)
     crawl.until(100)
@@ -336,18 +344,20 @@ def test_windows_see_each_crawl_before_it_pays_and_do_not_steer(web):
 
 
 def test_without_changes_plain_opic_among_the_windows_is_the_crawl_of_figure_2():
-    moved = rows(adaptation(Moving(("none",), (0.0,), "power", 200, 2, month=2.0)))
-    still = rows(convergence(Still(size=200, crawls=2)))
+    moved = rows(adaptation(ChangingWebPlan(("none",), (0.0,), "power", 200, 2, month=2.0)))
+    still = rows(convergence(StaticWebPlan(size=200, crawls=2)))
     greedy = {row["crawls"]: row for row in still if (row["way"], row["estimate"]) == ("greedy", "paid and held")}
     assert [row["mean"] for row in moved] == pytest.approx([greedy[1]["mean"], greedy[2]["mean"]], rel=1e-6)
     assert [row["measures"] for row in moved] == [1.0, 1.0]
 
 
 def test_errors_are_taken_against_the_web_of_the_moment():
-    calm, moved = (rows(adaptation(Moving(("none",), (rate,), "power", 200, 3, month=2.0))) for rate in (0.0, 0.4))
+    calm, moved = (
+        rows(adaptation(ChangingWebPlan(("none",), (rate,), "power", 200, 3, month=2.0))) for rate in (0.0, 0.4)
+    )
     assert [row["changed"] for row in moved] == [80, 160, 240]
     web = generated(LAWS["power"], 200, 1)
-    changes, crawl = Changes(web, 0.4, 1), Crawling(web, "greedy", 1, 1.0)
+    changes, crawl = WebChanges(web, 0.4, 1), OpicCrawl(web, "greedy", 1, 1.0)
     for step in range(1, 601):
         crawl.until(step)
         if step % 2 == 0:
@@ -358,21 +368,21 @@ def test_errors_are_taken_against_the_web_of_the_moment():
 
 
 def test_a_month_is_what_a_crawl_adds_to_g_after_the_first_two():
-    plan = Moving(size=200)
-    crawl = Crawling(generated(LAWS["power"], 200, 1), "greedy", 1, 1.0)
+    plan = ChangingWebPlan(size=200)
+    crawl = OpicCrawl(generated(LAWS["power"], 200, 1), "greedy", 1, 1.0)
     crawl.until(400)
     before = crawl.cash.paid
     crawl.until(800)
     assert moving.measured_month(plan, 1) == (crawl.cash.paid - before) / 2
-    assert moving.measured_month(Moving(month=1.5), 1) == 1.5
+    assert moving.measured_month(ChangingWebPlan(month=1.5), 1) == 1.5
 
 
 @pytest.mark.parametrize(
     ("begin", "expected"), [("listing", [0.0, 1 / 61]), ("equal", [1 / 61] * 2), ("nothing", [0] * 2)]
 )
 def test_windows_begin_with_what_was_asked_for(web, begin, expected):
-    crawl = Crawling(web, "greedy", 1, 1.0)
-    watching = Watching(("fixed-2", "interpolation-2"), 2.5, crawl.rows, begin)
+    crawl = OpicCrawl(web, "greedy", 1, 1.0)
+    watching = WindowComparison(("fixed-2", "interpolation-2"), 2.5, crawl.rows, begin)
     found = watching.importance(crawl.cash)
     assert [found[name][7] for name in watching.names] == pytest.approx(expected, rel=0.01)
     assert [each.time for each in watching.windows.values()] == [5.0, 5.0]

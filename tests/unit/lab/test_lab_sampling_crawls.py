@@ -12,28 +12,28 @@ from typer.testing import CliRunner
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling import audit_coverage, frozen_lists, measured, truths
 from socialcrawl.lab.experiments.sampling.commands import COMMANDS, sampling_app
-from socialcrawl.lab.experiments.sampling.generated_webs import Shape, generate
+from socialcrawl.lab.experiments.sampling.generated_webs import TopicWebParameters, generate
 from socialcrawl.lab.experiments.sampling.known_walks import (
     HITS,
     METHODS,
     PAPER,
-    Setup,
+    WalkSetup,
     jobs,
     possible,
     starts,
     together,
 )
-from socialcrawl.lab.experiments.sampling.run_setup import TITLES, Wanted
-from socialcrawl.lab.experiments.sampling.source import COMPLETE, Search
-from socialcrawl.lab.experiments.sampling.worlds import Topic
+from socialcrawl.lab.experiments.sampling.run_setup import TITLES, WorldOptions
+from socialcrawl.lab.experiments.sampling.source import COMPLETE, InlinkSearch
+from socialcrawl.lab.experiments.sampling.worlds import PageTopic
 
-SHORT = Setup(length=300, burn_in=20, walkers=3, runs=2, search=COMPLETE)
+SHORT = WalkSetup(length=300, burn_in=20, walkers=3, runs=2, search=COMPLETE)
 TINY = ["--size", 300, "--length", 120, "--burn-in", 5, "--walkers", 2, "--runs", 2, "--jobs", 1]
 
 
 @pytest.fixture(scope="module")
 def world():
-    return generate(Shape(400, trap=0.0, seed=5))
+    return generate(TopicWebParameters(400, trap=0.0, seed=5))
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_walks_begin_with_famous_pages_of_the_topic_that_are_within_reach(world,
 
 
 def test_a_search_that_has_nothing_is_not_asked(world, uk):
-    unseen = replace(SHORT, runs=1, search=Search(0.0))
+    unseen = replace(SHORT, runs=1, search=InlinkSearch(0.0))
     assert seen(world, uk, "none", unseen)[0]["asked"][0] == 0
     known = seen(world, uk, "none", replace(SHORT, runs=1))[0]
     assert known["asked"][0] == known["fetches"][0] > 0
@@ -160,7 +160,7 @@ def test_a_collected_dataset_has_its_share_of_what_is_within_reach_and_prefers_t
 
 
 def test_a_dataset_goes_on_where_links_have_ended():
-    world = generate(Shape(300, seed=1))
+    world = generate(TopicWebParameters(300, seed=1))
     assert audit_coverage.collected(world, world.topic("hiv"), 0.99, 1).sum() > 10
 
 
@@ -203,7 +203,7 @@ def test_coverage_counts_the_intervals_that_have_the_truth():
 
 def test_symmetric_lists_make_an_even_law_and_printed_ones_do_not(monkeypatch):
     monkeypatch.setattr(frozen_lists, "GONE_ROUND", 40)
-    world = generate(Shape(200, seed=3))
+    world = generate(TopicWebParameters(200, seed=3))
     rows = list(frozen_lists.biases(world, world.topic("uk"), replace(SHORT, runs=1)))
     assert len(rows) == 6
     for row in rows:
@@ -233,7 +233,7 @@ def test_gaps_are_those_of_all_eigenvalues(world):
 
 
 def test_a_tree_tells_a_topic_by_other_words_than_the_one_it_was_searched_by():
-    world = generate(Shape(800, seed=2))
+    world = generate(TopicWebParameters(800, seed=2))
     topic = world.topic("abortion")
     told = frozen_lists.by_tree(world, topic, 1)
     precision, recall = frozen_lists.quality(told.on, world.about["abortion"])
@@ -249,12 +249,12 @@ def test_precision_and_recall_are_counted():
 
 
 def test_what_cannot_be_computed_is_refused(world):
-    large = generate(Shape(frozen_lists.SMALL + 1))
+    large = generate(TopicWebParameters(frozen_lists.SMALL + 1))
     with pytest.raises(SettingsError, match="this is computed for 5,000"):
         next(frozen_lists.mixing(large, large.topic("uk")))
     with pytest.raises(SettingsError, match="no texts"):
         frozen_lists.by_tree(replace(world, texts=None), world.topic("uk"), 1)
-    nobody = Topic("nobody", np.zeros(world.size, bool))
+    nobody = PageTopic("nobody", np.zeros(world.size, bool))
     with pytest.raises(SettingsError, match="no page is on topic"):
         truths.reached(world, nobody, "hard")
 
@@ -278,7 +278,7 @@ def test_a_figure_is_drawn_and_its_data_have_estimates_beside_the_truth(tmp_path
     said = done("fig2", *TINY, "--topic", "uk", "--out", tmp_path)
     assert "chi-square" in said
     rows = csv.read_csv(tmp_path / "fig2.csv").to_pylist()
-    world = generate(Shape(300))
+    world = generate(TopicWebParameters(300))
     on = [host.split(".", 1)[1] for host, of in zip(world.hosts, world.topic("uk").on, strict=True) if of]
     for row in rows:
         assert row["truth"] == pytest.approx(Counter(on)[row["bin"]] / len(on))
@@ -329,7 +329,7 @@ def test_an_audit_says_in_how_many_intervals_the_truth_is(tmp_path):
 def test_walks_on_a_wider_topic_of_ones_own_stay_on_it(tmp_path, world):
     words = ["--topic", "hiv", "--wider", "abortion", "--method", "ancestor"]
     assert "hiv, ancestor: 2 crawls" in done("audit", *TINY, *words, "--out", tmp_path)
-    wanted = Wanted(None, None, None, ("hiv",), 400, 0.0, 5, ("abortion", "uk")).world()
+    wanted = WorldOptions(None, None, None, ("hiv",), 400, 0.0, 5, ("abortion", "uk")).world()
     (hiv,) = wanted.topics.values()
     assert hiv.wider.tolist() == (world.topic("abortion").on | world.topic("uk").on).tolist()
     for visits in seen(wanted, hiv, "ancestor"):

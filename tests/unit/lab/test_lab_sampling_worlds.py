@@ -14,15 +14,15 @@ from shared_data import needed
 from socialcrawl.engine.model import Node, Pick
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling import file_worlds, laws, truths
-from socialcrawl.lab.experiments.sampling.file_worlds import Asked
-from socialcrawl.lab.experiments.sampling.generated_webs import CYCLING, Shape, generate
-from socialcrawl.lab.experiments.sampling.source import COMPLETE, Search, Walked, covered, shown
-from socialcrawl.lab.experiments.sampling.worlds import Topic, World, linked, turned
+from socialcrawl.lab.experiments.sampling.file_worlds import TopicRequest
+from socialcrawl.lab.experiments.sampling.generated_webs import CYCLING, TopicWebParameters, generate
+from socialcrawl.lab.experiments.sampling.source import COMPLETE, InlinkSearch, WalkedSource, covered, shown
+from socialcrawl.lab.experiments.sampling.worlds import PageTopic, PageWorld, linked, turned
 
 
 @pytest.fixture(scope="module")
 def world():
-    return generate(Shape(800, seed=3))
+    return generate(TopicWebParameters(800, seed=3))
 
 
 def edges(graph):
@@ -34,15 +34,15 @@ def small(links, on, size=None, there=None):
     size = size or len(on)
     there = np.ones(size, bool) if there is None else np.array(there, bool)
     graph = linked(*np.array(links).reshape(-1, 2).T, size, there)
-    topic = Topic("t", np.array(on, bool))
-    return World("small", graph, [""] * size, np.zeros(size, np.int64), ["all"], {"t": topic}, there)
+    topic = PageTopic("t", np.array(on, bool))
+    return PageWorld("small", graph, [""] * size, np.zeros(size, np.int64), ["all"], {"t": topic}, there)
 
 
 # --- generated
 
 
 def test_a_generated_world_is_the_same_again_and_another_with_another_seed(world):
-    again, other = generate(Shape(800, seed=3)), generate(Shape(800, seed=4))
+    again, other = generate(TopicWebParameters(800, seed=3)), generate(TopicWebParameters(800, seed=4))
     assert edges(again.graph) == edges(world.graph)
     assert again.texts == world.texts
     assert edges(other.graph) != edges(world.graph)
@@ -84,7 +84,7 @@ def test_communities_link_to_themselves_and_camps_hardly_to_each_other(world):
 
 
 def test_a_trap_is_one_host_that_is_easily_entered_and_hardly_left():
-    world = generate(Shape(2_000, trap=0.1, seed=1))
+    world = generate(TopicWebParameters(2_000, trap=0.1, seed=1))
     host, pages = Counter(world.hosts).most_common(1)[0]
     trapped = np.array([name == host for name in world.hosts])
     assert pages == 200
@@ -95,7 +95,9 @@ def test_a_trap_is_one_host_that_is_easily_entered_and_hardly_left():
     assert CYCLING == 1
 
 
-@pytest.mark.parametrize("shape", [Shape(199), Shape(500, trap=0.3), Shape(500, trap=-0.1)])
+@pytest.mark.parametrize(
+    "shape", [TopicWebParameters(199), TopicWebParameters(500, trap=0.3), TopicWebParameters(500, trap=-0.1)]
+)
 def test_a_world_too_small_or_all_trap_is_refused(shape):
     with pytest.raises(SettingsError, match="200 pages"):
         generate(shape)
@@ -112,7 +114,9 @@ def test_pages_of_a_file_keep_their_links_categories_and_words(tmp_path):
         "categories": [["subject.Science.Biology.Birds", "subject.Art"], ["subject.Science.Biology"], []],
     }
     parquet.write_table(pa.table(table), tmp_path / "pages.parquet")
-    world = file_worlds.pages(tmp_path / "pages.parquet", [Asked("bird", ("owl",)), Asked("category:Science.Biology")])
+    world = file_worlds.pages(
+        tmp_path / "pages.parquet", [TopicRequest("bird", ("owl",)), TopicRequest("category:Science.Biology")]
+    )
     assert edges(world.graph) == {(0, 1), (1, 2)}
     assert world.hosts == ["Science.Biology", "Science.Biology", ""]
     assert [world.domains[place] for place in world.domain] == ["Science", "Science", "none"]
@@ -120,7 +124,7 @@ def test_pages_of_a_file_keep_their_links_categories_and_words(tmp_path):
     assert world.topic("bird").parts["owl"].tolist() == [True, False, False]
     assert world.topic("category:Science.Biology").on.tolist() == [True, True, False]
     with pytest.raises(SettingsError, match="nothing there is on topic 'whale'"):
-        file_worlds.pages(tmp_path / "pages.parquet", [Asked("whale")])
+        file_worlds.pages(tmp_path / "pages.parquet", [TopicRequest("whale")])
     with pytest.raises(SettingsError, match="no topic 'owl'"):
         world.topic("owl")
 
@@ -129,7 +133,9 @@ def test_a_category_is_whole_words_of_a_path(tmp_path):
     table = {"key": ["a", "b"], "text": ["x", "y"], "links": [[], []],
              "categories": [["subject.Art"], ["subject.Artillery"]]}  # fmt: skip
     parquet.write_table(pa.table(table), tmp_path / "pages.parquet")
-    assert file_worlds.pages(tmp_path / "pages.parquet", [Asked("category:Art")]).topic("category:Art").on.tolist() == [
+    assert file_worlds.pages(tmp_path / "pages.parquet", [TopicRequest("category:Art")]).topic(
+        "category:Art"
+    ).on.tolist() == [
         True,
         False,
     ]
@@ -140,7 +146,7 @@ def test_posts_make_a_world_of_accounts_in_which_who_only_is_mentioned_is_not_th
         "author,created_at,text,mentions\nAnn,1100000000,the kernel,bob carl\nbob,1200000000,hm,ANN\n"
         "ann,1000000000,first,\n"
     )
-    world = file_worlds.posts(tmp_path / "posts.csv", [Asked("kernel")])
+    world = file_worlds.posts(tmp_path / "posts.csv", [TopicRequest("kernel")])
     assert edges(world.graph) == {(0, 1), (0, 2), (1, 0)}
     assert world.there.tolist() == [True, True, False]
     assert [world.domains[place] for place in world.domain] == ["2001", "2008", "unknown"]
@@ -172,7 +178,7 @@ def test_a_broken_web_graph_is_refused(tmp_path, arrays, why):
 
 def test_shared_pages_make_a_world():
     path = needed("data/wikispeedia_6k.parquet")
-    world = file_worlds.pages(path, [Asked("category:Music")])
+    world = file_worlds.pages(path, [TopicRequest("category:Music")])
     table = parquet.read_table(path).to_pylist()
     assert world.size == len(table) == 4598
     keys = {row["key"]: number for number, row in enumerate(table)}
@@ -194,7 +200,7 @@ def answered(source, node, act):
 
 def test_a_walk_is_answered_with_links_predicate_and_host(world):
     on = world.topic("cycling").on
-    source = Walked(world, on)
+    source = WalkedSource(world, on)
     for node in range(0, world.size, 97):
         outcome = answered(source, node, "walk")
         assert outcome.targets.tolist() == world.graph.out(node)[0].tolist()
@@ -206,7 +212,7 @@ def test_a_walk_is_answered_with_links_predicate_and_host(world):
 
 def test_a_walk_is_told_who_is_on_the_wider_topic_only(world):
     topic = world.topic("abortion")
-    source = Walked(world, topic.on, COMPLETE, topic.above)
+    source = WalkedSource(world, topic.on, COMPLETE, topic.above)
     for node in range(0, world.size, 7):
         expected = 1.0 if topic.on[node] else 0.5 if topic.wider[node] else 0.0
         assert answered(source, node, "walk").value == expected
@@ -214,19 +220,19 @@ def test_a_walk_is_told_who_is_on_the_wider_topic_only(world):
 
 def test_who_is_not_there_is_missing():
     there = small([(0, 1), (1, 0)], [True, True], there=[True, False])
-    outcome = answered(Walked(there, there.topic("t").on), 1, "walk")
+    outcome = answered(WalkedSource(there, there.topic("t").on), 1, "walk")
     assert outcome.missing == "unknown"
     assert edges(there.graph) == {(0, 1)}
 
 
 def test_a_complete_search_shows_all_who_link_to_a_page(world):
-    source, links = Walked(world, world.topic("uk").on, COMPLETE), edges(world.graph)
+    source, links = WalkedSource(world, world.topic("uk").on, COMPLETE), edges(world.graph)
     for node in range(0, world.size, 53):
         assert answered(source, node, "inward").targets.tolist() == sorted(u for u, v in links if v == node)
 
 
 def test_a_search_shows_so_many_of_the_pages_it_has_and_always_the_same(world):
-    search = Search(0.5, 3, seed=5)
+    search = InlinkSearch(0.5, 3, seed=5)
     has, links = covered(world.size, search), edges(world.graph)
     assert 0.4 < has.mean() < 0.6
     back = shown(world.graph, search)
@@ -318,7 +324,7 @@ def test_distances_from_a_topic_are_those_of_networkx(world):
 def test_lists_are_frozen_as_the_paper_says_and_agree_where_both_sides_must_have_a_link():
     # 2 links to 0, 0 to 1, 1 to 2; visited in the order 0, 1, 2 without any search.
     world = small([(2, 0), (0, 1), (1, 2)], [1, 1, 1])
-    unseen = Search(0.0, 100)
+    unseen = InlinkSearch(0.0, 100)
     printed = laws.lists(world, np.array([0, 1, 2]), unseen, "printed")
     assert printed.tolist() == [[False, True, False], [True, False, True], [True, True, False]]
     symmetric = laws.lists(world, np.array([0, 1, 2]), unseen, "symmetric")
@@ -338,7 +344,7 @@ def walked(world, search, steps):
 
 
 def test_the_lists_and_the_law_of_a_walk_are_those_of_a_referee():
-    world, search = generate(Shape(200, seed=2)), Search(0.3, 5)
+    world, search = generate(TopicWebParameters(200, seed=2)), InlinkSearch(0.3, 5)
     referee = walked(world, search, 20_000)
     order = np.array(list(referee))
     printed = laws.lists(world, order, search, "printed")

@@ -17,7 +17,7 @@ from socialcrawl.crawls.collect.strategies import STRATEGIES
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.graphs import checked
-from socialcrawl.lab.simulation import Setup, simulate
+from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 VALUES = [0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 0.1, 0.2, 0.1 + 0.2, 1e-300, 1e16]
 WHOLE = [0.0, 0.0, 1.0, 2.0, 5.0]
@@ -270,7 +270,7 @@ def test_an_l_that_no_tree_has_is_refused(size, counted, said):
 
 
 def greedily(known, seeds, budget, objective, **more):
-    return simulate(checked(known), seeds, Setup("oracle", budget, objective=objective, **more))
+    return simulate(checked(known), seeds, ReplaySetup("oracle", budget, objective=objective, **more))
 
 
 def test_greedy_with_the_oracle_is_not_optimal_for_sum():

@@ -27,7 +27,7 @@ from socialcrawl.graph.known_graph import KnownGraphSource
 from socialcrawl.graph.link_context import WebPage, find_context, normalize_line, parse_title
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab.graphs import from_pages
-from socialcrawl.lab.instant import AtOnce, Tape, Unwatched, parts
+from socialcrawl.lab.instant import ImmediateExecutor, NullMonitor, SequenceStore, parts
 from socialcrawl.mock.server import running
 from socialcrawl.mock.service import Asked, Guest, Standing
 from socialcrawl.mock.web.html import marked, marks, page_of, path_of
@@ -125,7 +125,7 @@ def test_a_crawl_of_the_site_goes_the_way_of_a_crawl_of_the_known_graph():
     for batch, outcomes in store.history():
         for pick, outcome in zip(batch, outcomes, strict=True):
             crawl[key_of(store.accounts([pick.node])[pick.node].id)] = outcome
-    again = Tape()
+    again = SequenceStore()
     run(parts(collect("nh-ne-sum", [list(known.names).index("Art_music")]), KnownGraphSource(known), again))
     assert list(crawl) == [known.names[node] for node in again.nodes]
     assert [outcome.value for outcome in crawl.values()] == again.values
@@ -276,7 +276,7 @@ def test_a_campaign_asks_a_host_no_faster_than_its_window_allows(tmp_path):
     with running(platforms=(), pages=tmp_path / "pages.parquet", site_limit=4, windows={"web": 0.25}) as mock:
         made = wire(mock.url, now=time.time)
         planner = WindowPlanner(rules, [Credential("public", "public")], Caps())
-        doors = (store, made, planner, InterruptibleClock(), AtOnce(), Unwatched())
+        doors = (store, made, planner, InterruptibleClock(), ImmediateExecutor(), NullMonitor())
         began = time.monotonic()
         crawl = collect("bfs", [first])
         assert run(Parts(crawl, WebSource(rules, "socialcrawl", hosts=["wiki.example"]), *doors)).kind == "done"

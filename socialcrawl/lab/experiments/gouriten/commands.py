@@ -88,12 +88,14 @@ def _crawl(name: str) -> Callable[..., None]:
         seed: Seed = 1,
         jobs: Processes = -1,
     ) -> None:
-        from socialcrawl.lab.experiments.gouriten.runs import Asked, compare, steer  # noqa: PLC0415
-        from socialcrawl.lab.experiments.gouriten.test_graphs import Wanted  # noqa: PLC0415
+        from socialcrawl.lab.experiments.gouriten.runs import CrawlOptions, compare, steer  # noqa: PLC0415
+        from socialcrawl.lab.experiments.gouriten.test_graphs import GraphOptions  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
-        wanted = Wanted(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)
-        asked, run = Asked(tuple(variant or ()), sets, size, least, steps), ExperimentRun(out, jobs, seed)
+        wanted = GraphOptions(
+            posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed
+        )
+        asked, run = CrawlOptions(tuple(variant or ()), sets, size, least, steps), ExperimentRun(out, jobs, seed)
         if name == "scorings":
             steer(wanted, asked, run)
         else:
@@ -116,10 +118,12 @@ def _table(name: str) -> Callable[..., None]:
         out: Out = HERE,
     ) -> None:
         from socialcrawl.lab.experiments.gouriten.runs import tabulate  # noqa: PLC0415
-        from socialcrawl.lab.experiments.gouriten.test_graphs import Wanted  # noqa: PLC0415
+        from socialcrawl.lab.experiments.gouriten.test_graphs import GraphOptions  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
-        wanted = Wanted(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)
+        wanted = GraphOptions(
+            posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed
+        )
         tabulate(name, wanted, ExperimentRun(out))
 
     return command
@@ -146,12 +150,12 @@ def _fig3(
     window: Window = 1000,
 ) -> None:
     """How far estimators' first choices fall short of the oracle's, along its crawl (figure 3)."""
-    from socialcrawl.lab.experiments.gouriten.runs import Asked, follow  # noqa: PLC0415
-    from socialcrawl.lab.experiments.gouriten.test_graphs import Wanted  # noqa: PLC0415
+    from socialcrawl.lab.experiments.gouriten.runs import CrawlOptions, follow  # noqa: PLC0415
+    from socialcrawl.lab.experiments.gouriten.test_graphs import GraphOptions  # noqa: PLC0415
     from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
-    wanted = Wanted(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)
-    follow(wanted, Asked(tuple(variant or ()), sets, size, least, steps), ExperimentRun(out, jobs, seed), window)
+    wanted = GraphOptions(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)
+    follow(wanted, CrawlOptions(tuple(variant or ()), sets, size, least, steps), ExperimentRun(out, jobs, seed), window)
 
 
 add_commands(gouriten_app, {name: CRAWLS[name] for name in ("fig1", "fig2")}, _crawl)

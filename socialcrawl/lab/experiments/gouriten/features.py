@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.experiments.gouriten.test_graphs import World
+from socialcrawl.lab.experiments.gouriten.test_graphs import StoredGraph
 from socialcrawl.lab.measures import Floats, pearson, r_squared
 from socialcrawl.lab.result_tables import Table, joined, table
 
@@ -17,7 +17,7 @@ OVER = ("all", "linked")
 CHUNK = 2**22  # links looked at at a time
 
 
-class Sides(NamedTuple):
+class LinkSides(NamedTuple):
     """The features of all n nodes, over their links of one direction.
 
     Attributes:
@@ -29,7 +29,7 @@ class Sides(NamedTuple):
     values: Floats
 
 
-def sides(graph: KnownGraph, kind: str) -> Sides:
+def sides(graph: KnownGraph, kind: str) -> LinkSides:
     """Return the features over the links of the whole graph, as nobody knows them during a crawl.
 
     Args:
@@ -46,7 +46,7 @@ def sides(graph: KnownGraph, kind: str) -> Sides:
         for place, terms in enumerate((far, alpha, far * alpha)):
             np.add.at(values[place], node, terms)
             np.maximum.at(values[place + 3], node, terms)
-    return Sides(counts, values)
+    return LinkSides(counts, values)
 
 
 def _links(graph: KnownGraph) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Floats]]:
@@ -57,7 +57,7 @@ def _links(graph: KnownGraph) -> Iterator[tuple[NDArray[np.int64], NDArray[np.in
         yield source, np.asarray(graph.indices[place], np.int64), np.asarray(graph.alpha[place])
 
 
-def statistics(worlds: list[World]) -> Table:
+def statistics(worlds: list[StoredGraph]) -> Table:
     """Table 1, a row for each graph: graph, nodes, links, value_nodes, weight_links, and the shares of the last two."""
     return table([_statistics(world.name, world.open()) for world in worlds])
 
@@ -75,7 +75,7 @@ def _statistics(name: str, graph: KnownGraph) -> dict[str, str | int | float]:
     }
 
 
-def correlations(worlds: list[World]) -> Table:
+def correlations(worlds: list[StoredGraph]) -> Table:
     """Table 2: Pearson's correlation of nodes' values with each feature.
 
     Columns: graph, type (in | out), over (all nodes, or those linked in that direction), nodes, feature, pearson.
@@ -83,7 +83,7 @@ def correlations(worlds: list[World]) -> Table:
     return joined([table(_fits(world, pearsons=True)) for world in worlds])
 
 
-def fits(worlds: list[World]) -> Table:
+def fits(worlds: list[StoredGraph]) -> Table:
     """Table 3: R2 of the linear model with n, e and ne of one aggregation.
 
     Columns: graph, type (in | out), over (all nodes, or those linked in that direction), nodes, h, r2.
@@ -91,7 +91,7 @@ def fits(worlds: list[World]) -> Table:
     return joined([table(_fits(world, pearsons=False)) for world in worlds])
 
 
-def _fits(world: World, *, pearsons: bool) -> list[dict[str, str | int | float]]:
+def _fits(world: StoredGraph, *, pearsons: bool) -> list[dict[str, str | int | float]]:
     graph = world.open()
     rows: list[dict[str, str | int | float]] = []
     for kind in TYPES:

@@ -14,18 +14,18 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, Node
 from socialcrawl.graph.graph import Graph
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
-from socialcrawl.lab.experiments.gouriten.replays import Plan, Work, rows
+from socialcrawl.lab.experiments.gouriten.replays import CrawlPlan, ReplayOptions, rows
 from socialcrawl.lab.experiments.gouriten.setups import Experiment, setup
 from socialcrawl.lab.instant import parts
 from socialcrawl.lab.measures import Floats, points, rolling
 from socialcrawl.lab.result_tables import Table, joined
-from socialcrawl.lab.simulation import Setup, estimator, simulate
+from socialcrawl.lab.simulation import ReplaySetup, estimator, simulate
 from socialcrawl.storage.memory_store import MemoryStore
 
 NOTHING = "nothing"
 
 
-class Led:
+class GuidedStrategy:
     """The strategy that is led along a way, and says at each step what its own first choice would have been worth.
 
     Args:
@@ -57,13 +57,13 @@ def wished(graph: KnownGraph, seeds: list[int], estimator: Estimator, way: NDArr
     line = Seeds()
     line.ready = [Node(node) for node in seeds]
     crawl = Collect(line, estimator, len(way))
-    crawl.strategy = Led(crawl.graph, way, graph.beta)
+    crawl.strategy = GuidedStrategy(crawl.graph, way, graph.beta)
     store = MemoryStore()
     run(parts(crawl, KnownGraphSource(graph), store))
     return np.array([batch[0].score for batch, _ in store.history() if batch[0].act == Act.EXPAND], np.float64)
 
 
-def precision(experiment: Experiment, plan: Plan, work: Work, window: int) -> tuple[Table, Table]:
+def precision(experiment: Experiment, plan: CrawlPlan, work: ReplayOptions, window: int) -> tuple[Table, Table]:
     """Return what each variant's first choice falls short of the reference's, along the reference's crawl.
 
     Both tables have the columns graph, variant, set, step, difference: the value of the reference's first choice less
@@ -115,7 +115,7 @@ def taken(values: Floats, at: NDArray[np.int64]) -> Floats:
     return np.where(inside, values[np.where(inside, at, 1) - 1], np.nan)
 
 
-def _at_once(function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], work: Work) -> list[Any]:
+def _at_once(function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], work: ReplayOptions) -> list[Any]:
     from joblib import Parallel, delayed  # noqa: PLC0415
 
     found: list[Any] = []
@@ -126,10 +126,10 @@ def _at_once(function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], wor
     return found
 
 
-def _way(plan: Plan, leader: Setup, number: int) -> NDArray[np.int64]:
+def _way(plan: CrawlPlan, leader: ReplaySetup, number: int) -> NDArray[np.int64]:
     return simulate(plan.world.open(), plan.sets[number], leader).steps
 
 
-def _falls_short(plan: Plan, given: Setup, number: int, way: NDArray[np.int64]) -> Floats:
+def _falls_short(plan: CrawlPlan, given: ReplaySetup, number: int, way: NDArray[np.int64]) -> Floats:
     graph = plan.world.open()
     return np.asarray(graph.beta[way] - wished(graph, plan.sets[number], estimator(graph, given), way))

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.experiments.gouriten.setups import Draw, Experiment, setup
-from socialcrawl.lab.experiments.gouriten.test_graphs import World
-from socialcrawl.lab.grid import Job, replay_all, results, seed_sets
+from socialcrawl.lab.experiments.gouriten.setups import Experiment, SeedDraw, setup
+from socialcrawl.lab.experiments.gouriten.test_graphs import StoredGraph
+from socialcrawl.lab.grid import ReplayJob, replay_all, results, seed_sets
 from socialcrawl.lab.measures import Floats, points, share
 from socialcrawl.lab.result_tables import Table, joined
 from socialcrawl.lab.simulation import scored
@@ -20,7 +20,7 @@ GIVEN_AWAY = 10  # seeds are at most one in so many of the nodes they are drawn 
 
 
 @dataclass(frozen=True)
-class Work:
+class ReplayOptions:
     """How the work is done.
 
     Attributes:
@@ -39,15 +39,15 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CrawlPlan:
     """What is crawled on one graph: from which sets of seeds, and for how many steps."""
 
-    world: World
+    world: StoredGraph
     sets: list[list[int]]
     budget: int
 
 
-def plan(world: World, draw: Draw, steps: int, work: Work) -> Plan:
+def plan(world: StoredGraph, draw: SeedDraw, steps: int, work: ReplayOptions) -> CrawlPlan:
     """Return the sets of seeds, and `steps`, or fewer where no set reaches so many nodes.
 
     A set has at most one in ten of the nodes it is drawn from, so that what is to be found is not given away; as many
@@ -66,10 +66,10 @@ def plan(world: World, draw: Draw, steps: int, work: Work) -> Plan:
     for seeds in sets:
         most = max(most, reach(graph, seeds, steps))
         if most >= steps:
-            return Plan(world, sets, steps)
+            return CrawlPlan(world, sets, steps)
     if not most:
         raise SettingsError(f"{world.name}: the seeds link to nobody else; there is nothing to crawl.")
-    return Plan(world, sets, most)
+    return CrawlPlan(world, sets, most)
 
 
 def reach(graph: KnownGraph, seeds: Sequence[int], enough: int) -> int:
@@ -91,7 +91,7 @@ def reach(graph: KnownGraph, seeds: Sequence[int], enough: int) -> int:
     return found
 
 
-def crawls(experiment: Experiment, plan: Plan, work: Work, judge: Floats | None = None) -> Table:
+def crawls(experiment: Experiment, plan: CrawlPlan, work: ReplayOptions, judge: Floats | None = None) -> Table:
     """The curves of all variants on one graph: a row for each variant, set of seeds and point of `measures.points`.
 
     Columns: graph, variant, set, step, score (without the seeds' own), relative (the share of the reference's score
@@ -119,15 +119,15 @@ def crawls(experiment: Experiment, plan: Plan, work: Work, judge: Floats | None 
     return joined(parts)
 
 
-def _jobs(experiment: Experiment, plan: Plan, variant: str, seed: int) -> list[Job]:
+def _jobs(experiment: Experiment, plan: CrawlPlan, variant: str, seed: int) -> list[ReplayJob]:
     graph = str(plan.world.folder.absolute())
     return [
-        Job(graph, number, tuple(seeds), setup(experiment, variant, plan.budget, seed + number))
+        ReplayJob(graph, number, tuple(seeds), setup(experiment, variant, plan.budget, seed + number))
         for number, seeds in enumerate(plan.sets)
     ]
 
 
-def _curve(out: Path, job: Job, beta: Floats, objective: str) -> tuple[Floats, float]:
+def _curve(out: Path, job: ReplayJob, beta: Floats, objective: str) -> tuple[Floats, float]:
     """Return the score at the points of the curve, from the steps, so that one replay serves any objective.
 
     The seconds.
@@ -138,7 +138,7 @@ def _curve(out: Path, job: Job, beta: Floats, objective: str) -> tuple[Floats, f
     return curve[np.minimum(points(job.setup.budget), len(steps))], float(result.column("seconds")[0].as_py())
 
 
-def rows(plan: Plan, variant: str, number: int, steps: NDArray[np.int64], **columns: Floats) -> Table:
+def rows(plan: CrawlPlan, variant: str, number: int, steps: NDArray[np.int64], **columns: Floats) -> Table:
     """The rows of one variant from set `number`: graph, variant, set, step, and what else there is at those steps."""
     size = len(steps)
     return {

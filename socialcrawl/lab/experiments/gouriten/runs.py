@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.figures import Bars, Line, Panel, spread_over
+from socialcrawl.lab.experiments.figures import Bars, Curve, Panel, spread_over
 from socialcrawl.lab.experiments.gouriten.experiment_curves import Curves, pairs, shortfalls, summed_up
 from socialcrawl.lab.experiments.gouriten.features import correlations, fits, statistics
 from socialcrawl.lab.experiments.gouriten.precision import precision
-from socialcrawl.lab.experiments.gouriten.replays import Plan, Work, crawls, plan
+from socialcrawl.lab.experiments.gouriten.replays import CrawlPlan, ReplayOptions, crawls, plan
 from socialcrawl.lab.experiments.gouriten.scorings import last_of, scorings
-from socialcrawl.lab.experiments.gouriten.setups import ESTIMATORS, EXPERIMENTS, Draw, Experiment, chosen
-from socialcrawl.lab.experiments.gouriten.test_graphs import MENTIONS, PAGES, Wanted, World, worlds
+from socialcrawl.lab.experiments.gouriten.setups import ESTIMATORS, EXPERIMENTS, Experiment, SeedDraw, chosen
+from socialcrawl.lab.experiments.gouriten.test_graphs import MENTIONS, PAGES, GraphOptions, StoredGraph, worlds
 from socialcrawl.lab.experiments.runner import (
     ExperimentRun,
     format_cell,
@@ -36,7 +36,7 @@ RELATIVE_ONLY = ("fig1", "fig2")
 
 
 @dataclass(frozen=True)
-class Asked:
+class CrawlOptions:
     """The options of a command that crawls; None: as in the paper."""
 
     variants: tuple[str, ...]
@@ -46,7 +46,7 @@ class Asked:
     steps: int | None
 
 
-def compare(name: str, wanted: Wanted, asked: Asked, run: ExperimentRun) -> None:
+def compare(name: str, wanted: GraphOptions, asked: CrawlOptions, run: ExperimentRun) -> None:
     """Crawl an experiment on each graph: `name`.parquet (curves), .csv (means at round steps), .png and .svg.
 
     `name`-pairs.csv says how far each variant is above each other one, set by set, with the interval of that, its p,
@@ -74,7 +74,7 @@ def compare(name: str, wanted: Wanted, asked: Asked, run: ExperimentRun) -> None
     run.draw(name, _panels(name, curves, experiment), across, title)
 
 
-def steer(wanted: Wanted, asked: Asked, run: ExperimentRun) -> None:
+def steer(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentRun) -> None:
     """Crawl under other scorings: scorings.parquet (curves), .csv (means at the last step), .png and .svg.
 
     Raises:
@@ -102,7 +102,7 @@ def steer(wanted: Wanted, asked: Asked, run: ExperimentRun) -> None:
     run.draw("scorings", frames, 1, title)
 
 
-def follow(wanted: Wanted, asked: Asked, run: ExperimentRun, window: int) -> None:
+def follow(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentRun, window: int) -> None:
     """Figure 3: fig3.parquet (rolling means), fig3.csv (means over parts of the crawl), .png and .svg.
 
     Raises:
@@ -128,7 +128,7 @@ def follow(wanted: Wanted, asked: Asked, run: ExperimentRun, window: int) -> Non
     run.draw("fig3", panels, 3, title)
 
 
-def tabulate(name: str, wanted: Wanted, run: ExperimentRun) -> None:
+def tabulate(name: str, wanted: GraphOptions, run: ExperimentRun) -> None:
     """A table of the paper for each graph: `name`.csv, .png and .svg.
 
     Raises:
@@ -147,13 +147,15 @@ def tabulate(name: str, wanted: Wanted, run: ExperimentRun) -> None:
     run.draw(name, frames(listed), 3, "")
 
 
-def _experiment(name: str, asked: Asked) -> Experiment:
+def _experiment(name: str, asked: CrawlOptions) -> Experiment:
     usual = EXPERIMENTS[name].draw
-    draw = Draw(asked.sets or usual.sets, asked.size or usual.size, usual.least if asked.least is None else asked.least)
+    draw = SeedDraw(
+        asked.sets or usual.sets, asked.size or usual.size, usual.least if asked.least is None else asked.least
+    )
     return chosen(name, asked.variants, draw, asked.steps)
 
 
-def _worlds(name: str, wanted: Wanted, out: Path) -> list[World]:
+def _worlds(name: str, wanted: GraphOptions, out: Path) -> list[StoredGraph]:
     if name == "fig5" and not (wanted.pages or wanted.graphs):
         raise SettingsError("fig5 is about pages: give --pages FILE --keyword WORD, or --graph FOLDER.")
     other = {"fig4": PAGES, "fig5": MENTIONS}.get(name)
@@ -163,9 +165,9 @@ def _worlds(name: str, wanted: Wanted, out: Path) -> list[World]:
     return found
 
 
-def _planned(world: World, experiment: Experiment, asked: Asked, run: ExperimentRun) -> Plan:
+def _planned(world: StoredGraph, experiment: Experiment, asked: CrawlOptions, run: ExperimentRun) -> CrawlPlan:
     """Return what is crawled there; what is less than was asked for is said."""
-    there = plan(world, experiment.draw, experiment.steps, Work(run.out, 1, run.seed, asked.size is not None))
+    there = plan(world, experiment.draw, experiment.steps, ReplayOptions(run.out, 1, run.seed, asked.size is not None))
     seeds = len(there.sets[0])
     sets, each = pluralize(len(there.sets), "set"), pluralize(seeds, "seed")
     write_line(f"{world.name}: {sets} of {each}, {pluralize(there.budget, 'step')}")
@@ -178,9 +180,9 @@ def _planned(world: World, experiment: Experiment, asked: Asked, run: Experiment
 
 
 @contextmanager
-def _work(asked: Asked, run: ExperimentRun, what: str) -> Iterator[Work]:
+def _work(asked: CrawlOptions, run: ExperimentRun, what: str) -> Iterator[ReplayOptions]:
     with show_progress(what) as watch:
-        yield Work(run.out / "replays", run.processes, run.seed, asked.size is not None, watch)
+        yield ReplayOptions(run.out / "replays", run.processes, run.seed, asked.size is not None, watch)
 
 
 def _panels(name: str, curves: Curves, experiment: Experiment) -> list[Panel]:
@@ -195,7 +197,7 @@ def _panels(name: str, curves: Curves, experiment: Experiment) -> list[Panel]:
     return panels
 
 
-def _lines(curves: Curves, graph: str, column: str, without: str = "") -> list[Line]:
+def _lines(curves: Curves, graph: str, column: str, without: str = "") -> list[Curve]:
     variants = [variant for variant in curves.variants(graph) if variant != without]
     if len(variants) > DRAWN:
         variants = [variant for variant in variants if variant not in UNDRAWN]
@@ -204,7 +206,7 @@ def _lines(curves: Curves, graph: str, column: str, without: str = "") -> list[L
     for variant in variants:
         means = [mean(values) for values in curves.of(graph, variant, column).T]
         each = np.array([one.mean for one in means]), np.array([one.half for one in means])
-        lines.append(Line(variant, steps, *each))
+        lines.append(Curve(variant, steps, *each))
     return lines
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.experiments.gouriten.replays import Plan, Work, crawls
+from socialcrawl.lab.experiments.gouriten.replays import CrawlPlan, ReplayOptions, crawls
 from socialcrawl.lab.experiments.gouriten.setups import Experiment
-from socialcrawl.lab.experiments.gouriten.test_graphs import World, rescored
+from socialcrawl.lab.experiments.gouriten.test_graphs import StoredGraph, rescored
 from socialcrawl.lab.graphs import write
 from socialcrawl.lab.measures import Floats, cells, mean, share
 from socialcrawl.lab.result_tables import Table, joined, table
@@ -24,7 +24,7 @@ SCORINGS: Mapping[str, Callable[[NDArray[np.int64]], Floats]] = {
 """Functions of the occurrences x: 0 for 0, and rising, but for `binary`."""
 
 
-def scorings(experiment: Experiment, usual: Plan, work: Work, folder: Path) -> Table:
+def scorings(experiment: Experiment, usual: CrawlPlan, work: ReplayOptions, folder: Path) -> Table:
     """Return the experiment on one graph under f and under each of SCORINGS, from the same sets of seeds.
 
     Columns: those of `crawls` and scoring, as_f: the score by f of the crawl that was steered by the other scoring, as
@@ -43,7 +43,7 @@ def scorings(experiment: Experiment, usual: Plan, work: Work, folder: Path) -> T
     plain = crawls(experiment, usual, work)
     found = [_with(plain, F, np.asarray(plain["score"]), plain)]
     for name, scoring in SCORINGS.items():
-        same = Plan(_rescored(usual.world, name, scoring, folder), usual.sets, usual.budget)
+        same = CrawlPlan(_rescored(usual.world, name, scoring, folder), usual.sets, usual.budget)
         by_f = crawls(experiment, same, work, judge=beta)
         found.append(_with(crawls(experiment, same, work), name, np.asarray(by_f["score"]), plain))
     return joined(found)
@@ -86,7 +86,9 @@ def _with(rows: Table, scoring: str, by_f: Floats, plain: Table) -> Table:
     }
 
 
-def _rescored(world: World, name: str, scoring: Callable[[NDArray[np.int64]], Floats], folder: Path) -> World:
+def _rescored(
+    world: StoredGraph, name: str, scoring: Callable[[NDArray[np.int64]], Floats], folder: Path
+) -> StoredGraph:
     """Return the same graph with other values, written again: a replay of it is known by what is in its files."""
     there = replace(world, folder=folder / f"{world.folder.stem}-{name}")
     folder.mkdir(parents=True, exist_ok=True)

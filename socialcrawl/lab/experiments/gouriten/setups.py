@@ -1,6 +1,6 @@
 """What each experiment compares, with the paper's set-ups (Gouriten et al., sections 4, 5.4 and 6.2).
 
-A variant is written as words: a bare word is an estimator, `name=value` one of the other fields of `Setup`, as in
+A variant is written as words: a bare word is an estimator, `name=value` one of the other fields of `ReplaySetup`, as in
 `hybrid-sum start=bfs switch_after=100`. All variants of an experiment crawl from the same sets of seeds.
 """
 
@@ -11,17 +11,17 @@ from typing import Any
 
 from socialcrawl.crawls.collect.estimators import NAMES
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.simulation import Setup
+from socialcrawl.lab.simulation import ReplaySetup
 
 SLOW = ("lnh-wide", "nr")
 ESTIMATORS = tuple(name for name in NAMES if name not in SLOW)
 """Every estimator of section 5 but Navigational Rank, which is too slow for all but short crawls."""
 
-FIELDS = {one.name for one in fields(Setup)} - {"estimator", "budget", "seed", "objective"}
+FIELDS = {one.name for one in fields(ReplaySetup)} - {"estimator", "budget", "seed", "objective"}
 
 
 @dataclass(frozen=True)
-class Draw:
+class SeedDraw:
     """The sets of seeds: `sets` of `size` nodes each, drawn among those of value above `least`."""
 
     sets: int
@@ -39,21 +39,21 @@ class Experiment:
         variants: the others.
         draw: the sets of seeds.
         steps: the budget of each crawl.
-        base: what all variants have in common, as `Setup` names it.
+        base: what all variants have in common, as `ReplaySetup` names it.
         objective: sum | count.
     """
 
     title: str
     reference: str
     variants: tuple[str, ...]
-    draw: Draw
+    draw: SeedDraw
     steps: int
     base: Mapping[str, Any]
     objective: str = "sum"
 
 
-RICH = Draw(10, 1000, 1.5)
-MANY = Draw(100, 50, 0.0)
+RICH = SeedDraw(10, 1000, 1.5)
+MANY = SeedDraw(100, 50, 0.0)
 ORACLE: dict[str, Any] = {"estimator": "oracle"}
 STEERED = ("bfs", "nh-n-sum", "nh-e-sum", "nh-ne-sum", "nh-ne-max", "lnh-sum", "lnh-max", "hybrid-sum", "opic")
 STARTS = ("nh-n-sum", "nh-e-sum", "nh-ne-sum", "nh-ne-max", "nh-ne-avg", "bfs", "opic", "random")
@@ -79,7 +79,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         "value of the oracle's first choice less that of the estimator's, along the oracle's crawl",
         "oracle",
         ("nh-n-sum", "nh-e-sum", "nh-ne-sum", "nh-n-max", "nh-e-max", "nh-ne-max", "lnh-sum", "lnh-max", "bfs"),
-        Draw(10, 50, 0.0),
+        SeedDraw(10, 50, 0.0),
         100_000,
         {},
     ),
@@ -111,7 +111,9 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 """The crawls; tables 1 to 3 need none."""
 
 
-def chosen(name: str, variants: tuple[str, ...] = (), draw: Draw | None = None, steps: int | None = None) -> Experiment:
+def chosen(
+    name: str, variants: tuple[str, ...] = (), draw: SeedDraw | None = None, steps: int | None = None
+) -> Experiment:
     """Return the experiment called `name`, with other variants, sets of seeds or steps where they are given."""
     paper = EXPERIMENTS[name]
     return replace(
@@ -122,11 +124,11 @@ def chosen(name: str, variants: tuple[str, ...] = (), draw: Draw | None = None, 
     )
 
 
-def setup(experiment: Experiment, variant: str, budget: int, seed: int) -> Setup:
+def setup(experiment: Experiment, variant: str, budget: int, seed: int) -> ReplaySetup:
     """Return what a variant replays.
 
     Raises:
-        SettingsError: a word of the variant is no field of `Setup`, or its value is none.
+        SettingsError: a word of the variant is no field of `ReplaySetup`, or its value is none.
     """
     given: dict[str, Any] = dict(experiment.base)
     for word in variant.split():
@@ -139,7 +141,7 @@ def setup(experiment: Experiment, variant: str, budget: int, seed: int) -> Setup
             raise SettingsError(f"{variant!r}: there is no {name!r} to vary. Known are: {', '.join(sorted(FIELDS))}.")
     if "estimator" not in given:
         raise SettingsError(f"{variant!r} names no estimator; write one, as in: nh-ne-sum {variant}")
-    return Setup(budget=budget, seed=seed, **given)
+    return ReplaySetup(budget=budget, seed=seed, **given)
 
 
 def _typed(name: str, value: str) -> str | int | float:

@@ -21,7 +21,7 @@ MENTIONS, PAGES = "mentions", "pages"
 
 
 @dataclass(frozen=True)
-class World:
+class StoredGraph:
     """One graph of an experiment.
 
     Attributes:
@@ -40,7 +40,7 @@ class World:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class GraphOptions:
     """What the user asked for; without files and folders the generated graphs of the paper's three topics.
 
     Attributes:
@@ -64,7 +64,7 @@ class Wanted:
     seed: int = 1
 
 
-def worlds(wanted: Wanted, out: Path) -> list[World]:
+def worlds(wanted: GraphOptions, out: Path) -> list[StoredGraph]:
     """Return the graphs that are wanted; those that `out` has not yet are made.
 
     A file's graph is made again when the file has changed. Graphs that were given are left where they are.
@@ -74,7 +74,7 @@ def worlds(wanted: Wanted, out: Path) -> list[World]:
             an unknown topic.
     """
     _check(wanted)
-    found = [World(path.stem, "", path) for path in wanted.graphs]
+    found = [StoredGraph(path.stem, "", path) for path in wanted.graphs]
     found += [_from_file(path, MENTIONS, word, out) for path in wanted.posts for word in wanted.keywords]
     found += [_from_file(path, PAGES, word, out) for path in wanted.pages for word in wanted.keywords]
     topics = wanted.topics or ([] if found else list(TOPICS))
@@ -111,7 +111,7 @@ def _counts(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(whole, np.int64)
 
 
-def _check(wanted: Wanted) -> None:
+def _check(wanted: GraphOptions) -> None:
     files = [*wanted.posts, *wanted.pages]
     if bool(files) != bool(wanted.keywords):
         lacking = "--keyword" if files else "--posts or --pages"
@@ -122,7 +122,7 @@ def _check(wanted: Wanted) -> None:
         raise SettingsError(f"{missing[0]} is not there; give the path of a file or folder.")
 
 
-def _from_file(path: Path, kind: str, keyword: str, out: Path) -> World:
+def _from_file(path: Path, kind: str, keyword: str, out: Path) -> StoredGraph:
     stat = path.stat()
     origin: list[str | int] = [str(path.resolve()), stat.st_size, stat.st_mtime_ns]
     name = f"{path.stem}-{keyword}"
@@ -131,19 +131,21 @@ def _from_file(path: Path, kind: str, keyword: str, out: Path) -> World:
         topic = Topic([keyword])
         return from_posts(read_posts(path), topic) if kind == MENTIONS else from_pages(path, topic)
 
-    return _kept(World(name, kind, out / _plain(name)), origin, make)
+    return _kept(StoredGraph(name, kind, out / _plain(name)), origin, make)
 
 
-def _generated(topic: str, wanted: Wanted, out: Path) -> World:
+def _generated(topic: str, wanted: GraphOptions, out: Path) -> StoredGraph:
     origin: list[str | int] = [topic, wanted.users, wanted.links, wanted.seed]
     folder = out / "-".join(map(str, origin))
     shares = TOPICS[topic]
     return _kept(
-        World(topic, MENTIONS, folder), origin, lambda: twitter_like(wanted.users, wanted.links, *shares, wanted.seed)
+        StoredGraph(topic, MENTIONS, folder),
+        origin,
+        lambda: twitter_like(wanted.users, wanted.links, *shares, wanted.seed),
     )
 
 
-def _kept(world: World, origin: list[str | int], make: Callable[[], KnownGraph]) -> World:
+def _kept(world: StoredGraph, origin: list[str | int], make: Callable[[], KnownGraph]) -> StoredGraph:
     """Return the world, whose graph was made now if it was not there, or is there but of another origin."""
     note = world.folder.with_name(f"{world.folder.name}.json")
     text = json.dumps(origin) + "\n"

@@ -26,7 +26,7 @@ MOST_FAME = 3e-3  # the share of all attention that no node exceeds without a bu
 
 
 @dataclass(frozen=True)
-class Shape:
+class BurstyGraphParameters:
     """What is generated.
 
     Attributes:
@@ -62,7 +62,7 @@ class _People:
     gone: Floats
 
 
-def generate(shape: Shape) -> TimeGraph:
+def generate(shape: BurstyGraphParameters) -> TimeGraph:
     """Return the time graph of that shape; time 0 is where it begins, times are whole seconds."""
     rng = make_generator(shape.seed, "time graph", 0)
     people = _people(shape, rng)
@@ -71,7 +71,7 @@ def generate(shape: Shape) -> TimeGraph:
     return time_graph(sources, targets, np.floor(posts), shape.nodes)
 
 
-def _people(shape: Shape, rng: np.random.Generator) -> _People:
+def _people(shape: BurstyGraphParameters, rng: np.random.Generator) -> _People:
     writing = rng.pareto(TAIL, shape.nodes) + 0.05
     fame = (1.0 + writing) ** SHARED * (rng.pareto(TAIL, shape.nodes) + 0.05)
     fame = np.minimum(fame, MOST_FAME * fame.sum())
@@ -82,7 +82,7 @@ def _people(shape: Shape, rng: np.random.Generator) -> _People:
     return _People(np.minimum(writing, 5e-4 * writing.sum()), fame, come, gone)
 
 
-def _posts(shape: Shape, people: _People, rng: np.random.Generator) -> tuple[Floats, Ints]:
+def _posts(shape: BurstyGraphParameters, people: _People, rng: np.random.Generator) -> tuple[Floats, Ints]:
     """When each link is made, ascending, float64[m], and by whom, int64[m]: the links of a post have one instant."""
     sizes = rng.geometric(1.0 / LINKS_A_POST, shape.links)  # more than enough
     sizes = sizes[: int(np.searchsorted(np.cumsum(sizes), shape.links)) + 1]
@@ -97,7 +97,9 @@ def _posts(shape: Shape, people: _People, rng: np.random.Generator) -> tuple[Flo
     )
 
 
-def _targets(shape: Shape, people: _People, when: Floats, sources: Ints, rng: np.random.Generator) -> Ints:
+def _targets(
+    shape: BurstyGraphParameters, people: _People, when: Floats, sources: Ints, rng: np.random.Generator
+) -> Ints:
     """Return whom each link names: a friend who is there, or anybody by the attention of the hour, int64[m]."""
     slots = (when / SLOT).astype(np.int64)
     targets = np.empty(len(when), np.int64)
@@ -115,7 +117,7 @@ def _targets(shape: Shape, people: _People, when: Floats, sources: Ints, rng: np
     return np.where(targets == sources, (sources + 1) % shape.nodes, targets)  # nobody names himself
 
 
-def _bursts(shape: Shape, rng: np.random.Generator) -> tuple[Ints, Floats, Floats]:
+def _bursts(shape: BurstyGraphParameters, rng: np.random.Generator) -> tuple[Ints, Floats, Floats]:
     """Return the bursts: who, when (seconds), and how loud (times its fame)."""
     number = int(rng.poisson(FEW * shape.nodes * shape.days))
     who = rng.integers(0, shape.nodes, number)
@@ -135,7 +137,7 @@ def _attention(people: _People, bursts: tuple[Ints, Floats, Floats], now: float)
     return np.asarray(np.minimum(shown, 20 * MOST_FAME * shown.sum()))
 
 
-def _friends(shape: Shape, people: _People, rng: np.random.Generator) -> Ints:
+def _friends(shape: BurstyGraphParameters, people: _People, rng: np.random.Generator) -> Ints:
     fame = np.cumsum(people.fame)
     drawn = np.searchsorted(fame, rng.random((shape.nodes, FRIENDS)) * fame[-1], side="right")
     return np.asarray(np.minimum(drawn, shape.nodes - 1), np.int64)

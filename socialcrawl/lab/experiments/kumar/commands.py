@@ -83,12 +83,15 @@ def _static(name: str) -> Callable[..., None]:
         seed: FirstSeed = 1,
         jobs: Processes = -1,
     ) -> None:
-        from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape  # noqa: PLC0415
-        from socialcrawl.lab.experiments.kumar.runs import Wanted, discover  # noqa: PLC0415
+        from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters  # noqa: PLC0415
+        from socialcrawl.lab.experiments.kumar.runs import TimeGraphOptions, discover  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
-        shape = Shape(nodes, links, span, entering, departing, graph_seed)
-        wanted, run = Wanted(tuple(file or ()), tuple(graph or ()), shape), ExperimentRun(out, jobs, seed, seeds)
+        shape = BurstyGraphParameters(nodes, links, span, entering, departing, graph_seed)
+        wanted, run = (
+            TimeGraphOptions(tuple(file or ()), tuple(graph or ()), shape),
+            ExperimentRun(out, jobs, seed, seeds),
+        )
         discover(name, wanted, tuple(expansion or ()), run, k=k, steps=steps)
 
     return command
@@ -119,16 +122,18 @@ def _dynamic(name: str) -> Callable[..., None]:
         seed: FirstSeed = 1,
         jobs: Processes = -1,
     ) -> None:
-        from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape  # noqa: PLC0415
-        from socialcrawl.lab.experiments.kumar.dynamic import Setting  # noqa: PLC0415
-        from socialcrawl.lab.experiments.kumar.runs import Wanted, track  # noqa: PLC0415
+        from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters  # noqa: PLC0415
+        from socialcrawl.lab.experiments.kumar.dynamic import TrackingSettings  # noqa: PLC0415
+        from socialcrawl.lab.experiments.kumar.runs import TimeGraphOptions, track  # noqa: PLC0415
         from socialcrawl.lab.experiments.kumar.timegraphs import DAY  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
-        shape = Shape(nodes, links, span, entering, departing, graph_seed)
+        shape = BurstyGraphParameters(nodes, links, span, entering, departing, graph_seed)
         length = None if days is None else days * DAY
-        setting = Setting(window * DAY, every, k, p, begin * DAY, length, per_time=per_time, any_source=any_source)
-        wanted, run = Wanted(tuple(file or ()), (), shape), ExperimentRun(out, jobs, seed, seeds)
+        setting = TrackingSettings(
+            window * DAY, every, k, p, begin * DAY, length, per_time=per_time, any_source=any_source
+        )
+        wanted, run = TimeGraphOptions(tuple(file or ()), (), shape), ExperimentRun(out, jobs, seed, seeds)
         track(name, wanted, tuple(expansion or ()), tuple(recrawl or ()), run, setting=setting)
 
     return command

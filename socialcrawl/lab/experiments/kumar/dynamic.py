@@ -23,12 +23,12 @@ from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.strong_components import find_largest_component
 from socialcrawl.lab.experiments.kumar.sampling import choice
-from socialcrawl.lab.experiments.kumar.source import Ticking, Windowed, instants
+from socialcrawl.lab.experiments.kumar.source import TickingClock, WindowedSource, instants
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY, Ints, TimeGraph
 from socialcrawl.lab.experiments.kumar.top_nodes import Targets, targets
-from socialcrawl.lab.experiments.kumar.watching import CrawlTape
-from socialcrawl.lab.instant import AtOnce, Freely, Nowhere, Unwatched
-from socialcrawl.lab.process_pool import Job, fingerprint
+from socialcrawl.lab.experiments.kumar.watching import RankedSequenceStore
+from socialcrawl.lab.instant import ImmediateExecutor, NullMonitor, NullWire, UnlimitedPlanner
+from socialcrawl.lab.process_pool import CrawlJob, fingerprint
 from socialcrawl.lab.result_tables import Table, table
 from socialcrawl.system.garbage_collection import uncollected
 
@@ -41,7 +41,7 @@ MOST = 10**8  # fetches of a crawl: they take more than an hour, and who asks fo
 
 
 @dataclass(frozen=True)
-class Setting:
+class TrackingSettings:
     """How long and how fast is crawled, and what counts; defaults are the paper's, or documented where it is silent.
 
     Attributes:
@@ -77,7 +77,7 @@ class Setting:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class TrackedWorld:
     """A time graph to track in, with what is the same for all policies.
 
     Attributes:
@@ -90,7 +90,7 @@ class World:
 
     name: str
     graph: TimeGraph
-    setting: Setting
+    setting: TrackingSettings
     looks: Sequence[int]
     targets: Targets
 
@@ -100,7 +100,7 @@ class World:
         return self.graph.begin + self.setting.begin
 
 
-def world(name: str, graph: TimeGraph, setting: Setting) -> World:
+def world(name: str, graph: TimeGraph, setting: TrackingSettings) -> TrackedWorld:
     """Return a time graph with the targets of the instants at which crawls are looked at.
 
     Raises:
@@ -118,10 +118,10 @@ def world(name: str, graph: TimeGraph, setting: Setting) -> World:
         )
     looks = instants(begin, end, setting.every, setting.points)
     at = [begin + (fetches - 1) * setting.every for fetches in looks]
-    return World(name, graph, setting, looks, targets(graph, at, setting.window, setting.k))
+    return TrackedWorld(name, graph, setting, looks, targets(graph, at, setting.window, setting.k))
 
 
-def source_of(world: World, seed: int) -> int:
+def source_of(world: TrackedWorld, seed: int) -> int:
     """The node that a crawl begins with: any of the largest strongly connected component of what one window shows.
 
     The window begins with the crawl. Nodes are drawn in proportion to their links out in it (see `any_source`): before
@@ -143,13 +143,15 @@ def source_of(world: World, seed: int) -> int:
     return int(make_generator(seed, "source", 0).choice(inside, p=chances))
 
 
-def jobs(world: World, expansions: Sequence[str], recrawls: Sequence[str], seeds: Sequence[int]) -> list[Job]:
+def jobs(
+    world: TrackedWorld, expansions: Sequence[str], recrawls: Sequence[str], seeds: Sequence[int]
+) -> list[CrawlJob]:
     """Return a crawl for each pair of policies and each seed, those of one seed together."""
     graph = world.graph
     mark = fingerprint(graph.indptr, graph.targets, graph.times)
     sources = {seed: source_of(world, seed) for seed in seeds}
     return [
-        Job(
+        CrawlJob(
             ["dynamic", mark, world.name, *astuple(world.setting), expansion, recrawl, seed],
             tracked,
             (world, expansion, recrawl, seed, sources[seed]),
@@ -160,7 +162,7 @@ def jobs(world: World, expansions: Sequence[str], recrawls: Sequence[str], seeds
     ]
 
 
-def tracked(world: World, expansion: str, recrawl: str, seed: int, source: int) -> Table:
+def tracked(world: TrackedWorld, expansion: str, recrawl: str, seed: int, source: int) -> Table:
     """One crawl, a row an instant: expansion, recrawl, seed, fetches, day, the four measures, sizes of C, C + F and K.
 
     `day` counts from the beginning of the crawl; `recrawls` are the fetches so far that were recrawls, `steered` is the
@@ -169,24 +171,24 @@ def tracked(world: World, expansion: str, recrawl: str, seed: int, source: int) 
     Raises:
         SettingsError: there is no such policy.
     """
-    clock = Ticking(world.begin, world.setting.every)
+    clock = TickingClock(world.begin, world.setting.every)
     rows: list[dict[str, Any]] = []
 
-    def look(progress: CrawlTape) -> None:
+    def look(progress: RankedSequenceStore) -> None:
         nodes = world.targets.nodes[len(rows)]
         day = (clock.now() - world.setting.every - world.begin) / DAY
         said = {"graph": world.name, "expansion": expansion, "recrawl": recrawl, "seed": seed, "day": day}
         rows.append(said | measured(progress, nodes))
 
-    progress = CrawlTape(world.graph.size, world.looks, look)
+    progress = RankedSequenceStore(world.graph.size, world.looks, look)
     line = Seeds()
     line.ready = [Node(source)]
     weights = np.ones(world.graph.size) if expansion == "sample-u" else None
     chosen = choice(expansion, recrawl, world.setting.p, seed, weights)
     target = Target(parallel="each", per_time=world.setting.per_time)
-    platform = Windowed(world.graph, world.setting.window, clock)
+    platform = WindowedSource(world.graph, world.setting.window, clock)
     crawl = Track(line, chosen, world.looks[-1] - 1, mark=platform.mark, target=target)
-    parts = Parts(crawl, platform, progress, Nowhere(), Freely(), clock, AtOnce(), Unwatched())
+    parts = Parts(crawl, platform, progress, NullWire(), UnlimitedPlanner(), clock, ImmediateExecutor(), NullMonitor())
     with uncollected():
         run(parts)
     while len(rows) < len(world.looks):  # nothing more can ever be fetched: time goes on without
@@ -195,7 +197,7 @@ def tracked(world: World, expansion: str, recrawl: str, seed: int, source: int) 
     return table(rows)
 
 
-def measured(progress: CrawlTape, nodes: Ints) -> dict[str, float | int]:
+def measured(progress: RankedSequenceStore, nodes: Ints) -> dict[str, float | int]:
     """Return the four measures of a crawl against the targets `nodes` (NaN where there are none), and sizes."""
     crawled, known = int(progress.crawled.sum()), int(progress.known.sum())
     hit, seen = int(progress.crawled[nodes].sum()), int(progress.known[nodes].sum())

@@ -25,9 +25,9 @@ from socialcrawl.importance.strong_components import find_largest_component
 from socialcrawl.lab.experiments.kumar.sampling import choice
 from socialcrawl.lab.experiments.kumar.timegraphs import Floats, Ints
 from socialcrawl.lab.experiments.kumar.top_nodes import top
-from socialcrawl.lab.experiments.kumar.watching import CrawlTape
+from socialcrawl.lab.experiments.kumar.watching import RankedSequenceStore
 from socialcrawl.lab.instant import parts
-from socialcrawl.lab.process_pool import Job, fingerprint
+from socialcrawl.lab.process_pool import CrawlJob, fingerprint
 from socialcrawl.lab.result_tables import Table, table
 from socialcrawl.system.garbage_collection import uncollected
 
@@ -36,7 +36,7 @@ COLUMNS = ("crawl", "rank")
 
 
 @dataclass(frozen=True, eq=False)
-class Fixed:
+class FixedWorld:
     """A graph to discover in.
 
     Attributes:
@@ -58,7 +58,7 @@ class Fixed:
     looks: Sequence[int]
 
 
-def fixed(name: str, graph: KnownGraph, k: int, steps: int, points: int = 100) -> Fixed:
+def fixed(name: str, graph: KnownGraph, k: int, steps: int, points: int = 100) -> FixedWorld:
     """Return a graph with its targets; as many steps as it has nodes, where it has fewer than `steps`.
 
     Raises:
@@ -69,16 +69,16 @@ def fixed(name: str, graph: KnownGraph, k: int, steps: int, points: int = 100) -
     indegree = np.bincount(graph.indices, minlength=graph.size)
     steps = min(steps, graph.size)
     looks = sorted({*range(0, steps + 1, max(1, -(-steps // points))), steps} - {0})
-    return Fixed(name, graph, k, steps, top(indegree, k), indegree, looks)
+    return FixedWorld(name, graph, k, steps, top(indegree, k), indegree, looks)
 
 
-def jobs(there: Fixed, expansions: Sequence[str], seeds: Sequence[int]) -> list[Job]:
+def jobs(there: FixedWorld, expansions: Sequence[str], seeds: Sequence[int]) -> list[CrawlJob]:
     """Return a crawl for each expansion and seed."""
     graph = there.graph
     mark = fingerprint(graph.indptr, graph.indices)
     first = sources(there, seeds)
     return [
-        Job(
+        CrawlJob(
             ["static", mark, there.name, there.k, there.steps, len(there.looks), expansion, seed],
             discovered,
             (there, expansion, seed, first[seed]),
@@ -88,13 +88,13 @@ def jobs(there: Fixed, expansions: Sequence[str], seeds: Sequence[int]) -> list[
     ]
 
 
-def sources(there: Fixed, seeds: Sequence[int]) -> dict[int, int]:
+def sources(there: FixedWorld, seeds: Sequence[int]) -> dict[int, int]:
     """Return the node that the crawls of each seed begin with: any of the largest strongly connected component."""
     inside = find_largest_component(there.graph.indptr, np.asarray(there.graph.indices, np.int64))
     return {seed: int(make_generator(seed, "source", 0).choice(inside)) for seed in seeds}
 
 
-def discovered(there: Fixed, expansion: str, seed: int, source: int) -> Table:
+def discovered(there: FixedWorld, expansion: str, seed: int, source: int) -> Table:
     """One crawl, a row a look: graph, expansion, seed, step (nodes crawled, the source included), crawl and rank.
 
     A crawl that has nobody left in its frontier stays as it is. Samplers begin with the source too, as any crawl here
@@ -107,14 +107,14 @@ def discovered(there: Fixed, expansion: str, seed: int, source: int) -> Table:
     inside = np.zeros(there.graph.size, np.bool_)
     inside[there.targets] = True
 
-    def look(progress: CrawlTape) -> None:
+    def look(progress: RankedSequenceStore) -> None:
         said = {"graph": there.name, "expansion": expansion, "seed": seed, "step": there.looks[len(rows)]}
         hit = int(progress.crawled[there.targets].sum())
         ranked = int(inside[progress.ranked(there.k)].sum())
         number = max(1, len(there.targets))
         rows.append(said | {"crawl": hit / number, "rank": ranked / number, "crawled": len(progress.asked)})
 
-    progress = CrawlTape(there.graph.size, there.looks, look)
+    progress = RankedSequenceStore(there.graph.size, there.looks, look)
     line = Seeds()
     line.ready = [Node(source)]
     chosen = choice(expansion, "u", 0.0, seed, _weights(there, expansion))
@@ -126,7 +126,7 @@ def discovered(there: Fixed, expansion: str, seed: int, source: int) -> Table:
     return table(rows)
 
 
-def _weights(there: Fixed, expansion: str) -> Floats | None:
+def _weights(there: FixedWorld, expansion: str) -> Floats | None:
     """Return what a sampler draws by, float64[n]: in-degree (I), in- plus out-degree (IO), 1 (U); None for a crawl."""
     if expansion == "sample-u":
         return np.ones(there.graph.size)

@@ -8,9 +8,9 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.experiments.figures import Line, Panel, spread_over
+from socialcrawl.lab.experiments.figures import Curve, Panel, spread_over
 from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs
-from socialcrawl.lab.experiments.kumar.bursty_graphs import Shape, generate
+from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY, TimeGraph, plain, read_times
 from socialcrawl.lab.experiments.runner import (
     CRAWLS,
@@ -47,12 +47,12 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TimeGraphOptions:
     """The graphs: files of links with timestamps, known graphs, or else a generated time graph."""
 
     files: tuple[Path, ...]
     graphs: tuple[Path, ...]
-    shape: Shape
+    shape: BurstyGraphParameters
 
     def timed(self) -> Iterator[tuple[str, TimeGraph]]:
         """Yield names and time graphs.
@@ -83,7 +83,9 @@ class Wanted:
             yield path.stem, read(path)
 
 
-def discover(name: str, wanted: Wanted, expansions: Sequence[str], run: ExperimentRun, *, k: int, steps: int) -> None:
+def discover(
+    name: str, wanted: TimeGraphOptions, expansions: Sequence[str], run: ExperimentRun, *, k: int, steps: int
+) -> None:
     """Figure 1: `name`.parquet (all curves), .csv (means at some points), .png and .svg.
 
     `name`-pairs.csv says how far each variant is above each other one, seed by seed, with the error of that.
@@ -115,12 +117,12 @@ def discover(name: str, wanted: Wanted, expansions: Sequence[str], run: Experime
 
 def track(
     name: str,
-    wanted: Wanted,
+    wanted: TimeGraphOptions,
     expansions: Sequence[str],
     recrawls: Sequence[str],
     run: ExperimentRun,
     *,
-    setting: dynamic.Setting,
+    setting: dynamic.TrackingSettings,
 ) -> None:
     """Figure 2: `name`.parquet (all curves), .csv (means at some days), .png and .svg.
 
@@ -187,7 +189,7 @@ def _panels(name: str, table: Table, policies: Sequence[str], x: str) -> list[Pa
             for frame in variants(here, frames) if frames else [()]:
                 part = picked(here, frames, frame)
                 lines = [
-                    Line(curve, *drawn(picked(part, (curves,), (curve,)), x, column))
+                    Curve(curve, *drawn(picked(part, (curves,), (curve,)), x, column))
                     for (curve,) in variants(part, (curves,))
                 ]
                 title = " · ".join((graph, *frame))

@@ -10,7 +10,7 @@ from socialcrawl.engine.model import Node
 from socialcrawl.lab.experiments.kumar.timegraphs import Floats
 
 
-class Sample:
+class SamplingExpansion:
     """An expansion that draws any node with probability proportional to its weight, without replacement.
 
     With weights of 1 it is Sample-U, with in-degrees Sample-I, with in- and out-degrees together Sample-IO (Kumar et
@@ -49,4 +49,4 @@ def choice(expansion: str, recrawl: str, p: float, seed: int, weights: Floats | 
     Raises:
         SettingsError: there is no such policy, or p is out of range.
     """
-    return PolicyMixture(expansion if weights is None else Sample(weights, seed), recrawl, p, seed)
+    return PolicyMixture(expansion if weights is None else SamplingExpansion(weights, seed), recrawl, p, seed)

@@ -11,7 +11,7 @@ from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.lab.experiments.kumar.timegraphs import TimeGraph
 
 
-class Ticking:
+class TickingClock:
     """A clock that moves on by `every` seconds at each fetch: fetch number i is at `begin` + i * `every`."""
 
     def __init__(self, begin: float, every: float) -> None:
@@ -36,14 +36,14 @@ class Ticking:
         return False
 
 
-class Windowed:
+class WindowedSource:
     """The source of a time graph: a fetch of u at t0 answers out(u, t0), the links that arrived from t0 - w to t0.
 
     Of a pick with `since`, only those that arrived after that instant. `alpha` of an outcome is how many parallel links
     lead to the target, `mark` the instant of the fetch; values are 0, as in-degrees ask for none.
     """
 
-    def __init__(self, graph: TimeGraph, window: float, clock: Ticking) -> None:
+    def __init__(self, graph: TimeGraph, window: float, clock: TickingClock) -> None:
         self.graph, self.window, self.clock = graph, window, clock
         # Lists, as a fetch looks at a handful of places: bisect takes a tenth of numpy's time there.
         self._indptr, self._times, self._targets = graph.indptr.tolist(), graph.times.tolist(), graph.targets.tolist()

@@ -8,10 +8,10 @@ from socialcrawl.engine.model import Outcome
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.lab.experiments.kumar.timegraphs import Ints
 from socialcrawl.lab.experiments.kumar.top_nodes import top
-from socialcrawl.lab.instant import Tape
+from socialcrawl.lab.instant import SequenceStore
 
 
-class CrawlTape(Tape):
+class RankedSequenceStore(SequenceStore):
     """The store of a laboratory crawl: C (crawled), C and F (crawled or linked to), id^ (links in from crawled nodes).
 
     A node that was crawled stays in C (C_t only grows), one that was linked to in F until it is crawled.
@@ -26,7 +26,9 @@ class CrawlTape(Tape):
             nothing but a uniform draw was to be had for the others.
     """
 
-    def __init__(self, size: int, look_at: Sequence[int] = (), look: Callable[["CrawlTape"], object] = id) -> None:
+    def __init__(
+        self, size: int, look_at: Sequence[int] = (), look: Callable[["RankedSequenceStore"], object] = id
+    ) -> None:
         """`look` is called after the picks of which `look_at` (ascending) says the number."""
         super().__init__()
         self.crawled, self.known = np.zeros(size, np.bool_), np.zeros(size, np.bool_)

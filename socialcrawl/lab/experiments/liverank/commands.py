@@ -96,15 +96,15 @@ def _command(name: str) -> Callable[..., None]:
         out: Out = Path("liverank"),
         jobs: Processes = -1,
     ) -> None:
-        from socialcrawl.lab.experiments.liverank.dated import Cut  # noqa: PLC0415  (likewise)
-        from socialcrawl.lab.experiments.liverank.runs import Asked, experiment  # noqa: PLC0415  (what a command needs, it loads)
-        from socialcrawl.lab.experiments.liverank.world_options import Wanted  # noqa: PLC0415  (likewise)
+        from socialcrawl.lab.experiments.liverank.dated import SnapshotCut  # noqa: PLC0415  (likewise)
+        from socialcrawl.lab.experiments.liverank.runs import ProbeOptions, experiment  # noqa: PLC0415  (what a command needs, it loads)
+        from socialcrawl.lab.experiments.liverank.world_options import DatasetOptions  # noqa: PLC0415  (likewise)
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415  (likewise)
 
-        cut = Cut(snapshot, recent, present, actors)
+        cut = SnapshotCut(snapshot, recent, present, actors)
         planted = {"spread": spread, "by_site": by_site, "resist": resist, "seed": world_seed}
-        wanted = Wanted(tuple(file or ()), tuple(web or ()), cut, nodes, degree, alive, bond, planted)
-        experiment(name, wanted, Asked(z, batch), ExperimentRun(out, jobs, seed, seeds))
+        wanted = DatasetOptions(tuple(file or ()), tuple(web or ()), cut, nodes, degree, alive, bond, planted)
+        experiment(name, wanted, ProbeOptions(z, batch), ExperimentRun(out, jobs, seed, seeds))
 
     return command
 

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.crawls.refresh.cost import ALPHAS, compute_cost
-from socialcrawl.lab.experiments.liverank.dataset_worlds import World
-from socialcrawl.lab.experiments.liverank.probe_orders import Terms, ordered
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld
+from socialcrawl.lab.experiments.liverank.probe_orders import ProbeTerms, ordered
 from socialcrawl.lab.experiments.liverank.ways import Frame, Way
 from socialcrawl.lab.experiments.seed_means import over_seeds, picked, told, variants
-from socialcrawl.lab.process_pool import Job, fingerprint
+from socialcrawl.lab.process_pool import CrawlJob, fingerprint
 from socialcrawl.lab.result_tables import Table, table
 
 READ = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)  # the rows of a table for reading
 BY = ("graph", "frame", "way")
 
 
-def jobs(world: World, frame: Frame, seeds: Sequence[int], given: int | None, batch: int) -> list[Job]:
+def jobs(world: DatasetWorld, frame: Frame, seeds: Sequence[int], given: int | None, batch: int) -> list[CrawlJob]:
     """Return a crawl for each way and seed; one only where no draw decides.
 
     Args:
@@ -38,14 +38,14 @@ def jobs(world: World, frame: Frame, seeds: Sequence[int], given: int | None, ba
     for way in frame.ways:
         z = frame.z(world.size, way, given)
         for seed in seeds if way.chance() else seeds[:1]:
-            terms = Terms(z, seed, batch)
+            terms = ProbeTerms(z, seed, batch)
             tested = [way.rank, way.training, way.neighbours, *terms]
             said = ["liverank", mark, world.name, frame.title, way.by, *tested]
-            found.append(Job(said, curve, (world, frame.title, way, terms)))
+            found.append(CrawlJob(said, curve, (world, frame.title, way, terms)))
     return found
 
 
-def curve(world: World, frame: str, way: Way, terms: Terms) -> Table:
+def curve(world: DatasetWorld, frame: str, way: Way, terms: ProbeTerms) -> Table:
     """Return one cost curve: columns graph, frame, way, seed, z, alpha and cost, a row for each of `ALPHAS`."""
     costs = compute_cost(ordered(world, way, terms), world.active)
     named = {"graph": world.name, "frame": frame, "way": way.label(terms.z), "seed": terms.seed, "z": terms.z}

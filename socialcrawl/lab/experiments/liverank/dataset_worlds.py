@@ -16,7 +16,7 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class DatasetWorld:
     """n nodes of an old snapshot, their links then, and who is active now: the truth.
 
     Attributes:
@@ -69,7 +69,7 @@ class World:
         return {"status": names, "nodes": np.append(nodes, self.size), "share": np.append(nodes / self.size, 1.0)}
 
 
-def usable(world: World) -> World:
+def usable(world: DatasetWorld) -> DatasetWorld:
     """Return the same world.
 
     Raises:

@@ -12,7 +12,7 @@ import numpy as np
 from socialcrawl.crawls.refresh.old_dataset import compress_links
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY
-from socialcrawl.lab.experiments.liverank.dataset_worlds import Flags, Floats, Ints, World, usable
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Flags, Floats, Ints, usable
 from socialcrawl.lab.graphs.column_files import READERS, lacking
 from socialcrawl.lab.graphs.timed_links import COLUMNS, timed_links
 
@@ -21,7 +21,7 @@ WORDS = ("never acted", "acted, but not lately", "active")
 
 
 @dataclass(frozen=True)
-class Cut:
+class SnapshotCut:
     """Where the old snapshot ends and the present begins.
 
     Attributes:
@@ -47,7 +47,7 @@ class Cut:
 
 
 @dataclass(frozen=True, eq=False)
-class Acts:
+class TimedActs:
     """What nodes 0 to n - 1 did, and when.
 
     Attributes:
@@ -67,7 +67,7 @@ class Acts:
     since: Floats
 
 
-def dated(path: Path, cut: Cut) -> World:
+def dated(path: Path, cut: SnapshotCut) -> DatasetWorld:
     """Return the world of a file: links with times (see `timed_links`), or posts (see `post_table`).
 
     Nodes are those
@@ -80,7 +80,7 @@ def dated(path: Path, cut: Cut) -> World:
     return usable(world_of(path.stem, _read(path), cut))
 
 
-def world_of(name: str, acts: Acts, cut: Cut) -> World:
+def world_of(name: str, acts: TimedActs, cut: SnapshotCut) -> DatasetWorld:
     """Return the old snapshot of some acts, and who of it is active at their end.
 
     Raises:
@@ -104,10 +104,10 @@ def world_of(name: str, acts: Acts, cut: Cut) -> World:
     np.maximum.at(last, acts.actors[known], acts.times[known])
     status = np.where(last >= lately, LATELY, np.where(last > -np.inf, ONCE, NEVER))[nodes]
     age = np.where(last > -np.inf, (end - last) / DAY, np.nan)[nodes]
-    return World(name, indptr, indices, status == LATELY, None, status, WORDS, age)
+    return DatasetWorld(name, indptr, indices, status == LATELY, None, status, WORDS, age)
 
 
-def _there(acts: Acts, taken: float, *, only: bool) -> tuple[Ints, Ints]:
+def _there(acts: TimedActs, taken: float, *, only: bool) -> tuple[Ints, Ints]:
     """Return the nodes of the snapshot, ascending, and for each node its number among them or -1."""
     here: Flags = np.zeros(acts.size, np.bool_)
     here[acts.actors[acts.times <= taken]] = True
@@ -120,24 +120,24 @@ def _there(acts: Acts, taken: float, *, only: bool) -> tuple[Ints, Ints]:
     return nodes, numbers
 
 
-def _read(path: Path) -> Acts:
+def _read(path: Path) -> TimedActs:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         return _posts(path)
     table = reader(path)
     links = timed_links(path, table)
     if links is not None:
-        return Acts(links.size, links.sources, links.times, links.sources, links.targets, links.times)
+        return TimedActs(links.size, links.sources, links.times, links.sources, links.targets, links.times)
     if not {"author", "created_at"} <= set(table.column_names):
         raise lacking(path, table, COLUMNS[-1])
     return _posts(path)
 
 
-def _posts(path: Path) -> Acts:
+def _posts(path: Path) -> TimedActs:
     from socialcrawl.lab.post_table import read_posts  # noqa: PLC0415  (only where there are posts)
 
     posts = read_posts(path)
     size, writers, named = posts.number_accounts()
     each = np.diff(posts.mention_offsets)
     times = posts.created_at.astype(np.float64)
-    return Acts(size, writers, times, np.repeat(writers, each), named, np.repeat(times, each))
+    return TimedActs(size, writers, times, np.repeat(writers, each), named, np.repeat(times, each))

@@ -11,8 +11,8 @@ import numpy as np
 
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.liverank.dataset_worlds import Flags, Floats, Ints, World
-from socialcrawl.lab.experiments.liverank.weblike import Web
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Flags, Floats, Ints
+from socialcrawl.lab.experiments.liverank.weblike import SitedWeb
 
 WORDS = ("not found (404)", "no answer", "redirected (301)", "soft 404 (200)", "other error", "really there (200)")
 NOT_FOUND, SILENT, MOVED, SOFT, OTHER, THERE = range(6)
@@ -23,7 +23,7 @@ A_ROUND = 0.05  # the share of pages that die in a round, about
 
 
 @dataclass(frozen=True)
-class Death:
+class DeathModel:
     """What has become of a web.
 
     Attributes:
@@ -47,15 +47,15 @@ class Death:
             raise SettingsError("what spreads death, and the seed, are 0 or more.")
 
 
-def passed(name: str, web: Web, death: Death) -> World:
+def passed(name: str, web: SitedWeb, death: DeathModel) -> DatasetWorld:
     """Return the web as the old snapshot of a world in which that death has passed."""
     indegree = np.bincount(web.indices, minlength=len(web.sites))
     active = _survivors(web, _frailty(web, indegree, death), death)
     status = _status(web, active, death)
-    return World(name, web.indptr, web.indices, active, web.sites, status, WORDS, np.full(len(active), np.nan))
+    return DatasetWorld(name, web.indptr, web.indices, active, web.sites, status, WORDS, np.full(len(active), np.nan))
 
 
-def _frailty(web: Web, indegree: Ints, death: Death) -> Floats:
+def _frailty(web: SitedWeb, indegree: Ints, death: DeathModel) -> Floats:
     rng = make_generator(death.seed, "frailty", 0)
     count = int(web.sites.max()) + 1
     drawn = rng.normal(size=count + 4)
@@ -65,7 +65,7 @@ def _frailty(web: Web, indegree: Ints, death: Death) -> Floats:
     return np.asarray(site[web.sites] * own * (1.0 + indegree) ** -death.resist)
 
 
-def _survivors(web: Web, frailty: Floats, death: Death) -> Flags:
+def _survivors(web: SitedWeb, frailty: Floats, death: DeathModel) -> Flags:
     """Return who is left, bool[n]: a page dies when its hazards have added up to a number that was drawn for it."""
     size = len(frailty)
     end = make_generator(death.seed, "death", 0).standard_exponential(size)
@@ -86,7 +86,7 @@ def _survivors(web: Web, frailty: Floats, death: Death) -> Flags:
     return active
 
 
-def _status(web: Web, active: Flags, death: Death) -> Ints:
+def _status(web: SitedWeb, active: Flags, death: DeathModel) -> Ints:
     """What a request for each page is answered with: sites with nothing left go in one way, others have one fault."""
     count = int(web.sites.max()) + 1
     rng = make_generator(death.seed, "status", 0)

@@ -7,13 +7,13 @@ import numpy as np
 from socialcrawl.crawls.refresh.old_dataset import compress_links
 from socialcrawl.lab.arrays import read_offsets
 from socialcrawl.lab.experiments.liverank.dataset_worlds import Ints
-from socialcrawl.lab.experiments.liverank.weblike import Web
+from socialcrawl.lab.experiments.liverank.weblike import SitedWeb
 from socialcrawl.lab.graphs import read
 
 REACH = 1_000  # how far apart two numbers are, at most, for a link to say that they are one site's
 
 
-def web_of(path: Path) -> Web:
+def web_of(path: Path) -> SitedWeb:
     """Return the web of a known graph: a folder or .npz as `lab graph` makes them, or an .npz with offsets and targets.
 
     Sites are blocks of consecutive numbers: see `blocks`.
@@ -25,7 +25,7 @@ def web_of(path: Path) -> Web:
     size = len(indptr) - 1
     sources = np.repeat(np.arange(size), np.diff(indptr))
     kept = compress_links(sources, targets, size)
-    return Web(*kept, blocks(sources, targets, size))
+    return SitedWeb(*kept, blocks(sources, targets, size))
 
 
 def blocks(sources: Ints, targets: Ints, size: int) -> Ints:

@@ -11,7 +11,7 @@ import numpy as np
 from socialcrawl.crawls.refresh.old_dataset import compress_links
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.liverank.dataset_worlds import Floats, Ints, World
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Floats, Ints
 
 WORDS = ("no longer there", "never posted", "posted, but not lately", "active")
 GONE, NEVER, ONCE, LATELY = range(4)
@@ -24,7 +24,7 @@ FEWEST = 10  # accounts that make a graph
 
 
 @dataclass(frozen=True)
-class Shape:
+class FollowerParameters:
     """What is generated.
 
     Attributes:
@@ -50,7 +50,7 @@ class Shape:
             raise SettingsError(f"--alive {self.alive:g}: give a share between 0 and {1 - LEFT - MUTE:g}.")
 
 
-def generate(name: str, shape: Shape) -> World:
+def generate(name: str, shape: FollowerParameters) -> DatasetWorld:
     """Return the follower graph of that shape, and who is active in it."""
     rng = make_generator(shape.seed, "follower graph", 0)
     fame = rng.pareto(FAME, shape.accounts) + 0.05
@@ -64,10 +64,10 @@ def generate(name: str, shape: Shape) -> World:
     ends = np.concatenate([sources, targets[back]]), np.concatenate([targets, sources[back]])
     indptr, indices = compress_links(*ends, shape.accounts)
     status, age = _lives(shape, fame, busy, rng)
-    return World(name, indptr, indices, status == LATELY, None, status, WORDS, age)
+    return DatasetWorld(name, indptr, indices, status == LATELY, None, status, WORDS, age)
 
 
-def _lives(shape: Shape, fame: Floats, busy: Floats, rng: np.random.Generator) -> tuple[Ints, Floats]:
+def _lives(shape: FollowerParameters, fame: Floats, busy: Floats, rng: np.random.Generator) -> tuple[Ints, Floats]:
     """Return the status of each account, and the days since its last post; who was gone or mute was seldom famous."""
     size = shape.accounts
     zeal = shape.bond * (np.log(fame) + 0.3 * np.log(busy)) + rng.logistic(0.0, 1.5, size)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import chain
 
 from socialcrawl.crawls.refresh.liveranks import TRAININGS as KINDS
-from socialcrawl.lab.experiments.figures import COLOURS, FIXED, STYLES, Bars, Line, Look, Panel
-from socialcrawl.lab.experiments.liverank.dataset_worlds import Floats, World
+from socialcrawl.lab.experiments.figures import COLOURS, FIXED, STYLES, Bars, Curve, CurveStyle, Panel
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Floats
 from socialcrawl.lab.experiments.liverank.ways import LETTERS, Frame, Way
 from socialcrawl.lab.experiments.seed_means import drawn, picked, variants
 from socialcrawl.lab.result_tables import Table, rows
@@ -15,15 +15,15 @@ TRAININGS = dict(zip(KINDS, (COLOURS[1], COLOURS[0], COLOURS[2]), strict=True))
 SIZES = (COLOURS[3], COLOURS[4], COLOURS[5], COLOURS[7])  # of training sets that are not the usual one
 DASHED = {"indegree": STYLES[1], "pagerank": STYLES[2]}  # orders that lie on the others for most of their way
 WHOSE = {  # curves of distributions
-    "active": Look(COLOURS[0]),
-    "not active": Look(COLOURS[1], STYLES[1]),
-    "all": Look(FIXED["random"], STYLES[2]),
+    "active": CurveStyle(COLOURS[0]),
+    "not active": CurveStyle(COLOURS[1], STYLES[1]),
+    "all": CurveStyle(FIXED["random"], STYLES[2]),
 }
 WIDTH = 1.3
 NARROW = 5.0  # the largest cost that is read well from an axis which is not logarithmic
 
 
-def statuses(world: World) -> Bars:
+def statuses(world: DatasetWorld) -> Bars:
     """Return a frame of the share of a world's nodes that has each status, in per cent as it is told."""
     counted = rows(world.counted())[:-1]
     groups = [row["status"].replace(" ", "\n") for row in counted]
@@ -40,14 +40,14 @@ def costs(found: Table, frames: Sequence[Frame]) -> list[Panel]:
         here = picked(found, ("graph", "frame"), (graph, title))
         own = next(frame for frame in frames if frame.title == title).ways  # in the order of the curves
         lines = [
-            Line(_shown(label, way, ways, many=many), *_points(here, label), _look(way, ways))
+            Curve(_shown(label, way, ways, many=many), *_points(here, label), _look(way, ways))
             for (label,), way in zip(variants(here, ("way",)), own, strict=False)  # sizes above n are one curve
         ]
         panels.append(_panel(f"{graph}: {title}", lines))
     return panels
 
 
-def _panel(title: str, lines: Sequence[Line]) -> Panel:
+def _panel(title: str, lines: Sequence[Curve]) -> Panel:
     steep = max(float(line.y.max()) for line in lines) > NARROW
     along = "share of the active nodes found"
     return Panel(title, "tests for each active node found", lines, along=along, level=1.0, steep=steep)
@@ -70,7 +70,7 @@ def _both(ways: Sequence[Way]) -> bool:
     return any(way.by == "both" for way in ways)
 
 
-def _look(way: Way, ways: Sequence[Way]) -> Look:
+def _look(way: Way, ways: Sequence[Way]) -> CurveStyle:
     """Return what a way looks like beside the others of its figure: the same way is the same in all frames."""
     if way.times != 1:
         number = sorted({one.times for one in ways} - {1}).index(way.times)
@@ -83,6 +83,6 @@ def _look(way: Way, ways: Sequence[Way]) -> Look:
     return _drawn(RANKS[way.rank], DASHED.get(way.rank, "-"))
 
 
-def _drawn(colour: str, style: object) -> Look:
+def _drawn(colour: str, style: object) -> CurveStyle:
     """Broken lines lie above others, so that both are seen where they are the same."""
-    return Look(colour, style, WIDTH, 2.0 if style == "-" else 2.1)
+    return CurveStyle(colour, style, WIDTH, 2.0 if style == "-" else 2.1)

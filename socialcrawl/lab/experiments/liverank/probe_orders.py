@@ -8,13 +8,13 @@ from socialcrawl.crawls.refresh.crawl import Refresh
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC, STATIC, LiveRanks
 from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.engine.loop import run
-from socialcrawl.lab.experiments.liverank.dataset_worlds import Floats, Ints, World
-from socialcrawl.lab.experiments.liverank.source import Probed
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Floats, Ints
+from socialcrawl.lab.experiments.liverank.source import ProbedSource
 from socialcrawl.lab.experiments.liverank.ways import Way
-from socialcrawl.lab.instant import Tape, parts
+from socialcrawl.lab.instant import SequenceStore, parts
 
 
-class Terms(NamedTuple):
+class ProbeTerms(NamedTuple):
     """What else decides an order: z nodes are tested first, the draws' seed, and a dynamic rank's tests a batch."""
 
     z: int
@@ -25,7 +25,7 @@ class Terms(NamedTuple):
 MANY = 10_000  # tests a batch, where nothing is learned between batches
 
 
-def ordered(world: World, way: Way, terms: Terms) -> Ints:
+def ordered(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
     """Return all nodes in the order in which a way tests them, int64[n]: z nodes first, but for static ranks.
 
     Dynamic ranks are those of the crawl, others are taken straight; they are the crawl's too (a test says so).
@@ -38,7 +38,7 @@ def ordered(world: World, way: Way, terms: Terms) -> Ints:
     return (crawled if way.rank in DYNAMIC else straight)(world, way, terms)
 
 
-def straight(world: World, way: Way, terms: Terms) -> Ints:
+def straight(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
     """Return the order of a static or sample-based rank; arguments as of `ordered`."""
     ranks = LiveRanks(world.old(), terms.seed)
     if way.rank in STATIC:
@@ -47,19 +47,19 @@ def straight(world: World, way: Way, terms: Terms) -> Ints:
     return np.concatenate([tested, ranks.order(way.rank, tested, world.active[tested])])
 
 
-def crawled(world: World, way: Way, terms: Terms) -> Ints:
+def crawled(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
     """Return the order in which the crawl of campaigns of kind "refresh" tests the world; arguments as of `ordered`.
 
     DPR computes its PageRanks again after every z tests: that takes as long as all of a sample-based rank does.
     """
     z = 0 if way.rank in STATIC else terms.z
     how = RefreshRules(way.rank, way.training, neighbours=way.neighbours, z=z, every=max(1, z))
-    tape = Tape()
+    tape = SequenceStore()
     crawl = Refresh(how, terms.seed, old=world.old())
-    run(parts(crawl, Probed(world.active), tape), size=terms.batch if way.rank in DYNAMIC else MANY)
+    run(parts(crawl, ProbedSource(world.active), tape), size=terms.batch if way.rank in DYNAMIC else MANY)
     return np.array(tape.nodes, np.int64)
 
 
-def pagerank_of(world: World) -> Floats:
+def pagerank_of(world: DatasetWorld) -> Floats:
     """Return the PageRank of every node, zapped evenly to all, float64[n]."""
     return LiveRanks(world.old(), 0).pagerank

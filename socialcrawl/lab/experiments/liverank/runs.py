@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.figures import Bars, Line, Panel, spread_over
+from socialcrawl.lab.experiments.figures import Bars, Curve, Panel, spread_over
 from socialcrawl.lab.experiments.liverank import cost_curves, shares
 from socialcrawl.lab.experiments.liverank import frames as liverank_figures
-from socialcrawl.lab.experiments.liverank.dataset_worlds import Floats, World
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Floats
 from socialcrawl.lab.experiments.liverank.probe_orders import pagerank_of
 from socialcrawl.lab.experiments.liverank.ways import FRAMES
-from socialcrawl.lab.experiments.liverank.world_options import KINDS, Wanted
+from socialcrawl.lab.experiments.liverank.world_options import KINDS, DatasetOptions
 from socialcrawl.lab.experiments.runner import CRAWLS, ExperimentRun, format_cell
 from socialcrawl.lab.experiments.seed_means import picked, variants
 from socialcrawl.lab.result_tables import Table, joined, rows
@@ -38,7 +38,7 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProbeOptions:
     """The options of a command about crawls.
 
     Attributes:
@@ -50,7 +50,7 @@ class Asked:
     batch: int
 
 
-def experiment(name: str, wanted: Wanted, asked: Asked, run: ExperimentRun) -> None:
+def experiment(name: str, wanted: DatasetOptions, asked: ProbeOptions, run: ExperimentRun) -> None:
     """One experiment, or `all` of them: `name`.csv, .png, .svg, and .parquet where there are cost curves.
 
     Raises:
@@ -71,7 +71,7 @@ def experiment(name: str, wanted: Wanted, asked: Asked, run: ExperimentRun) -> N
             _statuses(one, worlds, run)
 
 
-def _with_sites(worlds: Sequence[World], *, say_so: bool) -> list[World]:
+def _with_sites(worlds: Sequence[DatasetWorld], *, say_so: bool) -> list[DatasetWorld]:
     """Return the worlds that have sites; those that have none are refused, or passed over with a word."""
     for world in worlds:
         if world.sites is None:
@@ -82,7 +82,7 @@ def _with_sites(worlds: Sequence[World], *, say_so: bool) -> list[World]:
     return [world for world in worlds if world.sites is not None]
 
 
-def _statuses(name: str, worlds: Sequence[World], run: ExperimentRun) -> None:
+def _statuses(name: str, worlds: Sequence[DatasetWorld], run: ExperimentRun) -> None:
     found = joined([shares.statuses(world) for world in worlds])
     run.write_csv(name, found)
     for row in rows(found):
@@ -94,13 +94,13 @@ def _statuses(name: str, worlds: Sequence[World], run: ExperimentRun) -> None:
             ages = shares.ages(world)
             if len(ages["days"]):
                 run.write_csv(f"{name}-{world.name}-ages", ages)
-                line = Line("last act", ages["days"], ages["share"], 0 * ages["share"])
+                line = Curve("last act", ages["days"], ages["share"], 0 * ages["share"])
                 along = "days since the last act"
                 frames.append(Panel(world.name, "share of who ever acted", [line], along=along))
     run.draw(name, frames, 2, TITLES[name], data=f"{name}.csv")
 
 
-def _distributions(name: str, worlds: Sequence[World], run: ExperimentRun) -> None:
+def _distributions(name: str, worlds: Sequence[DatasetWorld], run: ExperimentRun) -> None:
     parts = []
     frames: list[Panel | Bars] = []
     for world in worlds:
@@ -112,7 +112,7 @@ def _distributions(name: str, worlds: Sequence[World], run: ExperimentRun) -> No
             found = shares.distributions(world, values, measure)
             parts.append(found)
             lines = [
-                Line(whose, own["x"], own["share"], 0 * own["share"], liverank_figures.WHOSE.get(whose))
+                Curve(whose, own["x"], own["share"], 0 * own["share"], liverank_figures.WHOSE.get(whose))
                 for (whose,) in variants(found, ("whose",))
                 for own in [picked(found, ("whose",), (whose,))]
             ]
@@ -134,7 +134,7 @@ def _distributions(name: str, worlds: Sequence[World], run: ExperimentRun) -> No
     run.draw(name, frames, 2, TITLES[name], data=f"{name}.csv")
 
 
-def _costs(name: str, worlds: Sequence[World], asked: Asked, run: ExperimentRun) -> None:
+def _costs(name: str, worlds: Sequence[DatasetWorld], asked: ProbeOptions, run: ExperimentRun) -> None:
     parts = []
     for world in worlds:
         jobs = [

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from socialcrawl.lab.experiments.liverank.dataset_worlds import Flags, Floats, World
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Flags, Floats
 from socialcrawl.lab.experiments.liverank.death import MOVED, SOFT, THERE, WORDS
 from socialcrawl.lab.result_tables import Table, joined
 
@@ -10,7 +10,7 @@ POINTS = 200  # of a distribution function, at most
 WHOSE = ("active", "not active", "all")
 
 
-def statuses(world: World) -> Table:
+def statuses(world: DatasetWorld) -> Table:
     """Table 1: columns graph, status, nodes, share; the last row is all.
 
     Of a web, two rows are no parts of the whole: the targets of redirections, each once (those of a site that moved
@@ -39,7 +39,7 @@ def distribution(values: Floats, chosen: Flags) -> tuple[Floats, Floats]:
     return points, np.searchsorted(own, points, side="right") / len(own)
 
 
-def distributions(world: World, values: Floats, measure: str) -> Table:
+def distributions(world: DatasetWorld, values: Floats, measure: str) -> Table:
     """Figures 2 and 3: the distribution of a measure among the active, the others and all.
 
     Columns: graph, measure, whose, x, share (of those, whose value is at most x).
@@ -52,14 +52,14 @@ def distributions(world: World, values: Floats, measure: str) -> Table:
     return joined(parts)
 
 
-def ages(world: World) -> Table:
+def ages(world: DatasetWorld) -> Table:
     """Figure 1: columns graph, days, share: which share of those who ever acted did so in the last so many days."""
     known = ~np.isnan(world.age)
     x, share = distribution(world.age, known)
     return {"graph": np.full(len(x), world.name), "days": x, "share": share}
 
 
-def handed_on(world: World) -> tuple[float, float]:
+def handed_on(world: DatasetWorld) -> tuple[float, float]:
     """Return the share of links that lead to an active node: of those of active nodes, and of those of the others.
 
     Where the first is larger, activity or death goes along links; NaN where there are no such links.

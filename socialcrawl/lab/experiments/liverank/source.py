@@ -7,7 +7,7 @@ from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.lab.experiments.liverank.dataset_worlds import Flags
 
 
-class Probed:
+class ProbedSource:
     """The source of a world in which `active` (bool[n]) is the truth: one conversation a batch, without requests."""
 
     def __init__(self, active: Flags) -> None:

@@ -25,7 +25,7 @@ FEWEST = 10  # pages that make a web
 
 
 @dataclass(frozen=True)
-class Shape:
+class WebParameters:
     """What is generated: `pages` of about `a_site` pages a site (on average), each with `degree` links on average."""
 
     pages: int = 200_000
@@ -41,7 +41,7 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Web:
+class SitedWeb:
     """Pages, links and sites.
 
     Attributes:
@@ -55,7 +55,7 @@ class Web:
     sites: Ints
 
 
-def generate(shape: Shape) -> Web:
+def generate(shape: WebParameters) -> SitedWeb:
     """Return the web of that shape."""
     rng = make_generator(shape.seed, "web-like", 0)
     first = _sites(shape, rng)  # where each site's pages begin, while they still stand one beside the other
@@ -69,10 +69,10 @@ def generate(shape: Shape) -> Web:
     indptr, indices = compress_links(name[sources], name[targets], shape.pages)
     sites = np.empty(shape.pages, np.int64)
     sites[name] = site
-    return Web(indptr, indices, sites)
+    return SitedWeb(indptr, indices, sites)
 
 
-def _sites(shape: Shape, rng: np.random.Generator) -> Ints:
+def _sites(shape: WebParameters, rng: np.random.Generator) -> Ints:
     """Return the first page of each site, and the end: int64[sites + 1]."""
     count = max(1, round(shape.pages / shape.a_site))
     weight = rng.pareto(SIZES, count) + 1.0
@@ -83,7 +83,7 @@ def _sites(shape: Shape, rng: np.random.Generator) -> Ints:
     return np.unique(np.concatenate([[0], ends])).astype(np.int64)
 
 
-def _degrees(shape: Shape, rng: np.random.Generator) -> Ints:
+def _degrees(shape: WebParameters, rng: np.random.Generator) -> Ints:
     """Return how many links each page has before doubles are left out: heavy tails, int64[n]."""
     drawn = rng.lognormal(0.0, 1.0, shape.pages)
     drawn[rng.random(shape.pages) < SILENT] = 0.0

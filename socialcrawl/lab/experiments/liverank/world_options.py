@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.lab.experiments.liverank import follower_graphs, weblike
-from socialcrawl.lab.experiments.liverank.dataset_worlds import World, usable
-from socialcrawl.lab.experiments.liverank.dated import Cut, dated
-from socialcrawl.lab.experiments.liverank.death import Death, passed
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, usable
+from socialcrawl.lab.experiments.liverank.dated import SnapshotCut, dated
+from socialcrawl.lab.experiments.liverank.death import DeathModel, passed
 from socialcrawl.lab.experiments.liverank.file_webs import web_of
 from socialcrawl.lab.experiments.runner import require_different_names
 from socialcrawl.text.terminal import write_line
@@ -30,7 +30,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DatasetOptions:
     """The worlds: files with timestamps, webs from files on which death is planted, or else a generated one.
 
     Attributes:
@@ -40,19 +40,19 @@ class Wanted:
         nodes, degree: of generated worlds; None: as those are by default.
         alive: the share of active nodes where it is planted; None: the paper's.
         bond: how much fame says of activity, of generated accounts.
-        planted: what else `Death` has; its seed is that of generated worlds too.
+        planted: what else `DeathModel` has; its seed is that of generated worlds too.
     """
 
     files: tuple[Path, ...]
     webs: tuple[Path, ...]
-    cut: Cut
+    cut: SnapshotCut
     nodes: int
     degree: float | None
     alive: float | None
     bond: float
     planted: Mapping[str, Any]
 
-    def worlds(self, kind: str) -> Iterator[World]:
+    def worlds(self, kind: str) -> Iterator[DatasetWorld]:
         """Yield the worlds of a command about one `kind`, each told in the terminal.
 
         Raises:
@@ -66,22 +66,25 @@ class Wanted:
             )
             yield usable(world)
 
-    def _made(self, kind: str) -> Iterator[World]:
+    def _made(self, kind: str) -> Iterator[DatasetWorld]:
         for path in self.files:
             yield dated(path, self.cut)
         alive = ALIVE[kind] if self.alive is None else self.alive
         for path in self.webs:
-            death = Death(alive, **self.planted)
+            death = DeathModel(alive, **self.planted)
             yield passed(path.stem, web_of(path), death)
         if not (self.files or self.webs):
             yield self._generated(kind, alive)
 
-    def _generated(self, kind: str, alive: float) -> World:
+    def _generated(self, kind: str, alive: float) -> DatasetWorld:
         seed = self.planted["seed"]
         given = {} if self.degree is None else {"degree": self.degree}
         if kind == ACCOUNTS:
             return follower_graphs.generate(
-                kind, follower_graphs.Shape(accounts=self.nodes, alive=alive, bond=self.bond, seed=seed, **given)
+                kind,
+                follower_graphs.FollowerParameters(
+                    accounts=self.nodes, alive=alive, bond=self.bond, seed=seed, **given
+                ),
             )
-        death = Death(alive, **self.planted)
-        return passed(kind, weblike.generate(weblike.Shape(pages=self.nodes, seed=seed, **given)), death)
+        death = DeathModel(alive, **self.planted)
+        return passed(kind, weblike.generate(weblike.WebParameters(pages=self.nodes, seed=seed, **given)), death)

@@ -9,12 +9,12 @@ import numpy as np
 
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.opic.webs import Web
+from socialcrawl.lab.experiments.opic.webs import GeneratedWeb
 
 TRIES: Final = 20  # draws for a link's source, before a page goes with one link less
 
 
-class Changes:
+class WebChanges:
     """What happens to a web while it is crawled, the same for the same seed.
 
     Pages are drawn without doubles from an order of all pages, a new one when all have changed. A coin says whether a
@@ -30,7 +30,7 @@ class Changes:
         SettingsError: the rate is below 0.
     """
 
-    def __init__(self, web: Web, rate: float, seed: int) -> None:
+    def __init__(self, web: GeneratedWeb, rate: float, seed: int) -> None:
         if not 0 <= rate < float("inf"):
             raise SettingsError(f"A change rate of {rate:g} is none; give 0 or more.")
         self.web, self.rate, self.seed = web, rate, seed

@@ -91,10 +91,12 @@ def _still(name: str) -> Callable[..., None]:
         jobs: Processes = -1,
     ) -> None:
         from socialcrawl.lab.experiments.opic.runs import converge, pay  # noqa: PLC0415
-        from socialcrawl.lab.experiments.opic.static_web import Still  # noqa: PLC0415
+        from socialcrawl.lab.experiments.opic.static_web import StaticWebPlan  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
-        plan = Still(tuple(dict.fromkeys(law or ("power",))), pages, crawls, range(seed, seed + webs), small, mean)
+        plan = StaticWebPlan(
+            tuple(dict.fromkeys(law or ("power",))), pages, crawls, range(seed, seed + webs), small, mean
+        )
         run = ExperimentRun(out, jobs, seed, webs)
         if name == "cash":
             pay(plan, run)
@@ -121,14 +123,14 @@ def _moving(name: str) -> Callable[..., None]:
         out: Out = HERE,
         jobs: Processes = -1,
     ) -> None:
-        from socialcrawl.lab.experiments.opic.moving import Moving  # noqa: PLC0415
+        from socialcrawl.lab.experiments.opic.moving import ChangingWebPlan  # noqa: PLC0415
         from socialcrawl.lab.experiments.opic.runs import FIGURES, adapt  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         usual = FIGURES[name]
         windows, rates = tuple(dict.fromkeys(window or usual.windows)), tuple(dict.fromkeys(rate or usual.rates))
         there = windows, rates, law, pages, crawls
-        plan = Moving(*there, range(seed, seed + webs), small, selection, month, begin)
+        plan = ChangingWebPlan(*there, range(seed, seed + webs), small, selection, month, begin)
         adapt(name, plan, ExperimentRun(out, jobs, seed, webs))
 
     return command
@@ -160,14 +162,14 @@ def importance(  # the parts of one question, each an option
     out: Out = HERE,
 ) -> None:
     """The importance of the nodes of a graph, and of the sites they lie on (sections 1, 3 and 4)."""
-    from socialcrawl.lab.experiments.opic.importance_command import Place, weigh  # noqa: PLC0415
-    from socialcrawl.lab.experiments.opic.importances import Asked  # noqa: PLC0415
-    from socialcrawl.lab.experiments.opic.static_web import Still  # noqa: PLC0415
+    from socialcrawl.lab.experiments.opic.importance_command import GraphSelection, weigh  # noqa: PLC0415
+    from socialcrawl.lab.experiments.opic.importances import ImportanceOptions  # noqa: PLC0415
+    from socialcrawl.lab.experiments.opic.static_web import StaticWebPlan  # noqa: PLC0415
     from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
-    web = Still((law,), pages, 1, (seed,), mean=mean)
-    asked = Asked(matrix, by, crawls, small, first, history, eps, walk, damping, dangling, owners, buffer)
-    weigh(Place(graph, weighted, web, sites, hosts), asked, top, ExperimentRun(out))
+    web = StaticWebPlan((law,), pages, 1, (seed,), mean=mean)
+    asked = ImportanceOptions(matrix, by, crawls, small, first, history, eps, walk, damping, dangling, owners, buffer)
+    weigh(GraphSelection(graph, weighted, web, sites, hosts), asked, top, ExperimentRun(out))
 
 
 opic_app.command()(importance)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import read_text
 from socialcrawl.importance.link_matrix import MATRICES, make_out_links, normalize_rows
-from socialcrawl.lab.experiments.opic.webs import Web
+from socialcrawl.lab.experiments.opic.webs import GeneratedWeb
 from socialcrawl.lab.graphs import read
 
 Rows = NDArray[np.int64]
@@ -21,7 +21,7 @@ KLEINBERG = 200_000_000  # entries that L'L may have at most before doubles are 
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class LinkGraph:
     """A graph of n nodes as it is asked about.
 
     Attributes:
@@ -50,7 +50,7 @@ class Given:
         return normalize_rows(made) if walk else made
 
 
-def known(path: Path, *, weighted: bool = False) -> Given:
+def known(path: Path, *, weighted: bool = False) -> LinkGraph:
     """Return the graph of a folder or .npz (`lab.graphs`): every link counts 1, or its weight.
 
     Raises:
@@ -62,14 +62,14 @@ def known(path: Path, *, weighted: bool = False) -> Given:
     links = make_out_links(sources, np.asarray(graph.indices, np.int64), graph.size, weights)
     if weighted and not links.nnz:
         raise SettingsError(f"No link of {path} has a weight above 0; leave --weighted out.")
-    return Given(links, graph.names or _numbers(graph.size))
+    return LinkGraph(links, graph.names or _numbers(graph.size))
 
 
-def of_web(web: Web) -> Given:
+def of_web(web: GeneratedWeb) -> LinkGraph:
     """Return a generated web; its pages are called by their numbers."""
     indptr, targets = web.links()
     sources = np.repeat(np.arange(web.size, dtype=np.int64), np.diff(indptr))
-    return Given(make_out_links(sources, targets, web.size), _numbers(web.size))
+    return LinkGraph(make_out_links(sources, targets, web.size), _numbers(web.size))
 
 
 def host(name: str) -> str:

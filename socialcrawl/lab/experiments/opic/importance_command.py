@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.site_importance import sum_by_site
-from socialcrawl.lab.experiments.opic.given import Given, by_file, by_host, known, of_web
+from socialcrawl.lab.experiments.opic.given import LinkGraph, by_file, by_host, known, of_web
 from socialcrawl.lab.experiments.opic.importance_errors import errors
-from socialcrawl.lab.experiments.opic.importances import Asked, Divided, Found, divided, importances, site_flow
-from socialcrawl.lab.experiments.opic.static_web import Still
+from socialcrawl.lab.experiments.opic.importances import (
+    DividedResult,
+    ImportanceOptions,
+    ImportanceResult,
+    divided,
+    importances,
+    site_flow,
+)
+from socialcrawl.lab.experiments.opic.static_web import StaticWebPlan
 from socialcrawl.lab.experiments.runner import ExperimentRun
 from socialcrawl.lab.result_tables import write_csv
 from socialcrawl.text.terminal import write_line
@@ -24,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Place:
+class GraphSelection:
     """Where the graph comes from, and what sites its nodes lie on.
 
     Attributes:
@@ -40,7 +47,7 @@ class Place:
 
     graph: Path | None
     weighted: bool
-    web: Still
+    web: StaticWebPlan
     sites: Path | None
     hosts: bool
 
@@ -50,7 +57,7 @@ class Place:
         if self.weighted and self.graph is None:
             raise SettingsError("A generated web has no weights: leave --weighted out, or give a --graph.")
 
-    def given(self) -> Given:
+    def given(self) -> LinkGraph:
         """Return the graph."""
         if self.graph is not None:
             return known(self.graph, weighted=self.weighted)
@@ -63,7 +70,7 @@ class Place:
         return by_host(names) if self.hosts else None
 
 
-def weigh(place: Place, asked: Asked, most: int, run: ExperimentRun) -> None:
+def weigh(place: GraphSelection, asked: ImportanceOptions, most: int, run: ExperimentRun) -> None:
     """Find the importance of all nodes: importance.csv, for sites sites.csv, and the `most` important in the terminal.
 
     Raises:
@@ -93,7 +100,7 @@ def weigh(place: Place, asked: Asked, most: int, run: ExperimentRun) -> None:
         _keep(run.out / "sites.csv", "site", sites[0], sums if flow is None else {**sums, "flow": flow}, most)
 
 
-def _tell_opic(found: Found, fixpoint: Floats) -> None:
+def _tell_opic(found: ImportanceResult, fixpoint: Floats) -> None:
     there = found.importance > 0
     off = errors(found.importance[there], fixpoint[there])
     write_line(
@@ -102,7 +109,7 @@ def _tell_opic(found: Found, fixpoint: Floats) -> None:
     )
 
 
-def _tell_owners(asked: Asked, found: Found, parts: Divided) -> None:
+def _tell_owners(asked: ImportanceOptions, found: ImportanceResult, parts: DividedResult) -> None:
     assert found.fixpoint is not None
     off, far = errors(parts.importance, found.importance), errors(parts.importance, found.fixpoint)
     write_line(

@@ -13,7 +13,7 @@ DIGITS: Final = 9  # of the truth that count when pages are ordered: what differ
 
 
 @dataclass(frozen=True)
-class Errors:
+class ImportanceErrors:
     """The errors of an estimate X against the truth x, over pages; 100 * |X - x| / x is a page's error, in per cent.
 
     Attributes:
@@ -48,13 +48,13 @@ class Errors:
         return asdict(self)
 
 
-def errors(estimate: Floats, truth: Floats) -> Errors:
+def errors(estimate: Floats, truth: Floats) -> ImportanceErrors:
     """Return all errors of `estimate` against `truth`, shape (n,), all of the truth above 0."""
     off = percent(estimate, truth)
     best = top(truth)
     mean, high = float(off.mean()), float(off[best].mean())
     total = float(estimate.sum())
-    return Errors(
+    return ImportanceErrors(
         mean=mean,
         median=float(np.median(off)),
         top=high,

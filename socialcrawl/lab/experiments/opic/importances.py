@@ -21,7 +21,7 @@ from socialcrawl.importance.pagerank import DAMPING, DANGLING, compute_pagerank
 from socialcrawl.importance.site_importance import SiteFlow
 from socialcrawl.importance.static_opic import StaticGraph
 from socialcrawl.importance.visit_order import make_visit_order
-from socialcrawl.lab.experiments.opic.given import Given
+from socialcrawl.lab.experiments.opic.given import LinkGraph
 from socialcrawl.lab.experiments.opic.static_web import checked
 
 Rows = NDArray[np.int64]
@@ -35,7 +35,7 @@ TOLERANCE: Final = 1e-12  # of a step, in the sum of all changes
 
 
 @dataclass(frozen=True)
-class Asked:
+class ImportanceOptions:
     """What is asked of a graph.
 
     Attributes:
@@ -87,7 +87,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ImportanceResult:
     """The importance of n nodes.
 
     Attributes:
@@ -102,7 +102,7 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class Divided:
+class DividedResult:
     """What owners found, at a moment like any other: buffers are not emptied first.
 
     Attributes:
@@ -120,7 +120,7 @@ class Divided:
     waiting: float
 
 
-def importances(given: Given, asked: Asked, seen: Seen | None = None) -> Found:
+def importances(given: LinkGraph, asked: ImportanceOptions, seen: Seen | None = None) -> ImportanceResult:
     """Return the importance of all nodes; `seen` looks on while OPIC visits.
 
     Raises:
@@ -129,17 +129,19 @@ def importances(given: Given, asked: Asked, seen: Seen | None = None) -> Found:
     if not given.names:
         raise SettingsError("The graph has no nodes; give one that has.")
     if asked.by == "pagerank":
-        return Found(compute_pagerank(given.matrix(asked.matrix), damping=asked.damping, dangling=asked.dangling))
+        return ImportanceResult(
+            compute_pagerank(given.matrix(asked.matrix), damping=asked.damping, dangling=asked.dangling)
+        )
     if asked.by == "fixpoint":
         matrix = given.matrix(asked.matrix, walk=asked.walk)
-        return Found(_fixpoint(matrix, asked.eps))
+        return ImportanceResult(_fixpoint(matrix, asked.eps))
     matrix = given.matrix(asked.matrix)
     cash = _run(matrix, asked, seen)
     every = np.arange(matrix.shape[0])
-    return Found(cash.estimate(every), _reference(matrix, asked.small), cash.paid)
+    return ImportanceResult(cash.estimate(every), _reference(matrix, asked.small), cash.paid)
 
 
-def site_flow(given: Given, asked: Asked, sites: Rows, count: int) -> tuple[Found, Floats]:
+def site_flow(given: LinkGraph, asked: ImportanceOptions, sites: Rows, count: int) -> tuple[ImportanceResult, Floats]:
     """Return the importance of all nodes by OPIC, and that of `count` sites by cash along the links between them.
 
     Args:
@@ -154,7 +156,7 @@ def site_flow(given: Given, asked: Asked, sites: Rows, count: int) -> tuple[Foun
     return found, flow.importance(np.arange(count))
 
 
-def divided(given: Given, asked: Asked) -> Divided:
+def divided(given: LinkGraph, asked: ImportanceOptions) -> DividedResult:
     """The importance of all nodes by owners who visit in turn, each its own richest node, as often as one alone would.
 
     Raises:
@@ -182,10 +184,10 @@ def divided(given: Given, asked: Asked) -> Divided:
             transfers, amounts = transfers + 1, amounts + len(transfer.amounts)
             several.arrive(transfer)
     waiting = several.total() - sum(part.cash.total() + part.virtual for part in several.parts)
-    return Divided(several.importance(names), transfers, amounts, payments, waiting)
+    return DividedResult(several.importance(names), transfers, amounts, payments, waiting)
 
 
-def _run(matrix: Any, asked: Asked, seen: Seen | None) -> Cash:
+def _run(matrix: Any, asked: ImportanceOptions, seen: Seen | None) -> Cash:
     """Return the accounts after all visits."""
     graph = StaticGraph(matrix)
     cash = Cash(asked.small)

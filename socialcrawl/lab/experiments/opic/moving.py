@@ -10,13 +10,13 @@ from typing import Final
 import numpy as np
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.opic.changes import Changes
+from socialcrawl.lab.experiments.opic.changes import WebChanges
 from socialcrawl.lab.experiments.opic.importance_errors import errors
-from socialcrawl.lab.experiments.opic.named_windows import BEGINNINGS, FIG4, NONE, Watching, window
-from socialcrawl.lab.experiments.opic.static_web import SELECTIONS, Crawling, checked
+from socialcrawl.lab.experiments.opic.named_windows import BEGINNINGS, FIG4, NONE, WindowComparison, window
+from socialcrawl.lab.experiments.opic.static_web import SELECTIONS, OpicCrawl, checked
 from socialcrawl.lab.experiments.opic.truth import truth
 from socialcrawl.lab.experiments.opic.webs import generated, law
-from socialcrawl.lab.process_pool import Crawl, Job, crawl_here
+from socialcrawl.lab.process_pool import Crawl, CrawlJob, crawl_here
 from socialcrawl.lab.result_tables import Table, joined, table
 
 RATES: Final = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
@@ -25,7 +25,7 @@ WARM: Final = 2  # crawls before the month is measured
 
 
 @dataclass(frozen=True)
-class Moving:
+class ChangingWebPlan:
     """What is measured on webs that change.
 
     Attributes:
@@ -34,7 +34,7 @@ class Moving:
         law, size, crawls, seeds, small: as of `Still`.
         way: the selection; the paper's: greedy.
         month: units of G that n fetches take; 0: measured.
-        begin: what pages begin with, as of `Watching`.
+        begin: what pages begin with, as of `WindowComparison`.
 
     Raises:
         SettingsError: there is nothing to measure, or a name is unknown.
@@ -66,13 +66,13 @@ class Moving:
         if not 0 <= self.month < float("inf"):
             raise SettingsError(f"A month of {self.month:g} is none; give units of G, or 0 to have it measured.")
 
-    def job(self, work: Callable[..., Table], seed: int, *rate: float) -> Job:
+    def job(self, work: Callable[..., Table], seed: int, *rate: float) -> CrawlJob:
         """Return the crawl of the web of `seed` by `work`, at a rate of change if it has one."""
         terms = [self.law, self.size, self.crawls, self.small, self.way, self.month, self.begin, *self.windows]
-        return Job(["opic", work.__name__, *terms, seed, *rate], work, (self, seed, *rate))
+        return CrawlJob(["opic", work.__name__, *terms, seed, *rate], work, (self, seed, *rate))
 
 
-def adaptation(plan: Moving, crawl: Crawl = crawl_here) -> Table:
+def adaptation(plan: ChangingWebPlan, crawl: Crawl = crawl_here) -> Table:
     """Return the errors of all windows at the end of each crawl, against the importance of that moment.
 
     Columns: law, seed, rate, window, crawl (1, 2, ...), month, measures (kept, a page), changed (pages since the
@@ -86,27 +86,27 @@ def adaptation(plan: Moving, crawl: Crawl = crawl_here) -> Table:
     return joined(crawl([there.job(_adapting, seed, rate) for there, seed in plans for rate in plan.rates]))
 
 
-def _measuring(plan: Moving, seed: int) -> Table:
+def _measuring(plan: ChangingWebPlan, seed: int) -> Table:
     """Return the month of the web of `seed`, as a table of one number."""
     return {"month": np.array([measured_month(plan, seed)])}
 
 
-def measured_month(plan: Moving, seed: int) -> float:
+def measured_month(plan: ChangingWebPlan, seed: int) -> float:
     """What n fetches add to G on the web of `seed`, before it changes: the mean of two crawls after the first two."""
     if plan.month:
         return plan.month
-    crawl = Crawling(generated(law(plan.law), plan.size, seed), plan.way, seed, plan.small)
+    crawl = OpicCrawl(generated(law(plan.law), plan.size, seed), plan.way, seed, plan.small)
     crawl.until(WARM * plan.size)
     before = crawl.cash.paid
     crawl.until(2 * WARM * plan.size)
     return (crawl.cash.paid - before) / WARM
 
 
-def _adapting(plan: Moving, seed: int, rate: float) -> Table:
+def _adapting(plan: ChangingWebPlan, seed: int, rate: float) -> Table:
     web = generated(law(plan.law), plan.size, seed)
-    changes = Changes(web, rate, seed)
-    crawl = Crawling(web, plan.way, seed, plan.small)
-    watching = Watching(plan.windows, plan.month, crawl.rows, plan.begin)
+    changes = WebChanges(web, rate, seed)
+    crawl = OpicCrawl(web, plan.way, seed, plan.small)
+    watching = WindowComparison(plan.windows, plan.month, crawl.rows, plan.begin)
     crawl.seen = watching.crawled
     found, x = [], None
     for number in range(1, plan.crawls + 1):

@@ -54,7 +54,7 @@ def window(name: str, month: float) -> HistoryWindow:
     )
 
 
-class Watching:
+class WindowComparison:
     """Some windows that watch one crawl; what they say does not steer it.
 
     What pages begin with is open in the paper. "equal": the importance of their first cash, 1/(n + 1), as if it had

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from socialcrawl.lab.experiments.figures import Bars, Line, Panel, spread_over
-from socialcrawl.lab.experiments.opic.moving import RATES, Moving, adaptation
+from socialcrawl.lab.experiments.figures import Bars, Curve, Panel, spread_over
+from socialcrawl.lab.experiments.opic.moving import RATES, ChangingWebPlan, adaptation
 from socialcrawl.lab.experiments.opic.named_windows import FIG4, FIG6
-from socialcrawl.lab.experiments.opic.static_web import PARTS, Still, convergence, payments
+from socialcrawl.lab.experiments.opic.static_web import PARTS, StaticWebPlan, convergence, payments
 from socialcrawl.lab.experiments.opic.summaries import of_ways, of_windows
 from socialcrawl.lab.experiments.runner import (
     CRAWLS,
@@ -43,7 +43,7 @@ TITLES: Final = {"fig2": "Convergence on all pages", "fig3": "Convergence on imp
 
 
 @dataclass(frozen=True)
-class Figure:
+class WindowFigure:
     """What a figure about windows compares when nothing else is asked for, and its title."""
 
     title: str
@@ -52,13 +52,13 @@ class Figure:
 
 
 FIGURES: Final = {
-    "fig4": Figure("Sizes of windows", FIG4, RATES),
-    "fig5": Figure("What windows store", FIG6, (0.01,)),
-    "fig6": Figure("Types of windows", FIG6, RATES),
+    "fig4": WindowFigure("Sizes of windows", FIG4, RATES),
+    "fig5": WindowFigure("What windows store", FIG6, (0.01,)),
+    "fig6": WindowFigure("Types of windows", FIG6, RATES),
 }
 
 
-def converge(name: str, plan: Still, run: ExperimentRun) -> None:
+def converge(name: str, plan: StaticWebPlan, run: ExperimentRun) -> None:
     """Crawl by all selections, and iterate: `name`.csv (all errors at all times and seeds), -means.csv, .png, .svg.
 
     Raises:
@@ -80,7 +80,7 @@ def converge(name: str, plan: Still, run: ExperimentRun) -> None:
     run.draw(name, frames, 3, spread_over(TITLES[name], listed[0]["runs"], "web"))
 
 
-def pay(plan: Still, run: ExperimentRun) -> None:
+def pay(plan: StaticWebPlan, run: ExperimentRun) -> None:
     """Tell what crawled pages held: cash.csv, .png and .svg.
 
     Raises:
@@ -105,7 +105,7 @@ def pay(plan: Still, run: ExperimentRun) -> None:
     run.draw("cash", frames, 2, spread_over("Mean cash of crawled pages", len(plan.seeds), "web"))
 
 
-def adapt(name: str, plan: Moving, run: ExperimentRun) -> None:
+def adapt(name: str, plan: ChangingWebPlan, run: ExperimentRun) -> None:
     """Crawl webs that change: `name`.csv (all crawls and seeds), -means.csv (over the last three), .png and .svg.
 
     Raises:
@@ -134,9 +134,9 @@ def _way_panel(listed: list[dict[str, Any]], law: str, error: str) -> Panel:
     return Panel(law, ERRORS[error], lines, along="crawls of all pages", steep=_above_0(lines))
 
 
-def _line(listed: list[dict[str, Any]], label: str, error: str) -> Line:
+def _line(listed: list[dict[str, Any]], label: str, error: str) -> Curve:
     x = np.array([row["crawls"] for row in listed])
-    return Line(label, x, _column(listed, error), _halves(listed, error))
+    return Curve(label, x, _column(listed, error), _halves(listed, error))
 
 
 def _cash_panel(listed: list[dict[str, Any]], law: str) -> Panel:
@@ -148,7 +148,7 @@ def _cash_panel(listed: list[dict[str, Any]], law: str) -> Panel:
         x = np.array([row["crawls"] for row in here[: len(times)]])
         means = [mean(np.array(some)) for some in held]
         each = np.array([one.mean for one in means]), np.array([one.half for one in means])
-        lines.append(Line(way, x, *each))
+        lines.append(Curve(way, x, *each))
     return Panel(law, f"mean cash, times n\n(each 1/{PARTS} of a crawl)", lines, level=2.0, along="crawls")
 
 
@@ -158,7 +158,7 @@ def _window_panel(listed: list[dict[str, Any]], error: str) -> Panel:
     lines = []
     for window in list_values(listed, "window"):
         here = select_rows(listed, window=window)
-        lines.append(Line(window, x, _column(here, error), _halves(here, error)))
+        lines.append(Curve(window, x, _column(here, error), _halves(here, error)))
     ticks = [f"{100 * rate:g}" for rate in rates]
     return Panel("", ERRORS[error], lines, along="pages that change in a crawl (%)", ticks=ticks, steep=_above_0(lines))
 
@@ -216,7 +216,7 @@ def _with_half(found: Mean) -> str:
     return format_mean(found.mean, found.half, ".3f")
 
 
-def _above_0(lines: Sequence[Line]) -> bool:
+def _above_0(lines: Sequence[Curve]) -> bool:
     """Return whether a logarithmic axis can show all heights: on a web of hardly any links some errors are none."""
     return all(bool((line.y > 0).all()) for line in lines)
 

@@ -15,8 +15,8 @@ from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.visit_order import make_visit_order
 from socialcrawl.lab.experiments.opic.importance_errors import errors
 from socialcrawl.lab.experiments.opic.truth import offline, truth
-from socialcrawl.lab.experiments.opic.webs import Web, generated, law
-from socialcrawl.lab.process_pool import Crawl, Job, crawl_here
+from socialcrawl.lab.experiments.opic.webs import GeneratedWeb, generated, law
+from socialcrawl.lab.process_pool import Crawl, CrawlJob, crawl_here
 from socialcrawl.lab.result_tables import Table, joined, table
 
 SELECTIONS: Final = ("random", "cycle", "greedy")
@@ -26,7 +26,7 @@ SHORT: Final = 16  # points before and between the whole crawls
 
 
 @dataclass(frozen=True)
-class Still:
+class StaticWebPlan:
     """What is measured on webs that stand still.
 
     Attributes:
@@ -53,22 +53,22 @@ class Still:
         for name in self.laws:
             law(name)
 
-    def web(self, name: str, seed: int) -> Web:
+    def web(self, name: str, seed: int) -> GeneratedWeb:
         """Return the web of a law and seed."""
         return generated(replace(law(name), mean=self.mean), self.size, seed)
 
-    def jobs(self, work: Callable[..., Table], ways: Sequence[str]) -> list[Job]:
+    def jobs(self, work: Callable[..., Table], ways: Sequence[str]) -> list[CrawlJob]:
         """Return a crawl by `work` for each law, seed and way, the ways being selections or off-line ones."""
         terms = self.size, self.crawls, self.small, self.mean
         return [
-            Job(["opic", work.__name__, *terms, law, seed, way], work, (self, law, seed, way))
+            CrawlJob(["opic", work.__name__, *terms, law, seed, way], work, (self, law, seed, way))
             for law in self.laws
             for seed in self.seeds
             for way in ways
         ]
 
 
-def convergence(plan: Still, crawl: Crawl = crawl_here) -> Table:
+def convergence(plan: StaticWebPlan, crawl: Crawl = crawl_here) -> Table:
     """Return the errors of all selections and of the off-line algorithm, as they go.
 
     Columns: law, seed, way (selection or off-line), estimate ("paid and held": (H+C)/(G+1); "paid": H/G; or
@@ -77,7 +77,7 @@ def convergence(plan: Still, crawl: Crawl = crawl_here) -> Table:
     return joined(crawl(plan.jobs(_converging, [*SELECTIONS, *OFFLINE])))
 
 
-def payments(plan: Still, crawl: Crawl = crawl_here) -> Table:
+def payments(plan: StaticWebPlan, crawl: Crawl = crawl_here) -> Table:
     """Return how much cash crawled pages held, as it goes: the mean over parts of a crawl, for each selection.
 
     Columns: law, seed, way, fetches, crawls, held (the mean cash of the pages crawled since the row before, times n,
@@ -86,7 +86,7 @@ def payments(plan: Still, crawl: Crawl = crawl_here) -> Table:
     return joined(crawl(plan.jobs(_paying, SELECTIONS)))
 
 
-def _converging(plan: Still, name: str, seed: int, way: str) -> Table:
+def _converging(plan: StaticWebPlan, name: str, seed: int, way: str) -> Table:
     web = plan.web(name, seed)
     x = truth(web, plan.small)[:-1]
     rows = []
@@ -98,23 +98,23 @@ def _converging(plan: Still, name: str, seed: int, way: str) -> Table:
     return table(rows)
 
 
-def _offline(plan: Still, web: Web, way: str) -> Iterator[tuple[int, float, dict[str, Any]]]:
+def _offline(plan: StaticWebPlan, web: GeneratedWeb, way: str) -> Iterator[tuple[int, float, dict[str, Any]]]:
     found = offline(web, plan.small, convergent=OFFLINE[way])
     for number, x in enumerate(islice(found, plan.crawls), 1):
         yield number * plan.size, float("nan"), {"iterate": x[:-1]}
 
 
-def _online(plan: Still, web: Web, way: str, seed: int) -> Iterator[tuple[int, float, dict[str, Any]]]:
-    crawl = Crawling(web, way, seed, plan.small)
+def _online(plan: StaticWebPlan, web: GeneratedWeb, way: str, seed: int) -> Iterator[tuple[int, float, dict[str, Any]]]:
+    crawl = OpicCrawl(web, way, seed, plan.small)
     for point in points(plan.crawls):
         crawl.until(round(point * plan.size))
         cash, rows = crawl.cash, crawl.rows
         yield crawl.steps, cash.paid, {"paid and held": cash.estimate(rows), "paid": cash.rough(rows)}
 
 
-def _paying(plan: Still, name: str, seed: int, way: str) -> Table:
+def _paying(plan: StaticWebPlan, name: str, seed: int, way: str) -> Table:
     web = plan.web(name, seed)
-    crawl = Crawling(web, way, seed, plan.small)
+    crawl = OpicCrawl(web, way, seed, plan.small)
     rows, before, since = [], 0.0, 0
     for part in range(1, plan.crawls * PARTS + 1):
         crawl.until(part * plan.size // PARTS)
@@ -145,7 +145,7 @@ def checked(crawls: int, small: float) -> None:
         raise SettingsError(f"Small edges of weight {small:g} join nothing; give a number above 0 (a link has 1).")
 
 
-class Crawling:
+class OpicCrawl:
     """OPIC at work on a web: accounts that start with equal shares, and a selection.
 
     Attributes:
@@ -155,7 +155,7 @@ class Crawling:
         seen: called with (page, its cash, G) before that is paid out; None: nobody looks on.
     """
 
-    def __init__(self, web: Web, way: str, seed: int, small: float) -> None:
+    def __init__(self, web: GeneratedWeb, way: str, seed: int, small: float) -> None:
         self.web = web
         self.cash = Cash(small)
         self.rows = np.arange(web.size, dtype=np.int64)

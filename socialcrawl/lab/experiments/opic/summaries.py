@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from socialcrawl.lab.experiments.opic.importance_errors import Errors
+from socialcrawl.lab.experiments.opic.importance_errors import ImportanceErrors
 from socialcrawl.lab.measures import mean
 from socialcrawl.lab.result_tables import Table, rows, table
 
-NAMES: Final = tuple(field.name for field in fields(Errors))
+NAMES: Final = tuple(field.name for field in fields(ImportanceErrors))
 LAST: Final = 3  # crawls that are averaged in the figures: poor pages are crawled in waves, an end alone is chance
 
 

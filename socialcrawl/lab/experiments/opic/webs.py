@@ -1,6 +1,6 @@
 """Generated webs of pages: the number of links that point to a page follows a law, where they come from is drawn.
 
-Abiteboul et al., section 4, leave the details out: what is not in the paper is a field of `Law`.
+Abiteboul et al., section 4, leave the details out: what is not in the paper is a field of `LinkLaw`.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ TRIES: Final = 100
 
 
 @dataclass(frozen=True)
-class Law:
+class LinkLaw:
     """How links are spread over pages.
 
     Attributes:
@@ -37,11 +37,11 @@ class Law:
     out: str = "even"
 
 
-LAWS: Final = {"power": Law(), "poisson": Law("poisson"), "broder": Law(out="power")}
+LAWS: Final = {"power": LinkLaw(), "poisson": LinkLaw("poisson"), "broder": LinkLaw(out="power")}
 """The laws by name: the paper's, the one it began with, and one whose out-degrees follow a power law too."""
 
 
-def law(name: str) -> Law:
+def law(name: str) -> LinkLaw:
     """Return the law of that name.
 
     Raises:
@@ -52,7 +52,7 @@ def law(name: str) -> Law:
     return LAWS[name]
 
 
-class Web:
+class GeneratedWeb:
     """A graph of n pages that can change: whom each page links to, and who links to it; no link twice, none to itself.
 
     Attributes:
@@ -103,7 +103,7 @@ class Web:
             self.arrays[source] = None
 
 
-def generated(law: Law, size: int, seed: int) -> Web:
+def generated(law: LinkLaw, size: int, seed: int) -> GeneratedWeb:
     """Return the web of `size` pages that `seed` makes: in-degrees by the law, sources drawn, without doubles.
 
     Raises:
@@ -121,10 +121,10 @@ def generated(law: Law, size: int, seed: int) -> Web:
         if not len(open_now):
             break
     whole = np.setdiff1d(np.arange(len(targets)), open_now)  # a page that nearly all link to keeps a few links less
-    return Web(size, sources[whole], targets[whole])
+    return GeneratedWeb(size, sources[whole], targets[whole])
 
 
-def indegrees(law: Law, size: int, seed: int) -> Rows:
+def indegrees(law: LinkLaw, size: int, seed: int) -> Rows:
     """Return how many links point to each page, int64[size]: at most a tenth of the pages do."""
     most = max(size // 10, 1)
     draws = make_generator(seed, "indegrees", 0)
@@ -135,7 +135,7 @@ def indegrees(law: Law, size: int, seed: int) -> Rows:
     return np.asarray(np.searchsorted(ends / ends[-1], draws.random(size), side="right") + 1, np.int64).clip(1, most)
 
 
-def _check(law: Law, size: int) -> None:
+def _check(law: LinkLaw, size: int) -> None:
     if law.into not in ("power", "poisson") or law.out not in ("even", "power"):
         raise SettingsError(f"No law {law.into}, {law.out}: in-degrees are power or poisson, sources even or power.")
     if size < FEWEST:
@@ -148,7 +148,7 @@ def _check(law: Law, size: int) -> None:
         )
 
 
-def _weights(law: Law, size: int, seed: int) -> NDArray[np.float64] | None:
+def _weights(law: LinkLaw, size: int, seed: int) -> NDArray[np.float64] | None:
     """Return the ends of the pages' shares of all sources; None: all pages alike."""
     if law.out == "even":
         return None

@@ -19,11 +19,11 @@ import numpy as np
 from socialcrawl.crawls.sample.audit import estimate_size
 from socialcrawl.crawls.sample.estimates import Estimate, Series
 from socialcrawl.crawls.sample.rules import WalkRules
-from socialcrawl.lab.experiments.sampling.known_walks import Setup, above, starts, walked
-from socialcrawl.lab.experiments.sampling.source import Search
+from socialcrawl.lab.experiments.sampling.known_walks import WalkSetup, above, starts, walked
+from socialcrawl.lab.experiments.sampling.source import InlinkSearch
 from socialcrawl.lab.experiments.sampling.truths import reached
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Topic, World
-from socialcrawl.lab.process_pool import Job, fingerprint
+from socialcrawl.lab.experiments.sampling.worlds import Flags, PageTopic, PageWorld
+from socialcrawl.lab.process_pool import CrawlJob, fingerprint
 from socialcrawl.lab.result_tables import Table, table
 
 FAMOUS = 0.3  # share of all pages that a search has which knows the most famous ones
@@ -46,7 +46,7 @@ class Questions:
     wider: Flags | None = None
 
 
-def collected(world: World, topic: Topic, share: float, seed: int) -> Flags:
+def collected(world: PageWorld, topic: PageTopic, share: float, seed: int) -> Flags:
     """Return a dataset to audit, bool[n]: what a breadth-first focused crawl has when it has so much of the topic.
 
     It begins with a famous page of the topic, follows links from pages on topic only, and finds famous pages rather
@@ -71,7 +71,7 @@ def collected(world: World, topic: Topic, share: float, seed: int) -> Flags:
     return held
 
 
-def popular(world: World) -> Flags:
+def popular(world: PageWorld) -> Flags:
     """Return the pages, bool[n], that most link to: as many as a search has which knows the famous ones."""
     known = np.bincount(world.graph.indices, minlength=world.size)
     found = np.zeros(world.size, bool)
@@ -79,7 +79,7 @@ def popular(world: World) -> Flags:
     return found
 
 
-def questions(world: World, topic: Topic, held: Flags) -> dict[str, Flags]:
+def questions(world: PageWorld, topic: PageTopic, held: Flags) -> dict[str, Flags]:
     """Return what is asked of a sample, bool[n] each, by name."""
     on = topic.on & world.there
     largest = int(np.argmax(np.bincount(world.domain[on])))
@@ -87,7 +87,7 @@ def questions(world: World, topic: Topic, held: Flags) -> dict[str, Flags]:
     return {**asked, **topic.parts}
 
 
-def jobs(world: World, topic: Topic, method: str, setup: Setup, held: Flags) -> list[Job]:
+def jobs(world: PageWorld, topic: PageTopic, method: str, setup: WalkSetup, held: Flags) -> list[CrawlJob]:
     """Return the audits of a topic by a method, one a run."""
     asked, on = questions(world, topic, held), topic.on & world.there
     mark = fingerprint(world.graph.indptr, world.graph.indices, topic.on, world.there, world.domain, *asked.values())
@@ -99,17 +99,17 @@ def jobs(world: World, topic: Topic, method: str, setup: Setup, held: Flags) -> 
         wider = above(topic, how)
         said = ["sampling audit 2", mark, *asked, *astuple(how), *astuple(setup.search), *begin]
         said += [] if wider is None else [fingerprint(wider)]
-        made.append(Job(said, audited, (world, how, setup.search, begin, Questions(asked, on, within, wider))))
+        made.append(CrawlJob(said, audited, (world, how, setup.search, begin, Questions(asked, on, within, wider))))
     return made
 
 
-def audited(world: World, how: WalkRules, search: Search, begin: Sequence[int], asking: Questions) -> Table:
+def audited(world: PageWorld, how: WalkRules, search: InlinkSearch, begin: Sequence[int], asking: Questions) -> Table:
     """Return the answers of one crawl, a row a question.
 
     Columns: question, value, low, high, effective, truth, all, and of the crawl fetches, jumps, visits, precision and
     enough (see `walked`).
     """
-    visits = walked(world, Topic("asked", asking.on, wider=asking.wider), how, search, begin)
+    visits = walked(world, PageTopic("asked", asking.on, wider=asking.wider), how, search, begin)
     series = Series.of(visits["weight"], visits["walk"], world.domain[visits["node"]])
     told: dict[str, Any] = {name: int(visits[name][0]) for name in ("fetches", "jumps")}
     told["visits"] = series.visits

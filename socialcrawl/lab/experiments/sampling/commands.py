@@ -93,12 +93,12 @@ def _command(name: str) -> Callable[..., None]:
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415  (likewise)
         from socialcrawl.lab.experiments.sampling import figure_runs  # noqa: PLC0415  (heavy: numpy, pyarrow)
         from socialcrawl.lab.experiments.sampling import runs as sampling_runs  # noqa: PLC0415  (likewise)
-        from socialcrawl.lab.experiments.sampling.run_setup import Asked, Wanted, setup  # noqa: PLC0415  (likewise)
+        from socialcrawl.lab.experiments.sampling.run_setup import WalkOptions, WorldOptions, setup  # noqa: PLC0415  (likewise)
 
-        wanted = Wanted(pages, posts, web, tuple(topic or ()), size, trap, world_seed, tuple(wider or ()))
+        wanted = WorldOptions(pages, posts, web, tuple(topic or ()), size, trap, world_seed, tuple(wider or ()))
         made = {"length": length, "burn_in": burn_in, "walkers": walkers, "k": trial_k, "runs": runs}
         made_so = setup(covers=covers, first=first, seed=seed, avoid=avoid, **made)
-        asked, run = Asked(tuple(method or ()), made_so), ExperimentRun(out, jobs)
+        asked, run = WalkOptions(tuple(method or ()), made_so), ExperimentRun(out, jobs)
         if name == "audit":
             sampling_runs.audit(wanted, asked, held, run)
         elif name == "bias":

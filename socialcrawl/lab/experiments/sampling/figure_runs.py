@@ -9,14 +9,14 @@ import numpy as np
 
 from socialcrawl.crawls.sample.law_comparison import compare_with_law, find_deviation
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.figures import Bars, Line, Panel
+from socialcrawl.lab.experiments.figures import Bars, Curve, Panel
 from socialcrawl.lab.experiments.runner import CRAWLS, ExperimentRun, Row
 from socialcrawl.lab.experiments.sampling import frozen_lists, measured
 from socialcrawl.lab.experiments.sampling.known_walks import PAPER, jobs, together
 from socialcrawl.lab.experiments.sampling.measured import Quantity, compared, estimates, truth
-from socialcrawl.lab.experiments.sampling.run_setup import TITLES, Asked, Wanted
+from socialcrawl.lab.experiments.sampling.run_setup import TITLES, WalkOptions, WorldOptions
 from socialcrawl.lab.experiments.sampling.truths import DEGREES
-from socialcrawl.lab.experiments.sampling.worlds import Topic, World, saying
+from socialcrawl.lab.experiments.sampling.worlds import PageTopic, PageWorld, saying
 from socialcrawl.lab.result_tables import Table, table
 from socialcrawl.text.terminal import write_line
 
@@ -25,7 +25,7 @@ OF_SAMPLES = "; bands and bars: 95\N{NO-BREAK SPACE}% intervals from the visits 
 MOSTLY = 0.5  # share of a topic's pages that have its name, where it is a word
 
 
-def figure(name: str, wanted: Wanted, asked: Asked, run: ExperimentRun) -> None:
+def figure(name: str, wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> None:
     """A figure of the paper: `name`.csv (a row a bin: truth, estimate, interval), .png and .svg.
 
     Raises:
@@ -42,10 +42,10 @@ def figure(name: str, wanted: Wanted, asked: Asked, run: ExperimentRun) -> None:
 class _Work:
     """A world, and its samples as they are asked for."""
 
-    def __init__(self, name: str, world: World, asked: Asked, run: ExperimentRun) -> None:
+    def __init__(self, name: str, world: PageWorld, asked: WalkOptions, run: ExperimentRun) -> None:
         self.name, self.world, self.asked, self.run = name, world, asked, run
 
-    def sample(self, topic: Topic, method: str) -> Table:
+    def sample(self, topic: PageTopic, method: str) -> Table:
         """Return the visits of all runs on a topic by a method; what they were is said."""
         made = jobs(self.world, topic, method, self.asked.setup)
         runs = self.run.crawl(f"{self.name}: {topic.name}, {method}", made)
@@ -60,11 +60,11 @@ class _Work:
         )
         return seen
 
-    def topics(self, number: int | None = None) -> list[Topic]:
+    def topics(self, number: int | None = None) -> list[PageTopic]:
         """Return the first topics of the world."""
         return list(self.world.topics.values())[:number]
 
-    def worded(self) -> list[Topic]:
+    def worded(self) -> list[PageTopic]:
         """Return the topics that are told by a word, their name.
 
         Raises:
@@ -81,7 +81,9 @@ class _Work:
         return self.asked.chosen(PAPER)
 
 
-def _distributions(work: _Work, of: Callable[[Topic], Quantity], along: str, axis: str) -> tuple[list[Row], list[Any]]:
+def _distributions(
+    work: _Work, of: Callable[[PageTopic], Quantity], along: str, axis: str
+) -> tuple[list[Row], list[Any]]:
     """Figures 1 and 2: the first two topics, each method and the truth."""
     rows: list[Row] = []
     frames: list[Any] = []
@@ -98,7 +100,7 @@ def _distributions(work: _Work, of: Callable[[Topic], Quantity], along: str, axi
     return rows, frames
 
 
-def _framed(title: str, quantity: Quantity, lines: Sequence[Line], axis: str, along: str) -> Panel | Bars:
+def _framed(title: str, quantity: Quantity, lines: Sequence[Curve], axis: str, along: str) -> Panel | Bars:
     """Curves over what has an order, bars of what has none."""
     if quantity.name != "domains":
         return Panel(title, axis, lines, along=along, ticks=_ticks(quantity), share=True)
@@ -106,7 +108,7 @@ def _framed(title: str, quantity: Quantity, lines: Sequence[Line], axis: str, al
     return Bars(title, axis, _ticks(quantity), series, [line.error.tolist() for line in lines], thin=True)
 
 
-def _tested(visits: Table, quantity: Quantity, topic: Topic, world: World) -> None:
+def _tested(visits: Table, quantity: Quantity, topic: PageTopic, world: PageWorld) -> None:
     """Say how far a distribution is off, and what chi-square makes of it."""
     found = dict(zip(quantity.bins, estimates(visits, quantity), strict=True))
     true: dict[Any, float] = dict(zip(quantity.bins, truth(quantity, topic.on & world.there).tolist(), strict=True))
@@ -119,14 +121,14 @@ def _tested(visits: Table, quantity: Quantity, topic: Topic, world: World) -> No
     )
 
 
-def _true(quantity: Quantity, topic: Topic, world: World) -> Line:
+def _true(quantity: Quantity, topic: PageTopic, world: PageWorld) -> Curve:
     y = truth(quantity, topic.on & world.there)[: _most(quantity)]
-    return Line("truth", np.arange(len(y)), y, np.zeros(len(y)))
+    return Curve("truth", np.arange(len(y)), y, np.zeros(len(y)))
 
 
-def _line(label: str, own: list[Row], most: int) -> Line:
+def _line(label: str, own: list[Row], most: int) -> Curve:
     y = np.array([row["share"] for row in own[:most]])
-    return Line(label, np.arange(len(y)), y, np.array(_halves(own[:most])))
+    return Curve(label, np.arange(len(y)), y, np.array(_halves(own[:most])))
 
 
 def _most(quantity: Quantity) -> int:
@@ -149,7 +151,7 @@ def _fig2(work: _Work) -> tuple[list[Row], list[Any]]:
     return _distributions(work, lambda topic: _common(work.world, topic), "domain", "share of pages")
 
 
-def _common(world: World, topic: Topic) -> Quantity:
+def _common(world: PageWorld, topic: PageTopic) -> Quantity:
     """Return the domains of a topic, the largest first."""
     plain = measured.domains(world, topic)
     order = np.argsort(-truth(plain, topic.on & world.there), kind="stable")
@@ -177,7 +179,7 @@ def _fig3(work: _Work) -> tuple[list[Row], list[Bars]]:
     return rows, frames
 
 
-def _parted(topic: Topic, own: list[Row], methods: Sequence[str]) -> Bars:
+def _parted(topic: PageTopic, own: list[Row], methods: Sequence[str]) -> Bars:
     names = list(topic.parts)
     true = [next(row["truth"] for row in own if row["bin"] == name) for name in names]
     series = [("truth", true)]
@@ -204,7 +206,7 @@ def _fig4(work: _Work) -> tuple[list[Row], list[Any]]:
         told = {"keyword": topic, "tree": frozen_lists.by_tree(work.world, topic, work.asked.setup.seed)}
         camps: list[tuple[str, list[float]]] = []
         spread: list[list[float]] = []
-        lines: list[Line] = []
+        lines: list[Curve] = []
         for label, by in told.items():
             _said(label, by, topic, work.world)
             visits = work.sample(by, "hard")
@@ -228,7 +230,7 @@ def _fig4(work: _Work) -> tuple[list[Row], list[Any]]:
     return rows, frames
 
 
-def _said(label: str, by: Topic, topic: Topic, world: World) -> None:
+def _said(label: str, by: PageTopic, topic: PageTopic, world: PageWorld) -> None:
     about = world.about.get(topic.name)
     size = int((by.on & world.there).sum())
     if about is None:
@@ -240,7 +242,7 @@ def _said(label: str, by: Topic, topic: Topic, world: World) -> None:
 
 def _fig5(work: _Work) -> tuple[list[Row], list[Any]]:
     rows: list[Row] = []
-    lines: dict[str, list[Line]] = {"domains": [], "staying": []}
+    lines: dict[str, list[Curve]] = {"domains": [], "staying": []}
     for topic in work.topics():
         visits = work.sample(topic, "hard")
         stay = measured.links(work.world, topic)
@@ -255,12 +257,12 @@ def _fig5(work: _Work) -> tuple[list[Row], list[Any]]:
     ]
 
 
-def _everywhere(world: World) -> Quantity:
+def _everywhere(world: PageWorld) -> Quantity:
     """Return the domains of the pages of any topic, the largest first."""
     on = np.zeros(world.size, bool)
     for topic in world.topics.values():
         on |= topic.on
-    return _common(world, Topic("any", on))
+    return _common(world, PageTopic("any", on))
 
 
 _FIGURES: dict[str, Callable[[_Work], tuple[list[Row], Any]]] = {

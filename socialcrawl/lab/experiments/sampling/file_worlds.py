@@ -9,7 +9,7 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.arrays import read_offsets
-from socialcrawl.lab.experiments.sampling.worlds import Ints, Topic, World, keyed, linked
+from socialcrawl.lab.experiments.sampling.worlds import Ints, PageTopic, PageWorld, keyed, linked
 from socialcrawl.lab.graphs.column_files import lacking, parquet_table, strings
 from socialcrawl.lab.post_table import read_posts
 
@@ -18,7 +18,7 @@ RANGES = 10  # equal parts of a web graph, in the order of addresses, that are t
 
 
 @dataclass(frozen=True)
-class Asked:
+class TopicRequest:
     """A topic as it was asked for: by a word, or by a category ("category:Geography").
 
     Attributes:
@@ -30,7 +30,7 @@ class Asked:
     parts: Sequence[str] = ()
 
 
-def pages(path: Path, asked: Sequence[Asked]) -> World:
+def pages(path: Path, asked: Sequence[TopicRequest]) -> PageWorld:
     """Return the world of a Parquet file of pages: key, text, links (lists of keys), and categories (lists), if any.
 
     A page's domain is its first category (of `subject.Science.Biology` Science), its host that with the next word
@@ -55,19 +55,19 @@ def pages(path: Path, asked: Sequence[Asked]) -> World:
     belongs = [[".".join(words) for words in row] for row in named]
     topics = {one.name: _asked(one, texts, belongs) for one in asked}
     about = {name: topic.on for name, topic in topics.items() if ":" in name}
-    return _sound(World(path.stem, graph, hosts, domain, domains, topics, np.ones(len(keys), bool), texts, about))
+    return _sound(PageWorld(path.stem, graph, hosts, domain, domains, topics, np.ones(len(keys), bool), texts, about))
 
 
-def _asked(one: Asked, texts: Sequence[str], belongs: Sequence[Sequence[str]]) -> Topic:
+def _asked(one: TopicRequest, texts: Sequence[str], belongs: Sequence[Sequence[str]]) -> PageTopic:
     plain = one.name.removeprefix("category:")
     if plain == one.name:
         return keyed(texts, one.name, [one.name], one.parts)
     parts = keyed(texts, one.name, [plain], one.parts).parts
     on = [any(f"{name}.".startswith(f"{plain}.") for name in row) for row in belongs]
-    return Topic(one.name, np.array(on, bool), parts)
+    return PageTopic(one.name, np.array(on, bool), parts)
 
 
-def posts(path: Path, asked: Sequence[Asked]) -> World:
+def posts(path: Path, asked: Sequence[TopicRequest]) -> PageWorld:
     """Return the world of a file of posts: who mentions whom; an account's text are all its posts.
 
     Its domain is the year of its first post. Who is only mentioned is not there; nobody has a host.
@@ -90,10 +90,10 @@ def posts(path: Path, asked: Sequence[Asked]) -> World:
     years = [str(datetime.fromtimestamp(at, UTC).year) for at in first.tolist()] + ["unknown"] * (size - authors)
     topics = {one.name: keyed(texts, one.name, [one.name], one.parts) for one in asked}
     domain, domains = _labels(years)
-    return _sound(World(path.stem, graph, [""] * size, domain, domains, topics, there, texts))
+    return _sound(PageWorld(path.stem, graph, [""] * size, domain, domains, topics, there, texts))
 
 
-def web(path: Path) -> World:
+def web(path: Path) -> PageWorld:
     """Return the world of a web graph without texts: a .npz with `offsets` and `targets`, or `indptr` and `indices`.
 
     Pages are taken to be numbered in the order of their addresses, so that a range of numbers is what a pattern of
@@ -117,13 +117,13 @@ def web(path: Path) -> World:
     named = [f"range {place}" for place in range(RANGES)]
     topics = {name: _range(name, domain, place * RANGES) for place, name in enumerate(named)}
     hosts = [f"block {page // BLOCK}" for page in range(size)]
-    return World(path.stem, graph, hosts, domain, domains, topics, np.ones(size, bool))
+    return PageWorld(path.stem, graph, hosts, domain, domains, topics, np.ones(size, bool))
 
 
-def _range(name: str, domain: Ints, first: int) -> Topic:
+def _range(name: str, domain: Ints, first: int) -> PageTopic:
     """Return a tenth of a web graph; its part is the first half of that."""
     half = (first <= domain) & (domain < first + RANGES // 2)
-    return Topic(name, (first <= domain) & (domain < first + RANGES), {"first half": half})
+    return PageTopic(name, (first <= domain) & (domain < first + RANGES), {"first half": half})
 
 
 def _labels(names: Sequence[str]) -> tuple[Ints, list[str]]:
@@ -135,7 +135,7 @@ def _labels(names: Sequence[str]) -> tuple[Ints, list[str]]:
     return rank[place], found[order].tolist()
 
 
-def _sound(world: World) -> World:
+def _sound(world: PageWorld) -> PageWorld:
     for topic in world.topics.values():
         if not (topic.on & world.there).any():
             raise SettingsError(f"{world.name}: nothing there is on topic {topic.name!r}. Ask for another.")

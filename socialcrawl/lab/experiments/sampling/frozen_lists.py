@@ -11,21 +11,21 @@ from socialcrawl.crawls.sample.decision_tree import TreeParameters, grow
 from socialcrawl.crawls.sample.tfidf import count_words
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.sampling.known_walks import Setup, starts, walked
+from socialcrawl.lab.experiments.sampling.known_walks import WalkSetup, starts, walked
 from socialcrawl.lab.experiments.sampling.laws import CONSISTENCIES, first_visits, law, lists, uneven
-from socialcrawl.lab.experiments.sampling.source import Search
+from socialcrawl.lab.experiments.sampling.source import InlinkSearch
 from socialcrawl.lab.experiments.sampling.truths import out_degrees, walkable
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Topic, World, sources
+from socialcrawl.lab.experiments.sampling.worlds import Flags, PageTopic, PageWorld, sources
 from socialcrawl.lab.result_tables import Table
 
-SEARCHES = (("none", Search(0.0)), ("half, 10", Search(0.5, 10)), ("all, 100", Search(1.0, 100)))
+SEARCHES = (("none", InlinkSearch(0.0)), ("half, 10", InlinkSearch(0.5, 10)), ("all, 100", InlinkSearch(1.0, 100)))
 SMALL = 5_000  # pages of a graph whose gap, or exact law, is computed
 GONE_ROUND = 400  # steps a page, after which a walk has gone round a small world
 POSITIVE, NEGATIVE = 300, 900  # texts that a tree learns from
 GRAPHS = ("none", "hard", "neighbourhood")
 
 
-def biases(world: World, topic: Topic, setup: Setup) -> Iterator[dict[str, Any]]:
+def biases(world: PageWorld, topic: PageTopic, setup: WalkSetup) -> Iterator[dict[str, Any]]:
     """Yield the exact long-run law of walks without focus, a row for each search and consistency, run by run.
 
     Columns: world, search, consistency, run, pages (visited), largest, least, misplaced (see `uneven`), degree (mean
@@ -54,7 +54,9 @@ def biases(world: World, topic: Topic, setup: Setup) -> Iterator[dict[str, Any]]
                 yield {**named, **_biased(world, topic, search, consistency, seen)}
 
 
-def _biased(world: World, topic: Topic, search: Search, consistency: str, seen: Table) -> dict[str, float]:
+def _biased(
+    world: PageWorld, topic: PageTopic, search: InlinkSearch, consistency: str, seen: Table
+) -> dict[str, float]:
     nodes, degree = seen["node"], seen["degree"]
     order = first_visits(nodes)
     shares = law(lists(world, order, search, consistency))
@@ -73,7 +75,7 @@ def _biased(world: World, topic: Topic, search: Search, consistency: str, seen: 
     }
 
 
-def mixing(world: World, topic: Topic) -> Iterator[dict[str, Any]]:
+def mixing(world: PageWorld, topic: PageTopic) -> Iterator[dict[str, Any]]:
     """Yield the spectral gaps of the graphs that walks are on: all, S (hard), and S with its neighbours; a row each.
 
     Columns: world, topic, graph, pages, gap (of WebWalker with D the largest degree), plain (of the walk without
@@ -97,12 +99,12 @@ def mixing(world: World, topic: Topic) -> Iterator[dict[str, Any]]:
         yield {**named, "gap": found, "plain": plain, "steps": steps, "moves": steps * gaps.compute_move_chance(chain)}
 
 
-def _small(world: World) -> None:
+def _small(world: PageWorld) -> None:
     if world.size > SMALL:
         raise SettingsError(f"{world.name} has {world.size:,} pages; this is computed for {SMALL:,} at most (--size).")
 
 
-def by_tree(world: World, topic: Topic, seed: int) -> Topic:
+def by_tree(world: PageWorld, topic: PageTopic, seed: int) -> PageTopic:
     """Return the topic as a decision tree tells it that has learned from a search for the keyword.
 
     Positive examples are the most linked-to pages of the keyword topic (what a search shows first), negative ones pages
@@ -123,10 +125,10 @@ def by_tree(world: World, topic: Topic, seed: int) -> Topic:
     )  # that word all positive examples have: it would say it all
     tree = grow([count_words(texts[page]) for page in chosen], [True] * len(positive) + [False] * len(negative), how)
     told = np.fromiter((tree.hits(text) > 0 for text in texts), bool, world.size)
-    return Topic(topic.name, told & world.there, topic.parts, topic.wider)
+    return PageTopic(topic.name, told & world.there, topic.parts, topic.wider)
 
 
-def texts_of(world: World) -> Sequence[str]:
+def texts_of(world: PageWorld) -> Sequence[str]:
     """Return the texts of a world.
 
     Raises:

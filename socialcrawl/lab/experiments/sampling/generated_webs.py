@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, Topic, World, keyed, linked, saying
+from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, PageTopic, PageWorld, keyed, linked, saying
 
 GENERAL, CYCLING, CHOICE, LIFE, HIV = range(5)
 HOSTS = (0.70, 0.12, 0.045, 0.045, 0.09)  # how hosts divide among these
@@ -62,7 +62,7 @@ ABOVE = ({CYCLING}, {CHOICE, LIFE, HIV})  # what riding, and health, are made of
 
 
 @dataclass(frozen=True)
-class Shape:
+class TopicWebParameters:
     """The shape of a generated world.
 
     Attributes:
@@ -76,7 +76,7 @@ class Shape:
     seed: int = 1
 
 
-def generate(shape: Shape) -> World:
+def generate(shape: TopicWebParameters) -> PageWorld:
     """Return the world of a shape; the same for the same shape.
 
     Raises:
@@ -91,14 +91,14 @@ def generate(shape: Shape) -> World:
     hosts = [f"{number}.{DOMAINS[place]}" for number, place in zip(host.tolist(), domain.tolist(), strict=True)]
     there = np.ones(shape.pages, bool)
     about = {"cycling": theme == CYCLING, "abortion": (theme == CHOICE) | (theme == LIFE), "hiv": theme == HIV}
-    return World("generated", graph, hosts, domain, DOMAINS, _topics(texts, domain), there, texts, about)
+    return PageWorld("generated", graph, hosts, domain, DOMAINS, _topics(texts, domain), there, texts, about)
 
 
-def _topics(texts: Sequence[str], domain: Ints) -> dict[str, Topic]:
+def _topics(texts: Sequence[str], domain: Ints) -> dict[str, PageTopic]:
     europe = (domain >= FIRST_UK) | (domain == DE)
     riding, health = (saying(texts, *(word for word, shares in TOPICAL.items() if some & {*shares})) for some in ABOVE)
     found = [
-        Topic("uk", domain >= FIRST_UK, {"cycling": keyed(texts, "", ["cycling"]).on}, europe),
+        PageTopic("uk", domain >= FIRST_UK, {"cycling": keyed(texts, "", ["cycling"]).on}, europe),
         keyed(texts, "cycling", ["cycling"], ["mountain biking"]),
         keyed(texts, "abortion", ["abortion"], ["pro-choice", "pro-life"]),
         keyed(texts, "hiv", ["hiv", "aids"], ["treatment"]),
@@ -107,7 +107,7 @@ def _topics(texts: Sequence[str], domain: Ints) -> dict[str, Topic]:
     return {one.name: replace(one, wider=above.get(one.name, one.wider)) for one in found}
 
 
-def _pages(shape: Shape, rng: np.random.Generator) -> tuple[Ints, Ints, Ints, Flags]:
+def _pages(shape: TopicWebParameters, rng: np.random.Generator) -> tuple[Ints, Ints, Ints, Flags]:
     """Return the host, domain and theme of every page, int64[n] each, and which are on the trap."""
     many = max(20, shape.pages // 40)
     theme = rng.choice(5, many, p=HOSTS)

@@ -14,11 +14,11 @@ from socialcrawl.engine.draws import make_generator
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.sampling.source import Search, Walked
+from socialcrawl.lab.experiments.sampling.source import InlinkSearch, WalkedSource
 from socialcrawl.lab.experiments.sampling.truths import reached
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Topic, World
-from socialcrawl.lab.instant import Tape, parts
-from socialcrawl.lab.process_pool import Job, fingerprint
+from socialcrawl.lab.experiments.sampling.worlds import Flags, PageTopic, PageWorld
+from socialcrawl.lab.instant import SequenceStore, parts
+from socialcrawl.lab.process_pool import CrawlJob, fingerprint
 from socialcrawl.lab.result_tables import Table, joined
 from socialcrawl.system.garbage_collection import uncollected
 
@@ -39,7 +39,7 @@ PAPER = ("hard", "neighbourhood", "trial")
 
 
 @dataclass(frozen=True)
-class Setup:
+class WalkSetup:
     """How walks are made that are to be compared.
 
     Attributes:
@@ -58,7 +58,7 @@ class Setup:
     walkers: int = 1
     runs: int = 3
     seed: int = 1
-    search: Search = field(default_factory=Search)
+    search: InlinkSearch = field(default_factory=InlinkSearch)
     k: int = 1
     more: Mapping[str, Any] = field(default_factory=dict)
 
@@ -83,7 +83,7 @@ class Setup:
         return replace(plain, **special)
 
 
-def starts(world: World, topic: Topic, number: int, seed: int) -> list[int]:
+def starts(world: PageWorld, topic: PageTopic, number: int, seed: int) -> list[int]:
     """Pages for walks to begin with, drawn from the HITS that most link to; of the part that a hard focus reaches.
 
     The paper takes "the top hit in Google".
@@ -95,12 +95,12 @@ def starts(world: World, topic: Topic, number: int, seed: int) -> list[int]:
     return drawn
 
 
-def possible(topic: Topic) -> tuple[str, ...]:
+def possible(topic: PageTopic) -> tuple[str, ...]:
     """Return the methods by which a topic can be sampled: all, or all but the ancestor's, where none is known."""
     return tuple(name for name, how in METHODS.items() if how["focus"] != "ancestor" or topic.wider is not None)
 
 
-def above(topic: Topic, how: WalkRules) -> Flags | None:
+def above(topic: PageTopic, how: WalkRules) -> Flags | None:
     """Return the pages of the wider topic, bool[n], if walks look at it.
 
     Raises:
@@ -109,7 +109,7 @@ def above(topic: Topic, how: WalkRules) -> Flags | None:
     return topic.above if how.focus == "ancestor" else None
 
 
-def jobs(world: World, topic: Topic, method: str, setup: Setup) -> list[Job]:
+def jobs(world: PageWorld, topic: PageTopic, method: str, setup: WalkSetup) -> list[CrawlJob]:
     """Return the crawls of a topic by a method, one a run.
 
     Raises:
@@ -124,11 +124,11 @@ def jobs(world: World, topic: Topic, method: str, setup: Setup) -> list[Job]:
         wider = above(topic, how)
         said = ["sampling 2", print_, *astuple(how), *astuple(setup.search), *begin]
         said += [] if wider is None else [fingerprint(wider)]
-        made.append(Job(said, walked, (world, topic, how, setup.search, begin)))
+        made.append(CrawlJob(said, walked, (world, topic, how, setup.search, begin)))
     return made
 
 
-def walked(world: World, topic: Topic, how: WalkRules, search: Search, begin: Sequence[int]) -> Table:
+def walked(world: PageWorld, topic: PageTopic, how: WalkRules, search: InlinkSearch, begin: Sequence[int]) -> Table:
     """Return the visits of one crawl, a row each, in the order of each walk.
 
     Columns: walk, node, on (whether it is on topic), degree, weight (0 for what does not count: off topic, or within
@@ -136,9 +136,12 @@ def walked(world: World, topic: Topic, how: WalkRules, search: Search, begin: Se
     precision (on-topic share of visits), enough (whether estimates would be shown; see crawls/sample/mixing.py).
     """
     crawl = Sample(Seeds(names=[Node(page) for page in begin], known=True), how, None)
-    tape = Tape()
+    tape = SequenceStore()
     with uncollected():
-        run(parts(crawl, Walked(world, topic.on, search, above(topic, how)), tape), size=max(how.walkers, TOGETHER))
+        run(
+            parts(crawl, WalkedSource(world, topic.on, search, above(topic, how)), tape),
+            size=max(how.walkers, TOGETHER),
+        )
     found = crawl.visits()
     weight = np.where(found.kept & found.on_topic, found.weight, 0.0)
     count = len(weight)

@@ -9,8 +9,8 @@ both sides have, the walk is on an undirected graph, and its law is even (`exact
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.experiments.sampling.source import Search, shown
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, World, sources
+from socialcrawl.lab.experiments.sampling.source import InlinkSearch, shown
+from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, PageWorld, sources
 
 DOUBLINGS = 40  # of the steps that a walk is looked at: 2^40 of them are for ever in so small a world
 CONSISTENCIES = ("printed", "symmetric")
@@ -22,7 +22,7 @@ def first_visits(nodes: Ints) -> Ints:
     return np.asarray(nodes[np.sort(first)])
 
 
-def lists(world: World, order: Ints, search: Search, consistency: str) -> Flags:
+def lists(world: PageWorld, order: Ints, search: InlinkSearch, consistency: str) -> Flags:
     """Return which page is in whose list, bool[p, p], by the place in `order`; a neighbour counts once.
 
     Args:

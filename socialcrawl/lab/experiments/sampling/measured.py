@@ -16,7 +16,7 @@ from socialcrawl.lab.experiments.sampling.truths import (
     shares,
     staying,
 )
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Ints, Topic, World
+from socialcrawl.lab.experiments.sampling.worlds import Flags, Ints, PageTopic, PageWorld
 from socialcrawl.lab.result_tables import Table
 
 
@@ -35,12 +35,12 @@ class Quantity:
     place: Ints
 
 
-def degrees(world: World) -> Quantity:
+def degrees(world: PageWorld) -> Quantity:
     """Return the distribution of out-degrees (figure 1)."""
     return Quantity("degrees", DEGREE_BINS, degree_bin(out_degrees(world)))
 
 
-def domains(world: World, topic: Topic) -> Quantity:
+def domains(world: PageWorld, topic: PageTopic) -> Quantity:
     """Return the distribution of domains, without those that no page on topic has (figure 2)."""
     used = np.flatnonzero(np.bincount(world.domain[topic.on & world.there], minlength=len(world.domains)))
     place = np.full(len(world.domains), 0)
@@ -48,17 +48,17 @@ def domains(world: World, topic: Topic) -> Quantity:
     return Quantity("domains", [world.domains[one] for one in used.tolist()], place[world.domain])
 
 
-def links(world: World, topic: Topic) -> Quantity:
+def links(world: PageWorld, topic: PageTopic) -> Quantity:
     """Return the distribution of the fraction of a page's links that stay on topic (figures 4, 5)."""
     return Quantity("staying", FRACTIONS, fraction_bin(staying(world, topic.on)))
 
 
-def part(topic: Topic, name: str) -> Quantity:
+def part(topic: PageTopic, name: str) -> Quantity:
     """Return the share of a sub-topic (figure 3)."""
     return Quantity(name, ("without", name), np.asarray(topic.parts[name], np.int64))
 
 
-def camps(topic: Topic) -> Quantity:
+def camps(topic: PageTopic) -> Quantity:
     """The shares of pages that tell of the first part only, of the second only, of both, of neither (figure 4)."""
     first, second = list(topic.parts)[:2]
     place = np.asarray(topic.parts[first], np.int64) + 2 * np.asarray(topic.parts[second], np.int64)
@@ -77,7 +77,9 @@ def estimates(visits: Table, quantity: Quantity) -> list[Estimate]:
     return [series.share(place == number) for number in range(len(quantity.bins))]
 
 
-def compared(visits: Table, quantity: Quantity, world: World, topic: Topic, method: str) -> list[dict[str, Any]]:
+def compared(
+    visits: Table, quantity: Quantity, world: PageWorld, topic: PageTopic, method: str
+) -> list[dict[str, Any]]:
     """A row a bin: world, topic, method, quantity, bin, truth (of all on topic), share, low, high, effective size."""
     true = truth(quantity, topic.on & world.there)
     named = {"world": world.name, "topic": topic.name, "method": method, "quantity": quantity.name}

@@ -9,11 +9,11 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling import file_worlds
-from socialcrawl.lab.experiments.sampling.file_worlds import Asked as Named
-from socialcrawl.lab.experiments.sampling.generated_webs import Shape, generate
-from socialcrawl.lab.experiments.sampling.known_walks import METHODS, Setup
-from socialcrawl.lab.experiments.sampling.source import Search
-from socialcrawl.lab.experiments.sampling.worlds import World
+from socialcrawl.lab.experiments.sampling.file_worlds import TopicRequest as Named
+from socialcrawl.lab.experiments.sampling.generated_webs import TopicWebParameters, generate
+from socialcrawl.lab.experiments.sampling.known_walks import METHODS, WalkSetup
+from socialcrawl.lab.experiments.sampling.source import InlinkSearch
+from socialcrawl.lab.experiments.sampling.worlds import PageWorld
 
 TITLES = {
     "fig1": "Out-degrees of pages on topic (figure 1)",
@@ -29,7 +29,7 @@ Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WorldOptions:
     """The world that a command is to be done in: at most one file; without one, a generated world.
 
     Attributes:
@@ -48,7 +48,7 @@ class Wanted:
     seed: int
     wider: tuple[str, ...] = ()
 
-    def world(self) -> World:
+    def world(self) -> PageWorld:
         """Return the world.
 
         Raises:
@@ -65,7 +65,9 @@ class Wanted:
                 file_worlds.pages(self.pages, both) if self.pages else file_worlds.posts(Path(str(self.posts)), both)
             )
         else:
-            world = file_worlds.web(self.web) if self.web else generate(Shape(self.size, self.trap, self.seed))
+            world = (
+                file_worlds.web(self.web) if self.web else generate(TopicWebParameters(self.size, self.trap, self.seed))
+            )
         chosen = [world.topic(one.name) for one in asked] or list(world.topics.values())
         if above:
             wider = np.logical_or.reduce([world.topic(one.name).on for one in above])
@@ -79,7 +81,7 @@ def _named(word: str) -> Named:
 
 
 @dataclass(frozen=True)
-class Asked:
+class WalkOptions:
     """How walks were asked for.
 
     Attributes:
@@ -88,7 +90,7 @@ class Asked:
     """
 
     methods: tuple[str, ...]
-    setup: Setup
+    setup: WalkSetup
 
     def chosen(self, usual: Sequence[str]) -> tuple[str, ...]:
         """Return the methods asked for, or the usual ones.
@@ -101,7 +103,7 @@ class Asked:
         return self.methods or tuple(usual)
 
 
-def setup(*, covers: float, first: int, seed: int, avoid: str, **rest: Any) -> Setup:
+def setup(*, covers: float, first: int, seed: int, avoid: str, **rest: Any) -> WalkSetup:
     """Return how walks are made, from options.
 
     Raises:
@@ -109,4 +111,4 @@ def setup(*, covers: float, first: int, seed: int, avoid: str, **rest: Any) -> S
     """
     if avoid not in ("off", "host", "community"):
         raise SettingsError(f"--avoid {avoid} is not known: off, host or community.")
-    return Setup(search=Search(covers, first or None), seed=seed, more={"trap": avoid}, **rest)
+    return WalkSetup(search=InlinkSearch(covers, first or None), seed=seed, more={"trap": avoid}, **rest)

@@ -20,13 +20,13 @@ from socialcrawl.lab.experiments.runner import (
 from socialcrawl.lab.experiments.sampling import audit_coverage, frozen_lists
 from socialcrawl.lab.experiments.sampling.frozen_lists import GRAPHS
 from socialcrawl.lab.experiments.sampling.known_walks import possible
-from socialcrawl.lab.experiments.sampling.run_setup import TITLES, Asked, Wanted
+from socialcrawl.lab.experiments.sampling.run_setup import TITLES, WalkOptions, WorldOptions
 from socialcrawl.lab.result_tables import Table, table
 from socialcrawl.text.terminal import write_line
 from socialcrawl.text.wording import pluralize
 
 
-def bias(wanted: Wanted, asked: Asked, run: ExperimentRun) -> None:
+def bias(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> None:
     """The exact law on frozen lists, printed and symmetric: bias.csv, .png and .svg.
 
     Raises:
@@ -101,7 +101,7 @@ def _means(rows: list[Row], by: Sequence[str]) -> list[Row]:
     ]
 
 
-def audit(wanted: Wanted, asked: Asked, held: float, run: ExperimentRun) -> None:
+def audit(wanted: WorldOptions, asked: WalkOptions, held: float, run: ExperimentRun) -> None:
     """How often true shares lie in the intervals: audit.csv (a row a question), .png and .svg.
 
     Raises:
@@ -168,7 +168,7 @@ def _inside(topic: str, rows: list[Row]) -> Bars:
     return Bars(topic, label, groups, series, form=".3g", thin=True)
 
 
-def gap(wanted: Wanted, run: ExperimentRun) -> None:
+def gap(wanted: WorldOptions, run: ExperimentRun) -> None:
     """Spectral gaps: gap.csv, .png and .svg.
 
     Raises:

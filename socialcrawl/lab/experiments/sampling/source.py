@@ -9,11 +9,11 @@ from socialcrawl.engine.draws import draw_uniform, make_generator
 from socialcrawl.engine.model import ON_TOPIC, WIDER, Act, Node, Outcome, Pick, Reason, Reply, Request, Who
 from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.experiments.sampling.worlds import Flags, World, sources, turned
+from socialcrawl.lab.experiments.sampling.worlds import Flags, PageWorld, sources, turned
 
 
 @dataclass(frozen=True)
-class Search:
+class InlinkSearch:
     """How well the platform's search knows who links to a page (Bar-Yossef et al., section 4).
 
     Attributes:
@@ -27,15 +27,15 @@ class Search:
     seed: int = 0
 
 
-COMPLETE = Search(1.0, None)
+COMPLETE = InlinkSearch(1.0, None)
 
 
-def covered(size: int, search: Search) -> Flags:
+def covered(size: int, search: InlinkSearch) -> Flags:
     """Return the pages that a search has, bool[n]."""
     return draw_uniform(search.seed, "covered", 0, size) < search.covers
 
 
-def shown(graph: KnownGraph, search: Search) -> KnownGraph:
+def shown(graph: KnownGraph, search: InlinkSearch) -> KnownGraph:
     """Return the in-links that a search shows, as out-links of the page that is asked about.
 
     A page's own come in an order of the search's making, the same each time it is asked; ascending where it shows all.
@@ -54,7 +54,7 @@ def shown(graph: KnownGraph, search: Search) -> KnownGraph:
     return KnownGraph(indptr, links.indices[order], np.ones(len(order)), np.zeros(graph.size))
 
 
-class Walked:
+class WalkedSource:
     """The source of a known world: act walk answers P, the host and the out-links, act inward who links there.
 
     It knows all answers, so that its talks need no request; a page that is not there is missing (unknown).
@@ -72,9 +72,9 @@ class Walked:
 
     def __init__(
         self,
-        world: World,
+        world: PageWorld,
         on: Flags,
-        search: Search = COMPLETE,
+        search: InlinkSearch = COMPLETE,
         wider: Flags | None = None,
         back: KnownGraph | None = None,
     ) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.strong_components import find_components
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, Topic, World, linked, sources
+from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, PageTopic, PageWorld, linked, sources
 
 DEGREES = (0, 1, 2, 4, 6, 9, 13, 19, 28, 41, 60, 100)  # where bins of out-degrees begin
 _RANGES = [f"{low}" if high - low == 1 else f"{low}-{high - 1}" for low, high in pairwise(DEGREES)]
@@ -19,7 +19,7 @@ FRACTIONS = (*(f"{tenth * 10}%" for tenth in range(11)), "no links")
 FOCUSES = ("none", "hard", "neighbourhood", "trial", "ancestor")
 
 
-def out_degrees(world: World) -> Ints:
+def out_degrees(world: PageWorld) -> Ints:
     """Return the number of links of each page, int64[n], each counted once."""
     return np.diff(world.graph.indptr)
 
@@ -29,7 +29,7 @@ def degree_bin(degrees: Ints) -> Ints:
     return np.searchsorted(DEGREES, degrees, side="right") - 1
 
 
-def staying(world: World, on: Flags) -> Floats:
+def staying(world: PageWorld, on: Flags) -> Floats:
     """Return the fraction of each page's links that go to pages on topic, float64[n]; NaN where it has no links.
 
     What was linked to and is not there is off topic.
@@ -56,12 +56,12 @@ def shares(places: Ints, bins: int) -> Floats:
     return np.asarray(np.bincount(places, minlength=bins) / max(len(places), 1))
 
 
-def reached(world: World, topic: Topic, focus: str, k: int = 1) -> Flags:
+def reached(world: PageWorld, topic: PageTopic, focus: str, k: int = 1) -> Flags:
     """Return the pages of S that a walk can get to, bool[n]; arguments as of `walkable`."""
     return topic.on & walkable(world, topic, focus, k)
 
 
-def walkable(world: World, topic: Topic, focus: str, k: int = 1) -> Flags:
+def walkable(world: PageWorld, topic: PageTopic, focus: str, k: int = 1) -> Flags:
     """Return the pages that a walk can be at, bool[n]: the component with most of S, links taken both ways.
 
     Args:
@@ -85,7 +85,7 @@ def walkable(world: World, topic: Topic, focus: str, k: int = 1) -> Flags:
     return np.asarray(label == most)
 
 
-def _walked(world: World, on: Flags, focus: str, k: int) -> tuple[Flags, Flags]:
+def _walked(world: PageWorld, on: Flags, focus: str, k: int) -> tuple[Flags, Flags]:
     """Return the nodes, bool[n], and links, bool[m], of the graph that a walk is on."""
     begin, end = sources(world.graph), world.graph.indices
     both = world.there[begin] & world.there[end]
@@ -101,7 +101,7 @@ def _walked(world: World, on: Flags, focus: str, k: int) -> tuple[Flags, Flags]:
     return distance <= k, both & (distance[begin] + distance[end] <= k)
 
 
-def distances(world: World, on: Flags) -> Ints:
+def distances(world: PageWorld, on: Flags) -> Ints:
     """Return how many links each page is from S, int64[n], directions ignored; n where there is no way."""
     distance = np.where(on, 0, world.size)
     begin, end = sources(world.graph), world.graph.indices
@@ -118,7 +118,7 @@ def distances(world: World, on: Flags) -> Ints:
     return distance
 
 
-def _labels(world: World, within: Flags, links: Flags) -> Ints:
+def _labels(world: PageWorld, within: Flags, links: Flags) -> Ints:
     """Return a number of the component for each page, int64[n].
 
     Pages outside the graph have components of their own.

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Topic:
+class PageTopic:
     """A predicate on the pages of a world: the set S that is to be sampled.
 
     Attributes:
@@ -46,7 +46,7 @@ class Topic:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class PageWorld:
     """A graph of n pages (or accounts) that is known as a whole, with all that statistics ask for.
 
     Attributes:
@@ -66,7 +66,7 @@ class World:
     hosts: Sequence[str]
     domain: Ints
     domains: Sequence[str]
-    topics: Mapping[str, Topic]
+    topics: Mapping[str, PageTopic]
     there: Flags
     texts: Sequence[str] | None = None
     about: Mapping[str, Flags] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class World:
         """The number of pages, n."""
         return self.graph.size
 
-    def topic(self, name: str) -> Topic:
+    def topic(self, name: str) -> PageTopic:
         """Return the topic of that name.
 
         Raises:
@@ -121,6 +121,6 @@ def saying(texts: Sequence[str], *words: str) -> Flags:
     return np.fromiter((wanted.count(text) > 0 for text in texts), bool, len(texts))
 
 
-def keyed(texts: Sequence[str], name: str, words: Sequence[str], parts: Sequence[str] = ()) -> Topic:
+def keyed(texts: Sequence[str], name: str, words: Sequence[str], parts: Sequence[str] = ()) -> PageTopic:
     """Return the topic of all texts that have one of the words; its parts are those that have a further word, each."""
-    return Topic(name, saying(texts, *words), {part: saying(texts, part) for part in parts})
+    return PageTopic(name, saying(texts, *words), {part: saying(texts, part) for part in parts})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.generators.twitterlike.people import Floats, Ints, People
+from socialcrawl.lab.generators.twitterlike.people import Floats, Ints, NodeProfiles
 from socialcrawl.lab.generators.twitterlike.topic_words import stretches, worths
 
 Keys = NDArray[np.uint64]
@@ -43,7 +43,7 @@ class Pools:
     talks: NDArray[np.bool_]
 
 
-def pools(people: People, count: Ints, rng: np.random.Generator) -> Pools:
+def pools(people: NodeProfiles, count: Ints, rng: np.random.Generator) -> Pools:
     """Return the pools of a graph, given how often each person uses the word."""
     ring, users = people.ring, len(people.ring)
     near = _appearances(np.minimum(people.fame, _MOST_NEAR)[ring], _NEAR_STUBS, rng)

@@ -22,7 +22,7 @@ _SAMPLE = 1_000_000  # people on whom the scale is sought; all people refine it
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class NodeProfiles:
     """All people, shape (users,) each.
 
     Attributes:
@@ -38,7 +38,7 @@ class People:
     ring: NDArray[np.int32]
 
 
-def populate(users: int, links: int, rng: np.random.Generator) -> People:
+def populate(users: int, links: int, rng: np.random.Generator) -> NodeProfiles:
     """Return the people of a graph of that many links; `links` is at most users * most_links(users) / 2."""
     most = most_links(users) - 1.0  # rounding adds up to one
     zeal = rng.pareto(_ACTIVITY_TAIL, users) + 0.01
@@ -50,7 +50,7 @@ def populate(users: int, links: int, rng: np.random.Generator) -> People:
     activity = np.minimum(scale * zeal, most)
     fame = (1.0 + activity) ** _FAME_OF_ACTIVITY * (1.0 + rng.pareto(_FAME_TAIL, users))
     ring = rng.permutation(np.arange(users, dtype=np.int32))
-    return People(activity, fame, _rounded(np.minimum(scale * words, most), links), ring)
+    return NodeProfiles(activity, fame, _rounded(np.minimum(scale * words, most), links), ring)
 
 
 def most_links(users: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.lab.generators.twitterlike.people import Floats, Ints, People
+from socialcrawl.lab.generators.twitterlike.people import Floats, Ints, NodeProfiles
 
 MOST_OCCURRENCES = 3_000  # of the word in what one person wrote: one in each post of a full timeline
 _TALK = 0.95  # occurrences grow with this power of activity
@@ -32,7 +32,7 @@ class Weights:
     occurrences: Ints
 
 
-def occurrences(people: People, speakers: int, rng: np.random.Generator) -> Ints:
+def occurrences(people: NodeProfiles, speakers: int, rng: np.random.Generator) -> Ints:
     """Return how often each person uses the word, shape (users,): more than 0 for exactly `speakers` of them."""
     users = len(people.ring)
     rate = people.activity**_TALK * np.exp(_WHIM * rng.standard_normal(users))
