@@ -60,8 +60,12 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Log what libraries do to stderr, without tokens.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Log the activity of libraries to stderr, without tokens.")
+    ] = False,
 ) -> None:
     """What all commands share."""
     if debug:
@@ -75,11 +79,11 @@ def _options(
 @app.command()
 def init(
     file: Annotated[Path, typer.Argument(help="The campaign file to write.")] = Path("campaign.toml"),
-    keyword: Annotated[list[str] | None, typer.Option(help="A keyword or phrase; may be given again.")] = None,
+    keyword: Annotated[list[str] | None, typer.Option(help="Keyword or phrase. Repeatable.")] = None,
     platform: Annotated[str, typer.Option(help="x, bluesky, mastodon or web.")] = "x",
     kind: Annotated[str, typer.Option(help="collect, track, refresh or sample.")] = "collect",
 ) -> None:
-    """Write a campaign file to begin with; every setting is explained in it."""
+    """Write a campaign file in which every setting is explained."""
     from socialcrawl.cli.commands.init import begin  # noqa: PLC0415
 
     then = begin(file, keyword or [], platform, kind)
@@ -100,11 +104,11 @@ def quote(
         int | None, typer.Option(min=1, help="Estimate for this many accounts (overrides the campaign file).")
     ] = None,
     counts: Annotated[
-        bool, typer.Option("--counts", help="Ask X how many posts the searches find; $0.005 per search.")
+        bool, typer.Option("--counts", help="Ask X how many posts the searches find ($0.005 per search).")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate the requests, time, posts and cost of a campaign: at most, and probably."""
+    """Estimate the requests, time, posts and cost of a campaign."""
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
     from socialcrawl.cli.render.quote import tell  # noqa: PLC0415
@@ -115,9 +119,11 @@ def quote(
 @app.command()
 def doctor(
     campaign: Annotated[Path | None, typer.Argument(help="The campaign file.")] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Send nothing; else one search for 10 posts.")] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Send no request. Default: one search for 10 posts.")
+    ] = False,
 ) -> None:
-    """Check that all is ready: token, fields, clock, disk, database, prices; with one small request."""
+    """Check that a campaign can run: token, clock, disk, database, prices. Sends one small request."""
     from socialcrawl.cli.commands.doctor import doctor as examine  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
 
@@ -127,14 +133,18 @@ def doctor(
 @app.command()
 def run(
     campaign: Annotated[Path, typer.Argument(help="The campaign file.")],
-    steps: Annotated[int | None, typer.Option(min=1, help="Ask so many accounts, whatever the file says.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Agree to what it may cost; see confirm_above.")] = False,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Stop after this many accounts (overrides the campaign file).")
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Accept the maximum cost without asking (see confirm_above).")
+    ] = False,
     change: Annotated[
-        bool, typer.Option("--change", help="Take up a topic, seeds or an estimator that were changed in the file.")
+        bool, typer.Option("--change", help="Apply a changed topic, seeds or estimator to a campaign that has begun.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a campaign, or go on with it where it stopped."""
+    """Run or resume a campaign."""
     from socialcrawl.campaign.credentials import access  # noqa: PLC0415
     from socialcrawl.campaign.plan import plan  # noqa: PLC0415
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
@@ -166,26 +176,31 @@ def run(
 @app.command()
 def demo(
     *,
-    posts: Annotated[Path | None, typer.Option(help="A file of posts; without it, posts are generated.")] = None,
-    keyword: Annotated[str | None, typer.Option(help="The topic.")] = None,
-    seeds: Annotated[Path | None, typer.Option(help="A file of usernames to begin with, one a line.")] = None,
-    seed_count: Annotated[int | None, typer.Option(min=1, help="Draw so many seeds among authors who match.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws.")] = 1,
-    steps: Annotated[int, typer.Option(min=1, help="Accounts to ask after the seeds.")] = 1200,
-    estimator: Annotated[str, typer.Option(help="See the estimators in the README.")] = "hybrid-sum",
+    posts: Annotated[Path | None, typer.Option(help="File of posts. Default: generated posts.")] = None,
+    keyword: Annotated[str | None, typer.Option(help="Topic keyword.")] = None,
+    seeds: Annotated[Path | None, typer.Option(help="File of seed usernames, one per line.")] = None,
+    seed_count: Annotated[int | None, typer.Option(min=1, help="Draw this many seeds among matching authors.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
+    steps: Annotated[int, typer.Option(min=1, help="Number of accounts to collect after the seeds.")] = 1200,
+    estimator: Annotated[str, typer.Option(help="Estimator (see the README).")] = "hybrid-sum",
     switch_after: Annotated[
-        int | None, typer.Option(min=0, help="Steps before a hybrid turns linear; default: 1000, generated posts: 100.")
+        int | None,
+        typer.Option(min=0, help="Steps before a hybrid becomes linear. Default: 1000; generated posts: 100."),
     ] = None,
-    refresh_rate: Annotated[int, typer.Option(min=1, help="Accounts picked together.")] = 1,
-    control: Annotated[float, typer.Option(min=0.0, max=0.5, help="Share of the steps drawn by chance.")] = 0.0,
-    window: Annotated[str, typer.Option(help="Length of the mock's windows.")] = "3s",
+    refresh_rate: Annotated[int, typer.Option(min=1, help="Accounts picked per batch.")] = 1,
+    control: Annotated[
+        float, typer.Option(min=0.0, max=0.5, help="Share of steps drawn at random for comparison.")
+    ] = 0.0,
+    window: Annotated[str, typer.Option(help="Length of the mock's rate-limit windows.")] = "3s",
     limit: Annotated[int, typer.Option(min=1, help="Requests per window.")] = 300,
-    missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")] = 0.0,
+    missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that no longer exist.")] = 0.0,
     vocabulary: Annotated[str, typer.Option(help="tweet or post.")] = "tweet",
-    database: Annotated[str | None, typer.Option("--db", help="To begin or continue; default: a new demo.db.")] = None,
+    database: Annotated[
+        str | None, typer.Option("--db", help="Database to create or continue. Default: a new demo.db.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Start the mock X API on posts, crawl it from a keyword within the rate limit, and show what was found."""
+    """Crawl a mock X API offline and show what was found."""
     from socialcrawl.cli.commands import demo as show  # noqa: PLC0415
     from socialcrawl.cli.commands.run import INTERRUPTED, leave  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
@@ -218,36 +233,36 @@ def demo(
 @app.command()
 def simulate(
     *,
-    graph: Annotated[list[Path], typer.Option(help="A known graph, a folder or a .npz; may be repeated.")],
-    estimator: Annotated[list[str], typer.Option(help="See docs/laboratory.md; may be repeated.")],
+    graph: Annotated[list[Path], typer.Option(help="Known graph: a folder or .npz. Repeatable.")],
+    estimator: Annotated[list[str], typer.Option(help="Estimator (see docs/laboratory.md). Repeatable.")],
     budget: Annotated[int, typer.Option(min=1, help="Steps after the seeds.")],
     seeds: Annotated[
-        list[Path] | None, typer.Option(help="A file of row numbers or names, one a line; may be repeated.")
+        list[Path] | None, typer.Option(help="File of row numbers or names, one per line. Repeatable.")
     ] = None,
-    seed_sets: Annotated[int | None, typer.Option(min=1, help="Draw so many sets of seeds instead.")] = None,
-    seed_size: Annotated[int, typer.Option(min=1, help="Seeds in each set that is drawn.")] = 50,
-    seed_least: Annotated[float, typer.Option(help="They are drawn among nodes of a value above this.")] = 0.0,
+    seed_sets: Annotated[int | None, typer.Option(min=1, help="Draw this many sets of seeds instead.")] = None,
+    seed_size: Annotated[int, typer.Option(min=1, help="Number of seeds per drawn set.")] = 50,
+    seed_least: Annotated[float, typer.Option(help="Draw seeds among nodes with a value above this.")] = 0.0,
     strategy: Annotated[
-        list[str] | None, typer.Option(help="greedy (default), altered-greedy, proportional; may be repeated.")
+        list[str] | None, typer.Option(help="greedy (default), altered-greedy or proportional. Repeatable.")
     ] = None,
     refresh_rate: Annotated[
-        list[int] | None, typer.Option(min=1, help="Nodes picked together, r; default: 1; may be repeated.")
+        list[int] | None, typer.Option(min=1, help="Nodes picked per batch (r). Default: 1. Repeatable.")
     ] = None,
-    switch_after: Annotated[int, typer.Option(min=0, help="Steps before a hybrid turns linear.")] = 1000,
-    start: Annotated[str | None, typer.Option(help="What a hybrid starts with; default: nh-ne of its kind.")] = None,
-    q: Annotated[float, typer.Option(help="Altered greedy: the probability to take the best.")] = 0.9,
-    zeta: Annotated[float, typer.Option(help="Altered greedy: how near the best others have to be.")] = 0.5,
+    switch_after: Annotated[int, typer.Option(min=0, help="Steps before a hybrid becomes linear.")] = 1000,
+    start: Annotated[str | None, typer.Option(help="First estimator of a hybrid. Default: nh-ne of its kind.")] = None,
+    q: Annotated[float, typer.Option(help="Altered greedy: probability of picking the best node.")] = 0.9,
+    zeta: Annotated[float, typer.Option(help="Altered greedy: how close to the best score other nodes must be.")] = 0.5,
     nr_d: Annotated[float, typer.Option(help="Navigational Rank: the weight of a node's own score.")] = 0.5,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws.")] = 1,
-    objective: Annotated[str, typer.Option(help="sum of the values, or count of those above 0.")] = "sum",
-    out: Annotated[Path, typer.Option(help="The folder for the results; with --json nothing is kept.")] = Path(
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
+    objective: Annotated[str, typer.Option(help="sum: total value; count: number of values above 0.")] = "sum",
+    out: Annotated[Path, typer.Option(help="Folder for the results. With --json nothing is kept.")] = Path(
         "simulation"
     ),
-    jobs: Annotated[int, typer.Option(help="Replays at once; -1: one a processor.")] = -1,
-    scheduler: Annotated[str | None, typer.Option(help="A Dask cluster instead: tcp://HOST:PORT.")] = None,
+    jobs: Annotated[int, typer.Option(help="Parallel replays. -1: one per processor.")] = -1,
+    scheduler: Annotated[str | None, typer.Option(help="Use a Dask cluster: tcp://HOST:PORT.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replay crawls on known graphs: what would have been found, by which estimator and strategy."""
+    """Replay crawls on known graphs to compare estimators and strategies."""
     from socialcrawl.cli.commands import simulate as lab  # noqa: PLC0415
 
     wanted = lab.Grid(

@@ -9,27 +9,29 @@ from socialcrawl.errors import SettingsError
 
 Database = Annotated[
     str | None,
-    typer.Option("--db", help="The database: a file or postgresql://USER@HOST/NAME; default: the newest *.db here."),
+    typer.Option(
+        "--db", help="Database: a file or postgresql://USER@HOST/NAME. Default: the newest *.db in this folder."
+    ),
 ]
 OneDatabase = Annotated[
     str | None,
-    typer.Option("--db", help="The database: a file or postgresql://USER@HOST/NAME; default: the only *.db here."),
+    typer.Option(
+        "--db", help="Database: a file or postgresql://USER@HOST/NAME. Default: the only *.db in this folder."
+    ),
 ]
 """Of commands that change it."""
-Files = Annotated[
-    list[Path] | None, typer.Argument(help="Campaign files, or folders of them; or name a database with --db.")
-]
+Files = Annotated[list[Path] | None, typer.Argument(help="Campaign files or folders of them, or a database with --db.")]
 """Of commands that work on the databases of several campaigns."""
 AllowHost = Annotated[
     list[str] | None,
     typer.Option(
         "--allow-host",
-        help="Also answer requests for this host name, or pattern (*.example.org); may be repeated.",
+        help="Also answer requests for this host name or pattern (*.example.org). Repeatable.",
     ),
 ]
 Pause = Annotated[
     bool,
-    typer.Option("--pause", help="Pause campaigns that a daemon runs in this database, and resume them at the end."),
+    typer.Option("--pause", help="Pause campaigns that a daemon runs in this database; resume them at the end."),
 ]
 Nothing = Annotated[str | None, typer.Argument(hidden=True)]
 """Of commands without an argument, so that they can say what to do with one."""

@@ -15,13 +15,11 @@ from socialcrawl.lab.experiments.sampling.commands import sampling_app
 from socialcrawl.text.terminal import write_error, write_line
 
 lab_app = typer.Typer(
-    help="The laboratory: known graphs to replay crawls on, from files or generated.",
+    help="Laboratory: replay crawls on known graphs, from files or generated.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-graph_app = typer.Typer(
-    help="Make a known graph: a folder that opens at once.", no_args_is_help=True, rich_markup_mode=None
-)
+graph_app = typer.Typer(help="Make a known graph from a file.", no_args_is_help=True, rich_markup_mode=None)
 lab_app.add_typer(graph_app, name="graph")
 lab_app.add_typer(gouriten_app, name="gouriten")
 lab_app.add_typer(kumar_app, name="kumar")
@@ -29,8 +27,8 @@ lab_app.add_typer(opic_app, name="opic")
 lab_app.add_typer(liverank_app, name="liverank")
 lab_app.add_typer(sampling_app, name="sampling")
 
-Out = Annotated[Path, typer.Option(help="The folder to write; a graph that is there already is replaced.")]
-Keywords = Annotated[list[str], typer.Option(help="A keyword or phrase of the topic; may be given again.")]
+Out = Annotated[Path, typer.Option(help="Folder to write. An existing graph is replaced.")]
+Keywords = Annotated[list[str], typer.Option(help="Keyword or phrase of the topic. Repeatable.")]
 
 
 @graph_app.command()
@@ -68,9 +66,7 @@ def pages(
 def edges(
     file: Annotated[Path, typer.Argument(help="Edges: text (u v, or u v weight), CSV or Parquet (source, target).")],
     *,
-    values: Annotated[
-        Path | None, typer.Option(help="Names and values: text, CSV or Parquet; without it all are 1.")
-    ] = None,
+    values: Annotated[Path | None, typer.Option(help="Names and values: text, CSV or Parquet. Default: all 1.")] = None,
     out: Out,
 ) -> None:
     """Make a graph of a list of edges, with weights and values where there are any."""
@@ -94,14 +90,16 @@ def npz(
 @lab_app.command("twitter-like")
 def twitter_like(
     *,
-    users: Annotated[int, typer.Option(help="The number of nodes; the paper: 17000000.")] = 100_000,
-    links: Annotated[int, typer.Option(help="The number of links; the paper: 93000000.")] = 550_000,
+    users: Annotated[int, typer.Option(help="Number of nodes. The paper: 17000000.")] = 100_000,
+    links: Annotated[int, typer.Option(help="Number of links. The paper: 93000000.")] = 550_000,
     topic: Annotated[str | None, typer.Option(help="One of the paper's topics: happy, jazz or weird.")] = None,
-    topic_share: Annotated[float | None, typer.Option(help="Share of nodes with a value; default: happy's.")] = None,
-    link_share: Annotated[
-        float | None, typer.Option(help="Share of links with a weight; default: what goes with the nodes' share.")
+    topic_share: Annotated[
+        float | None, typer.Option(help="Share of nodes with a value. Default: as for happy.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws.")] = 0,
+    link_share: Annotated[
+        float | None, typer.Option(help="Share of links with a weight. Default: derived from the nodes' share.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     out: Out,
 ) -> None:
     """Generate a graph of mentions with the shape of the paper's Twitter data."""

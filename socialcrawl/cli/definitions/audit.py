@@ -9,24 +9,24 @@ from socialcrawl.cli.options import AsJson
 
 
 def audit(
-    campaign: Annotated[Path, typer.Argument(help='The file of a campaign of kind = "sample", which has run.')],
+    campaign: Annotated[Path, typer.Argument(help='Campaign file of a sample (kind = "sample") that has run.')],
     *,
     of: Annotated[
         list[str] | None,
-        typer.Option(help="A campaign to audit, may be repeated; default: all that collect, and all of them together."),
+        typer.Option(help="Campaign to audit. Repeatable. Default: every collecting campaign, and all together."),
     ] = None,
     database: Annotated[
-        str | None, typer.Option("--db", help="The database of those campaigns; default: that of the sample.")
+        str | None, typer.Option("--db", help="Database of these campaigns. Default: the database of the sample.")
     ] = None,
     held: Annotated[
-        list[Path] | None, typer.Option(help="A file of ids, usernames or posts to audit instead; may be repeated.")
+        list[Path] | None, typer.Option(help="Audit a file of ids, usernames or posts instead. Repeatable.")
     ] = None,
     on_topic: Annotated[
-        bool, typer.Option("--on-topic", help="Take accounts of --held that nobody can judge to be on topic.")
+        bool, typer.Option("--on-topic", help="Count accounts of --held that cannot be judged as on topic.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what share of a topic a collected dataset holds, where its gaps are, and whether more budget would pay."""
+    """Estimate how complete a dataset is: its share of a topic, its gaps, and whether more budget would pay."""
     from socialcrawl.cli.commands.audit import Wanted, audit  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
 

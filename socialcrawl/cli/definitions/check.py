@@ -11,10 +11,10 @@ from socialcrawl.text.terminal import write_json
 
 
 def check(
-    files: Annotated[list[Path] | None, typer.Argument(help="Campaign files, and folders of them.")] = None,
+    files: Annotated[list[Path] | None, typer.Argument(help="Campaign files or folders of them.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of campaign files instead.")] = False,
 ) -> None:
-    """Look campaign files through without a request: every key that is wrong, and what to do about it."""
+    """Check campaign files without a request and say how to fix each wrong key."""
     from socialcrawl.cli.commands import check as looking  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
 
@@ -31,13 +31,13 @@ def verify(
         str | None,
         typer.Argument(
             metavar="DATABASE|EXPORT",
-            help="A file, postgresql://USER@HOST/NAME or the folder of an export; default: the newest *.db here.",
+            help="Database file, postgresql://USER@HOST/NAME, or folder of an export. Default: the newest *.db.",
         ),
     ] = None,
-    campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: all of them.")] = None,
+    campaign: Annotated[str | None, typer.Option(help="Name of the campaign. Default: all campaigns.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a database or an export without a request: decisions, outcomes, costs; exit with 1 if something differs."""
+    """Verify the decisions, outcomes and costs of a database or export. Exit with 1 if something differs."""
     from socialcrawl.cli.commands.verify import prove  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
 

@@ -7,24 +7,24 @@ import typer
 
 from socialcrawl.cli.options import AllowHost, AsJson, Files, OneDatabase
 
-Names = Annotated[list[str] | None, typer.Option("--campaign", help="With --db: its name; may be repeated.")]
+Names = Annotated[list[str] | None, typer.Option("--campaign", help="With --db: name of a campaign. Repeatable.")]
 
 
 def daemon(
-    folder: Annotated[Path, typer.Argument(help="The folder of campaign files (*.toml), or one file.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of campaign files (*.toml), or one file.")],
     *,
-    log: Annotated[str, typer.Option(help="json (a line an event) or people.")] = "people",
+    log: Annotated[str, typer.Option(help="json (one line per event) or people (readable text).")] = "people",
     health: Annotated[
-        str | None, typer.Option(help="Where to serve /healthz and /metrics: HOST:PORT, such as 127.0.0.1:9464.")
+        str | None, typer.Option(help="Serve /healthz and /metrics at HOST:PORT, such as 127.0.0.1:9464.")
     ] = None,
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Let other machines read these pages; see --health.")
+        bool, typer.Option("--allow-remote", help="Let other machines read these pages (see --health).")
     ] = False,
     allow_host: AllowHost = None,
-    workers: Annotated[int, typer.Option(min=1, help="Campaigns that work at the same time, at most.")] = 32,
-    stall: Annotated[str, typer.Option(help="How long nothing may move that was due, before it is told.")] = "30m",
+    workers: Annotated[int, typer.Option(min=1, help="Maximum number of campaigns that run at the same time.")] = 32,
+    stall: Annotated[str, typer.Option(help="Notify when a campaign makes no progress for this long.")] = "30m",
 ) -> None:
-    """Run every campaign of a folder, each by its schedule, until told to stop; edited files are taken in."""
+    """Run all campaigns of a folder by their schedules, until stopped. Edited files are reloaded."""
     from socialcrawl.cli.commands.daemon import Wanted, operate  # noqa: PLC0415
     from socialcrawl.cli.commands.run import leave  # noqa: PLC0415
     from socialcrawl.text.wording import seconds  # noqa: PLC0415
@@ -37,7 +37,7 @@ def daemon(
 def status(
     files: Files = None, database: OneDatabase = None, campaign: Names = None, *, as_json: AsJson = False
 ) -> None:
-    """Show how campaigns stand: which daemon runs them, what they do or wait for, and until when."""
+    """Show the state of campaigns: which daemon runs them, what they do or wait for, and until when."""
     from socialcrawl.cli.commands.status import find_campaigns, show_status  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
 
@@ -45,7 +45,7 @@ def status(
 
 
 def pause(files: Files = None, database: OneDatabase = None, campaign: Names = None) -> None:
-    """Let daemons run campaigns no more, until `resume`; what is in flight lands, and all is saved."""
+    """Pause campaigns until `resume`. Requests in flight finish and everything is saved."""
     from socialcrawl.cli.commands.status import find_campaigns, set_paused  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
 
@@ -53,7 +53,7 @@ def pause(files: Files = None, database: OneDatabase = None, campaign: Names = N
 
 
 def resume(files: Files = None, database: OneDatabase = None, campaign: Names = None) -> None:
-    """Let daemons run campaigns again that were paused."""
+    """Resume paused campaigns."""
     from socialcrawl.cli.commands.status import find_campaigns, set_paused  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
 
@@ -61,7 +61,7 @@ def resume(files: Files = None, database: OneDatabase = None, campaign: Names = 
 
 
 def stop(files: Files = None, database: OneDatabase = None) -> None:
-    """Ask the daemons that run these campaigns to stop, as SIGTERM does; they leave within ten seconds."""
+    """Stop the daemons that run these campaigns, as SIGTERM does, within ten seconds."""
     from socialcrawl.cli.commands.status import find_campaigns, stop_daemons  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
 

@@ -9,38 +9,39 @@ from socialcrawl.cli.options import Database, Pause
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(help="The folder to write; it is new, empty, or an older export.")],
+    folder: Annotated[Path, typer.Argument(help="Folder to write: new, empty, or an older export.")],
     *,
-    campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: the newest.")] = None,
-    whole: Annotated[bool, typer.Option("--all", help="Everything in the database, of all campaigns.")] = False,
+    campaign: Annotated[str | None, typer.Option(help="Name of the campaign. Default: the newest.")] = None,
+    whole: Annotated[bool, typer.Option("--all", help="Export all campaigns of the database.")] = False,
     form: Annotated[
         list[str] | None,
         typer.Option(
             "--format",
-            help="parquet (default), csv, jsonl: tables; gexf, graphml: the mention network; ids; warc: the original "
-            "answers. May be repeated.",
+            help="parquet (default), csv, jsonl; network: gexf, graphml; ids; warc (original answers). Repeatable.",
         ),
     ] = None,
     pseudonymise: Annotated[
-        bool, typer.Option("--pseudonymise", help="Keyed hashes instead of names and ids.")
+        bool, typer.Option("--pseudonymise", help="Replace names and ids by keyed hashes.")
     ] = False,
     key_env: Annotated[
-        str, typer.Option(help="The environment variable that holds the key of pseudonyms.")
+        str, typer.Option(help="Environment variable that holds the key for pseudonyms.")
     ] = "SOCIALCRAWL_KEY",
-    key_file: Annotated[Path | None, typer.Option(help="A file that holds the key instead.")] = None,
+    key_file: Annotated[Path | None, typer.Option(help="File that holds the key instead.")] = None,
     only_active: Annotated[
-        bool, typer.Option("--only-active", help="Of an old dataset: only whom the campaign has found active.")
+        bool, typer.Option("--only-active", help="Refresh campaigns: export only accounts found active.")
     ] = False,
     safe_csv: Annotated[
         bool,
-        typer.Option("--safe-csv", help="CSV for spreadsheets: an apostrophe before texts that look like formulas."),
+        typer.Option(
+            "--safe-csv", help="CSV for spreadsheets: put an apostrophe before texts that look like formulas."
+        ),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an export that is in the folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing export in the folder.")] = False,
     database: Database = None,
     pause: Pause = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the datasheet as JSON and nothing else.")] = False,
 ) -> None:
-    """Write a campaign's posts, accounts, network and ledger as files, with a datasheet; people named or hidden."""
+    """Export posts, accounts, network and ledger as files with a datasheet, with names or pseudonyms."""
     from socialcrawl.cli.commands.export import hand_on, key_of  # noqa: PLC0415
     from socialcrawl.exporters.export import ExportOptions  # noqa: PLC0415
 

@@ -8,31 +8,30 @@ import typer
 
 from socialcrawl.cli.options import AsJson, Files, OneDatabase, Pause
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask first: it cannot be undone.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go; nothing is changed.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Delete without asking. This cannot be undone.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be deleted and change nothing.")]
 
 
 def forget(
     files: Files = None,
     *,
     database: OneDatabase = None,
-    user: Annotated[
-        list[str] | None, typer.Option(help="An id, a username as @name, a page's address; may be given again.")
-    ] = None,
-    post: Annotated[list[str] | None, typer.Option(help="The id of a post; may be given again.")] = None,
+    user: Annotated[list[str] | None, typer.Option(help="Id, @username or address of a page. Repeatable.")] = None,
+    post: Annotated[list[str] | None, typer.Option(help="Id of a post. Repeatable.")] = None,
     from_file: Annotated[
-        Path | None, typer.Option(help="Lines user:ID, post:ID or @name; or the result of a compliance job of X.")
+        Path | None,
+        typer.Option(help="File with lines user:ID, post:ID or @name, or the result of an X compliance job."),
     ] = None,
-    compliance: Annotated[str | None, typer.Option(help="What the ids of that result are: users or posts.")] = None,
+    compliance: Annotated[str | None, typer.Option(help="Type of the ids in that result: users or posts.")] = None,
     platform: Annotated[
-        str | None, typer.Option(help="The platform of the ids and names, where the database has several.")
+        str | None, typer.Option(help="Platform of the ids and names, if the database has several.")
     ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
     pause: Pause = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete all that is stored of users and posts, for good, and do not collect them again."""
+    """Delete everything stored about accounts or posts, permanently, and do not collect them again."""
     from socialcrawl.cli.commands.forget import Manner, erase_in  # noqa: PLC0415
     from socialcrawl.cli.commands.forget import forget as erase  # noqa: PLC0415
     from socialcrawl.cli.commands.status import find_campaigns  # noqa: PLC0415
@@ -44,7 +43,7 @@ def forget(
 
 
 def retain(
-    span: Annotated[str, typer.Argument(help="How long content is kept: 90d, 12w, 2y.")],
+    span: Annotated[str, typer.Argument(help="How long to keep content: 90d, 12w, 2y.")],
     files: Files = None,
     *,
     database: OneDatabase = None,
@@ -53,7 +52,7 @@ def retain(
     pause: Pause = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete the content of what was fetched longer ago: posts, and profiles but for id and username."""
+    """Delete the content of old posts and profiles. Ids and usernames are kept."""
     from socialcrawl.cli.commands.forget import Manner, days, erase_in  # noqa: PLC0415
     from socialcrawl.cli.commands.forget import retain as erase  # noqa: PLC0415
     from socialcrawl.cli.commands.status import find_campaigns  # noqa: PLC0415

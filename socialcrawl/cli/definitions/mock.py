@@ -9,50 +9,53 @@ import typer
 
 Posts = Annotated[
     Path | None,
-    typer.Option(help="Parquet, CSV or JSON lines: author, created_at, text. Default: generated, as by demo."),
+    typer.Option(
+        help="Posts as Parquet, CSV or JSON lines: author, created_at, text. Default: generated posts, as in demo."
+    ),
 ]
-Export = Annotated[Path | None, typer.Option(help="Instead: an exported campaign, to be rehearsed (X).")]
-Pages = Annotated[Path | None, typer.Option(help="Parquet or CSV: key, text, links; served as a web site.")]
+Export = Annotated[Path | None, typer.Option(help="Serve an exported campaign instead (X).")]
+Pages = Annotated[Path | None, typer.Option(help="Pages as Parquet or CSV: key, text, links; served as a web site.")]
 Platforms = Annotated[
-    list[str] | None, typer.Option("--platform", help="x, bluesky or mastodon; may be repeated. Default: all.")
+    list[str] | None, typer.Option("--platform", help="x, bluesky or mastodon. Repeatable. Default: all.")
 ]
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")]
-Length = Annotated[str, typer.Option(help="X: length of a rate-limit window: 3s, 15m.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port. 0: any free port.")]
+Length = Annotated[str, typer.Option(help="X: length of a rate-limit window, such as 3s or 15m.")]
 Limit = Annotated[
-    int, typer.Option(min=1, help="X: requests per window, token and endpoint. Other platforms: --platform-limit.")
+    int, typer.Option(min=1, help="X: requests per window, token and endpoint. For other platforms: --platform-limit.")
 ]
-UserLimit = Annotated[int | None, typer.Option(min=1, help="X: the same for tokens of users (OAuth 1.0a).")]
+UserLimit = Annotated[int | None, typer.Option(min=1, help="X: requests per window for user tokens (OAuth 1.0a).")]
 Rules = Annotated[
     list[str] | None,
-    typer.Option(help='X: one more limit: "ENDPOINT K/PERIOD [fixed|aligned|sliding] [HEADERS]"; may be repeated.'),
+    typer.Option(help='X: additional limit: "ENDPOINT K/PERIOD [fixed|aligned|sliding] [HEADERS]". Repeatable.'),
 ]
 Others = Annotated[
     list[str] | None,
     typer.Option(
         "--platform-limit",
-        help='Windows of the others: "bluesky 3000/5m", "mastodon 300/5m", "paged 300/15m" (Mastodon), "web 10/1s". A '
-        "campaign is no faster than its own table of limits: for a quick rehearsal, set [limits] k and d in it too.",
+        help='Other platforms: limits such as "bluesky 3000/5m" or "paged 300/15m" (Mastodon); see docs/platforms.md.',
     ),
 ]
-Scenario = Annotated[Path | None, typer.Option(help="TOML file of faults: docs/faults.md.")]
-Skew = Annotated[float, typer.Option(help="Seconds by which the server's clock is ahead of ours.")]
-Latency = Annotated[str | None, typer.Option(help="How long an answer takes: 50ms.")]
-Cap = Annotated[int | None, typer.Option(min=1, help="X: posts of a billing cycle; then 429.")]
-Credit = Annotated[float | None, typer.Option(min=0.0, help="X: dollars that may be billed; then 402.")]
-Share = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that are gone.")]
+Scenario = Annotated[Path | None, typer.Option(help="TOML file of faults (see docs/faults.md).")]
+Skew = Annotated[float, typer.Option(help="Seconds by which the server's clock is ahead.")]
+Latency = Annotated[str | None, typer.Option(help="Latency of each answer, such as 50ms.")]
+Cap = Annotated[int | None, typer.Option(min=1, help="X: monthly cap on posts; then HTTP 429.")]
+Credit = Annotated[float | None, typer.Option(min=0.0, help="X: dollars that may be billed; then HTTP 402.")]
+Share = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that no longer exist.")]
 NoIndex = Annotated[
     float,
     typer.Option(min=0.0, max=1.0, help="Share of accounts that opt out: noindex on Mastodon, a label on Bluesky."),
 ]
-Closed = Annotated[bool, typer.Option("--closed-search", help="Bluesky: search only for who has signed in.")]
-Now = Annotated[str | None, typer.Option(help="X: the instant of search and counts, ISO 8601.")]
-Report = Annotated[Path | None, typer.Option(help="JSON file for the server's own count.")]
-Remote = Annotated[bool, typer.Option("--allow-remote", help="Let other machines in; see --host.")]
+Closed = Annotated[bool, typer.Option("--closed-search", help="Bluesky: allow search only after signing in.")]
+Now = Annotated[str | None, typer.Option(help="X: the current time of search and counts, ISO 8601.")]
+Report = Annotated[Path | None, typer.Option(help="Write the server's own request counts to this JSON file.")]
+Remote = Annotated[bool, typer.Option("--allow-remote", help="Accept connections from other machines (see --host).")]
 From = Annotated[
-    str | None, typer.Option("--from", help="Begin as if it were then, ISO 8601: later posts come as time passes.")
+    str | None, typer.Option("--from", help="Start at this time, ISO 8601; later posts appear as time passes.")
 ]
-Speed = Annotated[float, typer.Option(help="How many seconds of the posts' time pass in one; 0: none. See --from.")]
+Speed = Annotated[
+    float, typer.Option(help="Speed of the posts' clock: seconds per second. 0: it stands still. See --from.")
+]
 WithStdin = Annotated[bool, typer.Option("--with-stdin", hidden=True)]
 
 
@@ -84,7 +87,7 @@ def mock(
     allow_remote: Remote = False,
     with_stdin: WithStdin = False,
 ) -> None:
-    """Serve posts as X, Bluesky and Mastodon at once, with rate limits and its own count of requests, until stopped."""
+    """Serve posts as X, Bluesky and Mastodon. Enforces rate limits and counts requests independently."""
     given = dict(locals())
     from socialcrawl.cli.mock_options import meant  # noqa: PLC0415
     from socialcrawl.mock.server import serve  # noqa: PLC0415
@@ -101,7 +104,7 @@ def mock(
 
 
 def _generate(file: Path) -> None:
-    """Write the posts that are served where none are given; they are those of `demo`."""
+    """Write the generated posts that the mock serves by default and `demo` uses."""
     from socialcrawl.lab.generators.generate import DEMO_USERS, generate, topics, write  # noqa: PLC0415
     from socialcrawl.text.terminal import write_error  # noqa: PLC0415
 

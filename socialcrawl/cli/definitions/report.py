@@ -17,17 +17,17 @@ def report(
     nothing: Nothing = None,
     *,
     database: Database = None,
-    campaign: Annotated[str | None, typer.Option(help="Name of the campaign; default: the newest.")] = None,
-    png: Annotated[Path | None, typer.Option(help="Draw the score curve into this file: .png, .svg or .pdf.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many accounts to list.")] = 15,
+    campaign: Annotated[str | None, typer.Option(help="Name of the campaign. Default: the newest.")] = None,
+    png: Annotated[Path | None, typer.Option(help="Write the score curve to this file: .png, .svg or .pdf.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="Number of accounts to list.")] = 15,
     usage: Annotated[
-        Path | None, typer.Option(help="A campaign file: ask X what it has billed, and show it beside our ledger.")
+        Path | None, typer.Option(help="Campaign file: show what X has billed beside the ledger (asks X).")
     ] = None,
     sub: Annotated[
-        list[str] | None, typer.Option(help="Of a sample: a word, whose share of accounts is told; may be repeated.")
+        list[str] | None, typer.Option(help="Samples: show the share of accounts that use this word. Repeatable.")
     ] = None,
 ) -> None:
-    """Show what a campaign has found: best accounts, who is active, what a topic is made of; requests, their worth."""
+    """Show what a campaign found: accounts, requests, cost, and what steering gained."""
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
     from socialcrawl.cli.commands.sql import database as chosen  # noqa: PLC0415
     from socialcrawl.cli.render.score_curve import picture_format  # noqa: PLC0415

@@ -9,34 +9,35 @@ from socialcrawl.cli.options import AsJson, Database
 
 
 def train(
-    out: Annotated[Path, typer.Argument(help="The file to write, for [sample] tree: JSON that people can read.")],
+    out: Annotated[Path, typer.Argument(help="JSON file to write, for [sample] tree.")],
     *,
     labels: Annotated[
-        Path | None, typer.Option(help="A CSV of posts judged by hand, text and on_topic, in place of all below.")
+        Path | None, typer.Option(help="CSV of hand-labelled posts (text, on_topic), instead of the sources below.")
     ] = None,
     on: Annotated[
-        Path | None, typer.Option(help="Posts on topic: .txt, one a line, or as import reads; default: the search's.")
+        Path | None,
+        typer.Option(
+            help="Posts on topic: .txt, one per line, or a file that import reads. Default: posts from the search."
+        ),
     ] = None,
     off: Annotated[
-        Path | None, typer.Option(help="Posts off topic likewise; default: those read that do not speak of it.")
+        Path | None, typer.Option(help="Posts off topic, likewise. Default: stored posts that do not match.")
     ] = None,
-    campaign: Annotated[str | None, typer.Option(help="Whose posts they are; default: the newest campaign.")] = None,
+    campaign: Annotated[str | None, typer.Option(help="Campaign of these posts. Default: the newest.")] = None,
     database: Database = None,
-    most: Annotated[int, typer.Option(min=2, help="So many posts of each kind at most.")] = 5000,
+    most: Annotated[int, typer.Option(min=2, help="Maximum number of posts of each kind.")] = 5000,
     without: Annotated[
-        list[str] | None, typer.Option(help="A word that it may not ask for, as that of the search; may be repeated.")
+        list[str] | None, typer.Option(help="Word that the tree must not use, such as the search word. Repeatable.")
     ] = None,
-    leaf: Annotated[int, typer.Option(min=1, help="Posts that each leaf of the tree has at least.")] = 2,
-    depth: Annotated[int | None, typer.Option(min=1, help="Questions in a row at most; default: any number.")] = None,
-    least: Annotated[
-        int, typer.Option(min=1, help="Posts that have to have a word for it to be known; the paper: 1.")
-    ] = 2,
-    balanced: Annotated[bool, typer.Option("--balanced", help="Let both kinds weigh alike, however many.")] = False,
-    folds: Annotated[int, typer.Option(min=2, help="Parts for the test: each is judged by the others.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws.")] = 1,
+    leaf: Annotated[int, typer.Option(min=1, help="Minimum number of posts per leaf.")] = 2,
+    depth: Annotated[int | None, typer.Option(min=1, help="Maximum depth of the tree. Default: unlimited.")] = None,
+    least: Annotated[int, typer.Option(min=1, help="Minimum number of posts with a word. The paper: 1.")] = 2,
+    balanced: Annotated[bool, typer.Option("--balanced", help="Give both kinds the same total weight.")] = False,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Learn from posts what is on topic: a decision tree, tested on posts that it has not seen."""
+    """Train a decision tree that decides what is on topic, and test it by cross-validation."""
     from socialcrawl.cli.commands.train import Wanted, train  # noqa: PLC0415
     from socialcrawl.cli.render.console import plain  # noqa: PLC0415
     from socialcrawl.crawls.sample.decision_tree import TreeParameters  # noqa: PLC0415

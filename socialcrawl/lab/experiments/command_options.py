@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-Out = Annotated[Path, typer.Option(help="Where crawls, figures and data go.")]
-Processes = Annotated[int, typer.Option("--jobs", help="Crawls at once; -1: as many as there are processors.")]
-FirstSeed = Annotated[int, typer.Option("--seed", min=0, help="Of the first of these crawls; the others follow.")]
+Out = Annotated[Path, typer.Option(help="Folder for crawls, figures and data.")]
+Processes = Annotated[int, typer.Option("--jobs", help="Parallel crawls. -1: one per processor.")]
+FirstSeed = Annotated[int, typer.Option("--seed", min=0, help="Random seed of the first crawl; the others follow.")]
 
 
 def make_app(name: str, about: str) -> typer.Typer:
