@@ -257,7 +257,7 @@ def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[
         whole = settings.model_dump(mode="json")
         leave = TopicChange(meant.topic.hits, meant.queries) if change else None
         identity = settings.identity(meant.usernames)
-        counting = CountingRule.of(meant.topic)
+        counting = CountingRule.from_topic(meant.topic)
         given, fixed = (whole, identity), meant.kind.facts.fixed
         number = ensure_campaign(
             connection, *given, now, change=leave, queries=meant.queries, counting=counting, fixed=fixed

@@ -90,7 +90,7 @@ def _in_the_way(where: DatabaseAddress, names: Sequence[str] | None) -> list[Cam
         return [
             one
             for one in daemons.read_leases(connection)
-            if one.alive(now) and (names is None or one.campaign in names)
+            if one.is_alive(now) and (names is None or one.campaign in names)
         ]
 
 

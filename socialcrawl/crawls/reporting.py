@@ -28,7 +28,7 @@ def report(traces: CampaignTraces, campaign: str | None = None, asked: ReportReq
         StoreError: there is no such campaign.
         SettingsError: its settings, or what is asked, are not understood.
     """
-    whole = traces.begun(campaign)
+    whole = traces.read_campaign(campaign)
     return find_stored_kind(whole).report(traces, whole, asked)
 
 
@@ -39,20 +39,20 @@ def explain(traces: CampaignTraces, user: str, campaign: str | None = None) -> A
         StoreError: there is no such campaign.
         SettingsError: its settings are not understood, or it does not know the account.
     """
-    whole = traces.begun(campaign)
+    whole = traces.read_campaign(campaign)
     return find_stored_kind(whole).explain(traces, whole, user)
 
 
 def renew_snapshots(traces: CampaignTraces) -> None:
     """Write again what campaigns know of each account, where nothing of that is left: so it is after an erasure."""
-    for name in traces.campaigns():
-        whole = traces.begun(name)
+    for name in traces.list_campaigns():
+        whole = traces.read_campaign(name)
         kind = find_stored_kind(whole)
         snapshot = kind.snapshot()
-        if snapshot is None or traces.stands(whole):
+        if snapshot is None or traces.has_snapshot(whole):
             continue
-        settings = stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
-        names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
-        crawl = kind.make_crawl(settings, remember_seeds(settings, names, traces.topics(whole.id)))
-        crawl.fold(traces.history(whole, kind.features))
+        settings = stored(traces.read_versions(whole)[-1].settings, f"the campaign {whole.name!r}")
+        names = traces.read_seeds(whole.platform, whole.identity["seeds"]["usernames"])
+        crawl = kind.make_crawl(settings, remember_seeds(settings, names, traces.read_topics(whole.id)))
+        crawl.fold(traces.read_history(whole, kind.features))
         snapshot.write(SqlStore(traces.connection, whole.id, whole.platform), crawl)

@@ -26,8 +26,8 @@ def trace_account(traces: CampaignTraces, whole: StoredCampaign, user: str) -> A
         SettingsError: it does not know the account.
     """
     node = find_account(traces, whole, user)
-    name = traces.names([node])[node]
-    return AccountTrace(whole.name, whole.identity.get("kind", DEFAULT.name), name, traces.asks(whole.id, node))
+    name = traces.read_names([node])[node]
+    return AccountTrace(whole.name, whole.identity.get("kind", DEFAULT.name), name, traces.read_visits(whole.id, node))
 
 
 def find_account(traces: CampaignTraces, whole: StoredCampaign, user: str) -> Node:
@@ -37,8 +37,10 @@ def find_account(traces: CampaignTraces, whole: StoredCampaign, user: str) -> No
         SettingsError: it is not known, or was forgotten.
     """
     user = user.strip().removeprefix("@")
-    held = traces.known(whole, user)
+    held = traces.find_account(whole, user)
     if held is None or held.forgotten_at is not None:
-        why = "was forgotten" if held or traces.forgotten(whole.platform, user) else "is not known to this database"
+        why = (
+            "was forgotten" if held or traces.find_tombstone(whole.platform, user) else "is not known to this database"
+        )
         raise SettingsError(f"{user!r} {why}: nobody who was read mentions it, or nothing of it is left.")
     return held.node

@@ -37,7 +37,7 @@ class CampaignFolder:
         self._named: dict[Path, list[Path]] = {}  # files of seeds, and policies
         self._looked = False
 
-    def files(self) -> list[Path]:
+    def list_files(self) -> list[Path]:
         """Return the campaign files that are there, by name.
 
         Raises:
@@ -53,31 +53,31 @@ class CampaignFolder:
             ) from error
         return [self.path / name for name in sorted(names) if name.endswith(".toml") and not name.startswith(".")]
 
-    def look(self, *, again: bool = False) -> list[FolderChange]:
+    def find_changes(self, *, again: bool = False) -> list[FolderChange]:
         """Return what has changed since the last look; everything, if it is to be read `again`.
 
         Raises:
             SettingsError: see `files`.
         """
-        files = self.files()
+        files = self.list_files()
         at_once, self._looked = again or not self._looked, True
         gone = [file for file in self._read if file not in files]
         for file in gone:
             del self._read[file]
-        some = [file for file in files if again or self._changed(file, at_once=at_once)]
-        return [*(FolderChange(file) for file in gone), *(self._found(file) for file in some)]
+        some = [file for file in files if again or self._is_changed(file, at_once=at_once)]
+        return [*(FolderChange(file) for file in gone), *(self._read_file(file) for file in some)]
 
     def forget(self, file: Path) -> None:
         """Read a file again soon, though it has not changed: what was wrong with it may be so no more."""
         if file in self._read:
             self._read[file] = ()
 
-    def _changed(self, file: Path, *, at_once: bool) -> bool:
+    def _is_changed(self, file: Path, *, at_once: bool) -> bool:
         mark, before = _fingerprint_files([file, *self._named.get(file, ())]), self._seen.get(file)
         self._seen[file] = mark
         return mark != self._read.get(file) and (at_once or mark == before)
 
-    def _found(self, file: Path) -> FolderChange:
+    def _read_file(self, file: Path) -> FolderChange:
         mark = _fingerprint_files([file])  # before it is read: what is written meanwhile is another state
         named: list[Path] = []
         try:

@@ -62,7 +62,7 @@ class CampaignRunner:
         self.file, self.settings, self.house, self.elsewhere = file, settings, house, elsewhere
         self.eyes, self.clock = RunMonitor(house.time.now), InterruptibleClock(house.time)
         self.schedule = settings.schedule.meant
-        first = self._first()
+        first = self._plan_first()
         self.due = first.due
         self.running = False
         self._guard = threading.RLock()
@@ -102,14 +102,14 @@ class CampaignRunner:
         """Whether it may not run for a moment."""
         return self._held
 
-    def standing(self) -> CampaignState:
+    def describe_state(self) -> CampaignState:
         """Return how it stands, at this moment."""
         campaign, (state, why, since) = self._campaign, self._state
         if campaign is not None:
             with self.house.shared.lock:
                 self._figures = measure_campaign(campaign, self.eyes, self._lag)
         until = None if state == RUNNING else self.due
-        if state in (RUNNING, WAITING) and (down := self._down(campaign)) is not None:
+        if state in (RUNNING, WAITING) and (down := self._find_outage(campaign)) is not None:
             state, (since, why) = DOWN, down
             wait = self.eyes.wait
             until = wait.until if wait else until
@@ -119,7 +119,7 @@ class CampaignRunner:
         """Begin as an earlier daemon has left it; a time of its schedule that was missed since is made up for."""
         with self._guard:
             self.eyes.moved = held.moved
-            first = self._first(held.moved)
+            first = self._plan_first(held.moved)
             self.due = first.due
             state, why = held.state, held.why
             if state == DOWN:
@@ -128,7 +128,7 @@ class CampaignRunner:
                 first = NextRun(state, why, first.due)
             self._become(first.state, first.why, held.since if first.state == state else None)
 
-    def _down(self, campaign: Campaign | None) -> tuple[float, str] | None:
+    def _find_outage(self, campaign: Campaign | None) -> tuple[float, str] | None:
         """Return since when its platform has not answered, and what happened; also if that was under another daemon."""
         outage = campaign.planner.outage if campaign is not None else None
         if campaign is not None and outage is not None:
@@ -149,15 +149,15 @@ class CampaignRunner:
                 return
             try:
                 if not self.elsewhere(self.settings):
-                    campaign = self._opened()
+                    campaign = self._open_campaign()
                     campaign.planner.fold(campaign.store.ledger(), now)
                     self._counted = True
             except SocialcrawlError as error:
-                self._settle(self._trouble(error))
+                self._settle(self._plan_retry(error))
             except Exception:  # noqa: BLE001 - an error of ours in one campaign ends no other; its run tells of it
-                self._settle(self._trouble(None))
+                self._settle(self._plan_retry(None))
 
-    def work(self) -> None:
+    def run(self) -> None:
         """Run the campaign once; `due` is set afterwards."""
         now = self.house.time.now()
         with self._guard:
@@ -168,20 +168,20 @@ class CampaignRunner:
             self.clock.anew()
         after: NextRun | None = None
         try:
-            after = self._work()
+            after = self._run_once()
         except SocialcrawlError as error:
-            after = self._trouble(error)
+            after = self._plan_retry(error)
         finally:
             with self._guard:
                 self.running = False
-                self._settle(after or self._trouble(None))
+                self._settle(after or self._plan_retry(None))
 
     def check(self) -> None:
         """Close it where its database file is gone, or another has taken its place; it is tried again."""
         if self._campaign is not None and read_inode(self.settings.database) != self._inode:
             with self._guard:
                 self._lost = True
-                self._interrupted()
+                self._interrupt()
 
     def obey(self, wish: CampaignLease | None) -> bool:
         """Pause, or go on, as its database says; return whether that is a change."""
@@ -198,7 +198,7 @@ class CampaignRunner:
         """Let it not run, and close it, until `unbar`: it is paused, gone, or its file is broken."""
         with self._guard:
             self._barred = state, why
-            self._interrupted()
+            self._interrupt()
 
     def unbar(self) -> None:
         """Let it run again."""
@@ -208,13 +208,15 @@ class CampaignRunner:
                 self._barred = None
                 goes_on = pause and self._began is not None  # its turn was not over
                 now = self.house.time.now()
-                self._settle(NextRun(WAITING, "it is about to go on", now, same=True) if goes_on else self._first())
+                self._settle(
+                    NextRun(WAITING, "it is about to go on", now, same=True) if goes_on else self._plan_first()
+                )
 
     def change(self, settings: Settings) -> None:
         """Go on with other settings."""
         with self._guard:
             self._fresh = settings
-            self._interrupted()
+            self._interrupt()
 
     def hold(self, *, still: bool) -> None:
         """Do not run for a moment, but stay open; or run again, at once."""
@@ -232,7 +234,7 @@ class CampaignRunner:
             self.due = self.house.time.now() if waits else self.due
             return waits
 
-    def _interrupted(self) -> None:
+    def _interrupt(self) -> None:
         """End the run that is under way, which then settles; or settle at once."""
         if self.running:
             self.clock.interrupt()
@@ -241,17 +243,17 @@ class CampaignRunner:
 
     def _settle(self, after: NextRun) -> None:
         """Take in what follows a run, and what others want meanwhile."""
-        self.eyes.landing()
+        self.eyes.clear_flying()
         if self._fresh is not None:
             self._put_down()
             self.settings, self._fresh, self._faults, self._failures = self._fresh, None, 0, 0
             self.schedule = self.settings.schedule.meant
-            after = self._first()
+            after = self._plan_first()
         if self._lost:
             self._lost = False
-            after = self._trouble(StoreError(f"The database {self.settings.database} is gone: put it back."))
+            after = self._plan_retry(StoreError(f"The database {self.settings.database} is gone: put it back."))
         if self._barred:
-            after = NextRun(*self._stays(after), None, close=True, same=self._barred[0] == PAUSED)
+            after = NextRun(*self._find_stop_state(after), None, close=True, same=self._barred[0] == PAUSED)
         if after.close:
             self._put_down()
         self.due = after.due
@@ -260,33 +262,33 @@ class CampaignRunner:
             self._campaign.idle()  # whoever does not wait for the window leaves it to the others
         self._become(after.state, after.why)
 
-    def _stays(self, after: NextRun) -> tuple[str, str]:
+    def _find_stop_state(self, after: NextRun) -> tuple[str, str]:
         """Return the state in which it may not run, and why: how it stands, where it has no way to go on anyway."""
         assert self._barred is not None
         left = self._barred[1] == LEFT
-        if left and after.state in (RUNNING, WAITING) and (down := self._down(self._campaign)) is not None:
+        if left and after.state in (RUNNING, WAITING) and (down := self._find_outage(self._campaign)) is not None:
             return DOWN, down[1]
         stays = is_settled(after.state, after.why) if left else after.state == DONE
         return (after.state, after.why) if stays and self._barred[0] != BROKEN else self._barred
 
-    def _first(self, last: float | None = None) -> NextRun:
+    def _plan_first(self, last: float | None = None) -> NextRun:
         """Return what a campaign begins with, or begins again: its first turn, now or when its schedule says."""
         now = self.house.time.now()
         first = plan_turn(self.schedule, now, None if self.schedule.continuous else last)
         return NextRun(WAITING, "it is about to begin", now) if first.due == now else first
 
-    def _work(self) -> NextRun:
+    def _run_once(self) -> NextRun:
         now, schedule = self.house.time.now(), self.schedule
         if not schedule.open(now):
             return plan_turn(schedule, now, None)
         self._began = now if self._began is None else self._began
-        if self._full and (why := reserve(self.settings, self.house).lacks(MARGIN)) is not None:
+        if self._full and (why := reserve(self.settings, self.house).describe_shortage(MARGIN)) is not None:
             return NextRun(STOPPED, why, now + AGAIN, close=True)  # nothing is opened and folded for that
         if self._campaign is None:
             if other := self.elsewhere(self.settings):
                 return NextRun(ELSEWHERE, other, now + HELD)
             self._become(RUNNING, "it is being opened")
-        campaign = self._opened()
+        campaign = self._open_campaign()
         ends = schedule.ends(self._began)
         self.clock.ends = inf if ends is None else ends
         self._become(RUNNING, "it fetches accounts")
@@ -295,9 +297,9 @@ class CampaignRunner:
         reason = run(campaign.parts, size=campaign.together, patience=PATIENCE, **known)
         campaign.keep(reason)
         self._folded, self._faults = True, 0
-        return self._after(reason)
+        return self._plan_after(reason)
 
-    def _opened(self) -> Campaign:
+    def _open_campaign(self) -> Campaign:
         where = self.settings.database
         if self._campaign is None:
             if isinstance(where, Path) and self._inode is not None and read_inode(where) is None:
@@ -306,7 +308,7 @@ class CampaignRunner:
             self._folded, self._counted, self._inode = False, False, read_inode(where)
         return self._campaign
 
-    def _after(self, reason: Wait | Stop) -> NextRun:
+    def _plan_after(self, reason: Wait | Stop) -> NextRun:
         now = self.house.time.now()
         if self._held and isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED:
             return NextRun(WAITING, "the clock of this machine was set", now, same=True)
@@ -316,7 +318,7 @@ class CampaignRunner:
         self._failures = self._failures + 1 if failed else 0
         return after
 
-    def _trouble(self, error: SocialcrawlError | None) -> NextRun:
+    def _plan_retry(self, error: SocialcrawlError | None) -> NextRun:
         """Return what follows an error: it is closed, and tried again.
 
         None: an error of ours, which is told elsewhere.

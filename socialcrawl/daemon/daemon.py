@@ -100,19 +100,19 @@ class Daemon:
         self.books = DaemonRecords(self.name, who.host, who.pid, self._complain)
         self.overview = Overview(house, self.books, StateChanges(changed), stall)
         self.runners, self.faults = self.overview.runners, self.overview.faults
-        self.scheduler = Scheduler(house.time, executor, self._ended)
+        self.scheduler = Scheduler(house.time, executor, self._plan_again)
         self.stopping = False
         self._reload = False
         self._leaving: list[CampaignRunner] = []  # whose files are gone, while their last runs end
         self._namesakes = DuplicateCampaigns()
         self._log = structlog.get_logger()
-        house.shared.on_release = self._released
+        house.shared.on_release = self._hasten_campaign
 
     def run(self) -> list[str]:
         """Run until `stop`; the names of campaigns whose runs had to be left behind, none if all is well."""
         self._log.info("the daemon begins", folder=str(self.folder.path), daemon=self.name)
-        self.look()
-        self.scheduler.at(self.house.time.now() + self.every, LOOKING, self.look)
+        self.check_all()
+        self.scheduler.add_once(self.house.time.now() + self.every, LOOKING, self.check_all)
         self.scheduler.run(lambda: not self.stopping)
         return self._leave()
 
@@ -127,18 +127,18 @@ class Daemon:
         with suppress(RuntimeError):
             self.scheduler.wakeup()
 
-    def vitals(self) -> DaemonStatus:
+    def make_status(self) -> DaemonStatus:
         """Return how the daemon is, and how its campaigns stand."""
-        return DaemonStatus(self.began, self.heart, self.overview.standings())
+        return DaemonStatus(self.began, self.heart, self.overview.list_states())
 
-    def look(self) -> None:
+    def check_all(self) -> None:
         """Look after everything once."""
         self._follow_clock()
         again, self._reload = self._reload, False
         self._look_into_folder(again=again)
         self._plan_opened()
         for where in {runner.settings.database: None for runner in self.runners.values()}:
-            if not self.hands.busy(where):
+            if not self.hands.is_busy(where):
                 self.hands.do(where, partial(self._look_at, where))
         self.overview.notice_all()
         self._leaving = [runner for runner in self._leaving if runner.running or runner.open]
@@ -147,7 +147,7 @@ class Daemon:
     def _look_into_folder(self, *, again: bool) -> None:
         place, begun = self.folder.path, list[CampaignRunner]()
         try:
-            changes = self.folder.look(again=again)
+            changes = self.folder.find_changes(again=again)
         except SettingsError as error:  # a volume that is away: no reason to stop anything, but to tell
             held = self.faults.get(place)
             self.faults[place] = held or CampaignState(place, place.name, BROKEN, str(error), self.house.time.now())
@@ -155,21 +155,21 @@ class Daemon:
         if self.folder.many:
             self.faults.pop(place, None)
         for found in self._namesakes.order(changes):
-            self._found(found, begun, again=again)
+            self._take_change(found, begun, again=again)
         self.overview.opening.begin(begun, self.house.time.now())
         for runner in begun:
             self._do(runner, partial(self._open, runner))
 
-    def _found(self, found: FolderChange, begun: list[CampaignRunner], *, again: bool) -> None:
+    def _take_change(self, found: FolderChange, begun: list[CampaignRunner], *, again: bool) -> None:
         """Take in a campaign file that is new, changed or gone; `begun` gets the campaigns that are new."""
         runner = self.runners.get(found.file)
         if found.settings is None:
-            self._without(found, runner)
+            self._stop_file(found, runner)
             return
         self.faults.pop(found.file, None)
         settings = found.settings
-        if (first := self._namesake(found.file, settings)) is not None:
-            self._without(
+        if (first := self._find_duplicate(found.file, settings)) is not None:
+            self._stop_file(
                 FolderChange(found.file, fault=self._namesakes.leave_out(found.file, settings, first)), runner
             )
         elif runner is not None and (runner.name, runner.settings.database) == (settings.name, settings.database):
@@ -177,7 +177,9 @@ class Daemon:
         else:
             if runner is not None:
                 self._drop(found.file)
-            self.runners[found.file] = runner = CampaignRunner(found.file, settings, self.house, self._elsewhere)
+            self.runners[found.file] = runner = CampaignRunner(
+                found.file, settings, self.house, self._find_other_daemon
+            )
             begun.append(runner)
 
     def _do(self, runner: CampaignRunner, deed: Callable[[], object]) -> "Future[None]":
@@ -199,9 +201,9 @@ class Daemon:
             for doubt in meant.doubts:
                 self._log.warning("a keyword of the campaign is doubtful", campaign=runner.name, why=doubt)
             self.books.begin(meant, now)
-            heard = self.books.heard(where, now)
+            heard = self.books.read_orders(where, now)
             one = None if heard is None else heard[1].get(runner.name)
-            stored = partial(self.books.stored, where, runner.name, now)
+            stored = partial(self.books.read_settings, where, runner.name, now)
             if (right := self._namesakes.find_right(runner, one, stored)) != runner.file:
                 self._drop(runner.file)
                 self.faults.pop(right, None)
@@ -211,7 +213,7 @@ class Daemon:
             if one is not None:
                 runner.restore(one)
                 if is_settled(one.state, one.why):
-                    self.overview.news.restore(replace(runner.standing(), state=one.state, why=one.why))
+                    self.overview.news.restore(replace(runner.describe_state(), state=one.state, why=one.why))
                 self._obey(runner, one)
             runner.prepare()
         finally:
@@ -223,7 +225,7 @@ class Daemon:
         for runner in self.overview.opening.take_ready(self.house.time.now()):
             self._plan(runner.file)
 
-    def _without(self, found: FolderChange, runner: CampaignRunner | None) -> None:
+    def _stop_file(self, found: FolderChange, runner: CampaignRunner | None) -> None:
         """Stop the campaign of a file that is gone or cannot be read, and no other campaign."""
         now = self.house.time.now()
         if found.fault is None:
@@ -245,7 +247,7 @@ class Daemon:
         self._leaving.append(runner)
         self._do(runner, partial(runner.bar, STOPPED, GONE))
 
-    def _namesake(self, file: Path, settings: Settings) -> Path | None:
+    def _find_duplicate(self, file: Path, settings: Settings) -> Path | None:
         for other, runner in self.runners.items():
             if other != file and (runner.name, runner.settings.database) == (settings.name, settings.database):
                 return other
@@ -253,15 +255,15 @@ class Daemon:
 
     def _look_at(self, where: DatabaseAddress) -> None:
         """Hear from a database to stop, and who is paused; write the heartbeat, and how its campaigns stand."""
-        for runner in self.overview.those_of(where):
+        for runner in self.overview.find_campaigns(where):
             runner.check()
-        heard = self.books.heard(where, self.house.time.now())
+        heard = self.books.read_orders(where, self.house.time.now())
         if heard is None:
             return
         if heard[0] and not self.stopping:
             self._log.info("asked to stop from another terminal")
             self.stop()
-        for runner in self.overview.those_of(where):
+        for runner in self.overview.find_campaigns(where):
             self._obey(runner, heard[1].get(runner.name))
             self.overview.notice(runner.file)
         self.overview.write(where)
@@ -282,10 +284,10 @@ class Daemon:
         if one.paused_by is not None:
             log.info(PAUSED, why=describe_pause(one))  # the only line: it is no news
 
-    def _elsewhere(self, settings: Settings) -> str | None:
-        if trouble := self.books.trouble(settings.database):
+    def _find_other_daemon(self, settings: Settings) -> str | None:
+        if trouble := self.books.get_trouble(settings.database):
             raise StoreError(trouble)  # at once: many campaigns of a server that hangs would keep all threads busy
-        other = self.books.other(settings.database, settings.name, self.house.time.now(), is_alive)
+        other = self.books.find_other(settings.database, settings.name, self.house.time.now(), is_alive)
         return None if other is None else f"the daemon {other.daemon} runs it: it is taken over when that lets go"
 
     def _plan(self, file: Path) -> None:
@@ -294,14 +296,14 @@ class Daemon:
         if runner is None or runner in self.overview.opening:
             return
         if not runner.running and not runner.held and runner.due is not None:
-            self.scheduler.at(runner.due, str(file), runner.work)
+            self.scheduler.add_once(runner.due, str(file), runner.run)
 
-    def _ended(self, name: str, error: BaseException | None) -> None:
+    def _plan_again(self, name: str, error: BaseException | None) -> None:
         """Listen to the scheduler: a job has ended, and is added again for the moment that it named."""
         if name == LOOKING:
             if error is not None:
                 self._log.error("a look failed, an error of socialcrawl itself", exc_info=error)
-            self.scheduler.at(self.house.time.now() + self.every, LOOKING, self.look)
+            self.scheduler.add_once(self.house.time.now() + self.every, LOOKING, self.check_all)
             return
         if error is not None:
             self._log.error("a run failed, an error of socialcrawl itself", file=name, exc_info=error)
@@ -314,9 +316,9 @@ class Daemon:
         """Have it written soon how things stand now; at most so often as nobody minds."""
         now = self.house.time.now()
         if now - self.heart >= OFTEN and not self.stopping:
-            self.scheduler.at(now, LOOKING, self.look)
+            self.scheduler.add_once(now, LOOKING, self.check_all)
 
-    def _released(self, campaign: str) -> None:
+    def _hasten_campaign(self, campaign: str) -> None:
         """Others have given up their claims to a window, for whose share a campaign waits: it may ask at once."""
         for file, runner in list(self.runners.items()):
             if runner.known_as == campaign and runner.hasten():
@@ -360,8 +362,8 @@ class Daemon:
         self.scheduler.shutdown(wait=False)
         self.overview.notice_all()
         now = self.house.time.now()
-        last = [self.hands.do(where, self.overview.leave(where)) for where in self.books.places()]
+        last = [self.hands.do(where, self.overview.leave(where)) for where in self.books.list_databases()]
         wait(last, max(HASTE, ends - now))
-        self.hands.rest()
+        self.hands.shut_down()
         self._log.info("the daemon has stopped", left_behind=late)
         return late

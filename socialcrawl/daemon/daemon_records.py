@@ -65,14 +65,14 @@ class DaemonRecords:
             if settings.name not in {one.campaign for one in daemons.read_leases(connection)}:
                 whole, identity = settings.model_dump(mode="json"), settings.identity(meant.usernames)
                 with suppress(SettingsError):  # the campaign says so by itself
-                    counting, fixed = CountingRule.of(meant.topic), meant.kind.facts.fixed
+                    counting, fixed = CountingRule.from_topic(meant.topic), meant.kind.facts.fixed
                     ensure_campaign(
                         connection, whole, identity, now, queries=meant.queries, counting=counting, fixed=fixed
                     )
 
         self._do(settings.database, now, begun, writes=True)
 
-    def heard(self, where: DatabaseAddress, now: float) -> DatabaseOrders | None:
+    def read_orders(self, where: DatabaseAddress, now: float) -> DatabaseOrders | None:
         """Return what a database says; None while it cannot be reached."""
 
         def hear(connection: Opened) -> DatabaseOrders:
@@ -81,7 +81,7 @@ class DaemonRecords:
 
         return self._do(where, now, hear)
 
-    def told(self, where: DatabaseAddress, standings: Iterable[CampaignHeartbeat], now: float) -> None:
+    def write_states(self, where: DatabaseAddress, standings: Iterable[CampaignHeartbeat], now: float) -> None:
         """Write how the campaigns of a database stand."""
         self._do(
             where, now, lambda connection: daemons.write_heartbeat(connection, self.name, standings, now), writes=True
@@ -91,24 +91,24 @@ class DaemonRecords:
         """Resume a campaign that a command has paused and left so."""
         self._do(where, now, lambda connection: daemons.resume_campaigns(connection, [name], by), writes=True)
 
-    def stored(self, where: DatabaseAddress, name: str, now: float) -> dict[str, Any] | None:
+    def read_settings(self, where: DatabaseAddress, name: str, now: float) -> dict[str, Any] | None:
         """Return the settings with which a campaign was run last; None: it was not, or nobody can say."""
         return self._do(where, now, lambda connection: read_latest_settings(connection, name))
 
-    def room(self, where: DatabaseAddress, now: float, look: Look) -> DatabaseSpace:
+    def measure_space(self, where: DatabaseAddress, now: float, look: Look) -> DatabaseSpace:
         """Return the room of a database."""
         return self._do(where, now, lambda connection: measure_database(connection, look)) or UNKNOWN
 
-    def places(self) -> list[DatabaseAddress]:
+    def list_databases(self) -> list[DatabaseAddress]:
         """Return the databases that it knows."""
         return list(self._books)
 
-    def trouble(self, where: DatabaseAddress) -> str | None:
+    def get_trouble(self, where: DatabaseAddress) -> str | None:
         """Return why a server cannot be used, as of the last look; None: it can, or the database is a file."""
         book = self._books.get(where)
         return book.trouble if book and book.since is None and not isinstance(where, Path) else None
 
-    def other(
+    def find_other(
         self, where: DatabaseAddress, campaign: str, now: float, alive: Callable[[int], bool]
     ) -> CampaignLease | None:
         """Return the other daemon that has a campaign, as of the last look; None: nobody.
@@ -121,7 +121,7 @@ class DaemonRecords:
         """
         book = self._books.get(where)
         one = book.held.get(campaign) if book else None
-        if one is None or one.daemon == self.name or not one.alive(now):
+        if one is None or one.daemon == self.name or not one.is_alive(now):
             return None
         gone = one.host == self.host and one.pid is not None and not alive(one.pid)
         return None if gone else one
@@ -143,14 +143,14 @@ class DaemonRecords:
         book = self._books.setdefault(where, _OpenDatabase())
         try:
             with book.lock:
-                answer = deed(self._connection(where, book, now))
+                answer = deed(self._open_connection(where, book, now))
         except StoreError as error:
             self._lose(where, book, error, writes=writes)
             return None
-        self._well(where, book, now, writes=writes)
+        self._note_success(where, book, now, writes=writes)
         return answer
 
-    def _connection(self, where: DatabaseAddress, book: _OpenDatabase, now: float) -> Opened:
+    def _open_connection(self, where: DatabaseAddress, book: _OpenDatabase, now: float) -> Opened:
         if book.connection is not None and read_inode(where) != book.inode:
             self._close(book)
         if book.connection is None:
@@ -176,7 +176,7 @@ class DaemonRecords:
             self.complain(where, str(error))
         book.trouble, book.since = str(error), None
 
-    def _well(self, where: DatabaseAddress, book: _OpenDatabase, now: float, *, writes: bool) -> None:
+    def _note_success(self, where: DatabaseAddress, book: _OpenDatabase, now: float, *, writes: bool) -> None:
         if book.trouble is None or (book.writing and not writes):
             return
         book.since = now if book.since is None else book.since

@@ -35,11 +35,11 @@ class DatabaseThreads:
         self._last[where] = self._executors[where].submit(_done, deed)
         return self._last[where]
 
-    def busy(self, where: DatabaseAddress) -> bool:
+    def is_busy(self, where: DatabaseAddress) -> bool:
         """Return whether something is still to be done with a database."""
         return where in self._last and not self._last[where].done()
 
-    def rest(self) -> None:
+    def shut_down(self) -> None:
         """Begin nothing more."""
         for executor in self._executors.values():
             executor.shutdown(wait=False, cancel_futures=True)

@@ -43,46 +43,46 @@ class Overview:
     _rooms: dict[DatabaseAddress, DatabaseSpace] = field(default_factory=dict)
     _beaten: dict[DatabaseAddress, tuple[float, list[CampaignHeartbeat]]] = field(default_factory=dict)
 
-    def standings(self) -> list[CampaignState]:
+    def list_states(self) -> list[CampaignState]:
         """Return how all campaigns stand, in order of their files."""
         runners = list(self.runners.items())  # at once: other threads change them
-        found = {**dict(self.faults), **{file: self._show(runner) for file, runner in runners}}
+        found = {**dict(self.faults), **{file: self._describe_state(runner) for file, runner in runners}}
         return [found[file] for file in sorted(found)]
 
     def notice(self, file: Path) -> None:
         """Tell how the campaign of a file stands, if that is news."""
         runner, fault = self.runners.get(file), self.faults.get(file)
         if runner is not None and runner not in self.opening:
-            self.news.look(file, partial(self._show, runner), self.house.time.now())
+            self.news.look(file, partial(self._describe_state, runner), self.house.time.now())
         elif fault is not None and not self.opening.busy:
             self.news.look(file, lambda: fault, self.house.time.now())
 
     def notice_all(self) -> None:
         """Tell how all campaigns stand, as far as that is news."""
-        for standing in self.standings():
+        for standing in self.list_states():
             self.notice(standing.file)
 
-    def those_of(self, where: DatabaseAddress) -> list[CampaignRunner]:
+    def find_campaigns(self, where: DatabaseAddress) -> list[CampaignRunner]:
         """Return the campaigns of a database, in order of their files."""
         runners = list(self.runners.items())  # at once: other threads change them
         return [runner for _, runner in sorted(runners) if runner.settings.database == where]
 
     def write(self, where: DatabaseAddress) -> None:
         """Write the heartbeat into a database and how its campaigns stand, if that changed or the last one is old."""
-        now, told = self.house.time.now(), self._told(where)
+        now, told = self.house.time.now(), self._make_heartbeats(where)
         before = self._beaten.get(where)
         if before is None or now - before[0] >= BEAT or _list_states(before[1]) != _list_states(told):
-            self.books.told(where, told, now)
+            self.books.write_states(where, told, now)
             self._beaten[where] = now, told
-            self._rooms[where] = self.books.room(where, now, self.house.disk)
+            self._rooms[where] = self.books.measure_space(where, now, self.house.disk)
 
     def leave(self, where: DatabaseAddress) -> Callable[[], None]:
         """Return what writes into a database how its campaigns stand now, and that the daemon is gone."""
-        return partial(self.books.leave, where, self._told(where), self.house.time.now())
+        return partial(self.books.leave, where, self._make_heartbeats(where), self.house.time.now())
 
-    def _told(self, where: DatabaseAddress) -> list[CampaignHeartbeat]:
+    def _make_heartbeats(self, where: DatabaseAddress) -> list[CampaignHeartbeat]:
         """Return what is to be written into a database."""
-        shown = [(self._show(runner), runner.open) for runner in self.those_of(where)]
+        shown = [(self._describe_state(runner), runner.open) for runner in self.find_campaigns(where)]
         return [
             CampaignHeartbeat(
                 one.campaign, one.state, one.why, one.until, one.moved, held, one.since, str(one.file.resolve())
@@ -90,13 +90,13 @@ class Overview:
             for one, held in shown
         ]
 
-    def _show(self, runner: CampaignRunner) -> CampaignState:
+    def _describe_state(self, runner: CampaignRunner) -> CampaignState:
         """Return how a campaign stands; broken where its server cannot be used, stalled where it should have moved."""
-        standing, now = runner.standing(), self.house.time.now()
+        standing, now = runner.describe_state(), self.house.time.now()
         standing = replace(standing, room=self._rooms.get(runner.settings.database, standing.room))
-        if standing.state in (RUNNING, WAITING) and (trouble := self.books.trouble(runner.settings.database)):
+        if standing.state in (RUNNING, WAITING) and (trouble := self.books.get_trouble(runner.settings.database)):
             return replace(standing, state=BROKEN, why=trouble)
-        why = detect_stall(standing, runner.eyes.flying(), now, self.stall)
+        why = detect_stall(standing, runner.eyes.list_flying(), now, self.stall)
         return standing if why is None else replace(standing, state=STALLED, why=why)
 
 

@@ -67,11 +67,11 @@ class RunMonitor:
         """Note that nothing can be sent for a moment."""
         self.wait = wait
 
-    def flying(self) -> list[tuple[str, float]]:
+    def list_flying(self) -> list[tuple[str, float]]:
         """Return what is in flight: the endpoints, and when each request left."""
         return list(self._flying.values())
 
-    def landing(self) -> None:
+    def clear_flying(self) -> None:
         """Note that nothing is in flight any more: a turn has ended."""
         self._flying.clear()
         self.wait = None

@@ -40,7 +40,7 @@ class Scheduler(BaseScheduler):  # type: ignore[misc]
         self._ended = ended
         self.add_listener(self._tell, EVENT_JOB_EXECUTED | EVENT_JOB_ERROR)
 
-    def at(self, when: float, name: str, job: Callable[[], Any]) -> None:
+    def add_once(self, when: float, name: str, job: Callable[[], Any]) -> None:
         """Run `job` at an instant (Unix seconds), once; in place of one of that name that was to run later or sooner.
 
         One that is running has to end first: call this from `ended` then.
@@ -50,7 +50,7 @@ class Scheduler(BaseScheduler):  # type: ignore[misc]
         how = {"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
         self.add_job(job, DateTrigger(due), id=name, name=name, next_run_time=due, replace_existing=True, **how)
 
-    def due(self, name: str) -> float | None:
+    def find_due(self, name: str) -> float | None:
         """Return when the job of that name is to run (Unix seconds); None if it is not."""
         job = self.get_job(name)
         return None if job is None else job.next_run_time.timestamp()
@@ -94,7 +94,7 @@ class Scheduler(BaseScheduler):  # type: ignore[misc]
         try:
             self._lookup_executor(job.executor).submit_job(job, [job.next_run_time])
         except MaxInstancesReachedError:
-            self.at(self.time.now() + BUSY, job.id, job.func)  # somebody added it while it runs
+            self.add_once(self.time.now() + BUSY, job.id, job.func)  # somebody added it while it runs
 
     def _tell(self, event: Any) -> None:
         self._ended(event.job_id, event.exception)

@@ -92,23 +92,23 @@ def collect_facts(choice: ExportSelection, hiding: Pseudonymizer | None, *, ids:
         ids: whether they are called by the platform's ids instead of their names.
     """
     return {
-        "schema": choice.rows(SCHEMA)[0].version,
-        "posts": _make_row(choice.rows(POST_SPAN)[0]) | {"unlisted": choice.rows(UNLISTED)[0].requests},
+        "schema": choice.read_rows(SCHEMA)[0].version,
+        "posts": _make_row(choice.read_rows(POST_SPAN)[0]) | {"unlisted": choice.read_rows(UNLISTED)[0].requests},
         "campaigns": [_collect_campaign(choice, number, hiding, ids=ids) for number in choice.numbers],
-        "tombstones": _make_rows(choice.rows(TOMBSTONES)),
+        "tombstones": _make_rows(choice.read_rows(TOMBSTONES)),
     }
 
 
 def _collect_campaign(
     choice: ExportSelection, number: int, hiding: Pseudonymizer | None, *, ids: bool
 ) -> dict[str, Any]:
-    (about,) = choice.rows(CAMPAIGN, campaign=number)
-    had = [orjson.loads(row.settings) for row in (about, *choice.rows(VERSIONS, campaign=number))]
+    (about,) = choice.read_rows(CAMPAIGN, campaign=number)
+    had = [orjson.loads(row.settings) for row in (about, *choice.read_rows(VERSIONS, campaign=number))]
     name = had[-1].get("kind", DEFAULT.name)
     kind = find_kind(name)
     # One that asked the platform at any time was none.
     rehearsal = all(_is_other_server((settings.get("source") or {}).get("base_url")) for settings in had)
-    requests = _make_rows(choice.rows(REQUESTS, campaign=number))
+    requests = _make_rows(choice.read_rows(REQUESTS, campaign=number))
     mills = sum(row.pop("mills") for row in requests)
     return {
         "name": about.name,
@@ -122,12 +122,12 @@ def _collect_campaign(
         "counting": orjson.loads(about.identity).get(COUNTING, 1),  # the rule by which keywords are counted
         # An old dataset is no list of seeds: all of it is in the tables.
         "seeds": [] if kind.dataset else _list_seeds(choice, number, hiding, ids=ids),
-        "picks": {row.act: row.picks for row in choice.rows(ACTS, campaign=number)},
+        "picks": {row.act: row.picks for row in choice.read_rows(ACTS, campaign=number)},
         **read_span(choice.reader, number),
         "requests": requests,
         "rehearsal": rehearsal,
         "dollars": 0.0 if rehearsal else mills / MILLS_PER_DOLLAR,
-        "epochs": _make_rows(choice.rows(EPOCHS, campaign=number)),
+        "epochs": _make_rows(choice.read_rows(EPOCHS, campaign=number)),
         "gaps": count_gaps(choice.reader, number, requests),
         **({"liveness": _count_statuses(choice, about.name)} if kind.dataset else {}),
     }
@@ -135,7 +135,7 @@ def _collect_campaign(
 
 def _count_statuses(choice: ExportSelection, name: str) -> dict[str, int]:
     """Return how many of an old dataset were last found so."""
-    return {row.status: row.accounts for row in choice.rows(LIVING, name=name)}
+    return {row.status: row.accounts for row in choice.read_rows(LIVING, name=name)}
 
 
 def read_span(connection: Connection, number: int) -> dict[str, str | None]:
@@ -201,7 +201,7 @@ def _is_public(section: str, name: str, names: Sequence[str] | None) -> bool:
 
 def _redact_value(value: Any, hiding: Pseudonymizer | None) -> Any:
     """Return what a topic says: names in its words are hidden where names are."""
-    return [hiding.prose(word) for word in value] if hiding is not None and isinstance(value, list) else value
+    return [hiding.hide_text(word) for word in value] if hiding is not None and isinstance(value, list) else value
 
 
 def _is_other_server(base_url: str | None) -> bool:
@@ -213,7 +213,7 @@ def _list_seeds(choice: ExportSelection, number: int, hiding: Pseudonymizer | No
     people = find_seeds(choice.reader, number)
     if ids:
         return list(dict.fromkeys(person.id or NO_ID for person in people))
-    shown = (person.shown if hiding is None else hiding.pseudonyms.person(person) for person in people)
+    shown = (person.shown if hiding is None else hiding.pseudonyms.name_person(person) for person in people)
     return [name for name in dict.fromkeys(shown) if name is not None]
 
 

@@ -30,7 +30,7 @@ def read_versions(choice: ExportSelection) -> Iterator[Row]:
     for number, name in choice.campaigns:
         query = select(campaigns.c.seed, campaigns.c.created_at).where(campaigns.c.id == number)
         seed, created_at = choice.reader.execute(query).one()
-        for one in traces.versions(traces.begun(name)):
+        for one in traces.read_versions(traces.read_campaign(name)):
             told = {"kind": one.settings.get("kind", DEFAULT.name), "seed": seed, **select_settings(one.settings)}
             yield name, one.number, one.at or created_at, one.first, orjson.dumps(told).decode(), one.changed
 
@@ -42,13 +42,13 @@ def read_seeds(choice: ExportSelection) -> Iterator[Row]:
     """
     traces = CampaignTraces(choice.reader)
     for number, name in choice.campaigns:
-        begun = traces.begun(name)
+        begun = traces.read_campaign(name)
         meant = set(read_aliases(choice.reader, number).values())
         asked = meant | find_first_picks(choice.reader, number).keys()
         out = select(outcome.c.node).where(outcome.c.campaign == number, outcome.c.missing == OPTED_OUT)
         unnamed = {*choice.reader.execute(out).scalars()}
         for position, seat in enumerate((begun.identity.get("seeds") or {}).get("usernames") or []):
-            node = next(iter(traces.enlisted(begun.platform, [seat])), None)
+            node = next(iter(traces.read_seeds(begun.platform, [seat])), None)
             node = node if node in asked else None
             yield name, position, node, NOBODY if node is None or node in unnamed else _find_person(choice, node)
 
@@ -63,5 +63,5 @@ def read_shadows(choice: ExportSelection) -> Iterator[Row]:
     """Yield what estimators that looked on thought of the picks."""
     query = select(campaigns.c.name, shadow.c.n, shadow.c.estimator, shadow.c.score)
     ours = query.join(campaigns, campaigns.c.id == shadow.c.campaign).where(shadow.c.campaign.in_(choice.numbers))
-    order = shadow.c.campaign, shadow.c.n, choice.by_text(shadow.c.estimator)
+    order = shadow.c.campaign, shadow.c.n, choice.order_by_text(shadow.c.estimator)
     yield from map(tuple, choice.stream(ours.order_by(*order)))

@@ -72,7 +72,7 @@ def export(
 
     Args:
         connection: the database.
-        folder: where; see `place.beside`.
+        folder: where; see `export_folder.open_new_folder`.
         wanted: what.
         now: Unix seconds, for the sheet.
         watch: told what is being written, and how many of its rows were.
@@ -172,7 +172,7 @@ def _write_table(
         rows = sheet.rows(choice)
         while some := list(islice(rows, SOME)):
             count += len(some)
-            shown = hiding.rows(sheet.columns, some) if hiding else name_people(sheet.columns, some)
+            shown = hiding.hide_rows(sheet.columns, some) if hiding else name_people(sheet.columns, some)
             for writer in (*writers, listing):
                 if writer is not None:
                     writer.write(shown)

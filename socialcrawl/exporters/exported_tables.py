@@ -87,12 +87,12 @@ def _read_posts(choice: ExportSelection) -> Iterator[Row]:
     if not choice.whole:
         joined = joined.outerjoin(hit, (hit.c.post == post.c.id) & (hit.c.campaign == choice.numbers[0]))
     named = _Named(choice)
-    for row in choice.stream(joined.order_by(*choice.by_id(post.c.id))):
+    for row in choice.stream(joined.order_by(*choice.order_by_id(post.c.id))):
         given = row._asdict()
         for name in ("hashtags", "urls"):
             given[name] = orjson.loads(given[name]) if given[name] is not None else None
         person = Person(row.platform_id, row.username, row.name)
-        mentions = named.of(row.id)
+        mentions = named.find_mentioned(row.id)
         yield (
             person, row.id, *(given[name] for name in POST[:2]), mentions, *(given[name] for name in POST[2:]),
             person, row.author, row.occurrences,
@@ -106,7 +106,7 @@ class _Named:
         self._rows = _read_mentions(choice)
         self._next = next(self._rows, None)
 
-    def of(self, key: str) -> list[Person]:
+    def find_mentioned(self, key: str) -> list[Person]:
         """Return the people whom a post mentions; to be asked in the order of posts."""
         found: list[Person] = []
         while self._next is not None and self._next[0] == key:
@@ -121,7 +121,7 @@ def _read_mentions(choice: ExportSelection) -> Iterator[Row]:
     joined = query.join(account, account.c.node == mention.c.node).outerjoin(
         places, (places.c.post == mention.c.post) & (places.c.node == mention.c.node)
     )
-    order = (*choice.by_id(mention.c.post), func.coalesce(places.c.position, LAST), mention.c.node)
+    order = (*choice.order_by_id(mention.c.post), func.coalesce(places.c.position, LAST), mention.c.node)
     left = _filter_active(choice, joined.where(account.c.forgotten_at.is_(None)), mention.c.node)
     for row in choice.stream(left.order_by(*order)):
         person = Person(row.platform_id, row.username, row.name)
@@ -197,7 +197,7 @@ def _read_liveness(choice: ExportSelection) -> Iterator[Row]:
 
 def _read_hits(choice: ExportSelection) -> Iterator[Row]:
     query = _select_rows(choice, hit, hit.c.post, hit.c.occurrences).join(posts, posts.c.id == hit.c.post)
-    for row in choice.stream(query.order_by(hit.c.campaign, *choice.by_id(hit.c.post))):
+    for row in choice.stream(query.order_by(hit.c.campaign, *choice.order_by_id(hit.c.post))):
         yield tuple(row)
 
 

@@ -95,7 +95,7 @@ def read_vertices(choice: ExportSelection, pseudonyms: Pseudonyms | None) -> Ite
         key, label = row.node, who.shown
         missing = (row.missing or "").partition(":")[0] or None  # whose double it is says the table of picks
         if pseudonyms is not None:
-            key, label = pseudonyms.node(key), pseudonyms.person(who)
+            key, label = pseudonyms.name_node(key), pseudonyms.name_person(who)
         yield Vertex(key, label or str(key), row.asked is not None, row.value, row.occurrences, missing)
 
 
@@ -104,7 +104,7 @@ def read_edges(choice: ExportSelection, pseudonyms: Pseudonyms | None) -> Iterat
     for row in _stream_rows(choice, OLD_EDGES if choice.refreshes else EDGES):
         ends = (row.source, row.target)
         if pseudonyms is not None:
-            ends = (pseudonyms.node(row.source), pseudonyms.node(row.target))
+            ends = (pseudonyms.name_node(row.source), pseudonyms.name_node(row.target))
         yield Edge(*ends, row.posts, row.alpha)
 
 
@@ -126,7 +126,7 @@ class GexfFile:
             '<attribute id="alpha" title="alpha" type="double"/>\n</attributes>\n<nodes>\n'
         )
 
-    def vertex(self, node: Vertex) -> None:
+    def write_vertex(self, node: Vertex) -> None:
         """Add a node."""
         values = "".join(
             f'<attvalue for="{name}" value={_quote_value(_format_word(value))}/>'
@@ -137,11 +137,11 @@ class GexfFile:
             f'<node id="{node.key}" label={_quote_value(node.label)}><attvalues>{values}</attvalues></node>\n'
         )
 
-    def turn(self) -> None:
+    def end_vertices(self) -> None:
         """End the nodes; the edges follow."""
         self._file.write("</nodes>\n<edges>\n")
 
-    def edge(self, edge: Edge) -> None:
+    def write_edge(self, edge: Edge) -> None:
         """Add a link."""
         alpha = "" if edge.alpha is None else f'<attvalue for="alpha" value="{edge.alpha!r}"/>'
         posts = "" if edge.posts is None else f'<attvalue for="posts" value="{edge.posts}"/>'
@@ -171,7 +171,7 @@ class GraphMlFile:
             )
         file.write('<graph edgedefault="directed">\n')
 
-    def vertex(self, node: Vertex) -> None:
+    def write_vertex(self, node: Vertex) -> None:
         """Add a node."""
         names = ("label", *(name for name, _ in ATTRIBUTES))
         data = "".join(
@@ -181,10 +181,10 @@ class GraphMlFile:
         )
         self._file.write(f'<node id="{node.key}">{data}</node>\n')
 
-    def turn(self) -> None:
+    def end_vertices(self) -> None:
         """End the nodes; the edges follow."""
 
-    def edge(self, edge: Edge) -> None:
+    def write_edge(self, edge: Edge) -> None:
         """Add a link."""
         alpha = "" if edge.alpha is None else f'<data key="alpha">{edge.alpha!r}</data>'
         self._file.write(
@@ -220,13 +220,13 @@ def write_network(choice: ExportSelection, files: dict[str, Path], pseudonyms: P
         for vertex in read_vertices(choice, pseudonyms):
             nodes += 1
             for form in made:
-                form.vertex(vertex)
+                form.write_vertex(vertex)
         for form in made:
-            form.turn()
+            form.end_vertices()
         for edge in read_edges(choice, pseudonyms):
             links += 1
             for form in made:
-                form.edge(edge)
+                form.write_edge(edge)
         for form in made:
             form.end()
     return nodes, links

@@ -33,66 +33,70 @@ class Pseudonymizer:
         self._by_id = Lookup(choice.reader, select(*who).where(match_keys(choice.reader, account.c.platform_id)))
         self._names = Lookup(choice.reader, _create_name_table(choice))
 
-    def rows(self, columns: tuple[Column, ...], rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    def hide_rows(self, columns: tuple[Column, ...], rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Return rows with pseudonyms for people and posts, and with texts that name nobody."""
         held = [(place, column.holds) for place, column in enumerate(columns) if column.holds]
         people = [place for place, holds in held if holds in NAMES]
-        known = self.known(_list_texts(held, rows))
+        known = self.find_names(_list_texts(held, rows))
         told = any(holds in ("prose", "words") for _, holds in held)
         hidden = []
         for row in rows:
-            here = known.near([person for place in people for person in _list_people(row[place])]) if told else known
+            here = (
+                known.add_people([person for place in people for person in _list_people(row[place])]) if told else known
+            )
             cells = list(row)
             for place, holds in held:
-                cells[place] = None if cells[place] is None else self._cell(holds, cells[place], here)
+                cells[place] = None if cells[place] is None else self._hide_cell(holds, cells[place], here)
             hidden.append(tuple(cells))
         return hidden
 
-    def prose(self, text: str) -> str:
+    def hide_text(self, text: str) -> str:
         """Return one text that names nobody."""
-        return self.known([text]).hidden(text)
+        return self.find_names([text]).hide_names(text)
 
-    def known(self, texts: Iterable[str]) -> KnownNames:
+    def find_names(self, texts: Iterable[str]) -> KnownNames:
         """Return who of all that are known could be named in these texts."""
         texts = list(texts)
         words = {word for text in texts for word in split_words(text)}
         phrases = {phrase for text in texts for phrase in _iterate_phrases(text)}
-        handles = {row[0]: Person(*row[1:]) for row in self._by_name.rows(sorted(words))}
-        by_id = {row[0]: Person(*row) for row in self._by_id.rows(sorted(word for word in words if word.isdigit()))}
-        names = {row[0] for row in self._names.rows(sorted(phrases))}
+        handles = {row[0]: Person(*row[1:]) for row in self._by_name.fetch_rows(sorted(words))}
+        by_id = {
+            row[0]: Person(*row) for row in self._by_id.fetch_rows(sorted(word for word in words if word.isdigit()))
+        }
+        names = {row[0] for row in self._names.fetch_rows(sorted(phrases))}
         return KnownNames(self.pseudonyms, handles, by_id, names)
 
-    def _cell(self, holds: str, cell: Any, known: KnownNames) -> Any:
+    def _hide_cell(self, holds: str, cell: Any, known: KnownNames) -> Any:
         match holds:
             case "person" | "username" | "user id":
-                return self.pseudonyms.person(cell)
+                return self.pseudonyms.name_person(cell)
             case "people":
-                return [self.pseudonyms.person(person) for person in cell]
+                return [self.pseudonyms.name_person(person) for person in cell]
             case "post":
-                return self._post(cell, known)
+                return self._hide_post(cell, known)
             case "posts":
-                return [self.pseudonyms.post(key) for key in cell]
+                return [self.pseudonyms.name_post(key) for key in cell]
             case "prose":
-                return known.hidden(cell)
+                return known.hide_names(cell)
             case "words":
-                return [known.hidden(word) for word in cell]
+                return [known.hide_names(word) for word in cell]
             case "node":
-                return self.pseudonyms.node(cell)
+                return self.pseudonyms.name_node(cell)
             case "why":
-                return self._reason(cell)
+                return self._hide_reason(cell)
         return None  # what only an export that names people has
 
-    def _reason(self, text: str) -> str:
+    def _hide_reason(self, text: str) -> str:
         """Return a reason, or a state of an account, with the pseudonym of the account that it may name."""
         if not text.startswith(SAME_AS):
             return text
-        return SAME_AS + str(self.pseudonyms.node(int(text.removeprefix(SAME_AS))))
+        return SAME_AS + str(self.pseudonyms.name_node(int(text.removeprefix(SAME_AS))))
 
-    def _post(self, key: str, known: KnownNames) -> str | None:
+    def _hide_post(self, key: str, known: KnownNames) -> str | None:
         """Return the pseudonym of a post; files that were imported may name an author where a post is answered."""
         if key.lower() in known.handles and not key.isdigit():
-            return self.pseudonyms.person(known.handles[key.lower()])
-        return self.pseudonyms.post(key)
+            return self.pseudonyms.name_person(known.handles[key.lower()])
+        return self.pseudonyms.name_post(key)
 
 
 def _list_people(cell: Any) -> Iterable[Person]:

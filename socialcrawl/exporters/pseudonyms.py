@@ -29,9 +29,9 @@ class Pseudonyms:
                 "`openssl rand -hex 32`."
             )
         self._key = blake2b(key, digest_size=64, person=b"socialcrawl").digest()
-        self._letters = lru_cache(REMEMBERED)(self._made)
+        self._letters = lru_cache(REMEMBERED)(self._make_name)
 
-    def person(self, who: Person) -> str | None:
+    def name_person(self, who: Person) -> str | None:
         """Return the pseudonym of an account, shaped like a username.
 
         By its id, or by its name where no id is known.
@@ -40,17 +40,17 @@ class Pseudonyms:
             return None
         return "u" + self._letters(f"user {who.id}" if who.id is not None else f"name {str(who.username).lower()}")
 
-    def post(self, key: str) -> str:
+    def name_post(self, key: str) -> str:
         """Return the pseudonym of a post."""
         return "p" + self._letters(f"post {key}")
 
-    def node(self, node: int) -> int:
+    def name_node(self, node: int) -> int:
         """Return the pseudonym of account.node, up to 2^62; queries keep their negative numbers."""
         return node if node < 0 else int.from_bytes(self._hash(f"node {node}")) >> 2
 
     def _hash(self, text: str) -> bytes:
         return blake2b(text.encode(), digest_size=8, key=self._key).digest()
 
-    def _made(self, text: str) -> str:
+    def _make_name(self, text: str) -> str:
         whole = blake2b(text.encode(), digest_size=10, key=self._key).digest()
         return b32encode(whole).decode().lower()[:LETTERS]

@@ -122,22 +122,22 @@ class ExportSelection:
         """Whether it is one campaign that refreshes an old dataset: that is its network."""
         if self.whole:
             return False
-        (row,) = self.rows(KIND, campaign=self.numbers[0])
+        (row,) = self.read_rows(KIND, campaign=self.numbers[0])
         return find_kind(orjson.loads(row.identity).get("kind", DEFAULT.name)).dataset
 
-    def by_text(self, column: Any) -> Any:
+    def order_by_text(self, column: Any) -> Any:
         """Return a column of text in the order of its code points, whatever the database's language."""
         return column.collate("C") if self.reader.dialect.name == "postgresql" else column
 
-    def by_id(self, column: Any) -> tuple[Any, Any]:
+    def order_by_id(self, column: Any) -> tuple[Any, Any]:
         """Return the order of ids of posts: for numbers, that of time."""
-        return func.length(column), self.by_text(column)
+        return func.length(column), self.order_by_text(column)
 
     def stream(self, query: Select[Any], **values: Any) -> Iterator[Any]:
         """Return the rows of a query, some at a time."""
         return iter(self.reader.execute(query.execution_options(yield_per=SOME), values))
 
-    def rows(self, sql: str, **values: Any) -> Sequence[Any]:
+    def read_rows(self, sql: str, **values: Any) -> Sequence[Any]:
         """Return the rows of a small question in SQL."""
         return self.reader.execute(text(sql), values).all()
 

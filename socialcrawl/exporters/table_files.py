@@ -91,9 +91,9 @@ class JsonLinesWriter:
 
     def write(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Add rows; a number that JSON does not have (infinite) is null."""
-        self._file.writelines(map(self._line, rows))
+        self._file.writelines(map(self._format_line, rows))
 
-    def _line(self, row: tuple[Any, ...]) -> bytes:
+    def _format_line(self, row: tuple[Any, ...]) -> bytes:
         told = dict(zip(self._names, row, strict=True))
         for name in self._numbers:
             if told[name] is not None:

@@ -55,7 +55,7 @@ class KnownNames:
         self._names = {name for name in names if " " in name or _is_unmistakable(name)}
         self._near: dict[str, Person] = {}
 
-    def near(self, people: Sequence[Person]) -> "KnownNames":
+    def add_people(self, people: Sequence[Person]) -> "KnownNames":
         """Return the same names, where a text is about these people: their names are hidden in all cases."""
         made = KnownNames(self.pseudonyms, self.handles, self.ids, self._all_names)
         for person in people:
@@ -65,49 +65,49 @@ class KnownNames:
                 made._names.add(" ".join(words))
         return made
 
-    def hidden(self, text: str) -> str:
+    def hide_names(self, text: str) -> str:
         """Return the text without names."""
         parts, end = [], 0
         for match in MARKED.finditer(text):
-            parts += [self._words(text[end : match.start()]), self._marked(match)]
+            parts += [self._hide_words(text[end : match.start()]), self._replace_marked(match)]
             end = match.end()
-        return "".join([*parts, self._words(text[end:])])
+        return "".join([*parts, self._hide_words(text[end:])])
 
-    def _marked(self, match: re.Match[str]) -> str:
+    def _replace_marked(self, match: re.Match[str]) -> str:
         if match["mail"]:
             return "[mail]"
         if name := match["name"]:
-            return f"@{self.pseudonyms.person(self.handles.get(name.lower()) or Person(None, name))}"
+            return f"@{self.pseudonyms.name_person(self.handles.get(name.lower()) or Person(None, name))}"
         if number := match["number"]:
             who = self.ids.get(number)
-            return self.pseudonyms.post(number) if who is None else str(self.pseudonyms.person(who))
+            return self.pseudonyms.name_post(number) if who is None else str(self.pseudonyms.name_person(who))
         if match["bare"]:
-            return self._words(match["bare"]) + "/…"
-        return match[0].split("://", 1)[0] + "://" + self._words(match["host"].rpartition("@")[2]) + "/…"
+            return self._hide_words(match["bare"]) + "/…"
+        return match[0].split("://", 1)[0] + "://" + self._hide_words(match["host"].rpartition("@")[2]) + "/…"
 
-    def _words(self, text: str) -> str:
+    def _hide_words(self, text: str) -> str:
         """Return a text without marked names: the words that are names are replaced, the rest stays as it is."""
         found = list(WORD.finditer(text))
         low = [match[0].lower() for match in found]
         parts, end, place = [], 0, 0
         while place < len(found):
-            shown, length = self._at(low, place)
+            shown, length = self._find_name(low, place)
             if shown is not None:
                 parts += [text[end : found[place].start()], shown]
                 end = found[place + length - 1].end()
             place += length
         return "".join([*parts, text[end:]])
 
-    def _at(self, words: list[str], place: int) -> tuple[str | None, int]:
+    def _find_name(self, words: list[str], place: int) -> tuple[str | None, int]:
         """Return what stands for the name that begins at a word, or None, and how many words that is."""
         for length in range(min(SHORT, len(words) - place), 1, -1):
             if " ".join(words[place : place + length]) in self._names:
                 return NAME, length
         word = words[place]
         if (person := self._near.get(word)) or (_is_unmistakable(word) and (person := self.handles.get(word))):
-            return self.pseudonyms.person(person), 1
+            return self.pseudonyms.name_person(person), 1
         if (who := self.ids.get(word)) is not None:
-            return self.pseudonyms.person(who), 1
+            return self.pseudonyms.name_person(who), 1
         return NAME if word in self._names else None, 1
 
 

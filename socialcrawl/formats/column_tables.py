@@ -51,7 +51,7 @@ class CellTable:
     names: list[str] | None
     chunks: Iterator[tuple[Sequence[int], list[list[Cell]]]]
 
-    def where(self, line: int) -> str:
+    def describe_row(self, line: int) -> str:
         """Return the place of a row, for messages."""
         return f"{self.path}, line {line}"
 
@@ -76,7 +76,7 @@ def open_table(
             begin = file.read(len(PARQUET))
         if begin == PARQUET:
             with open_parquet(path, trouble) as found:
-                yield CellTable(path, [name.lower() for name in found.names], found.rows(CHUNK, _convert_texts))
+                yield CellTable(path, [name.lower() for name in found.names], found.read_rows(CHUNK, _convert_texts))
             return
         with open_bytes(path, begin) as file:
             first = peek_bytes(file)
@@ -99,8 +99,8 @@ def _open_text(
     path: Path, file: IO[bytes], words: Collection[str], trouble: LineErrors, legal: Callable[[str], bool]
 ) -> CellTable:
     rows = _Lines(path, file, trouble, words, legal)
-    names = rows.header(words)
-    return CellTable(path, names, rows.chunks(None if names is None else len(names)))
+    names = rows.read_header(words)
+    return CellTable(path, names, rows.read_chunks(None if names is None else len(names)))
 
 
 class _Lines:
@@ -112,12 +112,12 @@ class _Lines:
         self.path, self.trouble = path, trouble
         self._held = 0  # characters since a chunk began
         self._number = self._size = 0  # of the last line; characters since a row began
-        self._texts = self._decoded(file)
+        self._texts = self._decode_lines(file)
         head = list(islice(self._texts, 2))
         self._mark = _detect_separator([text for _, text in head], words, legal)
         self._rows = self._split(head)
 
-    def header(self, words: Collection[str]) -> list[str] | None:
+    def read_header(self, words: Collection[str]) -> list[str] | None:
         """Return the names of the columns, where the first line has them."""
         first, second = next(self._rows, None), next(self._rows, None)
         if first is not None and _has_names(first[1], second[1] if second else [], words):
@@ -126,16 +126,16 @@ class _Lines:
         self._rows = chain([row for row in (first, second) if row], self._rows)
         return None
 
-    def chunks(self, width: int | None) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
+    def read_chunks(self, width: int | None) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
         """Yield the rows of one width, that of the first where none is told; others are noted."""
-        while some := self._some():
+        while some := self._read_some():
             width = len(some[0][1]) if width is None else width
-            kept = [one for one in some if len(one[1]) == width or self._unfit(*one, width)]
+            kept = [one for one in some if len(one[1]) == width or self._note_unfit(*one, width)]
             if kept:
                 numbers, rows = zip(*kept, strict=True)
                 yield numbers, [list(column) for column in zip(*rows, strict=True)]
 
-    def _some(self) -> list[tuple[int, list[Cell]]]:
+    def _read_some(self) -> list[tuple[int, list[Cell]]]:
         """Return the next rows: `CHUNK`, or fewer if they are long; none at the end."""
         some = list(islice(self._rows, CHUNK))
         if self._held > MAX_BATCH:  # then no more rows came, though there may be some
@@ -143,22 +143,22 @@ class _Lines:
         self._held = 0
         return some
 
-    def _unfit(self, number: int, row: list[Cell], width: int) -> bool:
+    def _note_unfit(self, number: int, row: list[Cell], width: int) -> bool:
         """Note a row of another width; False, as it is left out."""
-        self._bad(number, f"it has {pluralize(len(row), 'cell')}, others have {width:,}")
+        self._note_bad(number, f"it has {pluralize(len(row), 'cell')}, others have {width:,}")
         return False
 
-    def _decoded(self, file: IO[bytes]) -> Iterator[tuple[int, str]]:
+    def _decode_lines(self, file: IO[bytes]) -> Iterator[tuple[int, str]]:
         """Yield the lines that say something, with their numbers."""
         for number, raw in read_lines(self.path, file, MAX_ROW):
             if raw is None:
-                self._bad(number, describe_too_long(MAX_ROW))
+                self._note_bad(number, describe_too_long(MAX_ROW))
                 continue
             try:
                 text = raw.decode() if number > 1 else raw.decode("utf-8-sig")
                 text = text.replace("\0", "\ufffd") if "\0" in text else text
             except UnicodeDecodeError:
-                self._bad(number, NOT_UTF8)
+                self._note_bad(number, NOT_UTF8)
                 continue
             if (bare := text.strip()) and not bare.startswith(REMARKS):
                 yield number, text
@@ -173,13 +173,13 @@ class _Lines:
                 if self._held > MAX_BATCH:
                     return
             return
-        reader = self._reader(texts)
+        reader = self._make_reader(texts)
         while True:
             try:
                 row = next(reader, None)
             except csv.Error as error:
-                self._bad(self._number, explain_csv_error(error))
-                reader, row = self._reader(texts), []
+                self._note_bad(self._number, explain_csv_error(error))
+                reader, row = self._make_reader(texts), []
             if row is None:
                 return
             self._held += self._size
@@ -189,17 +189,17 @@ class _Lines:
                 if self._held > MAX_BATCH:
                     return
 
-    def _reader(self, texts: Iterator[tuple[int, str]]) -> Iterator[list[str]]:
-        return csv.reader(self._noting(texts), strict=True, delimiter=self._mark or ",")
+    def _make_reader(self, texts: Iterator[tuple[int, str]]) -> Iterator[list[str]]:
+        return csv.reader(self._note_errors(texts), strict=True, delimiter=self._mark or ",")
 
-    def _noting(self, texts: Iterator[tuple[int, str]]) -> Iterator[str]:
+    def _note_errors(self, texts: Iterator[tuple[int, str]]) -> Iterator[str]:
         for self._number, text in texts:
             self._size += len(text)
             if self._size > MAX_ROW:
                 raise csv.Error(NO_END)
             yield text
 
-    def _bad(self, number: int, why: str) -> None:
+    def _note_bad(self, number: int, why: str) -> None:
         self.trouble.add(f"{self.path}, line {number}", why)
 
 

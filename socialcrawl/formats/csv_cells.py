@@ -59,7 +59,7 @@ class CsvTable:
     def __init__(self, path: Path, file: IO[bytes], first: bytes, trouble: LineErrors) -> None:
         self.path, self.trouble = path, trouble
         self._damaged = False
-        self._text = RecordLines(self._decoded(read_lines(path, file, MAX_ROW)))
+        self._text = RecordLines(self._decode_lines(read_lines(path, file, MAX_ROW)))
         self._reader = csv.DictReader(self._text, strict=True, delimiter=_detect_separator(first))
         try:
             names = list(self._reader.fieldnames or ())
@@ -85,12 +85,12 @@ class CsvTable:
             except StopIteration:
                 return
             except csv.Error as error:
-                self._bad(explain_csv_error(error))
+                self._note_bad(explain_csv_error(error))
                 continue
             if self._damaged:
-                self._bad(NOT_UTF8)
+                self._note_bad(NOT_UTF8)
             elif None in row or None in row.values():
-                self._bad("it has more or fewer cells than the header")
+                self._note_bad("it has more or fewer cells than the header")
             else:
                 yield f"{self.path}, line {self._text.number}", row
 
@@ -99,7 +99,7 @@ class CsvTable:
         """Bytes of the last row."""
         return self._text.size
 
-    def _decoded(self, source: Iterator[tuple[int, bytes | None]]) -> Iterator[tuple[int, str | None]]:
+    def _decode_lines(self, source: Iterator[tuple[int, bytes | None]]) -> Iterator[tuple[int, str | None]]:
         """Yield the lines as text; `_damaged` says that one of a row was not UTF-8."""
         for number, line in source:
             if line is None:
@@ -111,7 +111,7 @@ class CsvTable:
                 text, self._damaged = line.decode("utf-8-sig", "replace"), True
             yield number, text.replace("\0", "\ufffd") if "\0" in text else text
 
-    def _bad(self, why: str) -> None:
+    def _note_bad(self, why: str) -> None:
         self.trouble.add(f"{self.path}, line {self._text.number}", why)
 
 

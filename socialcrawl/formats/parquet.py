@@ -44,7 +44,7 @@ class ParquetTable:
         self._path, self._trouble, self._file, self._most = path, trouble, file, most
         self.size = 0
 
-    def rows(self, most: int, cells: Cells | None = None) -> Iterator[tuple[Sequence[int], list[list[Any]]]]:
+    def read_rows(self, most: int, cells: Cells | None = None) -> Iterator[tuple[Sequence[int], list[list[Any]]]]:
         """Iterate over (numbers of rows from 1, their cells column by column), at most `most` rows at a time.
 
         Rows that are too long or cannot be read are noted and left out.
@@ -54,10 +54,10 @@ class ParquetTable:
             cells: the values of an array of pyarrow; None for what pyarrow makes of them.
         """
         done = 0
-        for columns, count in self.batches(most):
+        for columns, count in self.read_batches(most):
             for part in _split_batch(columns, count):
                 if isinstance(part, int):
-                    self._bad(done + part + 1, describe_too_long(MAX_CELL))
+                    self._note_bad(done + part + 1, describe_too_long(MAX_CELL))
                     continue
                 numbers = range(done + part.start + 1, done + part.stop + 1)
                 yield self._read(
@@ -65,7 +65,7 @@ class ParquetTable:
                 )
             done += count
 
-    def batches(self, most: int, least: int = MAX_UNPACKED) -> Iterator[tuple[list[Any], int]]:
+    def read_batches(self, most: int, least: int = MAX_UNPACKED) -> Iterator[tuple[list[Any], int]]:
         """Iterate over (columns as arrays of pyarrow, their length), at most `most` rows at a time.
 
         Raises:
@@ -86,9 +86,9 @@ class ParquetTable:
         try:
             return numbers, [cells(column) for column in columns]
         except (ValueError, OverflowError, ArithmeticError):
-            return self._apart(columns, numbers, cells)
+            return self._read_apart(columns, numbers, cells)
 
-    def _apart(self, columns: list[Any], numbers: range, cells: Cells) -> tuple[Sequence[int], list[list[Any]]]:
+    def _read_apart(self, columns: list[Any], numbers: range, cells: Cells) -> tuple[Sequence[int], list[list[Any]]]:
         """Return the rows that can be read, where one of them cannot."""
         good, rows = [], []
         for i, number in enumerate(numbers):
@@ -96,10 +96,10 @@ class ParquetTable:
                 rows.append([cells(column.slice(i, 1))[0] for column in columns])
                 good.append(number)
             except (ValueError, OverflowError, ArithmeticError) as error:
-                self._bad(number, f"it cannot be read: {error}")
+                self._note_bad(number, f"it cannot be read: {error}")
         return good, [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
 
-    def _bad(self, number: int, why: str) -> None:
+    def _note_bad(self, number: int, why: str) -> None:
         self._trouble.add(f"{self._path}, row {number}", why)
 
 
@@ -150,7 +150,9 @@ def read_table(path: Path, wanted: Sequence[str] | None = None) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     with open_parquet(path, LineErrors(), wanted) as found:
-        batches = [pa.RecordBatch.from_arrays(columns, names=found.chosen) for columns, _ in found.batches(WHOLE, HELD)]
+        batches = [
+            pa.RecordBatch.from_arrays(columns, names=found.chosen) for columns, _ in found.read_batches(WHOLE, HELD)
+        ]
         return pa.Table.from_batches(batches, None if batches else found.schema)
 
 

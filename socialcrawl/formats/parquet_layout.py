@@ -57,7 +57,9 @@ def limit_rows(path: Path, about: Any, chosen: Sequence[str]) -> int:
     with path.open("rb") as file:
         for place in range(about.num_columns):
             if about.schema.column(place).path.split(".")[0] in chosen:
-                chunks = [ColumnChunk.of(file, about.row_group(group), place) for group in range(about.num_row_groups)]
+                chunks = [
+                    ColumnChunk.from_file(file, about.row_group(group), place) for group in range(about.num_row_groups)
+                ]
                 _check_column(path, about.schema.column(place), chunks)
                 total += max((chunk.largest for chunk in chunks), default=0)
                 cost += max((chunk.row for chunk in chunks), default=0.0)
@@ -96,7 +98,7 @@ class ColumnChunk:
     density: float
 
     @classmethod
-    def of(cls, file: IO[bytes], group: Any, place: int) -> "ColumnChunk":
+    def from_file(cls, file: IO[bytes], group: Any, place: int) -> "ColumnChunk":
         """Return the column in this place of a row group."""
         chunk = group.column(place)
         first = chunk.data_page_offset

@@ -60,7 +60,7 @@ def read_pages(file: IO[bytes], start: int, size: int) -> Iterator[ParquetPage]:
         file.seek(at)
         header = _Header(file.read(HEADER))
         try:
-            page = _parse_page(header.structure(0), header, at)
+            page = _parse_page(header.read_structure(0), header, at)
         except IndexError as error:
             raise PageError("the header of a page does not end") from error
         at = page.place + page.packed
@@ -99,62 +99,62 @@ class _Header:
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
 
-    def structure(self, deep: int) -> dict[int, object]:
+    def read_structure(self, deep: int) -> dict[int, object]:
         """Return the fields of the structure that begins here, by their numbers."""
         fields: dict[int, object] = {}
         field = 0
-        while (head := self._byte()) != _STOP:
+        while (head := self._read_byte()) != _STOP:
             step, kind = head >> 4, head & 15
-            field = field + step if step else self._signed()
-            fields[field] = self._value(kind, deep)
+            field = field + step if step else self._read_signed()
+            fields[field] = self._read_value(kind, deep)
         return fields
 
-    def _value(self, kind: int, deep: int) -> object:
+    def _read_value(self, kind: int, deep: int) -> object:
         if kind in (_TRUE, _FALSE):
             return kind == _TRUE
         if kind == _STRUCT and deep < DEEPEST:
-            return self.structure(deep + 1)
+            return self.read_structure(deep + 1)
         if kind == _BINARY:
-            self._skip(self._unsigned())
+            self._skip(self._read_unsigned())
         elif kind == _DOUBLE:
             self._skip(8)
         elif kind == _BYTE:
             self._skip(1)
         elif kind in (_LIST, _SET) and deep < DEEPEST:
-            head = self._byte()
-            for _ in range(self._unsigned() if head >> 4 == 15 else head >> 4):
-                self._item(head & 15, deep)
+            head = self._read_byte()
+            for _ in range(self._read_unsigned() if head >> 4 == 15 else head >> 4):
+                self._skip_item(head & 15, deep)
         elif kind < _DOUBLE:
-            return self._signed()
+            return self._read_signed()
         else:
             raise PageError("the header of a page holds what no header does")
         return None
 
-    def _item(self, kind: int, deep: int) -> None:
+    def _skip_item(self, kind: int, deep: int) -> None:
         if kind in (_TRUE, _FALSE):
             self._skip(1)  # within lists, booleans have a byte
         else:
-            self._value(kind, deep + 1)
+            self._read_value(kind, deep + 1)
 
     def _skip(self, size: int) -> None:
         self.at += size
         if self.at > len(self.data):
             raise IndexError
 
-    def _byte(self) -> int:
+    def _read_byte(self) -> int:
         self.at += 1
         return self.data[self.at - 1]
 
-    def _unsigned(self) -> int:
+    def _read_unsigned(self) -> int:
         value = shift = 0
         while shift < 70:
-            byte = self._byte()
+            byte = self._read_byte()
             value |= (byte & 127) << shift
             if byte < 128:
                 return value
             shift += 7
         raise PageError("the header of a page holds a number without an end")
 
-    def _signed(self) -> int:
-        value = self._unsigned()
+    def _read_signed(self) -> int:
+        value = self._read_unsigned()
         return (value >> 1) ^ -(value & 1)

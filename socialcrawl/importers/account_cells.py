@@ -28,24 +28,24 @@ class CellAccounts:
         self.name, self.reading = name, reading
         self._platform = find_platform(name)
 
-    def whos(self, cells: Sequence[str], reading: str | None = None) -> list[Who | str]:
+    def find_accounts(self, cells: Sequence[str], reading: str | None = None) -> list[Who | str]:
         """Return the account that each cell names; where it names none, why, for people."""
         reading = reading or self.reading
         plain = [cell.strip() for cell in cells]
-        numbered = [self._id(cell, reading) for cell in plain]
+        numbered = [self._parse_id(cell, reading) for cell in plain]
         names = [cell for cell, found in zip(plain, numbered, strict=True) if found is None]
-        named = iter(self._named(names))
+        named = iter(self._find_names(names))
         return [next(named) if found is None else found for found in numbered]
 
-    def legal(self, cell: str) -> bool:
+    def is_legal(self, cell: str) -> bool:
         """Return whether a cell can name an account in any way."""
-        return isinstance(self.whos([cell], "auto")[0], Who)
+        return isinstance(self.find_accounts([cell], "auto")[0], Who)
 
-    def site(self, who: Who) -> str:
+    def find_site(self, who: Who) -> str:
         """Return the site of an account: the host of a page, the server of a name; "" where there is no such thing."""
         return find_site(self.name, who)
 
-    def _id(self, cell: str, reading: str) -> Who | str | None:
+    def _parse_id(self, cell: str, reading: str) -> Who | str | None:
         """Return the account with an id that is no name, or why it is none; None: it is to be read as a name."""
         bare = cell.removeprefix("@")
         if not bare:
@@ -58,25 +58,25 @@ class CellAccounts:
             return f"{bare!r:.60} is an id that was turned into a rounded number: keep ids as text"
         return f"{bare!r:.60} is no id of {self._platform.title}, which is a number" if reading == "ids" else None
 
-    def _named(self, names: Sequence[str]) -> list[Who | str]:
+    def _find_names(self, names: Sequence[str]) -> list[Who | str]:
         try:
-            return [self._who(name) for name in self._platform.names(names)]
+            return [self._make_account(name) for name in self._platform.names(names)]
         except SettingsError:
-            return [self._one(name) for name in names]
+            return [self._find_one(name) for name in names]
 
-    def _one(self, name: str) -> Who | str:
+    def _find_one(self, name: str) -> Who | str:
         try:
-            return self._who(*self._platform.names([name]))
+            return self._make_account(*self._platform.names([name]))
         except SettingsError as error:
             return str(error).replace(CLUE, "").removesuffix(".")
 
-    def _who(self, name: str) -> Who:
+    def _make_account(self, name: str) -> Who:
         # An account of a federated platform has no other id that all servers know.
         return Who(name, name) if self._platform.facts.federated else parse_account(name)
 
 
 def find_site(name: str, who: Who) -> str:
-    """Return the site of an account of the platform `name`; see `CellAccounts.site`."""
+    """Return the site of an account of the platform `name`; see `CellAccounts.find_site`."""
     told, facts = who.username or who.id or "", find_platform_facts(name)
     if facts.pages:
         return urlsplit(told).hostname or ""

@@ -3,7 +3,7 @@
 - Links: columns `source` and `target` (or src and dst, from and to, follower and followee; see `heads`), or the first
   two of a table whose columns have no names, or are two with other names; `weight` where there is such a column.
 - Accounts: one column, or columns `id` and `username`.
-- Posts: whatever `imports.files` reads; a mention is a link.
+- Posts: whatever `post_files` reads; a mention is a link.
 """
 
 from array import array
@@ -55,10 +55,10 @@ class DatasetBuilder:
         """Return the account that each cell names; where it names none, why."""
         known = self._cells.setdefault(reading, {})
         new = [cell for cell in dict.fromkeys(cells) if cell not in known]
-        known.update(zip(new, self.naming.whos([cell or "" for cell in new], reading), strict=True))
+        known.update(zip(new, self.naming.find_accounts([cell or "" for cell in new], reading), strict=True))
         return [known[cell] for cell in cells]
 
-    def link_all(self, ends: Sequence[Cell]) -> bool:
+    def add_links(self, ends: Sequence[Cell]) -> bool:
         """Add links between accounts of the dataset, from ends 0, 2, ... to 1, 3, ...; return whether they were added.
 
         None is added where one of the cells names no account.
@@ -67,37 +67,39 @@ class DatasetBuilder:
         whos = self.read(new)
         if any(isinstance(who, str) for who in whos):
             return False
-        self._there.update((cell, self.member(who)) for cell, who in zip(new, whos, strict=True))  # type: ignore[arg-type]
+        self._there.update((cell, self.add_member(who)) for cell, who in zip(new, whos, strict=True))  # type: ignore[arg-type]
         places = array("q", map(self._there.__getitem__, ends))
         self._links[0].extend(places[0::2])
         self._links[1].extend(places[1::2])
         self._links[2].extend(array("d", [1.0]) * (len(places) // 2))
         return True
 
-    def member(self, who: Who) -> int:
+    def add_member(self, who: Who) -> int:
         """Return the place of an account that the dataset is about."""
-        place = self.place(who)
+        place = self.add_account(who)
         self._about.add(place)
         return place
 
-    def place(self, who: Who) -> int:
+    def add_account(self, who: Who) -> int:
         """Return the place of an account."""
         return self._places.setdefault(who, len(self._places))
 
-    def link(self, source: int, target: int, weight: float = 1.0) -> None:
+    def add_link(self, source: int, target: int, weight: float = 1.0) -> None:
         """Add a link between two places."""
         self._links[0].append(source)
         self._links[1].append(target)
         self._links[2].append(weight)
 
-    def graph(self) -> NamedGraph:
+    def build_graph(self) -> NamedGraph:
         """Return all that was read."""
         whos = list(self._places)
         member = np.zeros(len(whos), np.bool_)
         member[list(self._about)] = True
         source, target, weight = self._links
         ends = np.array(source, np.int64), np.array(target, np.int64)
-        return NamedGraph(whos, [self.naming.site(who) for who in whos], member, *ends, np.array(weight, np.float64))
+        return NamedGraph(
+            whos, [self.naming.find_site(who) for who in whos], member, *ends, np.array(weight, np.float64)
+        )
 
 
 def read_datasets(
@@ -129,8 +131,8 @@ def read_datasets(
             for lines, columns in _iterate_rows(table):
                 take(found, table, lines, columns)
                 watch("reading", rows := rows + len(lines))
-    posts.answered(found)
-    return found.graph()
+    posts.link_answers(found)
+    return found.build_graph()
 
 
 def _iterate_rows(table: CellTable) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
@@ -144,7 +146,7 @@ def _iterate_rows(table: CellTable) -> Iterator[tuple[Sequence[int], list[list[C
         if first:
             rows = [list(row) for row in zip(*(column[:2] for column in columns), strict=True)]
             if is_head(rows[0], rows[-1]):
-                raise PostsFileError(describe_unknown(table.where(lines[0]), rows[0]))
+                raise PostsFileError(describe_unknown(table.describe_row(lines[0]), rows[0]))
             first = False
         yield lines, columns
 
@@ -164,7 +166,7 @@ def _list_unread(table: CellTable) -> Iterator[str]:
 @contextmanager
 def _open_table(path: Path, naming: CellAccounts, trouble: LineErrors) -> Iterator[CellTable | None]:
     """Open the table in a file; None where the file has posts as JSON lines."""
-    with open_table(path, WORDS, trouble, naming.legal) as found:
+    with open_table(path, WORDS, trouble, naming.is_legal) as found:
         if found is not None:
             yield found
             return
@@ -187,12 +189,12 @@ def count_by_author(path: Path, naming: CellAccounts, hits: Hits) -> Mapping[Who
     """
     trouble = LineErrors()
     found, posts, told = DatasetBuilder(naming, trouble), _Posts(), Counter[Who]()
-    with open_table(path, WORDS, trouble, naming.legal) as table:
+    with open_table(path, WORDS, trouble, naming.is_legal) as table:
         if table is not None and not set(NEEDED) <= set(table.names or ()):
             return told
     for page in read_posts(path, hits, trouble):
         for place, count in enumerate(page.page.hits):
-            if (who := posts.settled(found, page.author(place), str(path))) is not None:
+            if (who := posts.resolve_account(found, page.get_author(place), str(path))) is not None:
                 told[who] += count
     return told
 
@@ -263,26 +265,26 @@ class _Links:
             _Accounts(None, 0, None)(found, table, lines, columns)
             return
         ends = columns[self.source], columns[self.target]
-        if self.weight is None and found.link_all([*chain.from_iterable(zip(*ends, strict=True))]):
+        if self.weight is None and found.add_links([*chain.from_iterable(zip(*ends, strict=True))]):
             return
         sources, targets = map(found.read, ends)
         weights = ["1"] * len(lines) if self.weight is None else columns[self.weight]
         for line, source, target, first, there, told in zip(lines, sources, targets, *ends, weights, strict=True):
             weight = _parse_weight(told)
             if self.ours and not first:
-                self._alone(found, table.where(line), there, target)
+                self._add_alone(found, table.describe_row(line), there, target)
                 continue
             if isinstance(source, str) or (there and isinstance(target, str)) or weight is None:
                 why = next((why for why in (source, target) if isinstance(why, str)), f"its weight is {told!r:.60}")
-                found.trouble.add(table.where(line), why)
+                found.trouble.add(table.describe_row(line), why)
                 continue
-            place = found.member(source)
+            place = found.add_member(source)
             if not isinstance(target, str):  # a row without a target is an account without a link
-                found.link(place, found.member(target), weight)
+                found.add_link(place, found.add_member(target), weight)
 
-    def _alone(self, found: DatasetBuilder, place: str, there: Cell, target: Who | str) -> None:
+    def _add_alone(self, found: DatasetBuilder, place: str, there: Cell, target: Who | str) -> None:
         if isinstance(target, Who):
-            found.member(target)
+            found.add_member(target)
         elif there:
             found.trouble.add(place, target)
 
@@ -315,11 +317,11 @@ class _Accounts:
         for i, (by_id, by_name) in enumerate(zip(ids, names, strict=True)):
             told = [who for who in (by_id, by_name) if isinstance(who, Who)]
             if told:
-                found.member(Who(told[0].id, told[-1].username))
+                found.add_member(Who(told[0].id, told[-1].username))
             elif not (
                 self.ours and all(columns[place][i] is None for place in (self.ids, self.names) if place is not None)
             ):
-                found.trouble.add(table.where(lines[i]), str(by_id or by_name))
+                found.trouble.add(table.describe_row(lines[i]), str(by_id or by_name))
 
 
 class _Posts:
@@ -331,30 +333,30 @@ class _Posts:
 
     def take(self, found: DatasetBuilder, page: ParsedPage, path: str) -> None:
         """Add the posts of a page."""
-        whos = [page.author(i) for i in range(len(page.page.posts))]
-        authors = [self.settled(found, who, path) for who in whos]
+        whos = [page.get_author(i) for i in range(len(page.page.posts))]
+        authors = [self.resolve_account(found, who, path) for who in whos]
         for row, who in zip(page.page.posts, authors, strict=True):
             if who is not None:
-                self._authors[row.id] = found.member(who)
+                self._authors[row.id] = found.add_member(who)
         for mention in page.page.mentions:
-            author, who = authors[mention.post], self.settled(found, mention.who, path)
+            author, who = authors[mention.post], self.resolve_account(found, mention.who, path)
             if author is not None and who is not None:
-                found.link(found.place(author), found.place(who))
+                found.add_link(found.add_account(author), found.add_account(who))
         for i, to in page.replies:
             if (author := authors[i]) is not None:
-                self._replies.append((found.place(author), to))
+                self._replies.append((found.add_account(author), to))
 
-    def answered(self, found: DatasetBuilder) -> None:
+    def link_answers(self, found: DatasetBuilder) -> None:
         """Link to whom posts answer, of which the files say the post or the name."""
         for author, to in self._replies:
             if (place := self._authors.get(to)) is not None:
-                found.link(author, place)
+                found.add_link(author, place)
             elif not to.isdigit() and not to.startswith(MADE):
                 (who,) = found.read([to], "names")
                 if isinstance(who, Who):
-                    found.link(author, found.place(who))
+                    found.add_link(author, found.add_account(who))
 
-    def settled(self, found: DatasetBuilder, who: Who, path: str) -> Who | None:
+    def resolve_account(self, found: DatasetBuilder, who: Who, path: str) -> Who | None:
         """Return an account as the platform names it; None, and a bad line, where it is none."""
         (told,) = found.read([who.username or who.id], "names" if who.username else None)
         if isinstance(told, str):

@@ -66,7 +66,7 @@ def count_rows(path: Path) -> int | None:
     """
     if path.suffix == ".parquet":
         with open_parquet(path, LineErrors()) as found:
-            return sum(count for _, count in found.batches(CHUNK))
+            return sum(count for _, count in found.read_batches(CHUNK))
     if path.suffix == ".csv":
         with path.open("rb") as file:
             return sum(1 for _ in CsvTable(path, file, _read_first(path), LineErrors()))
@@ -79,7 +79,7 @@ def count_rows(path: Path) -> int | None:
 def _read_parquet(path: Path, wanted: Sequence[str], trouble: LineErrors) -> Iterator[Cells]:
     with open_parquet(path, trouble, wanted) as found:
         places = _find_places(path, found.chosen, wanted)
-        for _, cells in found.rows(CHUNK, _convert_column):
+        for _, cells in found.read_rows(CHUNK, _convert_column):
             yield [cells[place] for place in places]
 
 

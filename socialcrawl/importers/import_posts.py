@@ -62,11 +62,11 @@ class PostFiles:
         """
         if not self.skip_bad:
             trouble = LineErrors()
-            for _ in self.found(count_nothing, trouble, "looking through"):
+            for _ in self.read_posts(count_nothing, trouble, "looking through"):
                 pass
             trouble.refuse()
 
-    def found(self, count: Hits, trouble: LineErrors, what: str, *, keep: bool = False) -> Iterator[ParsedPage]:
+    def read_posts(self, count: Hits, trouble: LineErrors, what: str, *, keep: bool = False) -> Iterator[ParsedPage]:
         """Yield all that is in the files, in order."""
         posts = 0
         for path in self.paths:
@@ -95,7 +95,7 @@ def import_posts(files: PostFiles, connection: Opened, settings: Settings | None
 
 
 def import_history(files: PostFiles, connection: Opened, settings: Settings, now: float) -> PostImportResult:
-    """Return every author of the files as asked by the campaign, which goes on from there; see `store.imports.history`.
+    """Import all authors of the files as accounts that the campaign has read; see `storage.imports.import_picks`.
 
     Raises:
         StoreError: the campaign is running.
@@ -131,7 +131,7 @@ def find_seeds(
     posts: Counter[str] = Counter()
     names: dict[str, str] = {}
     seen: set[str] = set()
-    for found in files.found(count_nothing if topic is None else topic.hits, trouble, "reading"):
+    for found in files.read_posts(count_nothing if topic is None else topic.hits, trouble, "reading"):
         kept = spare(found)
         stored.forgotten += len(found.page.posts) - len(kept.page.posts)
         named = [*kept.authors.values(), *kept.named]
@@ -159,9 +159,9 @@ def _take_files(
     files: PostFiles, intake: PostImport, count: Hits, *, keep: bool = False, drop: bool = True
 ) -> LineErrors:
     trouble = LineErrors()
-    for found in files.found(count, trouble, "storing", keep=keep):
+    for found in files.read_posts(count, trouble, "storing", keep=keep):
         intake.take(found)
-    intake.answered()
+    intake.store_answers()
     if drop:
         intake.close()
     return trouble
@@ -169,6 +169,6 @@ def _take_files(
 
 def _find_campaign(connection: Opened, settings: Settings, now: float) -> int:
     whole, meant = settings.model_dump(mode="json"), plan(settings)
-    identity, counting = settings.identity(meant.usernames), CountingRule.of(meant.topic)
+    identity, counting = settings.identity(meant.usernames), CountingRule.from_topic(meant.topic)
     fixed = meant.kind.facts.fixed
     return ensure_campaign(connection, whole, identity, now, queries=meant.queries, counting=counting, fixed=fixed)

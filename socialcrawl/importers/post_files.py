@@ -145,7 +145,7 @@ def _read_parquet(path: Path, count: Hits, trouble: LineErrors) -> Iterator[Pars
     with open_parquet(path, trouble, KNOWN) as found:
         check_columns(path, found.names)
         rows, held = list[tuple[str, Any]](), 0
-        for numbers, columns in found.rows(CHUNK):
+        for numbers, columns in found.read_rows(CHUNK):
             if held + found.size > MAX_BATCH or len(rows) + len(numbers) > CHUNK:
                 yield from _parse_rows(rows, count, trouble)
                 held = 0

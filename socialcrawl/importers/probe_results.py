@@ -54,7 +54,7 @@ def read_results(
     found: list[ProbeResult] = []
     waiting = 0
     for path in paths:
-        with open_table(path, WORDS, trouble, naming.legal) as table:
+        with open_table(path, WORDS, trouble, naming.is_legal) as table:
             names = table.names or [] if table is not None else []
             if table is None or not {*IDS, *NAMES} & set(names) or not {ACTIVE, STATUS, LAST} & set(names):
                 raise PostsFileError(
@@ -71,7 +71,7 @@ def read_results(
                     try:
                         found.append(_parse_result(row, who, rule, now))
                     except BadResultError as error:
-                        trouble.add(table.where(line), str(error))
+                        trouble.add(table.describe_row(line), str(error))
     return found, waiting
 
 
@@ -79,7 +79,7 @@ def _find_accounts(rows: Sequence[Row], names: Sequence[str], naming: CellAccoun
     """Yield the account of each row, by its id or else its name; why there is none."""
     by_id, by_name = (next((name for name in some if name in names), None) for some in (IDS, NAMES))
     readings = [(name, how) for name, how in ((by_id, "ids"), (by_name, "names")) if name is not None]
-    columns = [naming.whos([row[name] or "" for row in rows], how) for name, how in readings]
+    columns = [naming.find_accounts([row[name] or "" for row in rows], how) for name, how in readings]
     for told in zip(*columns, strict=True):
         known = [who for who in told if isinstance(who, Who)]
         yield Who(known[0].id, known[-1].username) if known else told[0]

@@ -61,21 +61,21 @@ class TwarcPages:
         if not lines:
             return
         try:
-            yield self._page([line for _, line in lines])
+            yield self._make_page([line for _, line in lines])
         except JUNK:
-            yield from self._apart(lines)
+            yield from self._flush_apart(lines)
 
-    def _apart(self, lines: Sequence[tuple[str, TwarcLine]]) -> Iterator[ParsedPage]:
+    def _flush_apart(self, lines: Sequence[tuple[str, TwarcLine]]) -> Iterator[ParsedPage]:
         for place, line in lines:
             for some in [line.posts[i : i + 1] for i in range(max(1, len(line.posts)))]:
                 try:
-                    found = self._page([replace(line, posts=some)])
+                    found = self._make_page([replace(line, posts=some)])
                 except JUNK as error:
                     self.trouble.add(place, _describe_error(error))
                     continue
                 yield found
 
-    def _page(self, lines: Sequence[TwarcLine]) -> ParsedPage:
+    def _make_page(self, lines: Sequence[TwarcLine]) -> ParsedPage:
         first = lines[0]
         posts = [post for line in lines for post in line.posts]
         for post in posts:

@@ -219,24 +219,24 @@ class _CampaignUpdate:
         if "seeds" in self.held or "seeds" in self.given:
             seats = list(self.held.get("seeds", {}).get("usernames") or [])
             if any(one.dotted == "seeds.usernames" for one in found):
-                seats = self._seats(seats, platform, now)
+                seats = self._assign_slots(seats, platform, now)
             new["seeds"] = self.given.get("seeds", {}) | {"usernames": seats}
         values = {"identity": orjson.dumps(new).decode()}
         self.connection.execute(update(table).where(table.c.id == self.campaign).values(values))
 
-    def _seats(self, held: list[Seat], platform: str, now: str) -> list[Seat]:
+    def _assign_slots(self, held: list[Seat], platform: str, now: str) -> list[Seat]:
         """Return the seats with the names of the file; the names were looked up in their order, and then asked."""
         given = self.given.get("seeds", {}).get("usernames") or []
         names = [seat for seat in held if isinstance(seat, str)]
-        numbers = Nodes(self.connection, platform).enlisted(names, now)
+        numbers = Nodes(self.connection, platform).find_enlisted(names, now)
         nodes = [numbers[seat] if isinstance(seat, str) else seat for seat in held]
-        asked = [place for place, node in enumerate(nodes) if node is not None and self._picked(node)]
-        last = len(held) - 1 if self._all_looked_up() else max(asked, default=-1)
+        asked = [place for place, node in enumerate(nodes) if node is not None and self._is_picked(node)]
+        last = len(held) - 1 if self._is_looked_up() else max(asked, default=-1)
         return reassign_slots(
             held, [name for name in given if name], self.barred, last, lambda name: int(numbers[name])
         )
 
-    def _all_looked_up(self) -> bool:
+    def _is_looked_up(self) -> bool:
         """Return whether an account was read since the seeds were set: all names are looked up first."""
         made = select(func.max(table_of_epochs.c.first)).where(
             table_of_epochs.c.campaign == self.campaign, table_of_epochs.c.why.contains("seeds")
@@ -247,6 +247,6 @@ class _CampaignUpdate:
         )
         return bool(self.connection.execute(select(asked)).scalar_one())
 
-    def _picked(self, node: int) -> bool:
+    def _is_picked(self, node: int) -> bool:
         mine = exists().where(pick.c.campaign == self.campaign, pick.c.node == node)
         return bool(self.connection.execute(select(mine)).scalar_one())

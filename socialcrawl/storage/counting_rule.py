@@ -31,7 +31,7 @@ class CountingRule:
     since: int
 
     @classmethod
-    def of(cls, topic: Topic) -> "CountingRule":
+    def from_topic(cls, topic: Topic) -> "CountingRule":
         """Return how a topic is counted."""
         words = () if topic.judge is not None else topic.keywords
         return cls(topic.hits, max((_find_rule(topic, word) for word in words), default=1))

@@ -79,7 +79,7 @@ class CampaignLease:
     file: str | None = None
     paused_by: Pauser | None = None
 
-    def alive(self, now: float) -> bool:
+    def is_alive(self, now: float) -> bool:
         """Return whether a daemon has it: it has not let go, and was heard of a short while ago."""
         return self.beat is not None and self.released is None and now - self.beat < EXPIRY
 

@@ -52,16 +52,16 @@ class LinkWeigher:
             yield from ((place, node, hits[place]) for place, node in pairs)
             return
         wanted = list(dict.fromkeys(ids[place] for place, _ in pairs))
-        told = {(row.post, row.node): row for row in self._kinds.rows(wanted)}
+        told = {(row.post, row.node): row for row in self._kinds.fetch_rows(wanted)}
         parted = list(dict.fromkeys(row.post for row in told.values() if row.spans is not None))
-        texts = {row.id: row for row in self._texts.rows(parted)}
+        texts = {row.id: row for row in self._texts.fetch_rows(parted)}
         for place, node in pairs:
             row = told.get((ids[place], node))
             if weight := self.links.weight("mention" if row is None else row.kind):
                 parts = row.spans is not None if row is not None else self.partial  # the page has it no more
-                yield place, node, weight * (self._within(row, texts) if parts else hits[place])
+                yield place, node, weight * (self._count_within(row, texts) if parts else hits[place])
 
-    def _within(self, row: Any, texts: Mapping[str, Any]) -> int:
+    def _count_within(self, row: Any, texts: Mapping[str, Any]) -> int:
         text = None if row is None else texts.get(row.post)
         if text is None or self.hits is None:
             return 0

@@ -50,7 +50,7 @@ class MemoryStore:
     def enlist(self, usernames: Sequence[str], now: float) -> list[Node]:
         """Return the nodes of accounts that a person names; see `SqlStore.enlist`."""
         whos = [parse_account(name) for name in usernames]
-        claims = [self._accounts.by_name_only(name) for name in usernames]
+        claims = [self._accounts.find_by_name(name) for name in usernames]
         numbers = self._accounts.number(whos)
         return [Node(numbers[who] if claim is None else claim) for who, claim in zip(whos, claims, strict=True)]
 
@@ -112,12 +112,12 @@ class MemoryStore:
         """See `protocols.Store.ledger`."""
         return list(self._ledger)
 
-    def scored(self) -> ScoredPicks | None:
-        """Return what the estimators thought of the picks; see `shadows.scored`."""
+    def collect_scores(self) -> ScoredPicks | None:
+        """Return what the estimators thought of the picks; see `shadow_estimates.read_scores`."""
         return collect_scores(self._history, self._shadows)
 
     def _keep(self, page: Page, now: str, repeats: frozenset[int]) -> Answer:
-        same = self._accounts.profiles(page.accounts, now)
+        same = self._accounts.store_profiles(page.accounts, now)
         numbers = self._accounts.number(answers.list_accounts(page))
         return answers.build_answer(
             page, numbers, same, answers.collect_mentions(page, numbers), self.links, repeats=repeats
@@ -151,19 +151,19 @@ class _Accounts:
                 self._adopt(who.id, who.username)
         for who in whos:
             if who.id is not None:
-                numbers[who] = self._of_id(who.id, who.username)
+                numbers[who] = self._find_by_id(who.id, who.username)
         for who in whos:
             if who.id is None:
-                holder = self._holder(str(who.username))
-                numbers[who] = self._new(who) if holder is None else holder
+                holder = self._find_holder(str(who.username))
+                numbers[who] = self._add_account(who) if holder is None else holder
         return numbers
 
-    def by_name_only(self, username: str) -> int | None:
+    def find_by_name(self, username: str) -> int | None:
         """Return the first account that was stored by this name and has no id still."""
         named = self._by_handle.get(username.lower(), ())
         return min((node for node in named if self.known[node].id is None), default=None)
 
-    def profiles(self, rows: Sequence[AccountRow], now: str) -> dict[int, SameAs]:
+    def store_profiles(self, rows: Sequence[AccountRow], now: str) -> dict[int, SameAs]:
         """Keep the names of profiles; the accounts that turn out to be another one."""
         numbers = self.number([Who(row.id, row.username) for row in rows])
         by_handle = {row.username.lower(): numbers[Who(row.id, row.username)] for row in rows}
@@ -179,15 +179,15 @@ class _Accounts:
             self._profiled[node] = now
         return same
 
-    def _of_id(self, key: str, username: str | None) -> int:
+    def _find_by_id(self, key: str, username: str | None) -> int:
         node = self._by_id.get(key)
         if node is None:
-            return self._new(Who(key, username))
+            return self._add_account(Who(key, username))
         if self.known[node].username is None and username:
             self._rename(node, username)
         return node
 
-    def _new(self, who: Who) -> int:
+    def _add_account(self, who: Who) -> int:
         node = len(self.known)
         self.known.append(Who(who.id, None))
         if who.id is not None:
@@ -205,14 +205,14 @@ class _Accounts:
 
     def _adopt(self, key: str, username: str) -> None:
         """Give an id to the account that is known by that name only."""
-        holder = self._holder(username)
+        holder = self._find_holder(username)
         if holder is not None and self.known[holder].id is None:
             self.known[holder] = Who(key, self.known[holder].username)
             self._by_id[key] = holder
 
-    def _holder(self, username: str) -> int | None:
+    def _find_holder(self, username: str) -> int | None:
         """Return the account that holds a name: first one with an id, then the last seen with it, then the first."""
-        return max(self._by_handle.get(username.lower(), ()), key=self._rank, default=None)
+        return max(self._by_handle.get(username.lower(), ()), key=self._make_rank, default=None)
 
-    def _rank(self, node: int) -> tuple[bool, str, int]:
+    def _make_rank(self, node: int) -> tuple[bool, str, int]:
         return self.known[node].id is not None, self._profiled.get(node, ""), -node

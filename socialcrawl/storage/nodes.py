@@ -78,12 +78,12 @@ class Nodes:
         named = [who for who in strange if who.id is None]
         self._recall_names(named)
         self._admit(named, now)
-        return {who: self._of(who) for who in whos}
+        return {who: self._get_number(who) for who in whos}
 
-    def profiles(self, rows: Sequence[AccountRow], now: str) -> dict[int, SameAs]:
+    def store_profiles(self, rows: Sequence[AccountRow], now: str) -> dict[int, SameAs]:
         """Store profiles; return the nodes that turned out to be another one."""
         numbers = self.number([Who(row.id, row.username) for row in rows], now)
-        for _, _, before in self._ids.rows([row.id for row in rows]):
+        for _, _, before in self._ids.fetch_rows([row.id for row in rows]):
             self._by_handle.pop(before, None)
         by_handle: dict[str, int] = {}
         changed = []
@@ -93,32 +93,32 @@ class Nodes:
             by_handle[handle] = node
             self._by_handle.pop(handle, None)
             self._nameless.discard(node)
-        claims = self.claims(by_handle)
+        claims = self.find_claims(by_handle)
         self._profile.run(changed)
         return claims
 
-    def claims(self, by_handle: Mapping[str, int]) -> dict[int, SameAs]:
+    def find_claims(self, by_handle: Mapping[str, int]) -> dict[int, SameAs]:
         """Return the nodes known only by a name that another has, with that one; `by_handle` says whose a name is."""
-        claims = [(handle, claim) for handle, claim, key in self._names.rows(list(by_handle)) if key is None]
+        claims = [(handle, claim) for handle, claim, key in self._names.fetch_rows(list(by_handle)) if key is None]
         return {claim: SameAs(Node(by_handle[handle])) for handle, claim in claims if claim != by_handle[handle]}
 
-    def known(self, ids: Sequence[str]) -> list[int]:
+    def find_known(self, ids: Sequence[str]) -> list[int]:
         """Return the numbers of those accounts of some platform ids that are known."""
-        return [node for _, node, _ in self._ids.rows(ids)]
+        return [node for _, node, _ in self._ids.fetch_rows(ids)]
 
-    def by_name_only(self, handles: Sequence[str]) -> dict[str, int]:
+    def find_by_name(self, handles: Sequence[str]) -> dict[str, int]:
         """Return the first account of each name, in lower case, that was stored by this name and has no id still."""
-        found = sorted((node, handle) for handle, node, key in self._names.rows(handles) if key is None)
+        found = sorted((node, handle) for handle, node, key in self._names.fetch_rows(handles) if key is None)
         return {handle: node for node, handle in reversed(found)}
 
-    def enlisted(self, names: Sequence[str], now: str) -> dict[str, Node]:
+    def find_enlisted(self, names: Sequence[str], now: str) -> dict[str, Node]:
         """Return the nodes of accounts that a person names, by these names; see `SqlStore.enlist`."""
         whos = {name: parse_account(name) for name in names}
         numbers = self.number(whos.values(), now)
-        claims = self.by_name_only([name.lower() for name in names])
+        claims = self.find_by_name([name.lower() for name in names])
         return {name: Node(claims.get(name.lower(), numbers[who])) for name, who in whos.items()}
 
-    def _of(self, who: Who) -> int:
+    def _get_number(self, who: Who) -> int:
         return self._by_id[who.id] if who.id is not None else self._by_handle[_normalize_handle(who)]
 
     def _recall_ids(self, whos: Sequence[Who]) -> None:
@@ -126,13 +126,14 @@ class Nodes:
         unknown = [who for who in whos if who.id not in self._by_id]
         if not unknown:
             return
-        for key, node, handle in self._ids.rows([who.id for who in unknown]):
+        for key, node, handle in self._ids.fetch_rows([who.id for who in unknown]):
             self._by_id[key] = node
             if handle is None:
                 self._nameless.add(node)
         named = [who for who in unknown if who.username and who.id not in self._by_id]
         holders = {
-            handle: (node, key) for handle, node, key in self._names.rows([_normalize_handle(who) for who in named])
+            handle: (node, key)
+            for handle, node, key in self._names.fetch_rows([_normalize_handle(who) for who in named])
         }
         free = {handle: node for handle, (node, key) in holders.items() if key is None}
         for who in named:
@@ -141,7 +142,7 @@ class Nodes:
                 self._claim.run([(who.id, self._by_id[who.id])])
 
     def _recall_names(self, whos: Sequence[Who]) -> None:
-        for handle, node, _ in self._names.rows(
+        for handle, node, _ in self._names.fetch_rows(
             [h for who in whos if (h := _normalize_handle(who)) not in self._by_handle]
         ):
             self._by_handle[handle] = node
@@ -154,7 +155,7 @@ class Nodes:
             handle = _normalize_handle(who) or None
             if (who.id in self._by_id) if who.id is not None else (handle in self._by_handle):
                 continue
-            following = self._next() if following < 0 else following + 1
+            following = self._find_next() if following < 0 else following + 1
             fresh.append((following, self.platform, who.id, who.username, handle, now))
             if who.id is not None:
                 self._by_id[who.id] = following
@@ -182,7 +183,7 @@ class Nodes:
                 self._nameless.discard(node)
                 self._by_handle.pop(_normalize_handle(who), None)
 
-    def _next(self) -> int:
+    def _find_next(self) -> int:
         highest = self.connection.exec_driver_sql(self._highest).scalar()
         return 0 if highest is None else int(highest) + 1
 

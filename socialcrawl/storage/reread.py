@@ -48,7 +48,7 @@ class PickReadings:
         named = select(mention.c.post, mention.c.node)
         self._named = Lookup(connection, named.where(match_keys(connection, mention.c.post)))
 
-    def picks(self) -> Iterator[Sequence[Any]]:
+    def read_picks(self) -> Iterator[Sequence[Any]]:
         """Yield some picks after the others, with their outcomes; those of an open batch have none yet."""
         both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
         found = (outcome.c.at, outcome.c.missing, outcome.c.posts, outcome.c.value, outcome.c.occurrences)
@@ -61,7 +61,7 @@ class PickReadings:
             yield from _split_picks(rows)
             last = rows[-1].n
 
-    def pages(self, first: int, last: int, *, every: bool = False) -> list[tuple[Any, StoredPage | None]]:
+    def read_pages(self, first: int, last: int, *, every: bool = False) -> list[tuple[Any, StoredPage | None]]:
         """Return the answers that served picks `first` to `last`, and what the ledger knows of each.
 
         Args:
@@ -78,13 +78,13 @@ class PickReadings:
         # Exports tell of held answers too what they had.
         held = [row for row in rows if row.kind == ReplyKind.HELD and row.nodes is None]
         origins: dict[str, list[Any]] = {}
-        for one in self._asked.rows(list({row.digest for row in held if row.digest is not None})):
+        for one in self._asked.fetch_rows(list({row.digest for row in held if row.digest is not None})):
             origins.setdefault(one.digest, []).append(one)
         made_of = {row.id: _find_origin(row, origins.get(row.digest, ())) for row in held}
         pages = [(row, made_of.get(row.id) or parse_page(row)) for row in rows]
         return [(row, page) for row, page in pages if page is not None or row.posts]
 
-    def read(
+    def sum_pages(
         self, pages: Sequence[tuple[Any, StoredPage | None]], counts: Mapping[str, int]
     ) -> tuple[dict[int, Recount], set[int]]:
         """Return the sums of each pick, and the picks of which the ledger does not know all posts."""
@@ -96,7 +96,7 @@ class PickReadings:
                 self.linking.add(sums.setdefault(n, Recount()), page, counts, part)
         return sums, {n for (n, _), page in latest.items() if page is None}
 
-    def by_author(self, rows: Sequence[Any], count: Count) -> dict[int, Recount]:
+    def sum_by_author(self, rows: Sequence[Any], count: Count) -> dict[int, Recount]:
         """Return what picks have read, of which the ledger does not say: the accounts' posts that were there by then.
 
         Args:
@@ -104,18 +104,18 @@ class PickReadings:
             count: gives the occurrences in posts, by their ids.
         """
         posts: dict[int, list[tuple[str, str]]] = {}
-        for author, key, came_at in self._theirs.rows([row.node for row in rows]):
+        for author, key, came_at in self._theirs.fetch_rows([row.node for row in rows]):
             posts.setdefault(author, []).append((key, came_at))
         ids = {row.n: [key for key, came_at in posts.get(row.node, ()) if came_at <= row.at] for row in rows}
         everything = [key for some in ids.values() for key in some]
-        counts, named = count(everything), self.mentioned(everything)
+        counts, named = count(everything), self.read_mentions(everything)
         sums = {n: Recount(ordered=False) for n in ids}
         for n, some in ids.items():
             pairs = [(place, node) for place, key in enumerate(some) for node in named.get(key, ())]
             self.linking.add(sums[n], StoredPage(some, pairs, [], {}), counts)
         return sums
 
-    def asked(self, rows: Sequence[Any]) -> dict[int, list[Any]]:
+    def read_requests(self, rows: Sequence[Any]) -> dict[int, list[Any]]:
         """Return the requests for some picks and those of their batches before them, by pick.n, in order."""
         mine = (request.c.campaign == self.campaign) & request.c.n.between(rows[0].batch, rows[-1].n)
         columns = select(request.c.n, request.c.endpoint, request.c.kind, request.c.arrived_at, request.c.posts)
@@ -124,7 +124,7 @@ class PickReadings:
             found.setdefault(row.n, []).append(row)
         return found
 
-    def links(self, first: int, last: int) -> dict[int, list[Any]]:
+    def read_links(self, first: int, last: int) -> dict[int, list[Any]]:
         """Return the stored links of picks `first` to `last`, by pick.n, in order: (n, position, node, alpha)."""
         mine = (link.c.campaign == self.campaign) & link.c.n.between(first, last)
         columns = select(link.c.n, link.c.position, link.c.node, link.c.alpha).where(mine)
@@ -133,22 +133,22 @@ class PickReadings:
             found.setdefault(row.n, []).append(row)
         return found
 
-    def texts(self, ids: Sequence[str]) -> Sequence[Any]:
+    def read_texts(self, ids: Sequence[str]) -> Sequence[Any]:
         """Return the posts of those ids that are stored: (id, whether read again later, author, what `hits` takes)."""
-        return self._texts.rows(ids)
+        return self._texts.fetch_rows(ids)
 
-    def count(self, ids: Sequence[str]) -> dict[str, int]:
+    def count_hits(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the occurrences in those posts that are stored, by id."""
-        return {key: self.hits(*told) for key, _, _, *told in self.texts(ids)}
+        return {key: self.hits(*told) for key, _, _, *told in self.read_texts(ids)}
 
-    def mentioned(self, ids: Sequence[str]) -> dict[str, list[int]]:
+    def read_mentions(self, ids: Sequence[str]) -> dict[str, list[int]]:
         """Return whom posts mention, by their ids, as table `mention` has it."""
         named: dict[str, list[int]] = {}
-        for key, node in self._named.rows(ids):
+        for key, node in self._named.fetch_rows(ids):
             named.setdefault(key, []).append(node)
         return named
 
-    def listing(self, key: str) -> Iterator[StoredPage]:
+    def read_listing(self, key: str) -> Iterator[StoredPage]:
         """Yield the pages, of all campaigns, that list the post of an id."""
         columns = select(request.c.post_ids, request.c.nodes).where(
             request.c.post_ids.contains(f'"{key}"', autoescape=True)

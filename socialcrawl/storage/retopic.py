@@ -27,8 +27,8 @@ def recount_topic(connection: Connection, campaign: int, hits: Hits) -> None:
     Called in a transaction, while the campaign does not run. Its cost is linear in the posts.
     """
     anew = _TopicRecount(connection, campaign, hits)
-    anew.known()
-    for picks in anew.reread.picks():
+    anew.recount_known()
+    for picks in anew.reread.read_picks():
         anew.derive(picks)
 
 
@@ -44,24 +44,24 @@ class _TopicRecount:
         self._alpha = make_keyed_update(connection, link, ("alpha",), ("campaign", "n", "position"))
         self._answer = make_keyed_update(connection, request, ("answer",), ("id",))
 
-    def known(self) -> None:
+    def recount_known(self) -> None:
         """Count the posts that matched the old topic anew."""
         mine = hit.c.campaign == self.campaign
         keys = list(self.connection.execute(select(hit.c.post).where(mine)).scalars())
         for begin in range(0, len(keys), CHUNK):
             some = keys[begin : begin + CHUNK]
-            self._counted |= dict.fromkeys(some, 0) | self.reread.count(some)
+            self._counted |= dict.fromkeys(some, 0) | self.reread.count_hits(some)
         self.connection.execute(delete(hit).where(mine))
         self._write(self._counted)
 
     def derive(self, picks: Sequence[Any]) -> None:
         """Write everything that some picks found, anew."""
-        pages = self.reread.pages(picks[0].n, picks[-1].n)
-        counts = self._of(key for _, page in pages if page is not None for key in page.ids)
-        sums, unknown = self.reread.read(pages, counts)
+        pages = self.reread.read_pages(picks[0].n, picks[-1].n)
+        counts = self._count_hits(key for _, page in pages if page is not None for key in page.ids)
+        sums, unknown = self.reread.sum_pages(pages, counts)
         valued = [row for row in picks if row.at is not None and row.missing is None and row.act != Act.SEARCH]
         by_author = [row for row in valued if row.n in unknown or (row.posts and row.n not in sums)]
-        sums |= self.reread.by_author(by_author, self._of)
+        sums |= self.reread.sum_by_author(by_author, self._count_hits)
         found = [(row.n, sums.get(row.n, Recount())) for row in valued]
         self._value.run([(compute_worth(read.hits), read.hits, self.campaign, n) for n, read in found])
         self._relink(dict(found))
@@ -76,7 +76,7 @@ class _TopicRecount:
         """Write the weights of the links of picks."""
         if not sums:
             return
-        links = self.reread.links(min(sums), max(sums))
+        links = self.reread.read_links(min(sums), max(sums))
         self._alpha.run([
             (alpha, self.campaign, n, row.position)
             for n, read in sums.items()
@@ -84,11 +84,11 @@ class _TopicRecount:
             if (alpha := compute_worth(many)) != row.alpha
         ])  # fmt: skip
 
-    def _of(self, ids: Iterable[str]) -> dict[str, int]:
+    def _count_hits(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the occurrences in posts, by id; those not counted before are counted and written."""
         wanted = dict.fromkeys(ids)
         fresh = [key for key in wanted if key not in self._counted]
-        found = self.reread.count(fresh)
+        found = self.reread.count_hits(fresh)
         self._write(found)
         return {key: self._counted[key] for key in wanted if key in self._counted} | found
 

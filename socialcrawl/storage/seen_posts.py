@@ -19,14 +19,14 @@ class SeenPosts:
     def find_repeats(self, n: int, part: int, ids: Sequence[str]) -> frozenset[int]:
         """Return the places of a page whose posts pick `n` has read already; see `recount.find_repeats`."""
         if part > 1 and n not in self._first:
-            self._first[n] = self._known(n)
+            self._first[n] = self._read_known(n)
         return find_repeats(self._first.setdefault(n, {}), ids, part)
 
     def forget(self) -> None:
         """Let go of all: a batch is finished, or what was noted was not kept."""
         self._first.clear()
 
-    def _known(self, n: int) -> dict[str, int]:
+    def _read_known(self, n: int) -> dict[str, int]:
         mine = (request.c.campaign == self.campaign) & (request.c.n == n) & request.c.post_ids.is_not(None)
         first: dict[str, int] = {}
         for part, ids in self.connection.execute(select(request.c.part, request.c.post_ids).where(mine)):

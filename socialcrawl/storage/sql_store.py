@@ -92,29 +92,29 @@ class SqlStore:
         An account that was once stored by name only stays what the name stands for, also when it turned out to be
         another one: the history of a campaign tells so itself.
         """
-        with self._transaction():
-            gone = self._barring.names([name.lower() for name in usernames])
+        with self._begin_transaction():
+            gone = self._barring.find_names([name.lower() for name in usernames])
             seats = read_seeds(self.connection, self.campaign, usernames, gone)
-            named = self._nodes.enlisted([seat for seat in seats if isinstance(seat, str)], format_time(now))
+            named = self._nodes.find_enlisted([seat for seat in seats if isinstance(seat, str)], format_time(now))
         return [named[seat] if isinstance(seat, str) else Node(seat) for seat in seats]
 
     def open(self, batch: Batch) -> None:
         """See `protocols.Store.open`."""
-        with self._transaction():
-            self._write.picks(batch)
+        with self._begin_transaction():
+            self._write.write_picks(batch)
         self._note(batch)
 
     def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
         """See `protocols.Store.accounts`."""
-        with self._transaction():
-            found = self._who.rows(nodes)
+        with self._begin_transaction():
+            found = self._who.fetch_rows(nodes)
         return {Node(node): Who(key, username) for node, key, username in found}
 
     def reserve(self, grant: Grant) -> None:
         """See `protocols.Store.reserve`."""
         self.note(grant, None)
-        with self._transaction():
-            self._sent[grant.request.key] = self._write.reservation(grant)
+        with self._begin_transaction():
+            self._sent[grant.request.key] = self._write.write_request(grant)
 
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """See `protocols.Store.save`."""
@@ -124,17 +124,17 @@ class SqlStore:
 
     def held(self, request: Request, now: float) -> Reply | None:
         """See `protocols.Store.held`."""
-        if self._held is None or self._held.hours(request) <= 0:
+        if self._held is None or self._held.find_hours(request) <= 0:
             return None
-        with self._transaction():
-            return self._held.reply(request, now)
+        with self._begin_transaction():
+            return self._held.find_reply(request, now)
 
     def strangers(self, nodes: Sequence[Node], now: float) -> Sequence[Who]:
         """Return those of some accounts whose profiles have to be asked for; none where no answer is taken again."""
         if self._held is None or self._held.reuse.hours <= 0:
             return ()
-        with self._transaction():
-            return self._held.strangers(nodes, now)
+        with self._begin_transaction():
+            return self._held.find_strangers(nodes, now)
 
     def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
         """See `protocols.Store.replies`."""
@@ -145,7 +145,7 @@ class SqlStore:
             request.c.n.between(batch[0].n, batch[-1].n),
             request.c.answer.is_not(None),
         )
-        with self._transaction():
+        with self._begin_transaction():
             rows = self.connection.execute(kept.order_by(request.c.id)).all()
         return {
             (row.n, row.part): replace(row_values.parse_reply(row), rows=answers.unpack_answer(row.answer))
@@ -154,16 +154,16 @@ class SqlStore:
 
     def finish(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """See `protocols.Store.finish`."""
-        with self._transaction():
-            self._write.outcomes(outcomes)
-            self._write.emptied(batch)
+        with self._begin_transaction():
+            self._write.write_outcomes(outcomes)
+            self._write.clear_answers(batch)
         self._seen.forget()
         self._gap = None
 
     def unfinished(self) -> Batch:
         """See `protocols.Store.unfinished`."""
         last = select(func.coalesce(func.max(outcome.c.n), -1)).where(outcome.c.campaign == self.campaign)
-        with self._transaction():
+        with self._begin_transaction():
             if not self._looked:  # nothing is imported while it runs
                 self._looked, self._gap = True, find_gap(self.connection, self.campaign)
             still = pick.c.n.between(*self._gap) if self._gap else pick.c.n > last.scalar_subquery()
@@ -178,37 +178,43 @@ class SqlStore:
 
     def history(self) -> History:
         """See `protocols.Store.history`."""
-        return FinishedBatches(self.connection, self.campaign, self._transaction, self.names)
+        return FinishedBatches(self.connection, self.campaign, self._begin_transaction, self.names)
 
     def imported(self, batch: Batch) -> History:
         """See `protocols.Store.imported`."""
         if not batch or self._gap is None:
             return ()
-        return FinishedBatches(self.connection, self.campaign, self._transaction, self.names, first=batch[-1].n + 1)
+        return FinishedBatches(
+            self.connection, self.campaign, self._begin_transaction, self.names, first=batch[-1].n + 1
+        )
 
     def stand(self, rows: Sequence[StandingRow]) -> None:
-        """Write what is known of all accounts; see `standing.keep`."""
-        with self._transaction():
+        """Write what is known of all accounts; see `standings.write_standings`."""
+        with self._begin_transaction():
             standings.write_standings(self.connection, self.campaign, rows)
 
     def sample(self, rows: Sequence[SampledRow]) -> None:
-        """Write what the walks have drawn; see `sampled.keep`."""
-        with self._transaction():
+        """Write what the walks have drawn; see `sampled.write_sampled`."""
+        with self._begin_transaction():
             sampled.write_sampled(self.connection, self.campaign, rows)
 
     def ledger(self) -> Ledger:
         """See `protocols.Store.ledger`."""
-        return RequestLog(self.connection, self.campaign, self._transaction)
+        return RequestLog(self.connection, self.campaign, self._begin_transaction)
 
     def _save(self, grant: Grant, reply: Reply) -> Reply:
         reply = replace(reply, items=grant.request.items)
-        with self._transaction():
+        with self._begin_transaction():
             number = self._sent[grant.request.key]
-            gone = self._barring.of(reply.rows, format_time(reply.at)) if isinstance(reply.rows, Page) else None
+            gone = (
+                self._barring.find_forgotten(reply.rows, format_time(reply.at))
+                if isinstance(reply.rows, Page)
+                else None
+            )
             if reply.received is not None and not gone:
-                self._write.response(number, reply.received)
+                self._write.write_response(number, reply.received)
             if not isinstance(reply.rows, Page):
-                self._write.settlement(number, reply)
+                self._write.write_settlement(number, reply)
                 return reply
             return self._keep(number, grant, reply, reply.rows, gone or ForgottenKeys())
 
@@ -219,17 +225,17 @@ class SqlStore:
     def _keep(self, number: int, grant: Grant, reply: Reply, whole: Page, gone: ForgottenKeys) -> Reply:
         """Store a page but for what of it was `gone`; the bill is that of the whole page."""
         now, page = format_time(reply.at), remove_forgotten(whole, gone)
-        same = self._nodes.profiles(page.accounts, now) if page.accounts else {}
+        same = self._nodes.store_profiles(page.accounts, now) if page.accounts else {}
         numbers = self._nodes.number(answers.list_accounts(page), now)
-        self._barring.empty(gone.asked, now, number)
+        self._barring.empty_accounts(gone.asked, now, number)
         pairs = answers.collect_mentions(page, numbers)
-        self._write.page(page, numbers, pairs, now)
+        self._write.write_page(page, numbers, pairs, now)
         repeats = self._seen.find_repeats(*grant.request.key, [row.id for row in page.posts])
         kept = answers.build_answer(page, numbers, same, pairs, self.links, repeats=repeats)
         if self._held is not None and kept.missing:
             self._held.note(kept.missing, reply.at)
         if kept.follows:
-            self._write.follows(grant.request.key[0], kept.follows, now)
+            self._write.write_follows(grant.request.key[0], kept.follows, now)
         payer = replace(grant, credential=self.marks.get(grant.credential, grant.credential))
         billed = compute_bill(
             payer, reply, mask_for_billing(whole, gone, self._write.platform), self.tariff, self._charges
@@ -237,11 +243,11 @@ class SqlStore:
         reply = replace(reply, rows=kept, cost=billed.cost)
         # A look-up needs no note: what it told of each user is in the user's own row.
         noted = reply.kind == ReplyKind.OK and bool(page.posts or page.follows or not page.accounts)
-        self._write.settlement(number, reply, billed, page, answers.pack_nodes(pairs, kept) if noted else None)
+        self._write.write_settlement(number, reply, billed, page, answers.pack_nodes(pairs, kept) if noted else None)
         return reply
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def _begin_transaction(self) -> Iterator[None]:
         try:
             with self.connection.begin():
                 yield

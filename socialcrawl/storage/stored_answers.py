@@ -73,15 +73,17 @@ class StoredAnswers:
         self._by_id = Lookup(connection, _select_profiles(connection, writes.platform, account.c.platform_id))
         self._by_name = Lookup(connection, _select_profiles(connection, writes.platform, account.c.handle))
 
-    def hours(self, asked: Request) -> float:
+    def find_hours(self, asked: Request) -> float:
         """For how many hours an answer to this question holds; 0 and less: it is always asked."""
         return max(self.reuse.hours, DAY) if asked.endpoint.endswith(FOR_A_DAY) else self.reuse.hours
 
-    def strangers(self, nodes: Sequence[int], now: float) -> list[Who]:
+    def find_strangers(self, nodes: Sequence[int], now: float) -> list[Who]:
         """Return those of some accounts whose profiles the database lacks, or has of too long ago."""
         since = format_time(max(0.0, now - self.reuse.hours * HOUR))
-        whos = {node: Who(key, username) for node, key, username in self._who.rows(nodes)}
-        known = {row.node for row in self._by_id.rows([who.id for who in whos.values()]) if row.profile_at >= since}
+        whos = {node: Who(key, username) for node, key, username in self._who.fetch_rows(nodes)}
+        known = {
+            row.node for row in self._by_id.fetch_rows([who.id for who in whos.values()]) if row.profile_at >= since
+        }
         known |= {node for node in whos if self._silent.get(node, "") >= since}
         return [whos[node] for node in nodes if node in whos and node not in known and whos[node].id]
 
@@ -89,45 +91,45 @@ class StoredAnswers:
         """Remember who of a look-up opted out."""
         self._silent |= {node: format_time(now) for node, why in missing.items() if why == Reason.OPTED_OUT}
 
-    def reply(self, asked: Request, now: float) -> Reply | None:
+    def find_reply(self, asked: Request, now: float) -> Reply | None:
         """See `protocols.Store.held`."""
         if asked.key[0] in self.returning and not asked.endpoint.endswith((*self._facts.profiles, *FOR_A_DAY)):
             return None  # somebody who was visited before is asked for what is new: no old answer has that
-        since = format_time(max(0.0, now - self.hours(asked) * HOUR))
-        known = self._asked.rows([self._write.digest(asked)])
+        since = format_time(max(0.0, now - self.find_hours(asked) * HOUR))
+        known = self._asked.fetch_rows([self._write.make_digest(asked)])
         mine = [row for row in known if (row.campaign, row.n) == (self._write.campaign, asked.key[0])]
         if any(row.part != asked.key[1] for row in mine):
             return None  # this talk got that answer already, and asks once more: its list had led back to itself
         if any(row.kind == ReplyKind.HELD for row in mine):
             return None  # this pick was told so before, and still it asks: that did not help
         look_up = asked.endpoint in self._facts.profiles
-        reply = self._users(asked, since, now) if look_up else self._posts(known, since, now, asked.key)
+        reply = self._find_users(asked, since, now) if look_up else self._find_posts(known, since, now, asked.key)
         if reply is not None:
-            self._write.told(asked, reply)
+            self._write.write_held(asked, reply)
         return reply
 
-    def _posts(self, known: Sequence[Any], since: str, now: float, key: tuple[int, int]) -> Reply | None:
+    def _find_posts(self, known: Sequence[Any], since: str, now: float, key: tuple[int, int]) -> Reply | None:
         """Return the newest page of posts, where the platform's last word was one and all of it is still here."""
         came = [row for row in known if row.kind in ANSWERED and row.arrived_at >= since]
         newest = max(came, key=lambda row: (row.arrived_at, row.id), default=None)
         if newest is None:
             return None
-        (row,) = self._came.rows([newest.id])
+        (row,) = self._came.fetch_rows([newest.id])
         page = answers.parse_page(row)  # None: the account is gone, or no page came
         kept = None if page is None else self._count(page, format_time(now), key)
         return None if kept is None else Reply(ReplyKind.HELD, now, kept, row.cursor, limits=[])
 
     def _count(self, page: answers.StoredPage, now: str, asker: tuple[int, int]) -> Answer | None:
         """Count a page anew and write its hits; None where some of it is not here any more."""
-        counts = {key: self.reuse.hits(*told) for key, *told in self._texts.rows(page.ids)}
+        counts = {key: self.reuse.hits(*told) for key, *told in self._texts.fetch_rows(page.ids)}
         named = list(dict.fromkeys([*(node for _, node in page.pairs), *page.found, *page.follows]))
-        who = {node: Who(key, username) for node, key, username in self._who.rows(named)}
+        who = {node: Who(key, username) for node, key, username in self._who.fetch_rows(named)}
         if len(who) < len(named) or len(counts) < len(set(page.ids)):
             return None
         # By name once more: one that was known by name only may have turned out to be another account.
         numbers = self._nodes.number(who.values(), now)
         repeats = self._seen.find_repeats(*asker, page.ids)
-        self._write.hits(counts.items())
+        self._write.write_hits(counts.items())
         hits = [counts[key] for key in page.ids]
         links: dict[tuple[int, int], int] = {}
         for place, node, many in self._linking.weigh(page, hits):
@@ -138,25 +140,25 @@ class StoredAnswers:
         follows = tuple(dict.fromkeys(numbers[who[node]] for node in page.follows))
         return count.make_answer(found=about, missing=page.missing, follows=follows, mark=page.mark)
 
-    def _users(self, asked: Request, since: str, now: float) -> Reply | None:
+    def _find_users(self, asked: Request, since: str, now: float) -> Reply | None:
         """Return those of the users whose profiles are young enough; the others have to be asked for."""
         heeded, rows = asked.params.get("opt_outs") != "no", []
         for lookup, named in ((self._by_id, asked.params.get("ids")), (self._by_name, asked.params.get("usernames"))):
             keys = [] if named is None else (named if lookup is self._by_id else named.lower()).split(",")
-            known = {row[0]: row for row in lookup.rows(keys)}
+            known = {row[0]: row for row in lookup.fetch_rows(keys)}
             found = [row for key in dict.fromkeys(keys) if (row := known.get(key))]
-            rows += [row for row in found if self._whole(row, since, heeded=heeded)]
-        by_id = self._nodes.known((asked.params.get("ids") or "").split(",")) if self._silent and heeded else ()
+            rows += [row for row in found if self._is_complete(row, since, heeded=heeded)]
+        by_id = self._nodes.find_known((asked.params.get("ids") or "").split(",")) if self._silent and heeded else ()
         silent = {node: Reason.OPTED_OUT for node in by_id if self._silent.get(node, "") >= since}
         rows = [row for row in rows if row.node not in silent]
         if not rows and not silent:
             return None
-        same = self._nodes.claims({row.handle: row.node for row in rows})
+        same = self._nodes.find_claims({row.handle: row.node for row in rows})
         hidden = {row.node: Reason.PROTECTED for row in rows if row.protected}
         about = {row.node: row.platform_id for row in rows}
         return Reply(ReplyKind.HELD, now, Answer(found=about, missing={**hidden, **silent, **same}), limits=[])
 
-    def _whole(self, row: Any, since: str, *, heeded: bool) -> bool:
+    def _is_complete(self, row: Any, since: str, *, heeded: bool) -> bool:
         """Return whether a profile is young enough, and says whether the posts can be read at all."""
         if self._facts.tells_protected:
             return bool(row.profile_at >= since and row.protected is not None)

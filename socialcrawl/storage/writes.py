@@ -73,42 +73,42 @@ class CampaignWriter:
         self._response = make_row_insert(connection, response, RESPONSE)
         self._empty = Statement(connection, opened.values(answer=None), ("answer", "the_campaign", "low", "high"))
 
-    def picks(self, batch: Batch) -> None:
+    def write_picks(self, batch: Batch) -> None:
         """Write a decision: one row a pick, and what those who looked on thought of it, where that is a number."""
         first, number = batch[0].n, self.campaign
         self._pick.run([
-            (number, p.n, first, p.node, str(p.act), p.score, self._features(p.x), p.since or None) for p in batch
+            (number, p.n, first, p.node, str(p.act), p.score, self._pack_features(p.x), p.since or None) for p in batch
         ])  # fmt: skip
         told = [(p.n, name, score) for p in batch for name, score in p.shadows if not isnan(score)]
         self._shadow.run([(self.campaign, n, name, self._number(score)) for n, name, score in told])
 
-    def reservation(self, grant: Grant) -> int:
+    def write_request(self, grant: Grant) -> int:
         """Write a request that is about to leave; its request.id."""
-        return int(self._reserve.one(self._reservation(grant)).scalar_one())
+        return int(self._reserve.execute_one(self._make_row(grant)).scalar_one())
 
-    def digest(self, asked: Request) -> str:
+    def make_digest(self, asked: Request) -> str:
         """Return the hash by which equal questions to one server are found: 32 hexadecimal digits."""
         question = [self.platform, self.server, asked.endpoint, asked.params]
         return blake2b(orjson.dumps(question, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()
 
-    def settlement(
+    def write_settlement(
         self, request_id: int, reply: Reply, bill: Bill = UNBILLED, page: Page | None = None, nodes: str | None = None
     ) -> None:
-        """Write what came back for a request: its bill, and its page with whom that speaks of (`answers.nodes`)."""
+        """Write what came back for a request: its bill, and its page with the accounts in it (`answers.pack_nodes`)."""
         post_ids = orjson.dumps([row.id for row in page.posts]).decode() if page and page.posts else None
-        self._settle.one((*_make_settlement(reply), bill.posts, bill.users, post_ids, nodes, request_id))
+        self._settle.execute_one((*_make_settlement(reply), bill.posts, bill.users, post_ids, nodes, request_id))
 
-    def response(self, request_id: int, received: Received) -> None:
+    def write_response(self, request_id: int, received: Received) -> None:
         """Write an answer as it came."""
         headers = orjson.dumps([list(pair) for pair in received.headers]).decode()
-        self._response.one((request_id, received.url, headers, zlib.compress(received.body)))
+        self._response.execute_one((request_id, received.url, headers, zlib.compress(received.body)))
 
-    def told(self, asked: Request, reply: Reply) -> None:
+    def write_held(self, asked: Request, reply: Reply) -> None:
         """Write a request that was answered without being sent."""
         grant = Grant(replace(asked, items=0, most=0), "", reply.at)
-        self._told.one((*self._reservation(grant), *_make_settlement(reply), 0, 0, None, None))
+        self._told.execute_one((*self._make_row(grant), *_make_settlement(reply), 0, 0, None, None))
 
-    def page(self, page: Page, numbers: Mapping[Who, int], pairs: answers.Mentioned, now: str) -> None:
+    def write_page(self, page: Page, numbers: Mapping[Who, int], pairs: answers.Mentioned, now: str) -> None:
         """Write posts, mentions and hits. A post seen before keeps its text, its counts are renewed.
 
         Where the platform replaces posts, a page of the web is written again: its links count by what is around them.
@@ -125,19 +125,19 @@ class CampaignWriter:
             self._mention.run([(key, node, one.kind, answers.pack_spans(one)) for key, node, one in named])
         else:
             self._mention.run([(key, node, one.kind) for key, node, one in named])
-        self.hits(zip((row.id for row in page.posts), page.hits, strict=True))
+        self.write_hits(zip((row.id for row in page.posts), page.hits, strict=True))
 
-    def follows(self, n: int, followed: Sequence[int], now: str) -> None:
+    def write_follows(self, n: int, followed: Sequence[int], now: str) -> None:
         """Write whom the account of pick number `n` follows; when that was first seen stays."""
         mine = select(pick.c.node).where(pick.c.campaign == self.campaign, pick.c.n == n)
         node = self._connection.execute(mine).scalar_one()
         self._follow.run([(node, other, now) for other in followed])
 
-    def hits(self, counts: Iterable[tuple[str, int]]) -> None:
+    def write_hits(self, counts: Iterable[tuple[str, int]]) -> None:
         """Write which posts match the topic, from (post id, occurrences)."""
         self._hit.run([(self.campaign, key, count) for key, count in counts if count])
 
-    def outcomes(self, outcomes: Sequence[Outcome]) -> None:
+    def write_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Write what the picks of a batch found, and their links."""
         rows: list[tuple[Any, ...]] = []
         links: list[tuple[Any, ...]] = []
@@ -150,14 +150,14 @@ class CampaignWriter:
         self._outcome.run(rows)
         self._link.run(links)
 
-    def emptied(self, batch: Batch) -> None:
+    def clear_answers(self, batch: Batch) -> None:
         """Let go of the answers that a finished batch went on from."""
-        self._empty.one((None, self.campaign, batch[0].n, batch[-1].n))
+        self._empty.execute_one((None, self.campaign, batch[0].n, batch[-1].n))
 
-    def _features(self, x: tuple[float, ...]) -> str | None:
+    def _pack_features(self, x: tuple[float, ...]) -> str | None:
         return orjson.dumps(dict(zip(self.columns, x, strict=True))).decode() if x else None
 
-    def _reservation(self, grant: Grant) -> tuple[Any, ...]:
+    def _make_row(self, grant: Grant) -> tuple[Any, ...]:
         asked = grant.request
         return (
             self.campaign,
@@ -168,7 +168,7 @@ class CampaignWriter:
             asked.items,
             asked.most,
             format_time(grant.at),
-            self.digest(asked),
+            self.make_digest(asked),
         )
 
 

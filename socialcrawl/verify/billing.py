@@ -69,16 +69,16 @@ class BillingCheck:
         done = 0
         for rows in read_bills(self.connection, self.story.begun.id):
             self.place = f"request {rows[0].id} to {rows[-1].id}"
-            first = self._fetched.of([key for row in rows for key in _parse_ids(row)])
+            first = self._fetched.find_times([key for row in rows for key in _parse_ids(row)])
             held = {row.digest for row in rows if row.kind == ReplyKind.HELD and row.digest is not None}
-            answered = self._answered.of(sorted(held))
+            answered = self._answered.find_requests(sorted(held))
             for row in rows:
                 self._budgets.add(row)
                 if row.kind == ReplyKind.HELD:
-                    self._held(row, answered.get(row.digest, row.id))
+                    self._check_held(row, answered.get(row.digest, row.id))
                 else:
-                    self._page(row)
-                self._cost(row, sum(first.get(key) == row.arrived_at for key in _parse_ids(row)))
+                    self._check_page(row)
+                self._check_cost(row, sum(first.get(key) == row.arrived_at for key in _parse_ids(row)))
             done += len(rows)
             watch(f"adding up {self.story.begun.name}", done, None)
         loose = find_loose_pages(self.connection, self.story.begun.id, SHOWN + 1) if self._whole else ()
@@ -91,7 +91,7 @@ class BillingCheck:
             self.costs.differing = 0
             self.costs.differences.clear()
 
-    def _page(self, row: Any) -> None:
+    def _check_page(self, row: Any) -> None:
         """Hold the number of posts that came against the list of them: what was erased is in the number only."""
         if not row.posts:
             return
@@ -103,7 +103,7 @@ class BillingCheck:
         else:
             self.pages.differ(f"request {row.id}", "posts", row.posts, listed)
 
-    def _held(self, row: Any, first: int) -> None:
+    def _check_held(self, row: Any, first: int) -> None:
         """Hold an answer that was held against request `first`, the first with an answer to the same question."""
         if row.digest is None and self._erased:
             self.pages.leave(NO_QUESTION)
@@ -116,7 +116,7 @@ class BillingCheck:
         else:
             self.pages.differ(f"request {row.id}", "answer that was held", None, "an earlier answer to the question")
 
-    def _cost(self, row: Any, fresh: int) -> None:
+    def _check_cost(self, row: Any, fresh: int) -> None:
         """Hold the cost of a request against the prices; `fresh` posts were new to the database with it."""
         place = f"request {row.id}"
         if self._prices is None:
@@ -124,7 +124,7 @@ class BillingCheck:
         elif row.arrived_at is None:
             self.costs.leave(UNANSWERED)
         elif row.kind in FREE or (row.kind == ReplyKind.LOST and row.cost != row.most):
-            self._hold(place, row.cost, row.most if row.kind == ReplyKind.LOST else 0)
+            self._compare_cost(place, row.cost, row.most if row.kind == ReplyKind.LOST else 0)
         elif row.kind == ReplyKind.LOST:
             self.costs.leave(UNANSWERED)
         elif self._prices.find_endpoint(row.endpoint) is None:
@@ -132,11 +132,11 @@ class BillingCheck:
         elif row.new_posts is not None and not fresh <= row.new_posts:
             self.costs.differ(place, "new_posts", row.new_posts, fresh)
         elif row.kind == ReplyKind.INVALID:
-            self._reckon(place, row, REFUSED)
+            self._compute_cost(place, row, REFUSED)
         else:
-            self._reckon(place, row, INCLUDED)
+            self._compute_cost(place, row, INCLUDED)
 
-    def _reckon(self, place: str, row: Any, why: str) -> None:
+    def _compute_cost(self, place: str, row: Any, why: str) -> None:
         """Hold the cost of an answer against the prices of what it brought."""
         prices = self._prices
         assert prices is not None
@@ -149,9 +149,9 @@ class BillingCheck:
         if rest > 0 and unit and rest % unit == 0 and (why == REFUSED or row.new_users is None or row.posts):
             self.costs.leave(why)
         else:
-            self._hold(place, row.cost, row.cost - rest)
+            self._compare_cost(place, row.cost, row.cost - rest)
 
-    def _hold(self, place: str, cost: Any, told: int) -> None:
+    def _compare_cost(self, place: str, cost: Any, told: int) -> None:
         if self.costs.compare(place, "cost", cost, told):
             self.costs.prove()
 

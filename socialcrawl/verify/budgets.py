@@ -37,7 +37,7 @@ class BudgetCheck:
 
     def __init__(self, connection: Opened, story: CampaignRecord, prices: Policy | None) -> None:
         self.check = Check("budgets")
-        self._versions = CampaignTraces(connection).versions(story.begun)
+        self._versions = CampaignTraces(connection).read_versions(story.begun)
         self._prices = prices
         self._used: dict[str, float] = {"max_requests": 0, "max_posts": 0, "max_money": 0, "max_time": 0.0}
         self._caps = [_read_caps(one) for one in self._versions]
@@ -57,7 +57,7 @@ class BudgetCheck:
         self._used["max_posts"] += min(row.items, row.items if lost else row.posts or 0) if of_posts else 0
         self._used["max_money"] += row.most if row.cost is None else min(row.most, row.cost)
         self._used["max_time"] = sent - self._began
-        caps = self._in_force(row)
+        caps = self._find_budget(row)
         over = [name for name, cap in caps.items() if self._used[name] > cap]
         for name in over:
             if name not in self._exceeded:  # each request after it exceeds it as well
@@ -68,7 +68,7 @@ class BudgetCheck:
         if not over and caps:
             self.check.prove()
 
-    def _in_force(self, row: Any) -> dict[str, float]:
+    def _find_budget(self, row: Any) -> dict[str, float]:
         """Return the budget under which a request was sent: later settings than it began with may finish an open batch.
 
         Instants are of clocks that may be set, so that of two budgets the larger one counts.
@@ -103,7 +103,7 @@ def check_settings(connection: Opened, story: CampaignRecord) -> Check:
 
 
 def _compare_settings(check: Check, connection: Opened, story: CampaignRecord) -> None:
-    known: Sequence[Version] = CampaignTraces(connection).versions(story.begun)
+    known: Sequence[Version] = CampaignTraces(connection).read_versions(story.begun)
     for key in compare_settings(story.begun.settings, known[0].settings):
         check.differ("version 0", key, _read_setting(known[0].settings, key), _read_setting(story.begun.settings, key))
     check.prove(not check.differing)
@@ -121,13 +121,18 @@ def _compare_topics(check: Check, connection: Opened, story: CampaignRecord) -> 
     A program that counts the same keywords by another rule begins an epoch too, and no version.
     """
     traces = CampaignTraces(connection)
-    changed = {one.first for one in traces.versions(story.begun) if TOPIC in {key.split(".")[0] for key in one.changed}}
-    for number, first, _, why in traces.epochs(story.begun.id):
+    changed = {
+        one.first for one in traces.read_versions(story.begun) if TOPIC in {key.split(".")[0] for key in one.changed}
+    }
+    for number, first, _, why in traces.read_epochs(story.begun.id):
         if TOPIC not in why.split(","):
             continue
         if first in changed:
             check.prove()
-        elif TOPIC not in story.kind.facts.fixed and CountingRule.of(about(story.stage(first).settings)).since > 1:
+        elif (
+            TOPIC not in story.kind.facts.fixed
+            and CountingRule.from_topic(about(story.find_stage(first).settings)).since > 1
+        ):
             check.leave(RECOUNTED)
         else:
             check.differ(f"epoch {number}", "why", why, "no other topic in table version")

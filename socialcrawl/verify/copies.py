@@ -59,20 +59,20 @@ class CopyCheck:
             keys, copied = COPIES[table]
             columns = [*keys, *(name for one in copied for name in one[:2]), *MORE.get(table, ())]
             tested = find_tested(self.connection) if table == "liveness" else {}
-            for rows in self._chunks(table, list(dict.fromkeys(columns))):
-                self._name(table, rows)
+            for rows in self._read_chunks(table, list(dict.fromkeys(columns))):
+                self._check_names(table, rows)
                 if table == "posts":
-                    self._count(rows)
-                    self._mention(rows)
+                    self._check_counts(rows)
+                    self._check_mentions(rows)
                 if table == "liveness":
-                    self._test(rows, tested)
+                    self._check_tests(rows, tested)
 
-    def _chunks(self, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
+    def _read_chunks(self, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
         found = self.read(table, columns)
         while rows := [dict(zip(columns, row, strict=True)) for row in islice(found, SOME)]:
             yield rows
 
-    def _name(self, table: str, rows: Sequence[Row]) -> None:
+    def _check_names(self, table: str, rows: Sequence[Row]) -> None:
         copied = COPIES[table][1]
         nodes = list({row[node] for row in rows for _, node, _ in copied} - {None})
         people = find_people(self.connection, nodes)
@@ -88,19 +88,19 @@ class CopyCheck:
                     person = people.get(row[node], Person(None, None))
                     self._compare(table, row, column, person.shown if what == SHOWN else person.id)
 
-    def _count(self, rows: Sequence[Row]) -> None:
+    def _check_counts(self, rows: Sequence[Row]) -> None:
         """Hold the occurrences of posts against the matches of the one campaign."""
         found = {} if self.whole else count_hits(self.connection, [row["id"] for row in rows])
         for row in rows:
             self._compare("posts", row, "occurrences", None if self.whole else found.get(row["id"], 0))
 
-    def _mention(self, rows: Sequence[Row]) -> None:
+    def _check_mentions(self, rows: Sequence[Row]) -> None:
         """Hold the lists of whom posts mention against the table of mentions."""
         named = find_mentioned(self.connection, [row["id"] for row in rows])
         for row in rows:
             self._compare("posts", row, "mentions", named.get(row["id"], []))
 
-    def _test(self, rows: Sequence[Row], tested: Mapping[tuple[str, int], Row]) -> None:
+    def _check_tests(self, rows: Sequence[Row], tested: Mapping[tuple[str, int], Row]) -> None:
         """Hold what tests of accounts found against the last picks that tested them."""
         for row in rows:
             found = tested.get((row["campaign"], row["node"]), {})

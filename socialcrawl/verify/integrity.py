@@ -32,7 +32,7 @@ def check_order(connection: Opened, campaign: int) -> Check:
     check = _check_rows(
         "order of decisions", connection, ORDER, tables, campaign, expected="what the rows beside it say"
     )
-    for number, first, began_at, why in CampaignTraces(connection).epochs(campaign):
+    for number, first, began_at, why in CampaignTraces(connection).read_epochs(campaign):
         last = find_last_answer(connection, campaign, first) if ERASING & {*why.split(",")} else None
         if last is not None and not _is_before(last, began_at):
             check.differ(f"epoch {number}", "began_at", began_at, f"after {last}, before pick {first}")

@@ -99,21 +99,21 @@ class OutcomeCheck:
         except SettingsError as error:  # a file of the campaign is not here
             self.outcomes.leave(str(error))
             return
-        if self._counted_otherwise(topic):
+        if self._is_counted_otherwise(topic):
             self.outcomes.leave(EARLIER_RULE)
             return
         self._topic = topic
         self._reread = PickReadings(self.connection, self.story.begun.id, topic.hits)
         self._matching = Matches(self.connection, self.story.begun.id)
         self._check_matches()
-        for picks in self._reread.picks():
-            self._some(picks)
+        for picks in self._reread.read_picks():
+            self._check_picks(picks)
             watch(f"counting {self.story.begun.name}", picks[-1].n + 1, None)
         self._posts.finish(self._reread)
 
-    def _counted_otherwise(self, topic: Topic) -> bool:
+    def _is_counted_otherwise(self, topic: Topic) -> bool:
         identity = self.story.begun.identity
-        return bool(identity.get("topic")) and identity.get(COUNTING, 1) < CountingRule.of(topic).since
+        return bool(identity.get("topic")) and identity.get(COUNTING, 1) < CountingRule.from_topic(topic).since
 
     def _check_matches(self) -> None:
         """Count the posts again that are said to match."""
@@ -138,11 +138,11 @@ class OutcomeCheck:
         """Return the occurrences in posts; note who wrote them, and why some may have had other texts."""
         found: dict[str, int] = {}
         if self._lacking.texts is not None:
-            said = self._matching.of(ids)
-            self._authors |= {key: author for key, _, author, *_ in self._reread.texts(ids)}
+            said = self._matching.find_counts(ids)
+            self._authors |= {key: author for key, _, author, *_ in self._reread.read_texts(ids)}
             return {key: said.get(key, 0) for key in ids if key in self._authors}
         editable = self._facts.edits_posts
-        for key, again, author, *told in self._reread.texts(ids):
+        for key, again, author, *told in self._reread.read_texts(ids):
             found[key], self._authors[key] = self._topic.hits(*told), author
             if CLEANED in told[0]:
                 self._doubts[key] = UNNAMED
@@ -150,77 +150,87 @@ class OutcomeCheck:
                 self._doubts[key] = EDITED
         return found
 
-    def _some(self, picks: Sequence[Any]) -> None:
+    def _check_picks(self, picks: Sequence[Any]) -> None:
         self._doubts, self._authors = {}, {}
         first, last = picks[0].n, picks[-1].n
         self.place = f"pick {first} to {last}"
-        pages = self._reread.pages(first, last, every=True)
+        pages = self._reread.read_pages(first, last, every=True)
         counts = self._count(list(dict.fromkeys(key for _, came in pages if came is not None for key in came.ids)))
         asked = {row.n: None if row.act in FOUND else row.node for row in picks if row.act in (*READ, *FOUND)}
         self._posts.check(self._reread, pages, self._authors, self._doubts, asked)
-        self._match(counts)
-        sums, unknown = self._reread.read(pages, counts)
+        self._check_unmatched(counts)
+        sums, unknown = self._reread.sum_pages(pages, counts)
         unlisted = [row for row in picks if self._is_unlisted(row, sums, unknown)]
-        sums |= self._reread.by_author(unlisted, self._count)
-        links, named = self._reread.links(first, last), self._names(picks)
-        self._asked, batches = self._reread.asked(picks), {row.n: row.batch for row in picks}
+        sums |= self._reread.sum_by_author(unlisted, self._count)
+        links, named = self._reread.read_links(first, last), self._find_names(picks)
+        self._asked, batches = self._reread.read_requests(picks), {row.n: row.batch for row in picks}
         self._came = {}
         for n, rows in self._asked.items():
             self._came.setdefault(batches.get(n, picks[0].batch), set()).update(one.arrived_at for one in rows)
         for row in picks:
             if row.at is not None:
-                self._answered(row)
+                self._check_answer(row)
                 read = sums.get(row.n) or Recount()
-                self._one(row, read, links.get(row.n, []), self._why(row, read, {one.n for one in unlisted}), named)
+                self._check_pick(
+                    row,
+                    read,
+                    links.get(row.n, []),
+                    self._explain_difference(row, read, {one.n for one in unlisted}),
+                    named,
+                )
 
     def _is_unlisted(self, row: Any, sums: Mapping[int, Recount], unknown: set[int]) -> bool:
         read = row.at is not None and row.missing is None and row.act in READ
         return read and (row.n in unknown or bool(row.posts and row.n not in sums))
 
-    def _match(self, counts: Mapping[str, int]) -> None:
+    def _check_unmatched(self, counts: Mapping[str, int]) -> None:
         """Look for posts that match, and are not said to."""
         matching = [key for key, many in counts.items() if many and key not in self._doubts]
-        said = self._matching.of(matching)
+        said = self._matching.find_counts(matching)
         for key in matching:
             if key not in said:
                 self.matches.differ(f"post {key}", "occurrences", 0, counts[key])
 
-    def _why(self, row: Any, read: Recount, unlisted: set[int]) -> str | None:
+    def _explain_difference(self, row: Any, read: Recount, unlisted: set[int]) -> str | None:
         """Return why what a pick has read may differ from what was stored then; None where it may not."""
         if row.n in unlisted:
             return NOT_LISTED
         return next((self._doubts[key] for key in read.first if key in self._doubts), None)
 
-    def _names(self, picks: Sequence[Any]) -> Mapping[int, Who]:
+    def _find_names(self, picks: Sequence[Any]) -> Mapping[int, Who]:
         """Return what those are called whom a walk read, as that may tell who is on topic."""
         walks = [row.node for row in picks if row.act == Act.WALK]
         return called(self.connection, walks) if walks and self._judges else {}
 
-    def _one(self, row: Any, read: Recount, links: Sequence[Any], why: str | None, named: Mapping[int, Who]) -> None:
+    def _check_pick(
+        self, row: Any, read: Recount, links: Sequence[Any], why: str | None, named: Mapping[int, Who]
+    ) -> None:
         """Check one pick that was answered."""
         if row.missing is not None:
-            self._hold(row, {"value": 0.0, "occurrences": 0}, FORGOTTEN if row.missing == Reason.FORGOTTEN else None)
-            self._linked(row, links, Recount(), None)
+            self._compare_values(
+                row, {"value": 0.0, "occurrences": 0}, FORGOTTEN if row.missing == Reason.FORGOTTEN else None
+            )
+            self._check_links(row, links, Recount(), None)
         elif row.act == Act.RESOLVE:
             self.outcomes.leave(NO_PAGE)
         elif row.act == Act.PROBE:
-            self._probed(row)
+            self._check_probe(row)
         elif row.act in FOUND:
-            self._hold(row, {"posts": read.posts, "value": 0.0, "occurrences": 0}, why)
+            self._compare_values(row, {"posts": read.posts, "value": 0.0, "occurrences": 0}, why)
             why = why or self._lacking.answers
             own = {row.node} if row.act == Act.INWARD else set()
             read.targets = {node: 0 for node in read.found if node not in own}
-            self._linked(row, links, read, why)
+            self._check_links(row, links, read, why)
         elif row.act == Act.IMPORT and not row.posts:
             self.outcomes.leave(IMPORTED)
             self.links.leave(IMPORTED, len(links))
         else:
-            value, doubt = self._value(row, read.hits, named)
+            value, doubt = self._compute_value(row, read.hits, named)
             told = {"posts": read.posts, "occurrences": read.hits, "value": value}
-            self._hold(row, told, why or (doubt if row.value != value else None))
-            self._linked(row, links, read, why or self._lacking.parts)
+            self._compare_values(row, told, why or (doubt if row.value != value else None))
+            self._check_links(row, links, read, why or self._lacking.parts)
 
-    def _value(self, row: Any, hits: int, named: Mapping[int, Who]) -> tuple[float, str | None]:
+    def _compute_value(self, row: Any, hits: int, named: Mapping[int, Who]) -> tuple[float, str | None]:
         """Return the value of who was read, and why it may have been another."""
         if row.act != Act.WALK or self._judges is None:
             return compute_worth(hits), None
@@ -230,7 +240,7 @@ class OutcomeCheck:
         value = ON_TOPIC if whose.holds(who, hits) else WIDER if broad is not None and broad.holds(who, hits) else 0.0
         return value, BY_NAME if by_name else self._lacking.names
 
-    def _answered(self, row: Any) -> None:
+    def _check_answer(self, row: Any) -> None:
         """Hold when a pick was answered, and whether it is missing, against its requests."""
         asked, came = self._asked.get(row.n, ()), self._came.get(row.batch, ())
         together = row.act in TOGETHER or (row.act == Act.INWARD and row.missing is not None and not asked)
@@ -249,15 +259,15 @@ class OutcomeCheck:
         elif gone and row.missing is None:
             self.outcomes.differ(f"pick {row.n}", "missing", None, "why: the platform did not show its posts")
 
-    def _probed(self, row: Any) -> None:
+    def _check_probe(self, row: Any) -> None:
         """Check the judgement of a test of life by the rule of the campaign."""
         rule = self._settings.refresh.activity(self.story.begun.platform)
         told = float(rule.alive(row.mark, parse_time(row.at), None))
         if row.value != told and row.value == 1.0 and rule.protected and not row.mark:
             told = 1.0  # it is there, and shows what it does to its friends only
-        self._hold(row, {"value": told}, self._lacking.tests if row.batch in self._came else BROUGHT)
+        self._compare_values(row, {"value": told}, self._lacking.tests if row.batch in self._came else BROUGHT)
 
-    def _hold(self, row: Any, told: Mapping[str, float], why: str | None) -> None:
+    def _compare_values(self, row: Any, told: Mapping[str, float], why: str | None) -> None:
         wrong = {name: value for name, value in told.items() if not is_equal(getattr(row, name), value)}
         if not wrong:
             self.outcomes.prove()
@@ -267,9 +277,9 @@ class OutcomeCheck:
             for name, value in wrong.items():
                 self.outcomes.differ(f"pick {row.n}", name, getattr(row, name), value)
 
-    def _linked(self, row: Any, links: Sequence[Any], read: Recount, why: str | None) -> None:
+    def _check_links(self, row: Any, links: Sequence[Any], read: Recount, why: str | None) -> None:
         """Check the links of a pick, in order; after an erasure some are left out, which may change the order."""
-        named = self._named(links, read)
+        named = self._find_named(links, read)
         pairs = [(one, None if node is None else compute_worth(read.targets[node]))
                  for one, node in zip(links, named, strict=True)]  # fmt: skip
         wrong = [(one, alpha) for one, alpha in pairs if alpha is None or not is_equal(one.alpha, alpha)]
@@ -291,7 +301,7 @@ class OutcomeCheck:
         if moved and not (wrong or lost):
             self.links.differ(place, "order of links", [one.node for one in links], [*read.targets])
 
-    def _named(self, links: Sequence[Any], read: Recount) -> list[int | None]:
+    def _find_named(self, links: Sequence[Any], read: Recount) -> list[int | None]:
         """Return the account of each link as the posts have it, each once; None where they do not name it.
 
         A name may have turned out to be another account, so that the page has another number.
@@ -299,8 +309,8 @@ class OutcomeCheck:
         nodes: list[int] = [one.node for one in links]
         left = dict.fromkeys(read.targets, True)
         if read.ordered and len(nodes) == len(left) and any(node not in left for node in nodes):
-            return [mine if self._may_be(node, mine) else None for node, mine in zip(nodes, left, strict=True)]
+            return [mine if self._can_be(node, mine) else None for node, mine in zip(nodes, left, strict=True)]
         return [node if left.pop(node, False) else None for node in nodes]
 
-    def _may_be(self, node: int, other: int) -> bool:
-        return node == other or self.story.meant(Node(node)) == self.story.meant(Node(other))
+    def _can_be(self, node: int, other: int) -> bool:
+        return node == other or self.story.resolve_node(Node(node)) == self.story.resolve_node(Node(other))

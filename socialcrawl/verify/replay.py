@@ -49,7 +49,7 @@ class DecisionReplay:
     def __init__(self, connection: Opened, story: CampaignRecord) -> None:
         self.connection, self.story = connection, story
         self.picks, self.scores = Check("picks"), Check("scores and features")
-        self._history = CampaignTraces(connection).history(story.begun, story.columns)
+        self._history = CampaignTraces(connection).read_history(story.begun, story.columns)
         self._gone = find_forgotten(connection, story.begun.id)
         self._found: set[Node] = set()  # by searches
         self._renamed: set[Node] = set()  # seeds that no name leads to any more
@@ -65,20 +65,20 @@ class DecisionReplay:
         story, what = self.story, f"replaying {self.story.begun.name}"
         self.picks.leave(EARLIER, story.since)
         self.scores.leave(EARLIER, story.since)
-        stage, crawl = story.stage(story.since), self._crawl(story.stage(story.since))
+        stage, crawl = story.find_stage(story.since), self._make_crawl(story.find_stage(story.since))
         for one in read_decided(self.connection, story.begun.id, story.columns, story.since):
             self._n = one.batch[0].n
-            if (now := story.stage(self._n)) is not stage:
-                stage, crawl = now, self._crawl(now)
+            if (now := story.find_stage(self._n)) is not stage:
+                stage, crawl = now, self._make_crawl(now)
             self._judge(crawl, one)
             if one.outcomes:
                 crawl.absorb(one.batch, one.outcomes)
             watch(what, one.batch[-1].n + 1, None)
         return crawl
 
-    def _crawl(self, stage: SettingsStage) -> Crawling:
+    def _make_crawl(self, stage: SettingsStage) -> Crawling:
         """Return the crawl of a stage, told everything before the present pick."""
-        crawl = stage.crawl(self.story.topics)
+        crawl = stage.make_crawl(self.story.topics)
         crawl.fold(cut_history(self._history, self._n))
         return crawl
 
@@ -89,7 +89,7 @@ class DecisionReplay:
         elif batch[0].act == Act.PROBE and one.sent_at is None and not any(pick.score for pick in batch):
             self._leave(BROUGHT, batch)
         else:
-            chosen = self._chosen(crawl, one)
+            chosen = self._choose(crawl, one)
             for place, pick in enumerate(batch):
                 self._compare(pick, chosen[place] if place < len(chosen) else None, one)
             if len(chosen) > len(batch):
@@ -97,7 +97,7 @@ class DecisionReplay:
         if batch[0].act == Act.SEARCH:
             self._found |= {Node(node) for told in one.outcomes for node in told.targets.tolist()}
 
-    def _chosen(self, crawl: Crawling, one: StoredBatch) -> Batch:
+    def _choose(self, crawl: Crawling, one: StoredBatch) -> Batch:
         """Return what the crawl chooses in place of a batch; none where it would choose nothing."""
         size = len({pick.node for pick in one.batch})
         if not isinstance(crawl, Track):
@@ -106,11 +106,11 @@ class DecisionReplay:
         for now in _iterate_moments(crawl, one.sent_at):
             chosen = _make_batch(crawl.choose(size, now))
             if len(chosen) == len(one.batch) and all(map(_is_same, one.batch, chosen)):
-                return self._since(crawl, one, chosen)
+                return self._align_marks(crawl, one, chosen)
             first = chosen if first is None else first
         return first or ()
 
-    def _since(self, crawl: Track, one: StoredBatch, chosen: Batch) -> Batch:
+    def _align_marks(self, crawl: Track, one: StoredBatch, chosen: Batch) -> Batch:
         """Return the chosen with the stored marks where these are of a moment in between."""
         width = crawl.window
         if width is None or all(a.since == b.since for a, b in zip(one.batch, chosen, strict=True)):
@@ -128,23 +128,23 @@ class DecisionReplay:
         place = _describe_place(stored)
         if stored.n in self._gone:
             self._leave(FORGOTTEN, [stored])
-        elif chosen is None or not self._alike(stored, chosen):
+        elif chosen is None or not self._is_alike(stored, chosen):
             if stored.n < self.story.erased:
                 self._leave(ERASED, [stored])
-            elif chosen is not None and chosen.act in LINE and self._in_line(stored):
+            elif chosen is not None and chosen.act in LINE and self._is_in_line(stored):
                 self._leave(ORDER, [stored])
             elif stored.act in LINE and len(self._renamed) < self.story.renamed:
                 self._renamed.add(stored.node)
                 self._leave(RENAMED, [stored])
-            elif chosen is not None and stored.score and self._nearly(stored.n, stored.score, chosen.score):
+            elif chosen is not None and stored.score and self._is_near(stored.n, stored.score, chosen.score):
                 self._leave(COARSE, [stored])
             else:
                 self._differ(place, stored, chosen)
         else:
             self.picks.prove()
-            self._score(place, stored, chosen, one)
+            self._compare_score(place, stored, chosen, one)
 
-    def _score(self, place: str, stored: Pick, chosen: Pick, one: StoredBatch) -> None:
+    def _compare_score(self, place: str, stored: Pick, chosen: Pick, one: StoredBatch) -> None:
         shadows = one.shadows.get(stored.n, {})
         pairs = [("score", stored.score, chosen.score)]
         pairs += zip(self.story.columns, stored.x, chosen.x, strict=False)
@@ -153,34 +153,34 @@ class DecisionReplay:
         if wrong and stored.n < self.story.erased:
             self.scores.leave(ERASED)
             return
-        if wrong and all(self._nearly(stored.n, kept, made) for _, kept, made in wrong):
+        if wrong and all(self._is_near(stored.n, kept, made) for _, kept, made in wrong):
             self.scores.leave(COARSE)
             return
         for column, kept, made in wrong:
             self.scores.differ(place, column, kept, made)
         self.scores.prove(not wrong)
 
-    def _nearly(self, n: int, kept: float, made: float) -> bool:
+    def _is_near(self, n: int, kept: float, made: float) -> bool:
         """Return whether the scores of pick `n` are no more apart than PageRanks with a wide tolerance are."""
-        tolerance = self.story.kind.tolerance(self.story.stage(n).settings)
+        tolerance = self.story.kind.tolerance(self.story.find_stage(n).settings)
         return tolerance > TOLERANCE and math.isclose(kept, made, rel_tol=NEARLY, abs_tol=NEARLY * tolerance)
 
-    def _alike(self, stored: Pick, chosen: Pick) -> bool:
+    def _is_alike(self, stored: Pick, chosen: Pick) -> bool:
         """Return whether two picks ask the same account in the same way.
 
         A name that was looked up may have led to another.
         """
         if stored.act in LINE and stored.act == chosen.act and stored.since == chosen.since:
-            return self.story.meant(stored.node) == self.story.meant(chosen.node)
+            return self.story.resolve_node(stored.node) == self.story.resolve_node(chosen.node)
         return _is_same(stored, chosen) and stored.since == chosen.since
 
-    def _in_line(self, stored: Pick) -> bool:
+    def _is_in_line(self, stored: Pick) -> bool:
         """Return whether somebody is asked before the estimator chooses whom the campaign named, or a search found."""
         if stored.act not in LINE:
             return False
-        stage = self.story.stage(stored.n)
+        stage = self.story.find_stage(stored.n)
         there = {*stage.names, *stage.queries, *self._found}
-        return self.story.meant(stored.node) in {self.story.meant(node) for node in there}
+        return self.story.resolve_node(stored.node) in {self.story.resolve_node(node) for node in there}
 
     def _differ(self, place: str, stored: Pick, chosen: Pick | None) -> None:
         if chosen is None:

@@ -52,7 +52,7 @@ class PostCheck:
         own = [(row, came) for row, came in pages if came is not None and row.kind != ReplyKind.HELD]
         gone = [key for _, came in own for key in came.ids if key not in authors]
         erased = read_reasons(self.connection, self.story.begun.platform, "post", dict.fromkeys(gone))
-        named = reread.mentioned([key for _, came in own for key in came.ids])
+        named = reread.read_mentions([key for _, came in own for key in came.ids])
         for row, came in own:
             theirs = {key: authors[key] for key in came.ids if key in authors}
             others: set[str] = set()
@@ -60,21 +60,21 @@ class PostCheck:
                 others = self._find_others([node], theirs)
             elif row.n in asked:
                 others = self._find_others(came.found, theirs)
-                self._in_order(row, came.found, theirs)
-            self._present(row, came, authors, erased, others)
-            self._mentioned(row, came, named, doubts, authors)
+                self._check_order(row, came.found, theirs)
+            self._check_present(row, came, authors, erased, others)
+            self._check_mentions(row, came, named, doubts, authors)
 
     def finish(self, reread: PickReadings) -> None:
         """Look for what brought mentions that a page of their post does not have."""
         for key, nodes in list(self._more.items())[:MOST]:
-            for came in reread.listing(key):
+            for came in reread.read_listing(key):
                 nodes -= {node for place, node in came.pairs if came.ids[place] == key}
             for node in nodes:
                 self.mentions.differ(
                     f"post {key}", f"mention of account {node}", "a mention", "none on the pages that brought it"
                 )
 
-    def _present(
+    def _check_present(
         self, row: Any, came: StoredPage, stored: Collection[str], erased: Collection[str], others: Collection[str]
     ) -> None:
         """Hold a page against the posts: each that came is stored, or was erased; those of `others` are none of it."""
@@ -93,22 +93,22 @@ class PostCheck:
 
         They are the account whose posts were asked for, also of reposts, or all whom a search found.
         """
-        there = {*told, *(self.story.meant(Node(one)) for one in told)}
-        wrong = {one for one in {*authors.values()} - there if self.story.meant(Node(one)) not in there}
+        there = {*told, *(self.story.resolve_node(Node(one)) for one in told)}
+        wrong = {one for one in {*authors.values()} - there if self.story.resolve_node(Node(one)) not in there}
         others = {key for key, one in authors.items() if one in wrong} if wrong else set()
         for key in sorted(others):
             expected = f"account {told[0]}, who was asked" if len(told) == 1 else "one of those who were found"
             self.posts.differ(f"post {key}", "author", f"account {authors[key]}", expected)
         return others
 
-    def _in_order(self, row: Any, told: Sequence[int], authors: Mapping[str, int]) -> None:
+    def _check_order(self, row: Any, told: Sequence[int], authors: Mapping[str, int]) -> None:
         """Hold the order of authors against that in which a page found them; of some of them no post is left."""
-        meant = [dict.fromkeys(self.story.meant(Node(one)) for one in some) for some in (told, authors.values())]
+        meant = [dict.fromkeys(self.story.resolve_node(Node(one)) for one in some) for some in (told, authors.values())]
         left = iter(meant[0])
         if meant[1].keys() <= meant[0].keys() and not all(one in left for one in meant[1]):
             self.posts.differ(f"request {row.id}", "order of authors", [*meant[1]], [*meant[0]])
 
-    def _mentioned(
+    def _check_mentions(
         self,
         row: Any,
         came: StoredPage,

@@ -40,12 +40,12 @@ class SettingsStage:
     names: Sequence[Node]
     queries: Sequence[Node]
 
-    def crawl(self, topics: Sequence[int]) -> Crawling:
+    def make_crawl(self, topics: Sequence[int]) -> Crawling:
         """Return its crawl, with nothing absorbed."""
         seeds = remember_seeds(self.settings, self.names, topics, self.queries)
-        return kind_of(self.settings).make_crawl(self.settings, seeds, mark=self._mark())
+        return kind_of(self.settings).make_crawl(self.settings, seeds, mark=self._make_mark())
 
-    def _mark(self) -> Callable[[float], str]:
+    def _make_mark(self) -> Callable[[float], str]:
         """Return how the platform marks an instant."""
         prices = policy(self.settings.source.platform)
         base = self.settings.source.base_url or prices.base_url
@@ -90,11 +90,11 @@ class CampaignRecord:
         """The names of the features of its picks."""
         return self.kind.features
 
-    def stage(self, n: int) -> SettingsStage:
+    def find_stage(self, n: int) -> SettingsStage:
         """Return the stage in which pick `n` was decided."""
         return [one for number, one in enumerate(self.stages) if one.first <= n or not number][-1]
 
-    def meant(self, node: Node) -> Node:
+    def resolve_node(self, node: Node) -> Node:
         """Return the account that `node` turned out to be."""
         seen = {node}
         while (other := self.same.get(node, node)) not in seen:
@@ -110,13 +110,17 @@ def read_story(connection: Opened, name: str) -> CampaignRecord:
         StoreError: there is no such campaign, or its settings are not understood.
     """
     traces = CampaignTraces(connection)
-    begun = traces.begun(name)
-    same, epochs, topics = read_aliases(connection, begun.id), traces.epochs(begun.id), traces.topics(begun.id)
+    begun = traces.read_campaign(name)
+    same, epochs, topics = (
+        read_aliases(connection, begun.id),
+        traces.read_epochs(begun.id),
+        traces.read_topics(begun.id),
+    )
     erased = [first for _, first, _, why in epochs if ERASING & {*why.split(",")}]
     seats = (begun.identity.get("seeds") or {}).get("usernames") or []
-    names = traces.enlisted(begun.platform, seats)
+    names = traces.read_seeds(begun.platform, seats)
     lines = _Lines(names, same, find_first_picks(connection, begun.id), find_searches(connection, begun.id))
-    known = traces.versions(begun)
+    known = traces.read_versions(begun)
     stages = _make_stages(begun, known, lines)
     lost = len(seats) - len(stages[-1].names)
     return CampaignRecord(begun, stages, topics, max(erased, default=0), same, known[-1].settings, lost)
@@ -131,7 +135,7 @@ class _Lines:
     first: Mapping[int, int]
     searched: Sequence[Node]
 
-    def named(self, before: int) -> list[Node]:
+    def find_names(self, before: int) -> list[Node]:
         """Return the seeds that were named before pick `before`: others came later, or belong to other accounts now.
 
         Whoever is named is asked before an estimator chooses anybody.
@@ -139,13 +143,15 @@ class _Lines:
         others: dict[Node, list[Node]] = {}
         for node, meant in self.same.items():
             others.setdefault(meant, []).append(node)
-        return [one for one in self.names if min(self._at(node) for node in [one, *others.get(one, ())]) < before]
+        return [
+            one for one in self.names if min(self._find_first(node) for node in [one, *others.get(one, ())]) < before
+        ]
 
-    def queries(self, before: int) -> list[Node]:
+    def find_queries(self, before: int) -> list[Node]:
         """Return the searches that were made before pick `before`."""
-        return [node for node in self.searched if self._at(node) < before]
+        return [node for node in self.searched if self._find_first(node) < before]
 
-    def _at(self, node: Node) -> int:
+    def _find_first(self, node: Node) -> int:
         return self.first.get(node, NEVER)
 
 
@@ -162,7 +168,7 @@ def _make_stages(begun: StoredCampaign, versions: Sequence[Version], lines: _Lin
     except SettingsError as error:
         raise StoreError(f"{error} Verify it with the version of socialcrawl that ran it.") from error
     return [
-        SettingsStage(first, one, lines.named(end), lines.queries(end))
+        SettingsStage(first, one, lines.find_names(end), lines.find_queries(end))
         for (first, _), one, end in zip(kept, settings, ends, strict=True)
     ]
 

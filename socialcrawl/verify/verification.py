@@ -107,5 +107,5 @@ def _find_name(traces: CampaignTraces, node: Node | None) -> str:
         return "nobody"
     if node < 0:
         return f"search {-node}"
-    name = traces.names([node])[node]
+    name = traces.read_names([node])[node]
     return name if name == f"account {node}" else f"{name} (account {node})"

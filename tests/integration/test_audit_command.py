@@ -372,7 +372,7 @@ def test_gaps_by_community_are_called_by_the_account_in_it_that_has_most_neighbo
     with looking(crawled()) as traces:
         sample = fold_sample(traces, "sample")
         label = find_communities(sample.crawl.walks.lists, sample.seen.places)
-        called = traces.names(sample.held.node.tolist())
+        called = traces.read_names(sample.held.node.tolist())
     groups = {}
     for place, one in zip(sample.seen.places.tolist(), label.tolist(), strict=True):
         groups.setdefault(one, []).append((sample.held.degree[place], -place))

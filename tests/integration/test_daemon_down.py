@@ -38,7 +38,9 @@ class Falling(World):
 
     def look_at(self, seconds):
         """Look at /healthz at an instant."""
-        self.at(seconds / HOUR, lambda: self.healths.append(check_health(self.week.daemon.vitals(), self.time.now())))
+        self.at(
+            seconds / HOUR, lambda: self.healths.append(check_health(self.week.daemon.make_status(), self.time.now()))
+        )
 
     def sent(self, since, until):
         """When requests left, in seconds from the beginning."""

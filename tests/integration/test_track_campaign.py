@@ -204,12 +204,12 @@ def test_places_of_then_and_now_are_those_of_the_folded_history(visited):
         times = [parse_time(at) for (at,) in rows(database, "select at from outcome")]
         assert found.now == max(times)
         assert found.then == pytest.approx((min(times) + max(times)) / 2)  # it is younger than its window
-        whole = traces.begun("campaign")
-        crawl, history = make_crawl(ending_settings(database), traces, whole), list(traces.history(whole, COLUMNS))
+        whole = traces.read_campaign("campaign")
+        crawl, history = make_crawl(ending_settings(database), traces, whole), list(traces.read_history(whole, COLUMNS))
         for batch, outcomes in history:
             if outcomes[-1].at <= found.then:
                 crawl.absorb(batch, outcomes)
-        names = traces.names([node for node, _ in crawl.standing()])
+        names = traces.read_names([node for node, _ in crawl.standing()])
         then = {names[node]: place for place, (node, _) in enumerate(crawl.standing(), 1)}
         known = [place for place in (*found.top, *found.rose, *found.fell) if place.before is not None]
         assert len(known) > 5

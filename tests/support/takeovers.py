@@ -102,7 +102,7 @@ def work(folder, clock, dies, stops, until):
     daemon = Daemon(
         Path(folder), house, DebugExecutor(), who, lambda now, before: None, look=60.0, hands=ImmediateExecutor
     )
-    look_round = daemon.look
+    look_round = daemon.check_all
 
     def looked():
         look_round()
@@ -110,7 +110,7 @@ def work(folder, clock, dies, stops, until):
         if time.now() >= until and time.leader == os.getpid():
             os.kill(os.getpid(), signal.SIGKILL)
 
-    daemon.look = looked
+    daemon.check_all = looked
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), processors=[lambda *given: ""])
     daemon.run()
 

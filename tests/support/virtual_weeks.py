@@ -64,7 +64,7 @@ class Week:
         house = House(time, pool=lambda size: Slowly(time), disk=disk)
         who = DaemonIdentity("here", 1)
         self.daemon = Daemon(folder, house, DebugExecutor(), who, self._changed, look=look, hands=ImmediateExecutor)
-        look_round = self.daemon.look
+        look_round = self.daemon.check_all
 
         def looked():
             look_round()
@@ -72,7 +72,7 @@ class Week:
             if time.now() >= until:
                 self.daemon.stop()
 
-        self.daemon.look = looked
+        self.daemon.check_all = looked
 
     def _changed(self, now, before):
         self.states.append((self.time.now(), now.campaign, now.state, now.why))

@@ -78,7 +78,7 @@ def operate(wanted: Wanted) -> int:
         bell.daemon = daemon
         if wanted.health is not None:
             host, port = parse_host_port(wanted.health)
-            pages = make_app(daemon.vitals, time.now)
+            pages = make_app(daemon.make_status, time.now)
             served = serve_pages(pages, host, port, allow_remote=wanted.allow_remote, allow_hosts=wanted.allow_hosts)
             url = undo.enter_context(served)
             structlog.get_logger().info("the health page is served", url=f"{url}/healthz", metrics=f"{url}/metrics")

@@ -103,7 +103,7 @@ def _checks(file: Path | None, *, offline: bool) -> Iterator[Check]:
     if meant.policy.is_billed:
         yield _cycle(meant, clock.now())
     if isinstance(settings.database, Path):
-        yield _disk(settings.database.parent, reserve(settings, None).lacks())
+        yield _disk(settings.database.parent, reserve(settings, None).describe_shortage())
     yield _database(settings)
     yield from _tokens(meant, clock, offline=offline)
 

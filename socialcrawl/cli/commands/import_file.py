@@ -182,7 +182,7 @@ def _sparing(wanted: Wanted, settings: Settings | None) -> Iterator[Callable[[Pa
 
         def spare(found: ParsedPage) -> ParsedPage:
             with connection.begin():
-                return remove_forgotten_posts(found, barring.of(expand_page(found), now))
+                return remove_forgotten_posts(found, barring.find_forgotten(expand_page(found), now))
 
         yield spare
 

@@ -216,7 +216,7 @@ def _not_begun(name: str) -> CampaignLease:
 
 def _now_of(connection: Opened, one: CampaignLease, now: float) -> CampaignLease:
     """Return how a campaign stands now, as a person needs it: what a daemon wrote that is gone is not what it does."""
-    if one.alive(now):
+    if one.is_alive(now):
         return one if one.until is None or one.until > now else replace(one, until=None)
     if (holder := find_holder(connection, one.campaign)) is not None and holder.pid != one.pid:
         why = f"process {holder.pid} on {holder.host} works on it"
@@ -252,7 +252,7 @@ def _daemons(rows: Sequence[CampaignLease], living: Sequence[LiveDaemon], now: f
     lines = []
     for one in sorted(living, key=lambda one: one.id):
         watches = [held for held in rows if held.daemon == one.id]
-        has = f"watches {len(watches)} of them and has {sum(held.alive(now) for held in watches)} open"
+        has = f"watches {len(watches)} of them and has {sum(held.is_alive(now) for held in watches)} open"
         heard = span(max(0.0, now - one.beat))
         lines.append(
             f"process {one.pid} on {one.host} {has if watches else 'stands by'}; its last heartbeat was {heard} ago"
@@ -262,7 +262,7 @@ def _daemons(rows: Sequence[CampaignLease], living: Sequence[LiveDaemon], now: f
 
 def _plain(row: _Row, now: float) -> dict[str, Any]:
     file = row.held.file if row.file is None else str(row.file)
-    whole = asdict(row.held) | {"alive": row.held.alive(now), "file": file, "database": str(row.where)}
+    whole = asdict(row.held) | {"alive": row.held.is_alive(now), "file": file, "database": str(row.where)}
     return {key: format_time(value) if key in INSTANTS and value is not None else value for key, value in whole.items()}
 
 

@@ -121,9 +121,9 @@ def explain(traces: CampaignTraces, whole: StoredCampaign, user: str) -> Explana
     user = user.strip().removeprefix("@")
     if find_platform_facts(whole.platform).pages:
         user = normalize_url(user) or user
-    held = traces.known(whole, user)
+    held = traces.find_account(whole, user)
     if held is None or held.forgotten_at is not None:
-        why = traces.forgotten(whole.platform, user)
+        why = traces.find_tombstone(whole.platform, user)
         gone = held is not None or why is not None
         near = () if gone else find_similar_names(traces.connection, whole.platform, user)
         state = "forgotten" if gone else "unknown"
@@ -137,11 +137,11 @@ def list_unread_seeds(traces: CampaignTraces, campaign: str | None = None, most:
     Raises:
         StoreError: there is no such campaign.
     """
-    whole = traces.begun(campaign)
+    whole = traces.read_campaign(campaign)
     found: list[tuple[str, str]] = []
     for name in filter(None, map(_find_seed_name, whole.identity["seeds"]["usernames"])):
-        held = traces.known(whole, name) if len(found) < most else None
-        asks = traces.asks(whole.id, held.node) if held is not None else []
+        held = traces.find_account(whole, name) if len(found) < most else None
+        asks = traces.read_visits(whole.id, held.node) if held is not None else []
         read = any(ask.at is not None and ask.missing is None and ask.act != Act.RESOLVE for ask in asks)
         why = asks[-1].reason if asks and not read else None
         if isinstance(why, Reason):
@@ -170,15 +170,15 @@ class _Case:
 
     def __init__(self, traces: CampaignTraces, begun: StoredCampaign, user: str, node: Node) -> None:
         self.traces, self.begun, self.user, self.node = traces, begun, user, node
-        self.asks = traces.asks(begun.id, node)
-        self.epochs, self.versions = traces.epochs(begun.id), traces.versions(begun)
+        self.asks = traces.read_visits(begun.id, node)
+        self.epochs, self.versions = traces.read_epochs(begun.id), traces.read_versions(begun)
         made = [ask for ask in self.asks if ask.act == Act.EXPAND and not self._again()]
         self.n = made[-1].n if made else None
         self.before = made[-1].batch if made else NEVER
         self.version = find_version(self.versions, self.before)
         self.settings = self._settings(self.version.settings)
-        names = traces.enlisted(begun.platform, begun.identity["seeds"]["usernames"])
-        self.crawl = make_crawl(self.settings, names, traces.topics(begun.id))
+        names = traces.read_seeds(begun.platform, begun.identity["seeds"]["usernames"])
+        self.crawl = make_crawl(self.settings, names, traces.read_topics(begun.id))
         self.searched = False
 
     def _settings(self, told: dict[str, Any]) -> Settings:
@@ -212,7 +212,7 @@ class _Case:
             links,
             same,
             self.crawl.resting.get(self.node) if state == "resting" else None,
-            self.traces.names(everybody + ([decision.best[1]] if decision else [])),
+            self.traces.read_names(everybody + ([decision.best[1]] if decision else [])),
             None,
             self.epochs,
             self.version.number,
@@ -222,7 +222,7 @@ class _Case:
 
     def _fold(self, before: int) -> None:
         """Bring the crawl to where it was when the batch `before` was chosen."""
-        self.crawl.fold(cut_history(self.traces.history(self.begun), before))
+        self.crawl.fold(cut_history(self.traces.read_history(self.begun), before))
 
     def _state(self, *, met: bool) -> str:
         seeds = self.crawl.seeds
@@ -288,7 +288,7 @@ class _Case:
         return int(assign_arms(self.settings.seed, self.settings.crawl.control, step, 1)[0])
 
     def _agrees(self, n: int, score: float, features: dict[str, float]) -> bool:
-        stored = self.traces.picked(self.begun.id, n)
+        stored = self.traces.read_pick(self.begun.id, n)
         return stored == Pick(n, self.node, Act.EXPAND, score, tuple(features.values()))
 
     def _changed(self) -> str:
@@ -298,8 +298,8 @@ class _Case:
         return f"{', '.join(later)}: the history before is another one now" if later else "the history was changed"
 
     def _links(self, before: int) -> list[IncomingLink]:
-        others = [node for node, n in self.traces.aliases(self.begun.id, self.node) if n < before]
-        known = self.traces.led(self.begun.id, [self.node, *others], before)
+        others = [node for node, n in self.traces.read_aliases(self.begun.id, self.node) if n < before]
+        known = self.traces.read_links(self.begun.id, [self.node, *others], before)
         self.searched = any(link.act == Act.SEARCH for link in known)
         return [link for link in known if link.act != Act.SEARCH]
 

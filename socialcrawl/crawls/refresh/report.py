@@ -112,7 +112,7 @@ def report_refresh(traces: CampaignTraces, whole: StoredCampaign) -> RefreshRepo
     Raises:
         SettingsError: its settings are not understood.
     """
-    settings = stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
+    settings = stored(traces.read_versions(whole)[-1].settings, f"the campaign {whole.name!r}")
     crawl = _fold(settings, traces, whole)
     rank, training = settings.refresh.steering(whole.platform)
     tests = find_active(traces.connection, whole.id)
@@ -155,7 +155,7 @@ def plan_probes(traces: CampaignTraces, settings: Settings, workers: int, most: 
         raise SettingsError(
             f"The campaign {settings.name!r} is of kind {settings.kind}: one of kind refresh has an order."
         )
-    whole = traces.begun(settings.name)
+    whole = traces.read_campaign(settings.name)
     alone = settings.refresh.model_copy(update={"workers": 1, "worker": 0})
     endless = settings.crawl.model_copy(update={"steps": None})
     crawl = _fold(settings.model_copy(update={"refresh": alone, "crawl": endless}), traces, whole)
@@ -186,5 +186,5 @@ def _count_due(crawl: Refresh, learning: NDArray[np.int64]) -> int:
 
 def _fold(settings: Settings, traces: CampaignTraces, whole: StoredCampaign) -> Refresh:
     crawl = make_refresh(settings)
-    crawl.fold(traces.history(whole))
+    crawl.fold(traces.read_history(whole))
     return crawl

@@ -146,7 +146,7 @@ def _fold_sample(traces: CampaignTraces, settings: Settings) -> FoldedSample:
         raise SettingsError(
             f'The campaign {settings.name!r} is of kind {settings.kind}: an audit rests on one of kind = "sample".'
         )
-    if settings.name not in traces.campaigns():
+    if settings.name not in traces.list_campaigns():
         raise StoreError(f"The campaign {settings.name!r} was not begun in {settings.database}: run it first.")
     found = fold_sample(traces, settings.name)
     if found is None:
@@ -167,18 +167,18 @@ def _select_campaigns(
     """Return the campaigns to audit, the oldest first, or as they are named."""
     platform, mine = judge.sample.whole.platform, judge.sample.whole.name
     if of:
-        others = [name for name in traces.campaigns() if not (same and name == mine)]
+        others = [name for name in traces.list_campaigns() if not (same and name == mine)]
         there = f"there {'are' if len(others) > 1 else 'is'} {', '.join(others) or 'no other'}"
         if same and mine in of:
             raise SettingsError(f"The campaign {mine!r} is the sample itself: name another one with --of; {there}.")
         if absent := [name for name in of if name not in others]:
             raise StoreError(f"There is no campaign {absent[0]!r} to audit in this database; {there}.")
-        wanted = [traces.begun(name) for name in dict.fromkeys(of)]
+        wanted = [traces.read_campaign(name) for name in dict.fromkeys(of)]
         for one in wanted:
             if one.platform != platform:
                 raise SettingsError(f"The campaign {one.name!r} is of {one.platform}, the sample of {platform}.")
         return wanted
-    every = [traces.begun(name) for name in traces.campaigns()]
+    every = [traces.read_campaign(name) for name in traces.list_campaigns()]
     wanted = [one for one in every if one.platform == platform and find_stored_kind(one).collection]
     if not wanted:
         raise StoreError(
@@ -281,7 +281,7 @@ def _name_communities(traces: CampaignTraces, sample: FoldedSample, label: Ints)
         rank = int(sample.held.degree[place]), -place
         first[one] = max(first.get(one, rank), rank)
     nodes = {one: Node(int(sample.held.node[-rank[1]])) for one, rank in first.items()}
-    names = traces.names(nodes.values())
+    names = traces.read_names(nodes.values())
     return {one: f"around {names[node]}" for one, node in nodes.items()}
 
 

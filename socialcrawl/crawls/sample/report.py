@@ -134,15 +134,15 @@ def fold_sample(traces: CampaignTraces, campaign: str | None = None) -> FoldedSa
         StoreError: there is no such campaign.
         SettingsError: its settings are not understood.
     """
-    whole = traces.begun(campaign)
+    whole = traces.read_campaign(campaign)
     return _fold(traces, whole) if whole.identity.get("kind") == SAMPLE.name else None
 
 
 def _fold(traces: CampaignTraces, whole: StoredCampaign) -> FoldedSample:
-    settings = stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
-    names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
-    crawl = make_sample(settings, remember_seeds(settings, names, traces.topics(whole.id)))
-    crawl.fold(traces.history(whole))
+    settings = stored(traces.read_versions(whole)[-1].settings, f"the campaign {whole.name!r}")
+    names = traces.read_seeds(whole.platform, whole.identity["seeds"]["usernames"])
+    crawl = make_sample(settings, remember_seeds(settings, names, traces.read_topics(whole.id)))
+    crawl.fold(traces.read_history(whole))
     rows = crawl.visits()
     return FoldedSample(whole, settings, crawl, rows, crawl.held(), gather_evidence(crawl.walks, rows))
 

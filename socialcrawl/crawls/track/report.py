@@ -152,22 +152,22 @@ def explain_visits(traces: CampaignTraces, whole: StoredCampaign, user: str) -> 
     whom = find_account(traces, whole, user)
     settings = _load_settings(traces, whole)
     crawl = make_crawl(settings, traces, whole)
-    crawl.fold(traces.history(whole, COLUMNS))
+    crawl.fold(traces.read_history(whole, COLUMNS))
     order = crawl.standing()
     place = next((i for i, (node, _) in enumerate(order, 1) if node == whom), None)
-    name = traces.names([whom])[whom]
+    name = traces.read_names([whom])[whom]
     stands = None if place is None else _place_account(crawl, whom, name, (order[place - 1][1], place, None))
     return VisitHistory(
         whole.name,
         name,
         settings.track.target,
         stands,
-        [_make_visit(traces, whole, ask) for ask in traces.asks(whole.id, whom)],
+        [_make_visit(traces, whole, ask) for ask in traces.read_visits(whole.id, whom)],
     )
 
 
 def _make_visit(traces: CampaignTraces, whole: StoredCampaign, ask: AccountVisit) -> Visit:
-    pick = traces.picked(whole.id, ask.n, COLUMNS)
+    pick = traces.read_pick(whole.id, ask.n, COLUMNS)
     features = dict(zip(COLUMNS, pick.x, strict=False))
     return Visit(ask.n, ask.act, ask.score, features, pick.since, ask.at, ask.posts, ask.occurrences, ask.missing)
 
@@ -179,7 +179,7 @@ def _place_account(crawl: Track, node: Node, name: str, stands: tuple[float, int
 
 
 def _load_settings(traces: CampaignTraces, whole: StoredCampaign) -> Settings:
-    return stored(traces.versions(whole)[-1].settings, f"the campaign {whole.name!r}")
+    return stored(traces.read_versions(whole)[-1].settings, f"the campaign {whole.name!r}")
 
 
 def report_track(
@@ -197,10 +197,10 @@ def report_track(
         SettingsError: its settings are not understood.
     """
     settings = _load_settings(traces, whole)
-    first, now = traces.span(whole)
+    first, now = traces.read_span(whole)
     then = now - min(settings.track.width or WEEK, (now - first) / 2)  # a young campaign is compared with its half
     course = _Course(make_crawl(settings, traces, whole), then)
-    for batch, outcomes in traces.history(whole, COLUMNS):
+    for batch, outcomes in traces.read_history(whole, COLUMNS):
         course.go_on(batch, outcomes)
     sent = {act: requests for act, (requests, _) in sum_spending(traces.connection, whole.name).items()}
     return _summarize(
@@ -241,8 +241,8 @@ class _Course:
 
 def make_crawl(settings: Settings, traces: CampaignTraces, whole: StoredCampaign) -> Track:
     """Return the crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it."""
-    names = traces.enlisted(whole.platform, whole.identity["seeds"]["usernames"])
-    return make_track(settings, remember_seeds(settings, names, traces.topics(whole.id)))
+    names = traces.read_seeds(whole.platform, whole.identity["seeds"]["usernames"])
+    return make_track(settings, remember_seeds(settings, names, traces.read_topics(whole.id)))
 
 
 def _summarize(
@@ -260,7 +260,7 @@ def _summarize(
     ranges = dict(zip(moves.rows.tolist(), zip(moves.low.tolist(), moves.high.tolist(), strict=True), strict=True))
     first = [crawl.picture.row(node) for node, _ in crawl.standing(top)]
     rose, fell = (moves.rows[some][:top].tolist() for some in (moves.rose, moves.fell))
-    called = traces.names([crawl.picture.nodes[row] for row in (*first, *rose, *fell)])
+    called = traces.read_names([crawl.picture.nodes[row] for row in (*first, *rose, *fell)])
 
     def placed(row: int) -> RankedAccount:
         node = crawl.picture.nodes[row]

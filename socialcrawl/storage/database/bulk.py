@@ -51,19 +51,19 @@ class Statement:
             if wanted != list(names):
                 self._order = [self.names.index(name) for name in wanted]
 
-    def one(self, row: tuple[Any, ...]) -> CursorResult[Any]:
+    def execute_one(self, row: tuple[Any, ...]) -> CursorResult[Any]:
         """Execute for one row; the result, for RETURNING."""
-        return self.connection.exec_driver_sql(self.sql, self._given(row))
+        return self.connection.exec_driver_sql(self.sql, self._bind_row(row))
 
     def run(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Execute for every row; nothing for none."""
         if self.connection.dialect.name == "postgresql":
             for row in rows:  # few; psycopg's own way for many says things on stderr when one of them fails
-                self.one(row)
+                self.execute_one(row)
         elif rows:
-            self.connection.exec_driver_sql(self.sql, [self._given(row) for row in rows])
+            self.connection.exec_driver_sql(self.sql, [self._bind_row(row) for row in rows])
 
-    def _given(self, row: tuple[Any, ...]) -> Any:
+    def _bind_row(self, row: tuple[Any, ...]) -> Any:
         if self.connection.dialect.positional:
             return row if self._order is None else tuple(row[place] for place in self._order)
         return dict(zip(self.names, row, strict=True))
@@ -156,7 +156,7 @@ class Lookup:
         self.sql = str(statement.compile(dialect=connection.dialect))
         self._server = connection.dialect.name == "postgresql"
 
-    def rows(self, keys: Sequence[str | int | None]) -> Sequence[Any]:
+    def fetch_rows(self, keys: Sequence[str | int | None]) -> Sequence[Any]:
         """Return the rows of all keys, in no particular order; none for no keys."""
         if not keys:
             return ()

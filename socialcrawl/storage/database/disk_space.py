@@ -83,7 +83,7 @@ class DiskReserve:
     least: int | None
     look: Look = measure_disk
 
-    def lacks(self, margin: float = 1.0) -> str | None:
+    def describe_shortage(self, margin: float = 1.0) -> str | None:
         """Return a sentence if fewer bytes than `margin` times the reserve are free; None: there is room."""
         disk = self.look(self.where) if isinstance(self.where, Path) else None
         if disk is None:
@@ -110,7 +110,7 @@ class DiskSpaceGuard:
     def choose(self, size: int, now: float) -> Batch | Wait | Stop:
         """Return the next picks of the inner crawl, if there is room for what they bring."""
         choice = self.inner.choose(size, now)
-        if isinstance(choice, Wait | Stop) or (why := self.reserve.lacks()) is None:
+        if isinstance(choice, Wait | Stop) or (why := self.reserve.describe_shortage()) is None:
             return choice
         return Stop(StopKind.ROOM, why, now + AGAIN)
 

@@ -20,7 +20,7 @@ from socialcrawl.storage.database.connection import OURS, read_unlocked
 from socialcrawl.storage.database.trouble import convert_errors
 from socialcrawl.system import locks
 
-PROCESS = re.compile(r"socialcrawl ([0-9]+) on (.+)")  # as `database.on_server` names its connections
+PROCESS = re.compile(r"socialcrawl ([0-9]+) on (.+)")  # as `connection.make_server_engine` names its connections
 HOLDER = """
 select application_name from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and granted
 and database = (select oid from pg_database where datname = current_database())
@@ -97,7 +97,7 @@ class _Advisory:
             # No writer waits meanwhile: the one that runs the campaign may be the next to write.
             with read_unlocked(connection):
                 connection.execute(text(f"set local lock_timeout = '{PATIENCE}'"))
-                connection.execute(text("select pg_advisory_lock(:key)"), {"key": self._whole()})
+                connection.execute(text("select pg_advisory_lock(:key)"), {"key": self._make_key()})
         except DBAPIError as error:
             if getattr(error.orig, "sqlstate", None) == "55P03":
                 raise HeldError(busy) from error
@@ -108,8 +108,8 @@ class _Advisory:
         if self.connection.closed:
             return
         with suppress(DBAPIError), read_unlocked(self.connection):
-            self.connection.execute(text("select pg_advisory_unlock(:key)"), {"key": self._whole()})
+            self.connection.execute(text("select pg_advisory_unlock(:key)"), {"key": self._make_key()})
 
-    def _whole(self) -> int:
+    def _make_key(self) -> int:
         """Return the process's number and the campaign's in the 64 bits of a lock; a writer's lock has two numbers."""
         return OURS << 32 | self.key

@@ -125,12 +125,12 @@ class _Timer:
         return self.seconds - self.spent - (0.0 if self.since is None else self.clock() - self.since)
 
     @contextmanager
-    def working(self) -> Iterator[None]:
+    def measure_work(self) -> Iterator[None]:
         self.since = self.clock()
         yield
         self.spent, self.since = self.seconds - self.left, None
 
-    def told(self) -> StoreError:
+    def make_error(self) -> StoreError:
         return StoreError(
             f"The query took longer than {self.seconds:g} s and was stopped. Ask for less, or give it longer "
             "with --timeout."
@@ -139,10 +139,10 @@ class _Timer:
 
 def _fetch_rows(fetch: Callable[[], list[tuple[Any, ...]]], timer: _Timer) -> Rows:
     while True:
-        with timer.working():
+        with timer.measure_work():
             some = fetch()
         if timer.left < 0:
-            raise timer.told()
+            raise timer.make_error()
         if not some:
             return
         yield from some
@@ -163,7 +163,7 @@ def _query_file(path: Path, sql: str, timer: _Timer) -> Iterator[QueryResult]:
             raw.execute("pragma query_only = on")
             raw.set_authorizer(_authorize)
             raw.set_progress_handler(lambda: timer.left < 0, STEPS)
-            with timer.working():
+            with timer.measure_work():
                 cursor = raw.execute(sql)
             if cursor.description is None:
                 raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
@@ -176,7 +176,7 @@ def _query_file(path: Path, sql: str, timer: _Timer) -> Iterator[QueryResult]:
             if "too big" in str(error):
                 raise _make_size_error(f"a value or row is larger than {LONGEST // MB} MB") from error
             if "interrupted" in str(error):
-                raise timer.told() from error
+                raise timer.make_error() from error
             raw.set_progress_handler(None, 0)
             raise StoreError(f"{path}: {str(error).rstrip('.')}. {_make_hint(raw, str(error), sql)}") from error
 
@@ -291,14 +291,14 @@ def _execute_query(raw: Any, sql: str, timer: _Timer, where: PostgresAddress, ro
         role.check(raw)
         with raw.cursor(name="asked") if first in STREAMED else raw.cursor() as cursor:
             limited()
-            with timer.working():
+            with timer.measure_work():
                 # Prepared, and so is the query of a named cursor: the server takes one statement, not several.
                 cursor.execute(sql, **({} if first in STREAMED else {"prepare": True}))
             if cursor.description is None:
                 raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
             yield QueryResult([column.name for column in cursor.description], _fetch_rows(fetch, timer))
     except psycopg.errors.QueryCanceled as error:
-        raise timer.told() from error
+        raise timer.make_error() from error
     except psycopg.Error as error:
         raise _convert_error(raw, error, where, sql) from error
 

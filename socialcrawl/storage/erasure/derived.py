@@ -56,11 +56,11 @@ class DerivedRows:
     def run(self) -> None:
         """Write all that changes: first the forgotten themselves, then whoever's posts go."""
         if self.gone.nodes:
-            self._forgotten()
+            self._write_forgotten()
         if self.gone.posts:
-            self._others()
+            self._recount_others()
 
-    def _forgotten(self) -> None:
+    def _write_forgotten(self) -> None:
         mine = outcome.c.node.in_(select(gone_node.c.node))
         fresh = mine & (outcome.c.missing.is_distinct_from(Reason.FORGOTTEN))
         self._note(select(outcome.c.campaign).where(fresh))
@@ -84,7 +84,7 @@ class DerivedRows:
         weighed = delete(sampled).where(sampled.c.campaign.in_(drawn))  # its weights are another's now
         carry_out(self.connection, weighed)
 
-    def _unmarked(self) -> None:
+    def _clear_marks(self) -> None:
         """Empty the marks of visits that may be the id of a post that goes; those of other platforms are instants."""
         used = self.connection.execute(select(tables.campaign.c.platform).distinct()).scalars()
         marking = [name for name in used if find_platform_facts(name).post_marks]
@@ -99,21 +99,21 @@ class DerivedRows:
         since = update(pick).where(pick.c.node.in_(authors), pick.c.since.is_not(None))
         carry_out(self.connection, since.values(since=ONCE))
 
-    def _others(self) -> None:
+    def _recount_others(self) -> None:
         """Recompute the picks that read posts to be erased, of accounts that are not forgotten themselves."""
-        self._unmarked()
+        self._clear_marks()
         hits = MatchCounts(self.connection)
-        for campaign in self._campaigns():
-            of_others = self._picks(campaign)
+        for campaign in self._find_campaigns():
+            of_others = self._find_picks(campaign)
             for begin in range(0, len(of_others), CHUNK):
                 self._renew(campaign, of_others[begin : begin + CHUNK], hits)
 
-    def _campaigns(self) -> Sequence[int]:
+    def _find_campaigns(self) -> Sequence[int]:
         return (
             self.connection.execute(select(outcome.c.campaign).distinct().order_by(outcome.c.campaign)).scalars().all()
         )
 
-    def _picks(self, campaign: int) -> list[Any]:
+    def _find_picks(self, campaign: int) -> list[Any]:
         """Return the picks of a campaign that may have read posts that go, by the ledger or by their author."""
         authors = select(post.c.author).where(post.c.id.in_(select(gone_post.c.id)))
         author = outcome.c.node.in_(authors).label("author")
@@ -130,9 +130,9 @@ class DerivedRows:
         joined = columns.join(pick, (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n))
         mine = outcome.c.campaign == campaign
         wanted = joined.where(mine, outcome.c.posts > 0, outcome.c.node.not_in(select(gone_node.c.node)))
-        return [row for row in self.connection.execute(wanted.order_by(outcome.c.n)) if self._lost(campaign, row)]
+        return [row for row in self.connection.execute(wanted.order_by(outcome.c.n)) if self._is_lost(campaign, row)]
 
-    def _lost(self, campaign: int, row: Any) -> bool:
+    def _is_lost(self, campaign: int, row: Any) -> bool:
         read = self.read.get((campaign, row.n))
         known = read is not None and not read.unknown
         return bool(read and read.lost.posts) if known or row.act in FOUND else bool(row.author)
@@ -142,7 +142,7 @@ class DerivedRows:
         for row in rows:
             read = self.read.get((campaign, row.n))
             if (read is None or read.unknown) and row.act not in FOUND:
-                read = self._by_author(row, hits.of(campaign), self.linked[campaign])
+                read = self._recount_by_author(row, hits.read_campaign(campaign), self.linked[campaign])
             assert read is not None
             if not read.lost.posts:
                 continue
@@ -174,7 +174,7 @@ class DerivedRows:
         write_rows(self._alpha, renewed)
         self.links += len(cut) + len(renewed)
 
-    def _by_author(self, row: Any, hits: Any, linking: LinkWeigher) -> PickRecount:
+    def _recount_by_author(self, row: Any, hits: Any, linking: LinkWeigher) -> PickRecount:
         """Return what a pick read, where the ledger does not say: the author's posts that were there by then."""
         mine = (post.c.author == row.node) & (post.c.fetched_at <= row.at)
         keys = list(self.connection.execute(select(post.c.id).where(mine)).scalars())

@@ -66,7 +66,7 @@ class MatchCounts:
         self.connection = connection
         self._of: dict[int, dict[str, int]] = {}
 
-    def of(self, campaign: int) -> Mapping[str, int]:
+    def read_campaign(self, campaign: int) -> Mapping[str, int]:
         """Return the occurrences in each post that matches the campaign's topic."""
         if campaign not in self._of:
             wanted = select(hit.c.post, hit.c.occurrences).where(hit.c.campaign == campaign)
@@ -159,7 +159,7 @@ def _add_page(
     if page is None:
         mine.unknown = True
     else:
-        mine.add(page, gone, hits.of(row.campaign), linking, row.part)
+        mine.add(page, gone, hits.read_campaign(row.campaign), linking, row.part)
 
 
 def _clean_row(
@@ -255,7 +255,9 @@ def _clean_answer(
     if row.kind == ReplyKind.HELD or not linking.plain:
         return None  # it can be made again of what is left
     count = Recount(first=read.left.first)
-    linking.add(count, page._replace(follows=()), hits.of(row.campaign), row.part)  # the reading adds those itself
+    linking.add(
+        count, page._replace(follows=()), hits.read_campaign(row.campaign), row.part
+    )  # the reading adds those itself
     new = replace(
         old, posts=count.posts, hits=count.hits, targets=[*count.targets], target_hits=[*count.targets.values()]
     )

@@ -35,7 +35,7 @@ class ErasureOrder:
     places: set[tuple[str, str]] = field(default_factory=set)
     passed: int = 0
 
-    def user(self, given: str) -> None:
+    def add_user(self, given: str) -> None:
         """Add a user: `@name`, a name, or an id: digits (a name of digits is written with its @), a DID, an address."""
         text = given.strip()
         name = text.removeprefix("@")
@@ -46,7 +46,7 @@ class ErasureOrder:
         else:
             raise SettingsError(f"{given!r} is no user: give an id, or a username as @name.")
 
-    def post(self, given: str) -> None:
+    def add_post(self, given: str) -> None:
         """Add a post by its id."""
         key = given.strip()
         if not key or key.split() != [key]:
@@ -68,9 +68,9 @@ def read_order(users: Sequence[str], posts: Sequence[str], file: Path | None, co
     """
     order = ErasureOrder()
     for given in users:
-        order.user(given)
+        order.add_user(given)
     for given in posts:
-        order.post(given)
+        order.add_post(given)
     if compliance is not None and compliance not in JOBS:
         raise SettingsError(f"--compliance is users or posts, the kind of the job, not {compliance!r}.")
     if file is not None:
@@ -106,11 +106,11 @@ def _read_orders(order: ErasureOrder, file: Path, compliance: str | None) -> Non
 def _add_line(order: ErasureOrder, text: str) -> None:
     kind, mark, key = text.partition(":")
     if text.startswith("@"):
-        order.user(text)
+        order.add_user(text)
     elif mark and kind == "user":
-        order.user(key)
+        order.add_user(key)
     elif mark and kind == "post":
-        order.post(key)
+        order.add_post(key)
     else:
         raise SettingsError(f"{text[:40]!r} is not understood: write user:ID, post:ID or @name.")
 

@@ -45,7 +45,7 @@ class ForgottenKeys:
     def __bool__(self) -> bool:
         return bool(self.users or self.names or self.posts or self.aged)
 
-    def who(self, who: Who) -> bool:
+    def has_account(self, who: Who) -> bool:
         """Return whether an account was forgotten, by its id or its name."""
         return who.id in self.users or (who.username or "").lower() in self.names
 
@@ -63,23 +63,27 @@ def remove_forgotten(page: Page, gone: ForgottenKeys) -> Page:
     """
     if not gone:
         return page
-    cited = {mention.post for mention in page.mentions if gone.who(mention.who)}
-    copies = {m.post for m in page.mentions if m.kind == "repost" and gone.who(m.who)}
+    cited = {mention.post for mention in page.mentions if gone.has_account(mention.who)}
+    copies = {m.post for m in page.mentions if m.kind == "repost" and gone.has_account(m.who)}
     kept = [i for i, row in enumerate(page.posts) if i not in copies and not _is_forgotten(row, gone)]
     places = {old: new for new, old in enumerate(kept)}
     return Page(
         posts=[_redact_post(page.posts[i], gone, cited=i in cited) for i in kept],
         hits=[page.hits[i] for i in kept],
-        mentions=[m._replace(post=places[m.post]) for m in page.mentions if m.post in places and not gone.who(m.who)],
-        follows=tuple(who for who in page.follows if not gone.who(who)),
+        mentions=[
+            m._replace(post=places[m.post]) for m in page.mentions if m.post in places and not gone.has_account(m.who)
+        ],
+        follows=tuple(who for who in page.follows if not gone.has_account(who)),
         mark=page.mark,
-        accounts=[_redact_account(row, gone) for row in page.accounts if not gone.who(Who(row.id, row.username))],
-        answered=[who for who in page.answered if not gone.who(who)],
+        accounts=[
+            _redact_account(row, gone) for row in page.accounts if not gone.has_account(Who(row.id, row.username))
+        ],
+        answered=[who for who in page.answered if not gone.has_account(who)],
         missing=[
-            *((who, why) for who, why in page.missing if not gone.who(who)),
+            *((who, why) for who, why in page.missing if not gone.has_account(who)),
             *((Who(None, name), Reason.FORGOTTEN) for name in sorted(gone.asked)),
         ],
-        active=tuple((who, at) for who, at in page.active if not gone.who(who)),
+        active=tuple((who, at) for who, at in page.active if not gone.has_account(who)),
     )
 
 
@@ -92,7 +96,7 @@ def mask_for_billing(page: Page, gone: ForgottenKeys, platform: str) -> Page:
         for row in page.posts
     ]
     accounts = [
-        row._replace(id=make_digest(platform, "user", row.id)) if gone.who(Who(row.id, row.username)) else row
+        row._replace(id=make_digest(platform, "user", row.id)) if gone.has_account(Who(row.id, row.username)) else row
         for row in page.accounts
     ]
     return replace(page, posts=posts, accounts=accounts)
@@ -112,7 +116,7 @@ class PageRedaction:
         self.connection, self.platform, self._facts = connection, platform, find_platform_facts(platform)
         self._any: bool | None = None
 
-    def of(self, page: Page, now: str) -> ForgottenKeys:
+    def find_forgotten(self, page: Page, now: str) -> ForgottenKeys:
         """Return what of a page was forgotten; called in a transaction.
 
         Whoever was forgotten by name and comes with an id is from now on known by that too, and whoever was forgotten
@@ -126,49 +130,51 @@ class PageRedaction:
         whos = _list_accounts(page)
         referred = {owner for key in _list_ids(page) for owner in find_owners(key)}
         known = [w.username.lower() for w in whos if w.username]
-        names = self.names([*known, *find_names(_list_texts(page)), *(owner.lower() for owner in referred)])
+        names = self.find_names([*known, *find_names(_list_texts(page)), *(owner.lower() for owner in referred)])
         ids, links = [w.id for w in whos if w.id], find_link_ids(_list_texts(page))
         users = set(
-            self._of("user", [*ids, *(row.author for row in page.posts), *links, *referred, *self._pages(page)])
+            self._read_reasons(
+                "user", [*ids, *(row.author for row in page.posts), *links, *referred, *self._list_pages(page)]
+            )
         )
         learned = {w.id for w in whos if w.id and (w.username or "").lower() in names} - users
         users |= learned
-        posts = self._of("post", [*_list_ids(page), *links])
+        posts = self._read_reasons("post", [*_list_ids(page), *links])
         aged = {key for key, why in posts.items() if why == AGED}
-        shown = self._theirs({w.username.lower() for w in whos if w.username and w.id in users} - names, users)
+        shown = self._find_unowned({w.username.lower() for w in whos if w.username and w.id in users} - names, users)
         self._remember("user", learned, now)
         self._remember("name", shown, now)
         self._remember(SHORT, shorten_names(shown) if self._facts.short_names else (), now)
-        found = ForgottenKeys(users, names | shown, posts.keys() - aged, aged, self._emptied(shown, page, now))
-        return replace(found, short=self._short(page, found)) if found else found
+        found = ForgottenKeys(users, names | shown, posts.keys() - aged, aged, self._find_emptied(shown, page, now))
+        return replace(found, short=self._find_short_names(page, found)) if found else found
 
-    def empty(self, names: Collection[str], now: str, request_id: int) -> None:
+    def empty_accounts(self, names: Collection[str], now: str, request_id: int) -> None:
         """Empty the accounts that are stored by one of these names only, and take the names out of a request.
 
         Called in a transaction. They were forgotten by their ids, which that request told.
         """
         if not names:
             return
-        self._empty(list(self._by_name_only(names).values()), now)
+        self._empty_nodes(list(self._find_by_name(names).values()), now)
         mine = request.c.id == request_id
         columns = select(request.c.params, request.c.digest, request.c.cursor, request.c.endpoint)
         row = self.connection.execute(columns.where(mine)).one()
         params, hashed, _ = redact_question(row, self._gone(names))
         self.connection.execute(update(request).where(mine).values(params=params, digest=hashed))
 
-    def _short(self, page: Page, gone: ForgottenKeys) -> set[str]:
+    def _find_short_names(self, page: Page, gone: ForgottenKeys) -> set[str]:
         """Return what the posts that mention somebody who was forgotten may call them for short."""
-        theirs = [m for m in page.mentions if gone.who(m.who)] if self._facts.short_names else []
+        theirs = [m for m in page.mentions if gone.has_account(m.who)] if self._facts.short_names else []
         told = shorten_names(m.who.username for m in theirs if m.who.username)
-        return told | set(self._of(SHORT, sorted(find_names(page.posts[m.post].text for m in theirs))))
+        return told | set(self._read_reasons(SHORT, sorted(find_names(page.posts[m.post].text for m in theirs))))
 
-    def _pages(self, page: Page) -> list[str]:
+    def _list_pages(self, page: Page) -> list[str]:
         """Return the addresses to which pages of the web link: ids of accounts."""
         if not self._facts.pages:
             return []
         return [str(url) for row in page.posts if row.urls for url in orjson.loads(row.urls)]
 
-    def _theirs(self, names: Collection[str], users: Collection[str]) -> set[str]:
+    def _find_unowned(self, names: Collection[str], users: Collection[str]) -> set[str]:
         """Return those of the names that are not known as the name of somebody else, who is not forgotten."""
         known = select(account.c.handle, account.c.platform_id).where(
             account.c.platform == self.platform, account.c.platform_id.is_not(None)
@@ -176,23 +182,23 @@ class PageRedaction:
         others = select_by_keys(self.connection, known, account.c.handle, sorted(names))
         return set(names) - {row.handle for row in others if row.platform_id not in users}
 
-    def _emptied(self, names: Collection[str], page: Page, now: str) -> set[str]:
+    def _find_emptied(self, names: Collection[str], page: Page, now: str) -> set[str]:
         """Return the names that the page was asked about, of accounts stored by name only.
 
         The other such accounts go.
         """
         if not names:
             return set()
-        named = self._by_name_only(names)
+        named = self._find_by_name(names)
         clear_seeds(self.connection, self._gone(names, named))
         about = {(who.username or "").lower() for who in page.answered}
-        self._empty([node for name, node in named.items() if name not in about], now)
+        self._empty_nodes([node for name, node in named.items() if name not in about], now)
         return named.keys() & about
 
     def _gone(self, names: Collection[str], owners: Mapping[str, int] | None = None) -> ErasureTargets:
         return ErasureTargets(self.platform, names=dict.fromkeys(names, WHY), owners=dict(owners or {}))
 
-    def _by_name_only(self, names: Collection[str]) -> dict[str, int]:
+    def _find_by_name(self, names: Collection[str]) -> dict[str, int]:
         """Return accounts without an id and without posts. Imported ones are left to `forget` itself."""
         wrote = exists().where(post.c.author == account.c.node)
         ours = select(account.c.node, account.c.handle).where(
@@ -201,7 +207,7 @@ class PageRedaction:
         rows = select_by_keys(self.connection, ours, account.c.handle, sorted(names))
         return {row.handle: row.node for row in sorted(rows, reverse=True)}
 
-    def _empty(self, nodes: Sequence[int], now: str) -> None:
+    def _empty_nodes(self, nodes: Sequence[int], now: str) -> None:
         if nodes:
             mine = account.c.node.in_(nodes)
             self.connection.execute(update(account).where(mine).values(username=None, handle=None, forgotten_at=now))
@@ -212,11 +218,11 @@ class PageRedaction:
             self.connection, [(make_digest(self.platform, kind, key), kind, WHY, now) for key in sorted(keys)]
         )
 
-    def names(self, names: Sequence[str]) -> set[str]:
+    def find_names(self, names: Sequence[str]) -> set[str]:
         """Return those of the usernames that were forgotten, as they were given; called in a transaction."""
-        return set(self._of("name", names))
+        return set(self._read_reasons("name", names))
 
-    def _of(self, kind: str, keys: Sequence[str]) -> dict[str, str]:
+    def _read_reasons(self, kind: str, keys: Sequence[str]) -> dict[str, str]:
         return read_reasons(self.connection, self.platform, kind, dict.fromkeys(keys))
 
 

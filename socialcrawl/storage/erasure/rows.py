@@ -173,7 +173,7 @@ def _mask_charge(gone: ErasureTargets, row: Any) -> str:
 
 
 def put_tombstones(connection: Connection, gone: ErasureTargets, now: str) -> int:
-    """Put tombstones for all that goes; return how many say more than before, see `tombstones.put`."""
+    """Put tombstones for all that goes; return how many say more than before, see `tombstones.put_tombstones`."""
     rows = [
         *_make_tombstones(gone.platform, "user", gone.ids, now),
         *_make_tombstones(gone.platform, "name", gone.names, now),

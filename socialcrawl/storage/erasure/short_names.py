@@ -20,7 +20,9 @@ def replace_short_names(connection: Connection, gone: ErasureTargets) -> int:
     statement = make_update(connection, post, ("text",), "id")
     for begin in range(0, len(keys), CHUNK):
         rows = select_by_keys(connection, select(post.c.id, post.c.text), post.c.id, keys[begin : begin + CHUNK])
-        without = [(key, replace_names(text, gone.names, ids)) for key, text in rows]  # as `rows.reworded` leaves it
+        without = [
+            (key, replace_names(text, gone.names, ids)) for key, text in rows
+        ]  # as `rows.replace_in_rows` leaves it
         changed = [(new, key) for key, text in without if (new := replace_names(text, named[key])) != text]
         write_rows(statement, changed)
         number += len(changed)

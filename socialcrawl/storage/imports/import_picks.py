@@ -45,7 +45,7 @@ def write_import_picks(connection: Connection, campaign: int, platform: str, at:
             following = int(connection.execute(highest).scalar_one()) + 1
             for some in _make_outcomes(connection, following, at):
                 picks.run([(campaign, found.n, found.n, found.node, ACT, 0.0, None, None) for found in some])
-                writes.outcomes(some)
+                writes.write_outcomes(some)
     except DBAPIError as error:
         raise convert_error(error, find_address(connection)) from error
     return known, all_of_them - known

@@ -111,8 +111,8 @@ def number_accounts(connection: Connection, platform: str, data: NamedGraph, now
     numbers = np.empty(len(whos), np.int64)
     for begin in range(0, len(whos), SOME):
         some = whos[begin : begin + SOME]
-        gone = barring.of(Page(missing=[(who, Reason.FORGOTTEN) for who in some]), now)
-        left = [who for who in some if not gone.who(who)] if gone else some
+        gone = barring.find_forgotten(Page(missing=[(who, Reason.FORGOTTEN) for who in some]), now)
+        left = [who for who in some if not gone.has_account(who)] if gone else some
         found: dict[Who, int] = nodes.number(left, now)
         numbers[begin : begin + SOME] = [found.get(who, FORGOTTEN) for who in some]
     there = np.flatnonzero(data.member & (numbers != FORGOTTEN))

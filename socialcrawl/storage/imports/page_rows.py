@@ -65,36 +65,36 @@ class PostImport:
         seen = (account.c.node, account.c.profile_at)
         self._seen = Lookup(connection, select(*seen).where(match_keys(connection, account.c.node)))
         self._stamp = make_update(connection, post, STAMPS, "id")
-        with self.transaction():
+        with self.begin_transaction():
             self.notes = ImportTables(connection, history=history)
 
     def take(self, found: ParsedPage) -> None:
         """Store a page of the file: one transaction."""
-        with self.transaction():
+        with self.begin_transaction():
             # Anew for every page: somebody may be forgotten while an import is under way.
             left = remove_forgotten_posts(
-                found, PageRedaction(self.connection, self.platform).of(expand_page(found), self.now)
+                found, PageRedaction(self.connection, self.platform).find_forgotten(expand_page(found), self.now)
             )
             self._keep(left)
             self.stored.forgotten += len(found.page.posts) - len(left.page.posts)
 
-    def answered(self) -> None:
+    def store_answers(self) -> None:
         """Store who was answered, where the file named the post only, or left open which of the two it named."""
-        with self.transaction():
+        with self.begin_transaction():
             self.notes.resolve()
             after = -1
-            while some := self.notes.names(after):
+            while some := self.notes.read_names(after):
                 after = some[-1][0]
-                self._named([row for row in some if not (row[2].isdigit() or row[2].startswith(MADE))])
-            self.notes.answered()
+                self._store_names([row for row in some if not (row[2].isdigit() or row[2].startswith(MADE))])
+            self.notes.add_mentions()
 
     def close(self) -> None:
         """Let go of what was noted."""
-        with self.transaction():
+        with self.begin_transaction():
             self.notes.drop()
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def begin_transaction(self) -> Iterator[None]:
         """Open a transaction whose errors say what to do."""
         try:
             with self.connection.begin():
@@ -106,54 +106,54 @@ class PostImport:
             self._nodes.forget()
             raise
 
-    def _named(self, answered: Sequence[tuple[int, str, str]]) -> None:
+    def _store_names(self, answered: Sequence[tuple[int, str, str]]) -> None:
         """Store that these are names of accounts: what is no post here and looks like no id."""
-        gone = PageRedaction(self.connection, self.platform).names([name for _, _, name in answered])
+        gone = PageRedaction(self.connection, self.platform).find_names([name for _, _, name in answered])
         kept = [(place, key, Who(None, name)) for place, key, name in answered if name not in gone]
         numbers = self._nodes.number([who for _, _, who in kept], self.now)
-        self.notes.named([(place, key, numbers[who]) for place, key, who in kept])
-        self.notes.unnamed([key for _, key, name in answered if name in gone])
+        self.notes.note_names([(place, key, numbers[who]) for place, key, who in kept])
+        self.notes.clear_names([key for _, key, name in answered if name in gone])
 
     def _keep(self, found: ParsedPage) -> None:
         page = found.page
-        self._profiles(page.accounts, found.at)
-        authors = [found.author(place) for place in range(len(page.posts))]
+        self._store_profiles(page.accounts, found.at)
+        authors = [found.get_author(place) for place in range(len(page.posts))]
         everyone = [*found.named, *authors, *(mention.who for mention in page.mentions)]
         numbers = self._nodes.number(everyone, self.now)
         numbers |= {Who(row.author, None): numbers[who] for row, who in zip(page.posts, authors, strict=True)}
         pairs = answers.collect_mentions(page, numbers)
-        fresh = self._fresh(page)
+        fresh = self._find_new(page)
         places = {place: i for i, place in enumerate(fresh)}
         new = Page([page.posts[place] for place in fresh], [page.hits[place] for place in fresh])
         theirs = {(places[place], node): kind for (place, node), kind in pairs.items() if place in places}
-        self._write.page(new, numbers, theirs, self.now)
-        self._write.hits((row.id, hits) for row, hits in zip(page.posts, page.hits, strict=True))
+        self._write.write_page(new, numbers, theirs, self.now)
+        self._write.write_hits((row.id, hits) for row, hits in zip(page.posts, page.hits, strict=True))
         told = [(at, page.posts[place].id) for place in fresh if found.times and (at := found.times[place])]
         self._stamp.run([(min(read, self.now), min(came, self.now), key) for (read, came), key in told])
-        self.notes.page(found, numbers, pairs)
+        self.notes.note_page(found, numbers, pairs)
         self.stored.posts += len(page.posts)
         self.stored.new += len(fresh)
 
-    def _fresh(self, page: Page) -> list[int]:
+    def _find_new(self, page: Page) -> list[int]:
         """Return the places of the posts that the database has not yet, each id once."""
-        held = {row[0] for row in self._held.rows([row.id for row in page.posts])}
+        held = {row[0] for row in self._held.fetch_rows([row.id for row in page.posts])}
         first: dict[str, int] = {}
         for place, row in enumerate(page.posts):
             if row.id not in held:
                 first.setdefault(row.id, place)
         return list(first.values())
 
-    def _profiles(self, accounts: Sequence[AccountRow], at: str | None) -> None:
+    def _store_profiles(self, accounts: Sequence[AccountRow], at: str | None) -> None:
         """Store the profiles that are younger than what is known, and those of accounts of which nothing is."""
         rows = list({row.id: row for row in accounts}.values())
         if not rows:
             return
         numbers = self._nodes.number([Who(row.id, row.username) for row in rows], self.now)
-        seen = dict(map(tuple, self._seen.rows(list(set(numbers.values())))))
+        seen = dict(map(tuple, self._seen.fetch_rows(list(set(numbers.values())))))
         at = None if at is None else min(at, self.now)
         younger = [
             row
             for row in rows
             if (before := seen.get(numbers[Who(row.id, row.username)])) is None or (at is not None and before < at)
         ]
-        self._nodes.profiles(younger, at or self.now)
+        self._nodes.store_profiles(younger, at or self.now)

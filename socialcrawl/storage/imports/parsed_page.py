@@ -28,7 +28,7 @@ class ParsedPage:
     named: Sequence[Who] = ()
     replies: Sequence[tuple[int, str]] = ()
 
-    def author(self, place: int) -> Who:
+    def get_author(self, place: int) -> Who:
         """Return the author of the post at `place`."""
         key = self.page.posts[place].author
         return self.authors.get(key, Who(key, None))

@@ -73,7 +73,7 @@ def import_results(
     """
     try:
         with connection.begin():
-            nodes = _Dataset(connection, campaign, linked=linked).nodes([one.who for one in results])
+            nodes = _Dataset(connection, campaign, linked=linked).find_nodes([one.who for one in results])
             known = _find_tested(connection, campaign)
             fresh: dict[Node, ProbeResult] = {}
             before = 0
@@ -128,14 +128,20 @@ class _Dataset:
         self._by_id = Lookup(connection, ours.where(match_keys(connection, account.c.platform_id)))
         self._by_name = Lookup(connection, ours.where(match_keys(connection, account.c.handle)))
 
-    def nodes(self, whos: Sequence[Who]) -> list[Node | None]:
+    def find_nodes(self, whos: Sequence[Who]) -> list[Node | None]:
         """Return the node of each account; None for one that does not belong to the dataset."""
-        return [node for begin in range(0, len(whos), SOME) for node in self._some(whos[begin : begin + SOME])]
+        return [node for begin in range(0, len(whos), SOME) for node in self._find_some(whos[begin : begin + SOME])]
 
-    def _some(self, whos: Sequence[Who]) -> Iterator[Node | None]:
+    def _find_some(self, whos: Sequence[Who]) -> Iterator[Node | None]:
         names = {who: (who.username or "").lower() for who in whos}
-        ids = {row[1]: row[0] for row in self._by_id.rows([who.id for who in whos if who.id]) if row[0] in self._there}
-        found = sorted(self._by_name.rows([n for n in dict.fromkeys(names.values()) if n]), key=lambda row: -row[0])
+        ids = {
+            row[1]: row[0]
+            for row in self._by_id.fetch_rows([who.id for who in whos if who.id])
+            if row[0] in self._there
+        }
+        found = sorted(
+            self._by_name.fetch_rows([n for n in dict.fromkeys(names.values()) if n]), key=lambda row: -row[0]
+        )
         named = {row[2]: row[0] for row in found if row[0] in self._there}
         for who in whos:
             node = ids.get(who.id, named.get(names[who]))

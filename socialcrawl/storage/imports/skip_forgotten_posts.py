@@ -19,7 +19,7 @@ def remove_forgotten_posts(found: ParsedPage, gone: ForgottenKeys) -> ParsedPage
     if not gone:
         return found
     lost = {place for place, to in found.replies if to in gone.posts or to.lower() in gone.names}
-    left = [place for place in range(len(found.page.posts)) if not gone.who(found.author(place))]
+    left = [place for place in range(len(found.page.posts)) if not gone.has_account(found.get_author(place))]
     page = remove_forgotten(_select_posts(_clear_answers(found.page, lost), left), gone)
     kept = iter(page.posts)
     following = next(kept, None)
@@ -33,7 +33,7 @@ def remove_forgotten_posts(found: ParsedPage, gone: ForgottenKeys) -> ParsedPage
         found,
         page=page,
         times=[found.times[place] for place in places] if found.times else (),
-        named=[who for who in found.named if not gone.who(who)],
+        named=[who for who in found.named if not gone.has_account(who)],
         replies=[(new[place], to) for place, to in found.replies if place in new and place not in lost],
     )
 

@@ -77,17 +77,19 @@ class ImportTables:
         self._node = make_update(connection, replies, ("node",), "place")
         self._no_post = make_update(connection, post, ("reply_to",), "id")
 
-    def page(self, found: ParsedPage, numbers: Mapping[Who, int], pairs: Mentioned) -> None:
+    def note_page(self, found: ParsedPage, numbers: Mapping[Who, int], pairs: Mentioned) -> None:
         """Note a page; a post that was in the import before is not noted again."""
         rows = found.page.posts
         if self.history:
-            known = {key for (key,) in self._noted.rows([row.id for row in rows])}
+            known = {key for (key,) in self._noted.fetch_rows([row.id for row in rows])}
             first = {row.id: place for place, row in reversed(list(enumerate(rows))) if row.id not in known}
-            self._noting(found, sorted(first.values()), numbers, pairs)
+            self._note_places(found, sorted(first.values()), numbers, pairs)
         self._reply.run([(self.place + place, rows[place].id, to) for place, to in found.replies])
         self.place += len(rows)
 
-    def _noting(self, found: ParsedPage, places: Sequence[int], numbers: Mapping[Who, int], pairs: Mentioned) -> None:
+    def _note_places(
+        self, found: ParsedPage, places: Sequence[int], numbers: Mapping[Who, int], pairs: Mentioned
+    ) -> None:
         rows, hits = found.page.posts, found.page.hits
         self._post.run([(self.place + i, rows[i].id, numbers[Who(rows[i].author, None)], hits[i]) for i in places])
         position = dict.fromkeys(places, 0)
@@ -103,22 +105,22 @@ class ImportTables:
         author = select(post.c.author).where(post.c.id == replies.c.answered).scalar_subquery()
         self.connection.execute(update(replies).values(node=author))
 
-    def names(self, after: int) -> Sequence[tuple[int, str, str]]:
+    def read_names(self, after: int) -> Sequence[tuple[int, str, str]]:
         """Return some (place, post.id, answered) of the posts that answer what is no post here, those after a place."""
         left = select(replies.c.place, replies.c.post, replies.c.answered).where(replies.c.node.is_(None))
         rows = self.connection.execute(left.where(replies.c.place > after).order_by(replies.c.place).limit(SOME))
         return [(row.place, row.post, row.answered) for row in rows]
 
-    def named(self, nodes: Sequence[tuple[int, str, int]]) -> None:
+    def note_names(self, nodes: Sequence[tuple[int, str, int]]) -> None:
         """Note that what a post answers is the name of an account, from (place, post.id, account.node)."""
         self._node.run([(node, place) for place, _, node in nodes])
         self._no_post.run([(None, key) for _, key, _ in nodes])
 
-    def unnamed(self, keys: Sequence[str]) -> None:
+    def clear_names(self, keys: Sequence[str]) -> None:
         """Store of posts, by their ids, that it is not known whom they answer."""
         self._no_post.run([(None, key) for key in keys])
 
-    def answered(self) -> None:
+    def add_mentions(self) -> None:
         """Turn everybody who is answered into one who is mentioned, where he was not."""
         to = select(replies.c.post, replies.c.node).where(replies.c.node.is_not(None)).distinct().subquery()
         both = (mention.c.post == to.c.post) & (mention.c.node == to.c.node)

@@ -22,12 +22,12 @@ class SqlCharges:
         self._remove = Statement(connection, delete(charge).where(charge.c.day < bindparam("first")), ("first",))
         self._day = ""  # the day of the latest page: when it changes, what is past is removed
 
-    def new(self, day: str, credential: str, kind: str, resources: Sequence[str]) -> int:
-        """See `charges.Charges.new`; one statement, whatever the number of resources."""
+    def count_new(self, day: str, credential: str, kind: str, resources: Sequence[str]) -> int:
+        """See `charges.Charges.count_new`; one statement, whatever the number of resources."""
         if day != self._day:
-            self._remove.one((find_day_before(day),))
+            self._remove.execute_one((find_day_before(day),))
             self._day = day
-        return self._bill.one((day, credential, kind, orjson.dumps(resources).decode())).rowcount
+        return self._bill.execute_one((day, credential, kind, orjson.dumps(resources).decode())).rowcount
 
 
 def _make_insert(connection: Connection) -> UpdateBase:

@@ -28,7 +28,7 @@ class Bill(NamedTuple):
 class Charges(Protocol):
     """The resources that were billed, by UTC day and credential."""
 
-    def new(self, day: str, credential: str, kind: str, resources: Sequence[str]) -> int:
+    def count_new(self, day: str, credential: str, kind: str, resources: Sequence[str]) -> int:
         """Return how many different `resources` were not yet billed to `credential` on `day`; they are from now on.
 
         Args:
@@ -46,8 +46,8 @@ class MemoryCharges:
         self._billed: dict[tuple[str, str, str], set[str]] = {}
         self._day = ""
 
-    def new(self, day: str, credential: str, kind: str, resources: Sequence[str]) -> int:
-        """See `Charges.new`."""
+    def count_new(self, day: str, credential: str, kind: str, resources: Sequence[str]) -> int:
+        """See `Charges.count_new`."""
         if day != self._day:
             first, self._day = find_day_before(day), day
             self._billed = {key: ids for key, ids in self._billed.items() if key[0] >= first}
@@ -105,4 +105,4 @@ def find_day_before(text: str) -> str:
 def _count_new(served: str | None, credential: str, kind: str, resources: Sequence[str], charges: Charges) -> int:
     if served is None or not resources:
         return len(set(resources))
-    return charges.new(served, credential, kind, resources)
+    return charges.count_new(served, credential, kind, resources)

@@ -54,9 +54,9 @@ class FetchTimes:
     def __init__(self, connection: Connection) -> None:
         self._at = Lookup(connection, select(post.c.id, post.c.fetched_at).where(match_keys(connection, post.c.id)))
 
-    def of(self, ids: Sequence[str]) -> dict[str, str]:
+    def find_times(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the instant of each of some posts that are stored, ISO 8601."""
-        return {row.id: row.fetched_at for row in self._at.rows(ids)}
+        return {row.id: row.fetched_at for row in self._at.fetch_rows(ids)}
 
 
 class FirstAnswers:
@@ -70,10 +70,10 @@ class FirstAnswers:
         asked = select(request.c.digest, request.c.id, request.c.kind)
         self._asked = Lookup(connection, asked.where(match_keys(connection, request.c.digest)))
 
-    def of(self, digests: Sequence[str]) -> dict[str, int]:
+    def find_requests(self, digests: Sequence[str]) -> dict[str, int]:
         """Return the request.id of the first answer to each of some questions that has one."""
         first: dict[str, int] = {}
-        for digest, number, kind in self._asked.rows(digests):
+        for digest, number, kind in self._asked.fetch_rows(digests):
             if kind in ANSWERED:
                 first[digest] = min(number, first.get(digest, number))
         return first

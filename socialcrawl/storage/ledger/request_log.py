@@ -39,7 +39,7 @@ class RequestLog:
         self._sent = (request.c.campaign == campaign) & request.c.kind.is_distinct_from("held")
 
     def __iter__(self) -> Iterator[tuple[Grant, Reply | None]]:
-        yield from self._rows(self._sent)
+        yield from self._read_rows(self._sent)
 
     def last(self) -> float | None:
         """See `protocols.Summed.last`."""
@@ -56,17 +56,17 @@ class RequestLog:
 
     def before(self, at: float) -> Iterator[Sums]:
         """See `protocols.Summed.before`."""
-        yield from self._sums(request.c.sent_at < format_time(at))
+        yield from self._read_sums(request.c.sent_at < format_time(at))
 
     def after(self, at: float) -> Iterator[Sums]:
         """Return the requests that left at `at` or later, summed, in order of the day."""
-        yield from self._sums(request.c.sent_at >= format_time(at))
+        yield from self._read_sums(request.c.sent_at >= format_time(at))
 
     def since(self, at: float) -> Iterator[tuple[Grant, Reply | None]]:
         """See `protocols.Summed.since`."""
-        yield from self._rows(self._sent & (request.c.sent_at >= format_time(at)))
+        yield from self._read_rows(self._sent & (request.c.sent_at >= format_time(at)))
 
-    def _sums(self, which: ColumnElement[Any]) -> Iterator[Sums]:
+    def _read_sums(self, which: ColumnElement[Any]) -> Iterator[Sums]:
         sums = select(
             request.c.endpoint,
             DAY,
@@ -84,7 +84,7 @@ class RequestLog:
             midnight = datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp()
             yield Sums(endpoint, midnight, count, parse_time(first), int(posts), int(items), int(money))
 
-    def _rows(self, which: ColumnElement[Any]) -> Iterator[tuple[Grant, Reply | None]]:
+    def _read_rows(self, which: ColumnElement[Any]) -> Iterator[tuple[Grant, Reply | None]]:
         rows = select(*(request.c[name] for name in LEDGER)).where(which).order_by(request.c.id)
         with self.transaction():
             for row in self.connection.execute(rows):

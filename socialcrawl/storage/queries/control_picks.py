@@ -11,12 +11,12 @@ def find_drawn(traces: CampaignTraces, campaign: str) -> dict[int, str]:
 
     An account that is tried again was chosen before, so only the first pick of an account counts.
     """
-    begun = traces.begun(campaign)
-    versions = traces.versions(begun)
+    begun = traces.read_campaign(campaign)
+    versions = traces.read_versions(begun)
     shares = [one.settings.get("crawl", {}).get("control", 0.0) for one in versions]
     if not any(shares):
         return {}
-    steps = traces.steps(begun.id)
+    steps = traces.read_steps(begun.id)
     once = np.zeros(len(steps.n), np.bool_)
     once[np.unique(steps.node, return_index=True)[1]] = True
     found: dict[int, str] = {}

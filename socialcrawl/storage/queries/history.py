@@ -66,7 +66,7 @@ class FinishedBatches:
             since = max(find_topic_starts(self.connection, self.campaign), default=0) if features else 0
             gap = find_gap(self.connection, self.campaign)
             ends = None if gap is None else gap[0]
-            while rows := self._picks(wanted, last, many, ends):
+            while rows := self._read_picks(wanted, last, many, ends):
                 whole = rows if len(rows) < many else _drop_last_batch(rows)
                 if not whole:
                     many *= 2  # a batch of more than a chunk
@@ -76,7 +76,7 @@ class FinishedBatches:
                 del rows, whole  # a chunk in memory is enough
                 yield columns
 
-    def _picks(
+    def _read_picks(
         self, wanted: Sequence[ColumnElement[Any]], last: int, many: int, ends: int | None
     ) -> list[tuple[Any, ...]]:
         both = (pick.c.campaign == outcome.c.campaign) & (pick.c.n == outcome.c.n)
@@ -110,7 +110,7 @@ def _make_columns(
     rows: list[tuple[Any, ...]], links: LinkReader, names: Sequence[str], *, rest: bool, since: int
 ) -> Columns:
     n, batch, node, act, value, missing, *more = zip(*rows, strict=True)
-    sources, targets, alpha = links.of(n[0], n[-1])
+    sources, targets, alpha = links.read_range(n[0], n[-1])
     numbers = np.array(n, np.int64)
     score, at, posts, occurrences, begin, mark = more[-6:] if rest else (None,) * 6
     return Columns(

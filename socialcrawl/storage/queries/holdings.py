@@ -86,7 +86,7 @@ def select_names(connection: Connection, nodes: Iterable[int]) -> dict[int, Who]
     """Return the same, called in a transaction."""
     columns = select(account.c.node, account.c.platform_id, account.c.username)
     lookup = Lookup(connection, columns.where(match_keys(connection, account.c.node), account.c.forgotten_at.is_(None)))
-    rows = chain.from_iterable(lookup.rows(piece) for piece in _split_keys(nodes))
+    rows = chain.from_iterable(lookup.fetch_rows(piece) for piece in _split_keys(nodes))
     return {int(row[0]): Who(row[1], row[2]) for row in rows}
 
 
@@ -101,9 +101,11 @@ def find_nodes(connection: Connection, platform: str, whos: Sequence[Who]) -> li
         ids = Lookup(connection, plain.where(match_keys(connection, account.c.platform_id)))
         names = Lookup(connection, plain.where(match_keys(connection, account.c.handle)))
         for piece in _split_keys(who.id for who in whos if who.id):
-            by_id |= {row[1]: int(row[0]) for row in ids.rows(piece)}
+            by_id |= {row[1]: int(row[0]) for row in ids.fetch_rows(piece)}
         for piece in _split_keys(who.username.lower() for who in whos if who.username):
-            for node, key, handle, seen in names.rows(piece):  # as `Nodes` has it: with an id, seen with it last, first
+            for node, key, handle, seen in names.fetch_rows(
+                piece
+            ):  # as `Nodes` has it: with an id, seen with it last, first
                 rank = (key is not None, seen or "", -int(node))
                 by_name[handle] = max(by_name.get(handle, rank), rank)
     named = {name: -rank[2] for name, rank in by_name.items()}
@@ -116,7 +118,7 @@ def find_read_nodes(connection: Connection, nodes: Iterable[int]) -> set[int]:
     told = select(outcome.c.node).join_from(outcome, pick, both).where(match_keys(connection, outcome.c.node))
     with connection.begin():
         lookup = Lookup(connection, told.where(outcome.c.missing.is_(None), _make_reading_condition()).distinct())
-        return {int(row[0]) for piece in _split_keys(nodes) for row in lookup.rows(piece)}
+        return {int(row[0]) for piece in _split_keys(nodes) for row in lookup.fetch_rows(piece)}
 
 
 class PostContent(NamedTuple):
@@ -147,8 +149,10 @@ def read_posts(
         lookup = Lookup(connection, columns.where(match_keys(connection, post.c.author)))
         visited = None if by is None else _Visited(connection, by)
         for piece in _split_keys(nodes, 500):
-            rows = lookup.rows(piece)
-            yield from (PostContent(*row[1:]) for row in (rows if visited is None else visited.of(piece, rows)))
+            rows = lookup.fetch_rows(piece)
+            yield from (
+                PostContent(*row[1:]) for row in (rows if visited is None else visited.filter_read(piece, rows))
+            )
 
 
 def count_languages(connection: Connection, nodes: Iterable[int], by: int) -> Mapping[int, Mapping[str, int]]:
@@ -159,7 +163,7 @@ def count_languages(connection: Connection, nodes: Iterable[int], by: int) -> Ma
         lookup = Lookup(connection, columns.where(match_keys(connection, post.c.author), post.c.lang.is_not(None)))
         visited = _Visited(connection, by)
         for piece in _split_keys(nodes, 500):
-            for _, author, lang in visited.of(piece, lookup.rows(piece)):
+            for _, author, lang in visited.filter_read(piece, lookup.fetch_rows(piece)):
                 found.setdefault(int(author), Counter())[lang] += 1
     return found
 
@@ -182,10 +186,10 @@ class _Visited:
         )
         self._pages = Lookup(connection, pages.where(mine, match_keys(connection, pick.c.node)))
 
-    def of(self, nodes: Sequence[int], rows: Iterable[Any]) -> Iterator[Any]:
+    def filter_read(self, nodes: Sequence[int], rows: Iterable[Any]) -> Iterator[Any]:
         """Yield those rows (post.id, author, ...) of `nodes` that were read; all where the ledger says nothing."""
         read: dict[int, set[str]] = {node: set() for node in nodes}
-        for node, _, ids in self._pages.rows(list(nodes)):
+        for node, _, ids in self._pages.fetch_rows(list(nodes)):
             if ids is None:
                 read.pop(node, None)
             elif node in read:

@@ -106,7 +106,7 @@ class LinkReader:
             self._process.communicate()
             self._process = None
 
-    def of(self, first: int, last: int) -> StoredLinks:
+    def read_range(self, first: int, last: int) -> StoredLinks:
         """Return the links of picks `first` to `last`."""
         while self._process is not None and self._next <= last:
             self._read(self._process)

@@ -33,6 +33,6 @@ class Matches:
         found = select(hit.c.post, hit.c.occurrences).where(mine, match_keys(connection, hit.c.post))
         self._found = Lookup(connection, found)
 
-    def of(self, ids: Sequence[str]) -> dict[str, int]:
+    def find_counts(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the occurrences in those of some posts that match."""
-        return {row.post: row.occurrences for row in self._found.rows(ids)}
+        return {row.post: row.occurrences for row in self._found.fetch_rows(ids)}

@@ -136,44 +136,44 @@ class CampaignTraces:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
 
-    def begun(self, name: str | None) -> StoredCampaign:
+    def read_campaign(self, name: str | None) -> StoredCampaign:
         """Return the campaign `name`, or the newest.
 
         Raises:
             StoreError: there is no such campaign; the message names those there are.
         """
         number, title = find_campaign(self.connection, name)
-        (platform, settings, identity), *_ = self._rows(CAMPAIGN, campaign=number)
+        (platform, settings, identity), *_ = self._read_rows(CAMPAIGN, campaign=number)
         return StoredCampaign(number, title, platform, orjson.loads(settings), orjson.loads(identity))
 
-    def known(self, campaign: StoredCampaign, user: str) -> KnownAccount | None:
+    def find_account(self, campaign: StoredCampaign, user: str) -> KnownAccount | None:
         """Return the account with that username or id; of several the one that was asked, has an id, was seen last."""
         names = {"handle": user.lower(), "key": user, "platform": campaign.platform, "campaign": campaign.id}
-        found = self._rows(BY_KEY, **names)
+        found = self._read_rows(BY_KEY, **names)
         if not found:
             return None
         row = max(found, key=lambda r: (r.picks > 0, r.platform_id is not None, r.profile_at or "", -r.node))
         return KnownAccount(Node(row.node), row.platform_id, row.username, row.forgotten_at, row.picks)
 
-    def versions(self, campaign: StoredCampaign) -> list[Version]:
+    def read_versions(self, campaign: StoredCampaign) -> list[Version]:
         """Return the settings of a campaign, each time they changed, the oldest first."""
         with row_values.join_transaction(self.connection):
             known = read_versions(self.connection, campaign.id)
         return known or [Version(0, "", 0, campaign.settings, [])]
 
-    def topics(self, campaign: int) -> list[int]:
+    def read_topics(self, campaign: int) -> list[int]:
         """Return the first pick.n under each new topic of a campaign."""
         with row_values.join_transaction(self.connection):
             return find_topic_starts(self.connection, campaign)
 
-    def enlisted(self, platform: str, usernames: Iterable[Seat]) -> list[Node]:
+    def read_seeds(self, platform: str, usernames: Iterable[Seat]) -> list[Node]:
         """Return the nodes of the seats of a campaign, as `SqlStore.enlist` gives them; no unknown ones."""
         nodes = []
         for name in usernames:
             if not isinstance(name, str):
                 nodes += [] if name is None else [Node(name)]
                 continue
-            held = self._rows(BY_NAME, platform=platform, handle=name.lower())
+            held = self._read_rows(BY_NAME, platform=platform, handle=name.lower())
             claims = [row.node for row in held if row.platform_id is None]
             if claims:
                 nodes.append(Node(min(claims)))
@@ -181,15 +181,15 @@ class CampaignTraces:
                 nodes.append(Node(max(held, key=lambda row: (row.profile_at or "", -row.node)).node))
         return nodes
 
-    def asks(self, campaign: int, node: Node) -> list[AccountVisit]:
+    def read_visits(self, campaign: int, node: Node) -> list[AccountVisit]:
         """Return every decision to ask an account, in order."""
-        return [AccountVisit(*row) for row in self._rows(ASKS, campaign=campaign, node=node)]
+        return [AccountVisit(*row) for row in self._read_rows(ASKS, campaign=campaign, node=node)]
 
-    def steps(self, campaign: int) -> StepColumns:
+    def read_steps(self, campaign: int) -> StepColumns:
         """Return all steps of a campaign that collects, in order."""
         with row_values.join_transaction(self.connection):
             since = find_comparable_start(self.connection, campaign)
-        rows = self._rows(STEPS, campaign=campaign)
+        rows = self._read_rows(STEPS, campaign=campaign)
         n, node, value, missing = zip(*rows, strict=True) if rows else ((), (), (), ())
         return StepColumns(
             np.array(n, np.int64),
@@ -199,39 +199,39 @@ class CampaignTraces:
             since,
         )
 
-    def picked(self, campaign: int, n: int, columns: Sequence[str] = COLUMNS) -> Pick:
+    def read_pick(self, campaign: int, n: int, columns: Sequence[str] = COLUMNS) -> Pick:
         """Return decision number `n` as it was stored, whose features are called `columns`."""
         wanted = select(pick).where(pick.c.campaign == campaign, pick.c.n == n)
         with row_values.join_transaction(self.connection):
             return row_values.parse_pick(self.connection.execute(wanted).one(), columns)
 
-    def aliases(self, campaign: int, node: Node) -> list[tuple[Node, int]]:
+    def read_aliases(self, campaign: int, node: Node) -> list[tuple[Node, int]]:
         """Other numbers of an account, under which links to it were found, and the decision that showed each."""
-        found = self._rows(ALIASES, campaign=campaign, meant=str(SameAs(node)))
+        found = self._read_rows(ALIASES, campaign=campaign, meant=str(SameAs(node)))
         return [(Node(row[0]), row[1]) for row in found]
 
-    def led(self, campaign: int, nodes: Sequence[Node], before: int) -> list[IncomingLink]:
+    def read_links(self, campaign: int, nodes: Sequence[Node], before: int) -> list[IncomingLink]:
         """Return the links to any of `nodes` that were found by decisions before number `before`, in order."""
         found = [
             IncomingLink(row[0], Node(row[1]), *row[2:])
             for node in nodes
-            for row in self._rows(LED, campaign=campaign, node=node, before=before)
+            for row in self._read_rows(LED, campaign=campaign, node=node, before=before)
         ]
         return sorted(found, key=lambda link: link.n)
 
-    def names(self, nodes: Iterable[Node]) -> dict[Node, str]:
+    def read_names(self, nodes: Iterable[Node]) -> dict[Node, str]:
         """Return how accounts are called: username, else id, else `account N`."""
         found = {}
         for node in dict.fromkeys(nodes):
-            rows = self._rows(NAMED, node=node)
+            rows = self._read_rows(NAMED, node=node)
             found[node] = rows[0][0] if rows and rows[0][0] else f"account {node}"
         return found
 
-    def epochs(self, campaign: int) -> list[tuple[int, int, str, str]]:
+    def read_epochs(self, campaign: int) -> list[tuple[int, int, str, str]]:
         """Return the changes of a campaign's history: (number, first pick.n, when, why)."""
-        return [tuple(row) for row in self._rows(EPOCHS, campaign=campaign)]
+        return [tuple(row) for row in self._read_rows(EPOCHS, campaign=campaign)]
 
-    def forgotten(self, platform: str, user: str) -> str | None:
+    def find_tombstone(self, platform: str, user: str) -> str | None:
         """Return why somebody of that name or id was forgotten; None: nobody was."""
         from socialcrawl.storage.erasure.tombstones import read_reasons  # noqa: PLC0415
 
@@ -241,7 +241,7 @@ class CampaignTraces:
             )
         return found.get(user)
 
-    def history(self, campaign: StoredCampaign, columns: Sequence[str] = COLUMNS) -> History:
+    def read_history(self, campaign: StoredCampaign, columns: Sequence[str] = COLUMNS) -> History:
         """Return all that the campaign did, as its own crawl folds it.
 
         `columns` are the names of its picks' features.
@@ -250,20 +250,20 @@ class CampaignTraces:
             self.connection, campaign.id, partial(row_values.join_transaction, self.connection), columns
         )
 
-    def span(self, campaign: StoredCampaign) -> tuple[float, float]:
+    def read_span(self, campaign: StoredCampaign) -> tuple[float, float]:
         """Return when the first and the latest answer of a campaign came, Unix seconds; zeros where none did."""
-        first, last = self._rows(SPAN, campaign=campaign.id)[0]
+        first, last = self._read_rows(SPAN, campaign=campaign.id)[0]
         return (0.0, 0.0) if first is None else (parse_time(first), parse_time(last))
 
-    def campaigns(self) -> list[str]:
+    def list_campaigns(self) -> list[str]:
         """Return the names of the campaigns, oldest first."""
         return [name for _, name in list_campaigns(self.connection)]
 
-    def stands(self, campaign: StoredCampaign) -> bool:
+    def has_snapshot(self, campaign: StoredCampaign) -> bool:
         """Return whether tables `standing` or `sampled` have anything of a campaign."""
         either = "select 1 from standing where campaign = :campaign union select 1 from sampled"
-        return bool(self._rows(f"{either} where campaign = :campaign limit 1", campaign=campaign.id))
+        return bool(self._read_rows(f"{either} where campaign = :campaign limit 1", campaign=campaign.id))
 
-    def _rows(self, sql: str, **values: Any) -> Any:
+    def _read_rows(self, sql: str, **values: Any) -> Any:
         with row_values.join_transaction(self.connection):
             return self.connection.execute(text(sql), values).all()

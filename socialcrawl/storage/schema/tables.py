@@ -270,7 +270,7 @@ request = Table(
     comment="the ledger: one row a request, reserved before it is sent",
 )
 
-# As `answers.headers` writes it: a limit whose last part, `daily`, is true.
+# As `answers.pack_headers` writes it: a limit whose last part, `daily`, is true.
 DAILY = request.c.headers.like(literal_column("'%true]%'"))  # literally, or the index would not be known by it
 Index("ix_request_daily", request.c.campaign, request.c.sent_at, sqlite_where=DAILY, postgresql_where=DAILY)
 

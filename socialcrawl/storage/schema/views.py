@@ -25,7 +25,7 @@ class ViewDefinition:
         """The statement that makes the view; the same for both databases."""
         return f"create view {self.name} ({', '.join(self.columns)}) as\n{self.sql}"
 
-    def comments(self) -> Iterator[str]:
+    def make_comments(self) -> Iterator[str]:
         """Yield the statements by which PostgreSQL keeps what the view and its columns are.
 
         SQLite keeps no comments.

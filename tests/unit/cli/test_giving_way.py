@@ -44,7 +44,7 @@ def leases(folder):
     """The campaigns of the database: whether they are paused, held by a daemon, or free."""
     with open_database(folder / "one.db") as connection:
         found = daemons.read_leases(connection)
-    held = {one.campaign: "held" if one.alive(time.time()) else "free" for one in found}
+    held = {one.campaign: "held" if one.is_alive(time.time()) else "free" for one in found}
     return held | {one.campaign: "paused" for one in found if one.paused is not None}
 
 

@@ -363,7 +363,7 @@ def test_a_campaign_draws_its_steps_says_so_and_tells_what_they_show(ended):
     with open_readable(database) as connection:
         traces = CampaignTraces(connection)
         assert measure_steering(traces) == found
-        steps = traces.steps(1)
+        steps = traces.read_steps(1)
     assert (len(steps.n), steps.value.sum()) == (90, pytest.approx(ending.found.relevance))
 
 
@@ -371,8 +371,8 @@ def test_who_was_drawn_is_explained_by_the_draw_and_not_by_the_score(ended):
     database, settings, _ = ended
     who = assign_arms(settings.seed, 0.5, 0, 90).tolist()
     with open_readable(database) as connection:
-        steps = CampaignTraces(connection).steps(1)
-        names = CampaignTraces(connection).names([Node(node) for node in steps.node.tolist()])
+        steps = CampaignTraces(connection).read_steps(1)
+        names = CampaignTraces(connection).read_names([Node(node) for node in steps.node.tolist()])
     words = {STEERED: None, CHANCE: "drawn from all of them", NEAREST: "drawn from those of them that are nearest"}
     for arm, group in groupby(sorted(range(90), key=who.__getitem__), key=who.__getitem__):
         for place in list(group)[:4]:

@@ -405,10 +405,10 @@ def test_what_a_campaign_stands_at_after_a_stop_is_what_its_whole_history_folds_
             crawled(mock.url, path, steps, **levers)
     with closing(connect(path)) as connection:
         traces = CampaignTraces(connection)
-        report, whole = report_of(traces), traces.begun(None)
+        report, whole = report_of(traces), traces.read_campaign(None)
         folded, plain = (make_crawl(tracking(mock.url, path, 25, **some), traces, whole) for some in (levers, {}))
         for crawl in (folded, plain):
-            crawl.fold(traces.history(whole, COLUMNS))
+            crawl.fold(traces.read_history(whole, COLUMNS))
     stored = rows(path, "select node, importance, history from standing order by node")
     wanted = sorted((row.node, row.importance, row.history) for row in standings(folded))
     assert stored == wanted

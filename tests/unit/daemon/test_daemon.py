@@ -476,14 +476,14 @@ def test_a_campaign_that_stalls_is_told(world, monkeypatch):
     world.write("one")
     week = Week(world.folder, world.time, BEGIN + 3 * HOUR, look=60.0)
     week.daemon.overview.stall = 600.0
-    at_once = week.daemon.scheduler.at
+    at_once = week.daemon.scheduler.add_once
 
     def forgetful(when, name, job):
         """A scheduler that loses the job after an hour."""
         if name == "look" or when < BEGIN + HOUR:
             at_once(when, name, job)
 
-    week.daemon.scheduler.at = forgetful
+    week.daemon.scheduler.add_once = forgetful
     week.run()
     world.week = week
     assert STALLED in world.states("one")
@@ -567,10 +567,10 @@ def test_a_database_that_hangs_is_waited_for_in_a_thread_of_its_own():
     hung = hands.do("hung", freed.wait)
     last = hands.do("hung", lambda: done.append("hung"))
     hands.do("other", lambda: done.append("other")).result(30)
-    assert (done, hands.busy("hung"), hung.done()) == (["other"], True, False)
+    assert (done, hands.is_busy("hung"), hung.done()) == (["other"], True, False)
     freed.set()
     last.result(30)
-    hands.rest()
+    hands.shut_down()
     assert done == ["other", "hung"]
 
 
@@ -684,16 +684,16 @@ def test_a_file_is_read_when_it_is_the_same_at_two_looks(tmp_path):
     file = tmp_path / "one.toml"
     whole = campaign_text("one", "http://127.0.0.1:9", TOPICS[0])
     file.write_text(whole, "utf-8")
-    assert [found.settings.name for found in folder.look()] == ["one"]
-    assert folder.look() == []
+    assert [found.settings.name for found in folder.find_changes()] == ["one"]
+    assert folder.find_changes() == []
     file.write_text(whole.split("[source]", maxsplit=1)[0], "utf-8")
-    assert folder.look() == []
+    assert folder.find_changes() == []
     file.write_text(whole + "weight = 2.0\n", "utf-8")
-    assert folder.look() == []
-    (found,) = folder.look()
+    assert folder.find_changes() == []
+    (found,) = folder.find_changes()
     assert found.settings.limits.weight == 2.0
-    assert folder.look() == []
-    assert len(folder.look(again=True)) == 1
+    assert folder.find_changes() == []
+    assert len(folder.find_changes(again=True)) == 1
 
 
 def test_what_is_written_while_a_file_is_read_is_read_as_well(tmp_path, monkeypatch):
@@ -708,9 +708,9 @@ def test_what_is_written_while_a_file_is_read_is_read_as_well(tmp_path, monkeypa
         return found
 
     monkeypatch.setattr(folders, "read", meanwhile)
-    folder.look()
+    folder.find_changes()
     monkeypatch.setattr(folders, "read", plain)
-    later = [found for _ in range(3) for found in folder.look()]
+    later = [found for _ in range(3) for found in folder.find_changes()]
     assert [found.settings.limits.weight for found in later] == [3.0]
 
 
@@ -740,12 +740,12 @@ def test_a_locked_database_stops_neither_the_eyes_of_the_daemon_nor_its_other_ca
     """Its own rows wait for two seconds, and no longer."""
     path = tmp_path / "a.db"
     books = DaemonRecords("me", "here", 7, lambda where, trouble: None)
-    books.heard(path, BEGIN)
+    books.read_orders(path, BEGIN)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("begin immediate")
         began = monotonic()
-        assert books.heard(path, BEGIN) is not None
-        books.told(path, [], BEGIN)
-        books.told(path, [], BEGIN)
+        assert books.read_orders(path, BEGIN) is not None
+        books.write_states(path, [], BEGIN)
+        books.write_states(path, [], BEGIN)
         books.leave(path, [], BEGIN)
         assert monotonic() - began < 60.0  # four waits of two seconds; those of campaigns wait for 120

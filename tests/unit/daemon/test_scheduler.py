@@ -71,8 +71,8 @@ def test_the_scheduler_of_apscheduler_drops_a_job_that_it_is_late_for():
 def test_a_job_that_is_added_again_when_it_has_ended_runs_on_and_on():
     clock = Virtual(1000.0)
     ledger = Ledger(clock, DebugExecutor())
-    ledger.again["one"] = lambda: ledger.scheduler.at(clock.now() + 900.0, "one", ledger.job("one"))
-    ledger.scheduler.at(1000.0, "one", ledger.job("one"))
+    ledger.again["one"] = lambda: ledger.scheduler.add_once(clock.now() + 900.0, "one", ledger.job("one"))
+    ledger.scheduler.add_once(1000.0, "one", ledger.job("one"))
     ledger.scheduler.run(lambda: len(ledger.ran) < 5)
     assert ledger.ran == [("one", 1000.0 + 900.0 * i) for i in range(5)]
 
@@ -82,9 +82,9 @@ def test_a_job_that_adds_itself_while_it_runs_is_not_lost_either():
     ledger = Ledger(clock, DebugExecutor())
 
     def work():
-        ledger.scheduler.at(clock.now() + 10.0, "one", ledger.job("one", work))
+        ledger.scheduler.add_once(clock.now() + 10.0, "one", ledger.job("one", work))
 
-    ledger.scheduler.at(1000.0, "one", ledger.job("one", work))
+    ledger.scheduler.add_once(1000.0, "one", ledger.job("one", work))
     ledger.scheduler.run(lambda: len(ledger.ran) < 3)
     assert [at for _, at in ledger.ran] == [1000.0, 1010.0, 1020.0]
 
@@ -92,7 +92,7 @@ def test_a_job_that_adds_itself_while_it_runs_is_not_lost_either():
 def test_a_job_that_the_scheduler_is_hours_late_for_runs_once():
     clock = Virtual(1000.0)
     ledger = Ledger(clock, DebugExecutor())
-    ledger.scheduler.at(1000.0, "one", ledger.job("one"))
+    ledger.scheduler.add_once(1000.0, "one", ledger.job("one"))
     clock.at += 8 * 3600.0  # the machine slept
     ledger.scheduler.run(lambda: not ledger.ran)
     assert ledger.ran == [("one", 1000.0 + 8 * 3600.0)]
@@ -101,10 +101,10 @@ def test_a_job_that_the_scheduler_is_hours_late_for_runs_once():
 def test_a_later_call_for_the_same_job_takes_the_place_of_the_earlier_one():
     clock = Virtual(1000.0)
     ledger = Ledger(clock, DebugExecutor())
-    ledger.scheduler.at(2000.0, "one", ledger.job("one"))
-    ledger.scheduler.at(1500.0, "one", ledger.job("one"))
-    assert ledger.scheduler.due("one") == 1500.0
-    ledger.scheduler.at(5000.0, "two", ledger.job("two"))
+    ledger.scheduler.add_once(2000.0, "one", ledger.job("one"))
+    ledger.scheduler.add_once(1500.0, "one", ledger.job("one"))
+    assert ledger.scheduler.find_due("one") == 1500.0
+    ledger.scheduler.add_once(5000.0, "two", ledger.job("two"))
     ledger.scheduler.run(lambda: len(ledger.ran) < 2)
     assert ledger.ran == [("one", 1500.0), ("two", 5000.0)]
 
@@ -112,8 +112,8 @@ def test_a_later_call_for_the_same_job_takes_the_place_of_the_earlier_one():
 def test_a_job_that_was_called_off_does_not_run():
     clock = Virtual(1000.0)
     ledger = Ledger(clock, DebugExecutor())
-    ledger.scheduler.at(2000.0, "one", ledger.job("one"))
-    ledger.scheduler.at(3000.0, "two", ledger.job("two"))
+    ledger.scheduler.add_once(2000.0, "one", ledger.job("one"))
+    ledger.scheduler.add_once(3000.0, "two", ledger.job("two"))
     ledger.scheduler.cancel("one")
     ledger.scheduler.cancel("nobody")
     ledger.scheduler.run(lambda: not ledger.ran)
@@ -128,8 +128,8 @@ def test_an_error_of_a_job_is_told_and_the_job_goes_on():
         if len(ledger.ran) == 1:
             raise ValueError("once")
 
-    ledger.again["one"] = lambda: ledger.scheduler.at(clock.now() + 1.0, "one", ledger.job("one", work))
-    ledger.scheduler.at(1000.0, "one", ledger.job("one", work))
+    ledger.again["one"] = lambda: ledger.scheduler.add_once(clock.now() + 1.0, "one", ledger.job("one", work))
+    ledger.scheduler.add_once(1000.0, "one", ledger.job("one", work))
     ledger.scheduler.run(lambda: len(ledger.ran) < 2)
     assert [(name, str(error)) for name, error in ledger.errors] == [("one", "once")]
     assert len(ledger.ran) == 2
@@ -149,15 +149,15 @@ def test_threads_run_jobs_side_by_side_but_no_job_twice_at_once():
         time.sleep(0.05)
         inside.pop()
 
-    ledger.scheduler.at(clock.now(), "a", ledger.job("a", together))
-    ledger.scheduler.at(clock.now(), "b", ledger.job("b", together))
-    ledger.scheduler.at(clock.now(), "c", ledger.job("c", alone))
+    ledger.scheduler.add_once(clock.now(), "a", ledger.job("a", together))
+    ledger.scheduler.add_once(clock.now(), "b", ledger.job("b", together))
+    ledger.scheduler.add_once(clock.now(), "c", ledger.job("c", alone))
     ends = clock.now() + 300.0
     thread = threading.Thread(target=ledger.scheduler.run, args=(lambda: len(ledger.ran) < 4 and clock.now() < ends,))
     thread.start()
     while not most:
         time.sleep(0.005)
-    ledger.scheduler.at(clock.now(), "c", ledger.job("c", alone))  # while it runs
+    ledger.scheduler.add_once(clock.now(), "c", ledger.job("c", alone))  # while it runs
     thread.join(300)
     ledger.scheduler.shutdown(wait=True)
     assert sorted(name for name, _ in ledger.ran) == ["a", "b", "c", "c"]

@@ -57,10 +57,10 @@ def drawn(form, vertices, edges):
     file = StringIO()
     writer = FORMS[form](file)
     for vertex in vertices:
-        writer.vertex(vertex)
-    writer.turn()
+        writer.write_vertex(vertex)
+    writer.end_vertices()
     for edge in edges:
-        writer.edge(edge)
+        writer.write_edge(edge)
     writer.end()
     return file.getvalue().encode("utf-8", "surrogatepass")
 

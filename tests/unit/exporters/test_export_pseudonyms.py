@@ -143,16 +143,16 @@ def test_the_key_is_in_no_file_and_not_in_the_database(tmp_path):
 def known(near=()):
     names = {" ".join(split_words(person.name)) for person in PEOPLE.values()}
     ids = {person.id: person for person in PEOPLE.values()}
-    return KnownNames(Pseudonyms(KEY), PEOPLE, ids, names).near(near)
+    return KnownNames(Pseudonyms(KEY), PEOPLE, ids, names).add_people(near)
 
 
 def name_of(key):
-    return Pseudonyms(KEY).person(PEOPLE[key])
+    return Pseudonyms(KEY).name_person(PEOPLE[key])
 
 
 def test_names_are_hidden_as_the_rules_say():
     jazz, alice, bob = map(name_of, ("jazz", "alice", "bob_99"))
-    stranger = Pseudonyms(KEY).person(Person(None, "nobody"))
+    stranger = Pseudonyms(KEY).name_person(Person(None, "nobody"))
     for text, hidden in (
         ("jazz by @Jazz, @nobody and @ALICE!", f"jazz by @{jazz}, @{stranger} and @{alice}!"),
         ("wide \uff20alice, quoted %40alice", f"wide @{alice}, quoted @{alice}"),
@@ -168,10 +168,10 @@ def test_names_are_hidden_as_the_rules_say():
         ("number 1000000000000000002, 77, 78", f"number {alice}, {bob}, 78"),
         ("", ""),
     ):
-        assert known().hidden(text) == hidden
-    assert known([PEOPLE["jazz"]]).hidden("Jazz by Jo, alice") == f"{jazz} by [name], alice"
-    post = known().hidden("status 1234567890123456789")
-    assert post == f"status {Pseudonyms(KEY).post('1234567890123456789')}"
+        assert known().hide_names(text) == hidden
+    assert known([PEOPLE["jazz"]]).hide_names("Jazz by Jo, alice") == f"{jazz} by [name], alice"
+    post = known().hide_names("status 1234567890123456789")
+    assert post == f"status {Pseudonyms(KEY).name_post('1234567890123456789')}"
 
 
 PIECES = st.sampled_from(
@@ -184,17 +184,17 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=14).map("".join))
 def test_no_unmistakable_name_survives_in_any_text(text):
     near = [PEOPLE["alice"]]
-    hidden = known(near).hidden(text)
+    hidden = known(near).hide_names(text)
     assert not {"alice", "bob_99", "wanderer", "1000000000000000002", "77"} & set(split_words(hidden))
     assert ("ann", "smith") not in {pair for pair in pairwise(split_words(hidden)) if "alice" in split_words(text)} or (
         "alice ann smith" not in " ".join(split_words(text))
     )
-    assert hidden == known(near).hidden(text)
+    assert hidden == known(near).hide_names(text)
 
 
 def test_a_text_of_one_long_word_takes_no_longer_than_others():
     for text in ("a" * 50_000, "a." * 25_000, "9" * 50_000, "a-" * 25_000, "@" * 50_000, "https://" * 5_000):
-        known().hidden(text)  # a second each; with a square of time it would be a minute
+        known().hide_names(text)  # a second each; with a square of time it would be a minute
 
 
 def test_a_short_key_is_refused_and_never_told():

@@ -230,7 +230,7 @@ def test_what_was_forgotten_is_not_exported(tmp_path):
         gone = [post for (post,) in rows(connection, f"select id from post where author = {node}")]
         exported(connection, tmp_path / "before", "jsonl", "gexf", "ids")
         order = ErasureOrder()
-        order.user(key)
+        order.add_user(key)
         with connection.begin():
             forget(connection, order, "2026-01-01T00:00:00.000000Z")
         exported(connection, tmp_path / "after", "jsonl", "gexf", "ids")
@@ -258,7 +258,7 @@ def test_a_campaign_may_write_while_it_is_exported(tmp_path):
                 other.exec_driver_sql("delete from hit")
                 other.exec_driver_sql("delete from mention")
                 other.exec_driver_sql("delete from post")
-            assert choice.rows("select count(*) from post")[0][0] == before
+            assert choice.read_rows("select count(*) from post")[0][0] == before
         assert rows(connection, "select count(*) from post") == [(0,)]
 
 

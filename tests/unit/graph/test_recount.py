@@ -256,9 +256,9 @@ def recounted(store, pick, hits):
     """What a verification counts."""
     with store.connection.begin():
         reread = PickReadings(store.connection, store.campaign, hits)
-        pages = reread.pages(pick.n, pick.n, every=True)
+        pages = reread.read_pages(pick.n, pick.n, every=True)
         ids = [key for _, page in pages if page is not None for key in page.ids]
-        sums, _ = reread.read(pages, reread.count(ids))
+        sums, _ = reread.sum_pages(pages, reread.count_hits(ids))
     found = sums[pick.n]
     links = zip(names(store, found.targets), found.targets.values(), strict=True)
     return found.posts, found.hits, dict(links)

@@ -32,7 +32,7 @@ def test_whoever_is_answered_and_was_forgotten_is_named_nowhere(kind, tmp_path):
             ("a", None, None), ("b", "ann", None), ("c", "Dan", None)]  # fmt: skip
         with connection.begin():  # while the import is under way
             put_tombstones(connection, [(make_digest("x", "name", "dan"), "name", "forget", "2023")])
-        intake.answered()
+        intake.store_answers()
         _, mentions = held(connection)
         assert mentions == {("b", "ann", "reply")}
         assert table(connection, "select id from post where reply_to is not null") == []

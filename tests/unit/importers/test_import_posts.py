@@ -350,7 +350,10 @@ def test_real_posts_are_read_row_for_row():
             named[mention.post].append(mention.who.username)
         for place, row in enumerate(found.page.posts):
             given = whole[at + place]
-            assert (found.author(place).username.lower(), row.text) == (given["author"].strip().lower(), given["text"])
+            assert (found.get_author(place).username.lower(), row.text) == (
+                given["author"].strip().lower(),
+                given["text"],
+            )
             assert [n.lower() for n in named[place]] == list(dict.fromkeys(n.lower() for n in given["mentions"]))
             assert found.page.hits[place] == given["text"].count("ubuntu")
         if (at := at + len(named)) >= len(whole):

@@ -151,7 +151,7 @@ def test_the_lab_reads_every_table_that_an_import_reads_as_the_import_does(tmp_p
     (theirs,) = imported(path, lambda *_: 0, trouble)
     assert trouble.count == 0
     assert mine.texts == [post.text for post in theirs.page.posts] == ["one, two", "x"]
-    assert mine.authors == [theirs.author(i).username for i in range(2)] == ["ann", "bob"]
+    assert mine.authors == [theirs.get_author(i).username for i in range(2)] == ["ann", "bob"]
     assert mine.mentions_of(0) == [mention.who.username for mention in theirs.page.mentions] == ["bob", "cy"]
     assert mine.created_at.tolist() == [5, 6]
 

@@ -135,11 +135,11 @@ def test_a_campaign_whose_keywords_are_not_touched_gets_no_epoch(mock, tmp_path,
 )  # fmt: skip
 def test_a_keyword_is_touched_where_one_of_its_ends_is_another_or_it_is_an_entity(keyword, differs):
     since = 2 if differs else 1
-    assert CountingRule.of(Topic([keyword], entities=ENTITIES)).since == since
-    assert CountingRule.of(Topic(["plain", keyword], entities=ENTITIES)).since == since
-    assert CountingRule.of(Topic([keyword], judge=len, entities=ENTITIES)).since == 1
+    assert CountingRule.from_topic(Topic([keyword], entities=ENTITIES)).since == since
+    assert CountingRule.from_topic(Topic(["plain", keyword], entities=ENTITIES)).since == since
+    assert CountingRule.from_topic(Topic([keyword], judge=len, entities=ENTITIES)).since == 1
 
 
 @given(st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1))
 def test_words_in_ascii_are_never_touched(keyword):
-    assert CountingRule.of(Topic([keyword], entities=ENTITIES)).since == 1
+    assert CountingRule.from_topic(Topic([keyword], entities=ENTITIES)).since == 1

@@ -31,7 +31,7 @@ def state_of(connection, name="one"):
 
 def test_a_campaign_that_no_daemon_ever_ran_has_no_state(two):
     one = state_of(two)
-    assert (one.daemon, one.state, one.paused, one.alive(AT)) == (None, "", None, False)
+    assert (one.daemon, one.state, one.paused, one.is_alive(AT)) == (None, "", None, False)
 
 
 def test_a_heartbeat_says_who_has_a_campaign_and_how_it_goes(two):
@@ -40,8 +40,8 @@ def test_a_heartbeat_says_who_has_a_campaign_and_how_it_goes(two):
     one = state_of(two)
     assert (one.daemon, one.host, one.pid, one.state, one.why) == ("a:1:x", "a", 1, "running", "it asks")
     assert (one.until, one.moved, one.beat, one.released) == (AT + 9, AT - 1, AT, None)
-    assert one.alive(AT + EXPIRY - 1)
-    assert not one.alive(AT + EXPIRY)
+    assert one.is_alive(AT + EXPIRY - 1)
+    assert not one.is_alive(AT + EXPIRY)
 
 
 def test_a_campaign_that_has_not_begun_gets_no_row(two):
@@ -56,7 +56,7 @@ def test_a_daemon_that_has_let_go_leaves_its_last_word(two):
     daemons.write_heartbeat(two, "a:1:x", [told(state="paused", held=False)], AT + 5)
     daemons.write_heartbeat(two, "a:1:x", [told(state="paused", held=False)], AT + 15)
     one = state_of(two)
-    assert (one.state, one.released, one.beat, one.alive(AT + 15)) == ("paused", AT + 5, AT + 15, False)
+    assert (one.state, one.released, one.beat, one.is_alive(AT + 15)) == ("paused", AT + 5, AT + 15, False)
 
 
 def test_only_who_has_a_campaign_takes_over_the_row_of_another_daemon(two):
@@ -140,11 +140,11 @@ def test_books_know_the_other_daemon_that_has_a_campaign(two, place):
     books = DaemonRecords("me", "here", 7, lambda where, trouble: None)
     daemons.enroll_daemon(two, "they", "there", 5, AT)
     daemons.write_heartbeat(two, "they", [told()], AT)
-    stop, held = books.heard(place, AT)
+    stop, held = books.read_orders(place, AT)
     assert (stop, set(held)) == (False, {"one", "two"})
-    assert books.other(place, "one", AT, lambda pid: False).daemon == "they"
-    assert books.other(place, "one", AT + EXPIRY, lambda pid: True) is None
-    assert books.other(place, "two", AT, lambda pid: True) is None
+    assert books.find_other(place, "one", AT, lambda pid: False).daemon == "they"
+    assert books.find_other(place, "one", AT + EXPIRY, lambda pid: True) is None
+    assert books.find_other(place, "two", AT, lambda pid: True) is None
     books.leave(place, [], AT)
 
 
@@ -152,9 +152,9 @@ def test_of_this_machine_only_processes_that_live_have_a_campaign(two, place):
     books = DaemonRecords("me", "here", 7, lambda where, trouble: None)
     daemons.enroll_daemon(two, "before", "here", 5, AT)
     daemons.write_heartbeat(two, "before", [told()], AT)
-    books.heard(place, AT)
-    assert books.other(place, "one", AT, lambda pid: pid == 5).daemon == "before"
-    assert books.other(place, "one", AT, lambda pid: False) is None
+    books.read_orders(place, AT)
+    assert books.find_other(place, "one", AT, lambda pid: pid == 5).daemon == "before"
+    assert books.find_other(place, "one", AT, lambda pid: False) is None
     books.leave(place, [], AT)
 
 
@@ -162,14 +162,14 @@ def test_a_database_that_is_away_is_complained_of_once_and_again_when_it_is_back
     said = []
     books = DaemonRecords("me", "here", 7, lambda where, trouble: said.append(bool(trouble)))
     path = tmp_path / "a.db"
-    assert books.heard(path, AT) == (False, {})
+    assert books.read_orders(path, AT) == (False, {})
     path.rename(tmp_path / "aside")
-    assert books.heard(path, AT) is None
-    assert books.heard(path, AT) is None
-    books.told(path, [], AT)
+    assert books.read_orders(path, AT) is None
+    assert books.read_orders(path, AT) is None
+    books.write_states(path, [], AT)
     assert not path.exists(), "no other database is begun in its place"
     (tmp_path / "aside").rename(path)
-    assert books.heard(path, AT) == (False, {})
+    assert books.read_orders(path, AT) == (False, {})
     assert said == [True, False]
     books.leave(path, [], AT)
 
@@ -178,7 +178,7 @@ def test_a_database_that_can_be_read_and_not_written_is_complained_of_once_until
     """As on a disk that is full: to look at it works all the time."""
     said, path = [], tmp_path / "a.db"
     books = DaemonRecords("me", "here", 7, lambda where, trouble: said.append(trouble))
-    books.heard(path, AT)
+    books.read_orders(path, AT)
 
     def full(*given):
         raise StoreError("The disk is full")
@@ -186,10 +186,10 @@ def test_a_database_that_can_be_read_and_not_written_is_complained_of_once_until
     with monkeypatch.context() as patch:
         patch.setattr(daemons, "write_heartbeat", full)
         for _ in range(5):
-            books.told(path, [], AT)
-            assert books.heard(path, AT) == (False, {})
+            books.write_states(path, [], AT)
+            assert books.read_orders(path, AT) == (False, {})
     assert said == ["The disk is full"]
     for later, told in ((0, 1), (SOUND - 1, 1), (SOUND, 2)):
-        books.told(path, [], AT + later)
+        books.write_states(path, [], AT + later)
         assert said == ["The disk is full", ""][:told]
     books.leave(path, [], AT)

@@ -256,12 +256,12 @@ def test_who_was_forgotten_by_name_is_known_by_id_once_a_page_tells_it():
         barring = PageRedaction(connection, "x")
         row = PostRow("1", "5", None, "text", *[None] * 14)
         alone = Page([row], [0], [], [], [Who("5", None)])
-        assert not barring.of(alone, "2026")
+        assert not barring.find_forgotten(alone, "2026")
         told = Page([row], [0], [Mention(0, Who("7", "ann"), "mention")], [profile("5", "Bob")], [Who("5", None)])
-        assert remove_forgotten(told, barring.of(told, "2027")).posts == []
-        assert remove_forgotten(alone, barring.of(alone, "2028")) == Page([], [], [], [], [], [])
+        assert remove_forgotten(told, barring.find_forgotten(told, "2027")).posts == []
+        assert remove_forgotten(alone, barring.find_forgotten(alone, "2028")) == Page([], [], [], [], [], [])
         assert find_forgotten(connection, "x", "user", ["5", "7"]) == {"5"}
-        assert barring.names(["BOB", "ann"]) == {"BOB"}
+        assert barring.find_names(["BOB", "ann"]) == {"BOB"}
 
 
 def test_who_was_forgotten_by_id_is_known_by_name_once_a_page_tells_it(database):
@@ -278,18 +278,18 @@ def test_who_was_forgotten_by_id_is_known_by_name_once_a_page_tells_it(database)
         row = PostRow("1", "6", None, "with @bob, @old_bob, @Ann", *[None] * 14)
         mentions = [Mention(0, Who("5", name), "mention") for name in ("Bob", "old_bob", "wrote")]
         page = Page([row], [0], [*mentions, Mention(0, Who("7", "ann"), "mention")])
-        gone = barring.of(page, "2027")
+        gone = barring.find_forgotten(page, "2027")
         left = remove_forgotten(page, gone)
         assert left.posts[0].text == "with @forgotten, @old_bob, @Ann"  # who has the name old_bob is somebody else
         assert [m.who.id for m in left.mentions] == ["7"]
         assert left.missing == []
-        assert barring.names(["BOB", "ann", "old_bob"]) == {"BOB"}
+        assert barring.find_names(["BOB", "ann", "old_bob"]) == {"BOB"}
         names = run("select node, username, handle, forgotten_at from account order by node").all()
         assert [tuple(row) for row in names] == [
             (0, None, None, "2027"), (1, "ann", "ann", None), (2, "old_bob", "old_bob", None),
             (3, "wrote", "wrote", None)]  # fmt: skip
         assert run("select 1 from mention").all() == []
-        assert not barring.of(Page([row._replace(text="@bob")], [0], []), "2028").asked
+        assert not barring.find_forgotten(Page([row._replace(text="@bob")], [0], []), "2028").asked
 
 
 def test_whoever_was_asked_about_by_name_and_is_forgotten_by_id_is_missing(database):
@@ -304,9 +304,9 @@ def test_whoever_was_asked_about_by_name_and_is_forgotten_by_id_is_missing(datab
             """values (7, 1, 0, 0, 'by', '{"usernames":"Bob,ann","x":"1"}', '', 1, 1, '2026', 'hash')""")  # fmt: skip
         barring = PageRedaction(connection, "x")
         page = Page(accounts=[profile("5", "Bob")], answered=[Who("5", "Bob")])
-        gone = barring.of(page, "2027")
+        gone = barring.find_forgotten(page, "2027")
         assert remove_forgotten(page, gone) == Page([], [], [], [], [], [(Who(None, "bob"), "forgotten")])
-        barring.empty(gone.asked, "2027", 7)
+        barring.empty_accounts(gone.asked, "2027", 7)
         assert tuple(run("select username, handle, forgotten_at from account").one()) == (None, None, "2027")
         assert tuple(run("select params, digest from request").one()) == ('{"usernames":"ann","x":"1"}', None)
         left = orjson.loads(run("select identity from campaign").scalar())
@@ -324,9 +324,12 @@ def test_posts_that_only_became_too_old_may_still_be_answered_and_reposted():
         )
         copy = PostRow("3", "7", None, "RT old", *nothing)._replace(repost_of="1")
         page = Page([old, answer, copy], [1, 1, 1])
-        assert list(remove_forgotten(page, PageRedaction(connection, "x").of(page, "2027")).posts) == [answer, copy]
+        assert list(remove_forgotten(page, PageRedaction(connection, "x").find_forgotten(page, "2027")).posts) == [
+            answer,
+            copy,
+        ]
         put_tombstones(connection, [(make_digest("x", "post", "1"), "post", "forget", "2028")])
-        assert list(remove_forgotten(page, PageRedaction(connection, "x").of(page, "2029")).posts) == [
+        assert list(remove_forgotten(page, PageRedaction(connection, "x").find_forgotten(page, "2029")).posts) == [
             answer._replace(reply_to=None)
         ]
 

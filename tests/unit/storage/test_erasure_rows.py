@@ -157,7 +157,7 @@ def test_what_was_billed_today_stays_billed_and_names_nobody(kind):
         assert resources == {make_digest("x", "post", "77"), make_digest("x", "user", "5")}
         charges = SqlCharges(store.connection)
         with store.connection.begin():
-            assert charges.new("2023-11-14", "main", "post", [make_digest("x", "post", "77"), "78"]) == 1
+            assert charges.count_new("2023-11-14", "main", "post", [make_digest("x", "post", "77"), "78"]) == 1
 
 
 def test_only_the_places_of_posts_go_where_the_platform_says_so(tmp_path):

@@ -102,7 +102,7 @@ def picked(n, score=1.0, act=Act.EXPAND, **shadows):
 
 def found_by(store):
     """What the estimators thought, as plain values."""
-    found = store.scored() if isinstance(store, MemoryStore) else read_scores(store.connection, "tiny")
+    found = store.collect_scores() if isinstance(store, MemoryStore) else read_scores(store.connection, "tiny")
     return None if found is None else (found.names[1:], found.scores.tolist(), found.value.tolist())
 
 

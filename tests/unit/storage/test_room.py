@@ -51,12 +51,12 @@ def test_a_number_without_a_unit_is_refused():
     ],
 )
 def test_campaigns_stop_where_less_is_free_than_they_leave(least, disk, lacks):
-    assert (DiskReserve(FILE, least, lambda file: disk).lacks() is not None) == lacks
+    assert (DiskReserve(FILE, least, lambda file: disk).describe_shortage() is not None) == lacks
 
 
 def test_a_margin_keeps_a_campaign_from_beginning_and_stopping_by_turns():
     reserve = DiskReserve(FILE, 1000, lambda file: DiskSpace(1050, 10**9))
-    assert (reserve.lacks(), reserve.lacks(1.1) is None) == (None, False)
+    assert (reserve.describe_shortage(), reserve.describe_shortage(1.1) is None) == (None, False)
 
 
 def test_the_disk_of_a_file_is_looked_at_also_before_the_file_is_there(tmp_path):
@@ -75,7 +75,7 @@ def test_the_room_of_a_database_is_its_size_and_what_is_free(tmp_path):
 def test_of_a_server_the_size_is_known_and_nobody_looks_at_a_disk():
     with a_server_database() as place, open_database(place) as connection:
         size, free = measure_database(connection, lambda file: 1 / 0)
-        assert DiskReserve(place, None, lambda file: 1 / 0).lacks() is None
+        assert DiskReserve(place, None, lambda file: 1 / 0).describe_shortage() is None
     assert (size > 1_000_000, free) == (True, None)
 
 

@@ -207,7 +207,7 @@ def test_another_question_is_another_question(store):
     turned = Request((0, 1), "/e", {"a": "1", "b": "2"})
 
     def digest(asked, platform="x", server="https://api.x.com"):
-        return CampaignWriter(store.connection, 1, platform, server).digest(asked)
+        return CampaignWriter(store.connection, 1, platform, server).make_digest(asked)
 
     assert digest(turned) == digest(replace(turned, params={"b": "2", "a": "1"}, key=(7, 7), most=3))
     others = (
