@@ -40,9 +40,9 @@ class NodeLimit:
     def fold(self, history: History) -> None:
         """Count while the inner crawl folds, in its own way."""
         history = skip_known(history, self.picks)
-        self.inner.fold(_Columns(self, history) if isinstance(history, Columnar) else self._told(history))
+        self.inner.fold(_Columns(self, history) if isinstance(history, Columnar) else self._count_history(history))
 
-    def _told(self, history: History) -> History:
+    def _count_history(self, history: History) -> History:
         for batch, outcomes in history:
             self.count(batch[-1].n, _count_nodes(batch))
             yield batch, outcomes

@@ -89,7 +89,7 @@ class Seeds:
             return
         if isinstance(outcome.missing, SameAs):
             node = outcome.missing.node
-        self._resolved(pick.node, node)
+        self._remove_resolved(pick.node, node)
         if node == pick.node and outcome.missing:
             self.missing[node] = outcome.missing
             return
@@ -142,7 +142,7 @@ class Seeds:
             )
         return f"the search found no posts, so there is no account to start from: {self.advice}"
 
-    def _resolved(self, asked: Node, node: Node) -> None:
+    def _remove_resolved(self, asked: Node, node: Node) -> None:
         """Take out of the line who was looked up as `asked` and is `node`.
 
         After a restart, a name may stand for the account that it turned out to be, or for one that took the name over;

@@ -79,7 +79,7 @@ def run(
                 continue
             batch, replies = choice, {}
             parts.store.open(batch)
-        outcomes = _Asking(parts, batch, replies, patience).answers()
+        outcomes = _Asking(parts, batch, replies, patience).run()
         if isinstance(outcomes, Wait | Stop):
             return outcomes
         parts.store.finish(batch, outcomes)
@@ -108,14 +108,14 @@ class _Asking:
         self.known: dict[int, Outcome] = {}
         self.halt: Wait | Stop | None = None
 
-    def answers(self) -> list[Outcome] | Wait | Stop:
+    def run(self) -> list[Outcome] | Wait | Stop:
         """Return one outcome a pick, in pick order; or why the batch stays open. Nothing is in flight afterwards."""
         try:
-            return self._outcomes()
+            return self._collect_outcomes()
         finally:
             self._abandon()
 
-    def _outcomes(self) -> list[Outcome] | Wait | Stop:
+    def _collect_outcomes(self) -> list[Outcome] | Wait | Stop:
         accounts = self.parts.store.accounts([pick.node for pick in self.batch])
         for talk in self.parts.source.talks(self.batch, accounts):
             self._go_on(talk, None)

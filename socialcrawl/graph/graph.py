@@ -153,7 +153,7 @@ class Graph:
 
     def seed(self, node: Node) -> None:
         """Make `node` known as a seed: at distance 0, and never in the frontier."""
-        row = self._known(node)
+        row = self._get_row(node)
         self._features[row, DEPTH] = 0.0
         self._close(row)
         self._relax(row)
@@ -170,7 +170,7 @@ class Graph:
         if len((itself := targets == node).nonzero()[0]):  # faster than any() on so few
             targets, alpha = targets[~itself], alpha[~itself]
         check(node, value, targets, alpha)
-        row = self._known(node)
+        row = self._get_row(node)
         self._close(row)
         self._fetched[row] = True
         self._value[row] = value
@@ -188,12 +188,17 @@ class Graph:
         would refuse it.
         """
         more = more.proper()
-        if not more.sensible() or self._again(more):
+        if not more.sensible() or self._has_repeats(more):
             return None
         unknown = np.insert(more.targets, more.offsets[:-1], more.nodes)
-        unknown = unknown[self._rows_of(unknown) < 0]
+        unknown = unknown[self._find_rows(unknown) < 0]
         self._discover(unknown[np.sort(np.unique(unknown, return_index=True)[1])])
-        rows, ends, alpha, sources = self._rows_of(more.nodes), self._rows_of(more.targets), more.alpha, more.sources
+        rows, ends, alpha, sources = (
+            self._find_rows(more.nodes),
+            self._find_rows(more.targets),
+            more.alpha,
+            more.sources,
+        )
         if self._merged:
             sources, ends, alpha = sum_all_links(sources, ends, alpha)
         self._close_all(rows)
@@ -206,14 +211,14 @@ class Graph:
 
     def drop(self, node: Node) -> None:
         """Close a node that cannot be fetched: it leaves the frontier and brings no links."""
-        self._close(self._known(node))
+        self._close(self._get_row(node))
 
     def merge(self, alias: Node, node: Node) -> None:
         """Take `alias`, which could not be fetched under that name, for `node`: its known in-links are links to `node`.
 
         Somebody who linked to both counts as two links, as he was seen.
         """
-        left, row = self.row(alias), self._known(node)
+        left, row = self.row(alias), self._get_row(node)
         self._next_of[alias] = row + 1
         self._close(left)
         mine, other = self._features[row], self._features[left]
@@ -253,9 +258,9 @@ class Graph:
         if len(closer := closer[self._fetched[closer]]):
             self._hand_on(closer.tolist())
 
-    def _again(self, more: Additions) -> bool:
+    def _has_repeats(self, more: Additions) -> bool:
         """Return whether a node of `more` was fetched before, or is fetched twice."""
-        rows = self._rows_of(more.nodes[more.fetched])
+        rows = self._find_rows(more.nodes[more.fetched])
         known = rows[rows >= 0]
         names = np.concatenate([known, self.size + more.nodes[more.fetched][rows < 0]])
         return bool(self._fetched[known].any()) or has_repeats(names)
@@ -302,13 +307,13 @@ class Graph:
             self._changed.append(closer)
             queue.extend(closer[self._fetched[closer]].tolist())
 
-    def _rows_of(self, nodes: NDArray[np.int64]) -> Rows:
+    def _find_rows(self, nodes: NDArray[np.int64]) -> Rows:
         """Return the rows of `nodes`; -1 for the unknown."""
         if len(nodes) and (highest := int(nodes.max())) >= len(self._next_of):
             self._next_of = grow_array(self._next_of, highest + 1)
         return np.subtract(self._next_of[nodes], 1, dtype=np.int64)
 
-    def _known(self, node: Node) -> int:
+    def _get_row(self, node: Node) -> int:
         if node < len(self._next_of) and (row := self.row(node)) >= 0:
             return row
         return int(self._discover(np.array([node], np.int64))[0])
@@ -317,7 +322,7 @@ class Graph:
         """Return the rows of `nodes`; unknown ones get the next rows, in order, and enter the frontier."""
         if not len(nodes):
             return np.empty(0, np.int64)
-        rows = self._rows_of(nodes)
+        rows = self._find_rows(nodes)
         if len(new := (rows < 0).nonzero()[0]):
             self._reserve(self.size + len(new))
             fresh = np.arange(self.size, self.size + len(new))

@@ -59,13 +59,13 @@ class KnownGraphSource:
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return a conversation a pick."""
-        return [self._talk(pick) for pick in batch]
+        return [self._read_node(pick) for pick in batch]
 
     def mark(self, at: float) -> str:
         """None: nothing is written in a graph that does not change, and every visit sees all of it."""
         return ""
 
-    def _talk(self, pick: Pick) -> Generator[Request, Reply, Mapping[int, Outcome]]:
+    def _read_node(self, pick: Pick) -> Generator[Request, Reply, Mapping[int, Outcome]]:
         yield from ()  # a conversation, though nothing has to be asked
         targets, alpha = self.graph.out(pick.node)
         return {pick.n: Outcome(pick.n, pick.node, 0.0, float(self.graph.beta[pick.node]), targets, alpha)}

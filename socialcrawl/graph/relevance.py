@@ -197,7 +197,7 @@ class Topic:
         if self.judge is not None:
             return self.judge(text)
         linked = count_addresses(self._addresses, text, urls) if self._addresses else 0
-        linked += self._named(text, names) if self._accounts and names else 0
+        linked += self._count_names(text, names) if self._accounts and names else 0
         if not self.patterns and len(text) <= SHORT:  # faster, but makes a list of all that it finds
             return linked + len(self._compiled.findall(fold(text)))
         return linked + sum(match.end() > match.start() for match in self._compiled.finditer(fold(text)))
@@ -222,13 +222,13 @@ class Topic:
             urls: where its links lead, as the platform says, as a JSON list.
             names: other accounts that it mentions, answers or reposts, as the platform calls them, as a JSON list.
         """
-        if self.languages and not self._speaks(lang):
+        if self.languages and not self._is_in_language(lang):
             return 0
-        if (self.begin is not None or self.end is not None) and not self._within(created_at):
+        if (self.begin is not None or self.end is not None) and not self._is_in_time(created_at):
             return 0
         return self.count(text, urls, names)
 
-    def _named(self, text: str, names: str) -> int:
+    def _count_names(self, text: str, names: str) -> int:
         """Return the accounts among the keywords that a post names and does not spell in full: those count as words."""
         folded = fold(text)
         known = [str(name).lower() for name in orjson.loads(names)]
@@ -238,7 +238,7 @@ class Topic:
             for name, spelled in self._accounts.items()
         )
 
-    def _speaks(self, lang: str | None) -> bool:
+    def _is_in_language(self, lang: str | None) -> bool:
         """Return whether `lang` is one of the languages; zh takes in zh-TW, and zh alone may be zh-TW."""
         told = normalize_language(lang or "und").lower()
         if _UNTOLD.fullmatch(told):
@@ -246,7 +246,7 @@ class Topic:
         own = [normalize_language(one).lower() for one in self.languages]
         return any(told == one or told.startswith(f"{one}-") or one.startswith(f"{told}-") for one in own)
 
-    def _within(self, created_at: str | None) -> bool:
+    def _is_in_time(self, created_at: str | None) -> bool:
         try:
             at = parse_time(created_at or "")
         except (ValueError, OverflowError):

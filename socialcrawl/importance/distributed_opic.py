@@ -119,13 +119,13 @@ class Owner:
 
     def pay(self, name: str, targets: Sequence[str], shares: Sequence[float] | None = None) -> None:
         """Pay out the cash of one of the owner's nodes to `targets` (distinct), as `Cash.pay` does."""
-        row = self._row(name)
+        row = self._find_row(name)
         cash = float(self.cash.of(np.array([row]))[0])
         if self.adaptive:
             self.adaptive.window.crawled(row, cash, self.cash.paid)
         self.cash.history[row] += cash
         self.cash.cash[row] = -self.cash.offset
-        self._pays(cash)
+        self._advance_clock(cash)
         part = cash * (len(targets) / (len(targets) + self.small)) if targets else 0.0
         weights = shares if shares is not None and sum(shares) > 0 else [1.0] * len(targets)
         unit = part / sum(weights) if targets else 0.0
@@ -137,7 +137,7 @@ class Owner:
         """Take what another owner sent; transfers may come in any order."""
         self._heard[transfer.sender] = max(self._heard[transfer.sender], transfer.paid)
         self._sizes[transfer.sender] = max(self._sizes[transfer.sender], transfer.size)
-        self._pays(0.0)
+        self._advance_clock(0.0)
         if transfer.everybody:
             self.cash.offset += transfer.everybody / self.cash.size
         for name, amount in transfer.amounts.items():
@@ -145,13 +145,13 @@ class Owner:
 
     def ready(self) -> list[Transfer]:
         """The transfers that should leave now, by number of the receiver: of full buffers, and of the virtual page."""
-        return self._leave(
-            lambda to: max(len(self._amounts[to]), self._news(to)) >= self.buffer or self._waiting[to] > self.most
+        return self._take_full(
+            lambda to: max(len(self._amounts[to]), self._count_news(to)) >= self.buffer or self._waiting[to] > self.most
         )
 
     def flush(self) -> list[Transfer]:
         """Return all that is buffered, as transfers, by number of the receiver."""
-        return self._leave(lambda to: bool(self._amounts[to]) or self._news(to) > 0)
+        return self._take_full(lambda to: bool(self._amounts[to]) or self._count_news(to) > 0)
 
     def importance(self, names: Sequence[str]) -> Floats:
         """Return the importance of the owner's `names`, float64; 0 where it does not know one."""
@@ -166,7 +166,7 @@ class Owner:
         buffered = sum(sum(amounts.values()) for amounts in self._amounts) + float(self._everybody.sum())
         return self.cash.total() + self.virtual + buffered
 
-    def _row(self, name: str) -> int:
+    def _find_row(self, name: str) -> int:
         row = self.rows.setdefault(name, len(self.rows))
         if row == self.cash.size:
             (self.adaptive or self.cash).join(np.array([row]))
@@ -183,7 +183,7 @@ class Owner:
             if self.virtual > self.threshold:
                 self._settle()
         else:
-            row = self._row(name)
+            row = self._find_row(name)
             self.cash.cash[row] += amount
             if self.cash.watch is not None:
                 self.cash.watch(np.array([row]))
@@ -200,22 +200,22 @@ class Owner:
         self._everybody += parts
         self.virtual_history += self.virtual
         paid, self.virtual = self.virtual, 0.0
-        self._pays(paid)
+        self._advance_clock(paid)
 
-    def _pays(self, cash: float) -> None:
+    def _advance_clock(self, cash: float) -> None:
         """Let G go on by what was paid here and heard from others."""
         self.paid += cash
         self.cash.paid = self.paid + float(self._heard.sum())
 
-    def _news(self, to: int) -> int:
+    def _count_news(self, to: int) -> int:
         """Return how many of its nodes the owner of the virtual page has yet to be told of."""
         return self.cash.size - self._told if to == self._bank != self.number else 0
 
-    def _leave(self, full: Callable[[int], bool]) -> list[Transfer]:
+    def _take_full(self, full: Callable[[int], bool]) -> list[Transfer]:
         leaving = [to for to in range(self.owners) if self._everybody[to] > 0 or full(to)]
-        return [self._transfer(to) for to in leaving]
+        return [self._make_transfer(to) for to in leaving]
 
-    def _transfer(self, to: int) -> Transfer:
+    def _make_transfer(self, to: int) -> Transfer:
         made = Transfer(self.number, to, self._amounts[to], float(self._everybody[to]), self.paid, self.cash.size)
         self._amounts[to], self._waiting[to], self._everybody[to] = {}, 0.0, 0.0
         if to == self._bank:

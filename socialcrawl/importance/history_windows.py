@@ -149,7 +149,7 @@ class VariableHistory(HistoryWindow):
         self._reserve(int(rows.max(initial=-1)) + 1)
         taken = self._taken[rows]
         end = self._at[rows, taken % (self.last + 1)]
-        return _divide(self._cash[rows].sum(axis=1), end - self._before(rows, taken))
+        return _divide(self._cash[rows].sum(axis=1), end - self._find_before(rows, taken))
 
     def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
         """Return the importance of `rows` if all were crawled now, float64."""
@@ -157,14 +157,14 @@ class VariableHistory(HistoryWindow):
         taken = self._taken[rows] + 1
         held = self._cash[rows]
         held[np.arange(len(rows)), taken % self.last] = cash
-        return _divide(held.sum(axis=1), paid - self._before(rows, taken))
+        return _divide(held.sum(axis=1), paid - self._find_before(rows, taken))
 
     def measures(self, rows: Rows) -> Rows:
         """Return the number of measures of `rows`, `last` at most, int64; the default is one while it is kept."""
         self._reserve(int(rows.max(initial=-1)) + 1)
         return np.minimum(self._taken[rows], self.last)
 
-    def _before(self, rows: Rows, taken: Rows) -> Floats:
+    def _find_before(self, rows: Rows, taken: Rows) -> Floats:
         """G at the crawl before the last measures of `rows`, of which `taken` were taken."""
         return np.asarray(self._at[rows, np.maximum(taken - self.last, 0) % (self.last + 1)])
 
@@ -210,19 +210,19 @@ class ImprovedFixedHistory(HistoryWindow):
     def stored(self, rows: Rows, paid: float) -> Floats:
         """Return the importance of `rows` at G = `paid` by their crawls alone, float64."""
         sums, counts = self._fixed.read(rows, paid)
-        return np.where(self._enough(rows, counts, paid), sums / self.time, self._last.stored(rows, paid))
+        return np.where(self._has_enough(rows, counts, paid), sums / self.time, self._last.stored(rows, paid))
 
     def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
         """Return the importance of `rows` if all were crawled now, float64."""
         sums, counts = self._fixed.read(rows, paid)
-        enough = self._enough(rows, counts + 1, paid)
+        enough = self._has_enough(rows, counts + 1, paid)
         return np.where(enough, (sums + cash) / self.time, self._last.pending(rows, cash, paid))
 
     def measures(self, rows: Rows) -> Rows:
         """Return the number of measures of `rows`, int64: those of the fixed window, or the last `least`."""
         return np.maximum(self._fixed.measures(rows), self._last.measures(rows))
 
-    def _enough(self, rows: Rows, counts: Rows, paid: float) -> NDArray[np.bool_]:
+    def _has_enough(self, rows: Rows, counts: Rows, paid: float) -> NDArray[np.bool_]:
         """Return whether `counts` crawls in the fixed window are enough, or all that there is lies within it."""
         self._born = grow_rows(self._born, int(rows.max(initial=-1)) + 1)
         return (counts >= self.least) | (self._born[rows] >= paid - self.time)

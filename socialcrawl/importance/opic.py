@@ -72,7 +72,7 @@ class Cash:
             if self.small is not None:
                 self.virtual = share
                 self.settle_past_threshold()
-            self._grew(rows)
+            self._note_growth(rows)
 
     def join(self, rows: Rows | int, history: Floats | float = 0.0) -> None:
         """Make `rows` (one, or distinct ones) known: no cash, so that the total stays, and a default `history`.
@@ -96,7 +96,7 @@ class Cash:
             given = np.broadcast_to(np.asarray(history, np.float64), several.shape)[new]
             self.history[fresh] += given
             self.granted += float(given.sum())
-        self._grew(fresh)
+        self._note_growth(fresh)
 
     def knows(self, row: int, targets: Rows) -> bool:
         """Return whether `row` and all of `targets` are known."""
@@ -156,7 +156,7 @@ class Cash:
         if moved > 0.0:
             self.virtual -= moved
             self.cash[rows] += moved / len(rows)
-            self._grew(rows)
+            self._note_growth(rows)
         return moved
 
     def leave(self, row: int) -> None:
@@ -186,7 +186,7 @@ class Cash:
         self.known[left] = False
         self.size -= 1
         self.turnover += 1
-        self._grew(np.array([row]))
+        self._note_growth(np.array([row]))
 
     def settle(self) -> None:
         """Let the virtual page pay all its cash to all known rows, as one offset: H_v += C_v, G += C_v, C_v := 0."""
@@ -224,7 +224,7 @@ class Cash:
         self.virtual += cash - part
         return part
 
-    def _grew(self, rows: Rows) -> None:
+    def _note_growth(self, rows: Rows) -> None:
         if self.watch is not None:
             self.watch(rows)
 

@@ -88,9 +88,9 @@ class GreedyOrder:
                 if self.accounts.cash[row] == -cash and self.accounts.known[row]:
                     return row
                 heapq.heappop(self.heap)
-            self._look()
+            self._find_richest()
 
-    def _look(self) -> None:
+    def _find_richest(self) -> None:
         """Put the RICHEST in order, with all who have as much as the poorest of them."""
         rows = _list_known(self.accounts)
         held = self.accounts.cash[rows]

@@ -110,7 +110,7 @@ class _Flattening:
             self._tops += 1
             return "<hr>" if self._tops > MANY else f"<{name}{_narrow(rest)}>"
         if name in ("a", "area") and not closing:
-            return self._link(name, rest)
+            return self._write_link(name, rest)
         name = "span" if name in _LOOKS else name
         if name not in _FLAT and self._is_too_deep(name, closing):
             return "<hr>"  # ends what is before it as a block would, and holds nothing
@@ -129,7 +129,7 @@ class _Flattening:
         self._depth -= 1
         return self._depth >= DEEPEST
 
-    def _link(self, name: str, rest: str) -> str:
+    def _write_link(self, name: str, rest: str) -> str:
         given = dict(reversed(_parse_attributes(rest)))  # the first of each name counts
         if "href" not in given or len(self.links) >= MAX_LINKS:
             return "</a>" if name == "a" else ""  # a link ends where another <a> begins

@@ -62,7 +62,7 @@ class ExcludingSource:
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """See `protocols.Source.talks`."""
-        out = {pick.n for pick in batch if pick.act in ACTS and self._excludes(accounts.get(pick.node))}
+        out = {pick.n for pick in batch if pick.act in ACTS and self._is_excluded(accounts.get(pick.node))}
         if not out:
             return self.source.talks(batch, accounts)
         left = tuple(pick for pick in batch if pick.n not in out)
@@ -73,7 +73,7 @@ class ExcludingSource:
         """See `protocols.Source.mark`."""
         return self.source.mark(at)
 
-    def _excludes(self, who: Who | None) -> bool:
+    def _is_excluded(self, who: Who | None) -> bool:
         return who is not None and who.username is not None and self.accounts.excludes(who.username)
 
 

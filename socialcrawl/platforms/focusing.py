@@ -60,9 +60,9 @@ class Predicate:
         if label is not None:
             return label
         asked = bool(self.least or self._names or self._found)
-        return asked and occurrences >= self.least and self._fits(names)
+        return asked and occurrences >= self.least and self._has_match(names)
 
-    def _fits(self, names: Sequence[str]) -> bool:
+    def _has_match(self, names: Sequence[str]) -> bool:
         if self._names is None and self._found is None:
             return True
         told = {*names, *map(find_host, names)} - {""}
@@ -93,23 +93,23 @@ class FocusedSource:
         """See `protocols.Source.talks`."""
         walks = {pick.n: pick for pick in batch if pick.act == Act.WALK}
         talks = self.source.talks(batch, accounts)
-        return [self._judged(talk, walks, accounts) for talk in talks] if walks else talks
+        return [self._judge_walks(talk, walks, accounts) for talk in talks] if walks else talks
 
     def mark(self, at: float) -> str:
         """See `protocols.Source.mark`."""
         return self.source.mark(at)
 
-    def _judged(
+    def _judge_walks(
         self, talk: Conversation, walks: Mapping[int, Pick], accounts: Mapping[Node, Who]
     ) -> Generator[Request, Reply, Mapping[int, Outcome]]:
         told = yield from talk
-        return {n: self._focused(one, accounts.get(one.node, NOBODY)) if n in walks else one for n, one in told.items()}
+        return {n: self._focus(one, accounts.get(one.node, NOBODY)) if n in walks else one for n, one in told.items()}
 
-    def _focused(self, outcome: Outcome, who: Who) -> Outcome:
-        value = self._value(who, outcome.occurrences) if outcome.missing is None else 0.0
+    def _focus(self, outcome: Outcome, who: Who) -> Outcome:
+        value = self._compute_value(who, outcome.occurrences) if outcome.missing is None else 0.0
         return replace(outcome, value=value, mark=find_host(who.username or who.id or ""))
 
-    def _value(self, who: Who, occurrences: int) -> float:
+    def _compute_value(self, who: Who, occurrences: int) -> float:
         if self.predicate.holds(who, occurrences):
             return ON_TOPIC
         return WIDER if self.wider is not None and self.wider.holds(who, occurrences) else 0.0

@@ -156,15 +156,15 @@ class HttpClient:
         exchange = Exchange(self.timeout, self.deadline, share, public=public)
         try:
             asked = httpx.URL(url) if params is None else httpx.URL(url, params=dict(params))
-            request = self._request(method, asked, headers or {}, content, exchange)
-            with use_exchange(exchange), _send_request(self._pool(asked, exchange), request) as response:
+            request = self._make_request(method, asked, headers or {}, content, exchange)
+            with use_exchange(exchange), _send_request(self._find_pool(asked, exchange), request) as response:
                 body, is_cut = _read(response, exchange, max_bytes, cut=cut or response.status >= 400)
         except PrivateAddressError:
             return Reply(ReplyKind.MISSING, self.now(), why=PRIVATE)
         except httpx.InvalidURL as error:
             return Reply(ReplyKind.INVALID, self.now(), why=f"the address cannot be asked ({redacted(str(error))})")
         except FAILURES as error:
-            return self._failed(error, exchange, dearest)
+            return self._explain_failure(error, exchange, dearest)
         finally:
             if _answering.share is None:
                 allowance.give_back(share)
@@ -175,14 +175,14 @@ class HttpClient:
         with self._making:
             _close_all(self._pools)
 
-    def _failed(self, error: Exception, exchange: Exchange, dearest: int) -> Reply:
+    def _explain_failure(self, error: Exception, exchange: Exchange, dearest: int) -> Reply:
         if isinstance(error, ProxyError):
             return Reply(ReplyKind.BROKEN, self.now(), why=str(error))
         if exchange.sent:
             return Reply(ReplyKind.LOST, self.now(), cost=dearest, why=_explain_loss(error, exchange))
         return Reply(ReplyKind.BROKEN, self.now(), why=f"the connection failed: {explain_failure(error)}")
 
-    def _request(
+    def _make_request(
         self, method: str, url: httpx.URL, headers: Mapping[str, str], content: bytes | None, exchange: Exchange
     ) -> httpcore.Request:
         given = {"Host": url.netloc.decode("ascii"), "User-Agent": self._agent, "Accept": "*/*"}
@@ -199,7 +199,7 @@ class HttpClient:
             extensions={"timeout": waits},
         )
 
-    def _pool(self, url: httpx.URL, exchange: Exchange) -> httpcore.ConnectionPool:
+    def _find_pool(self, url: httpx.URL, exchange: Exchange) -> httpcore.ConnectionPool:
         proxy = self._proxies.get(url.scheme) or self._proxies.get("all") or ""
         if proxy and proxy_bypass(url.host):
             proxy = ""

@@ -25,7 +25,7 @@ class Snowflakes:
 
     def mark(self, number: str) -> str:
         """Return the mark of a post's number: the last of its millisecond; another name of a post is its own mark."""
-        return str(int(number) | self._rest) if self._is_one(number) else number
+        return str(int(number) | self._mask) if self._is_one(number) else number
 
     def before(self, at: float) -> str:
         """Return the mark of all that was written before the millisecond of `at` (Unix seconds).
@@ -40,7 +40,7 @@ class Snowflakes:
         return ((int(mark) >> self.bits) + self.epoch) / 1000 if self._is_one(mark) else None
 
     @property
-    def _rest(self) -> int:
+    def _mask(self) -> int:
         return (1 << self.bits) - 1
 
     def _is_one(self, number: str) -> bool:

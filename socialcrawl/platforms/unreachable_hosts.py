@@ -48,11 +48,11 @@ class HostReachability:
         """
         if reply.kind not in FAILED or getproxies():
             return reply
-        if _nameless(host) and (self._seen is None or self._up()):
+        if _nameless(host) and (self._seen is None or self._is_network_up()):
             return replace(reply, kind=ReplyKind.MISSING, rows=gone, cursor=NOWHERE, why=f"there is no host {host}")
-        return replace(reply, kind=ReplyKind.MISSING, cursor=DOWN) if self._up() else reply
+        return replace(reply, kind=ReplyKind.MISSING, cursor=DOWN) if self._is_network_up() else reply
 
-    def _up(self) -> bool:
+    def _is_network_up(self) -> bool:
         """Return whether the network is: a host answered a moment ago, or takes a connection."""
         if self._seen is None:
             return False

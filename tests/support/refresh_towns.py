@@ -118,8 +118,8 @@ class Narrow(XSource):
 class Homes(FocusedSource):
     """Those who judge walks, if accounts of X lived on three hosts."""
 
-    def _focused(self, outcome, who):
-        return replace(super()._focused(outcome, who), mark=f"host{int(who.id or 0) % 3}")
+    def _focus(self, outcome, who):
+        return replace(super()._focus(outcome, who), mark=f"host{int(who.id or 0) % 3}")
 
 
 def opened(path):

@@ -106,7 +106,7 @@ class Searching(KnownGraphSource):
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """A conversation a pick."""
-        return [self._found(pick) if pick.act == "inward" else self._talk(pick) for pick in batch]
+        return [self._found(pick) if pick.act == "inward" else self._read_node(pick) for pick in batch]
 
     def _found(self, pick: Pick) -> Conversation:
         yield from ()

@@ -59,7 +59,7 @@ class BulkFold:
             for begin, end, regular in find_stretches(columns):
                 (self._take_all if regular else self._take_each)(columns, ends, begin, end)
 
-    def _features_now(self, node: Node) -> tuple[float, ...]:
+    def _read_features(self, node: Node) -> tuple[float, ...]:
         """Return the features of a node that is about to be added, where those as picked were of another topic."""
         self.graph.drop(node)  # so that it is known: whoever led to it may be forgotten
         return self.graph.features(self.graph.row(node))
@@ -114,16 +114,16 @@ class BulkFold:
         at = np.isin(rows, [self.graph.row(node) for node in watched]).nonzero()[0]
         for i in at.tolist():
             before = ends[: np.searchsorted(ends, begin + i)]
-            offered |= self._woken(int(picks[len(before) - 1]) if len(before) else 0)
+            offered |= self._list_woken(int(picks[len(before) - 1]) if len(before) else 0)
             offered.pop(int(rows[i]), None)
             self.resting.pop(Node(int(nodes[i])), None)
             if failed[i]:
                 self._fail(Node(int(nodes[i])), int(columns.n[begin + i]))
-        offered |= self._woken(int(picks[-1]) if len(picks) else 0)
+        offered |= self._list_woken(int(picks[-1]) if len(picks) else 0)
         for node in offered.values():
             self.graph.set_open(node, is_open=True)
 
-    def _woken(self, picks: int) -> dict[int, Node]:
+    def _list_woken(self, picks: int) -> dict[int, Node]:
         """Return who has rested enough after `picks` decisions, by row; seeds go back in line."""
         due = [node for node, until in self.resting.items() if until <= picks]
         for node in due:

@@ -71,7 +71,7 @@ class Collect(BulkFold):
         if left <= 0:
             return Stop(StopKind.DONE, f"all {self.steps} steps are done")
         if not self.graph.left:
-            return self._late(left) or self._exhausted()
+            return self._pick_late(left) or self._stop_exhausted()
         rows, scores = self.strategy.pick(self.ranking, left, self.taken)
         thoughts = self.company.thoughts(self.graph, rows, self.taken)
         return tuple(
@@ -89,7 +89,7 @@ class Collect(BulkFold):
         self.picks = pick.n + 1
         self.resting.pop(pick.node, None)  # asked before its time, when nothing else was left
         if pick.act in (Act.SEARCH, Act.RESOLVE):
-            self.seeds.absorb(pick, outcome, self._asked)
+            self.seeds.absorb(pick, outcome, self._was_asked)
             return
         if pick.act == Act.SEED:
             self._sow()
@@ -106,7 +106,7 @@ class Collect(BulkFold):
             self.relevance += outcome.value
         self._grow(pick, outcome)
 
-    def _asked(self, node: Node) -> bool:
+    def _was_asked(self, node: Node) -> bool:
         """Whether a node was asked before and does not wait for another time: a new topic may find it once more."""
         return self.graph.is_closed(node) and node not in self.resting
 
@@ -120,7 +120,7 @@ class Collect(BulkFold):
     def _grow(self, pick: Pick, outcome: Outcome) -> None:
         if outcome.missing is None:
             teaches = self.company.learns and pick.act == Act.EXPAND
-            x = (pick.x or self._features_now(pick.node)) if teaches else ()
+            x = (pick.x or self._read_features(pick.node)) if teaches else ()
             row = self.graph.add(pick.node, outcome.value, outcome.targets, outcome.alpha)
             self.company.grown(self.graph, row)
             if teaches:
@@ -139,15 +139,15 @@ class Collect(BulkFold):
 
     def _wake(self) -> None:
         if self.resting:  # seldom, and this is done after every pick
-            for node in self._woken(self.picks).values():
+            for node in self._list_woken(self.picks).values():
                 self.graph.set_open(node, is_open=True)
 
-    def _exhausted(self) -> Stop:
+    def _stop_exhausted(self) -> Stop:
         if self.seeds.unread and not self.imported:
             return Stop(StopKind.FAILED, self.seeds.complaint())
         return Stop(StopKind.DONE, "the frontier is empty: every account in reach was asked")
 
-    def _late(self, left: int) -> Batch:
+    def _pick_late(self, left: int) -> Batch:
         """With nothing else to do, nodes that rest are asked before their time; seeds among them as seeds."""
         nodes = list(self.resting)[:left]
         acts = [Act.SEED if node in self.seeds else Act.EXPAND for node in nodes]

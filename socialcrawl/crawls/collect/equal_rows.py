@@ -31,7 +31,7 @@ class EqualRows:
         self._end: list[int] = []
         self._of: dict[bytes, int] = {}
 
-    def found(self, rows: Rows, values: Floats) -> NDArray[np.bool_]:
+    def find_crowds(self, rows: Rows, values: Floats) -> NDArray[np.bool_]:
         """Return which of `rows` are many enough of a kind to be crowds: they are, from now on; others are left."""
         crowded = np.zeros(len(rows), bool)
         for some in _find_alike(values):
@@ -46,7 +46,7 @@ class EqualRows:
             crowded[some] = True
         return crowded
 
-    def strange(self, places: Places, values: Floats) -> NDArray[np.bool_]:
+    def find_strangers(self, places: Places, values: Floats) -> NDArray[np.bool_]:
         """Return whether each of some rows in crowds is no longer alike its crowd, now that it has these values."""
         return np.asarray(np.logical_or.reduce(self.values[:, FIRST - places] != values, axis=0))
 
@@ -61,7 +61,7 @@ class EqualRows:
                 joined |= same
         return joined
 
-    def ahead_of(self, terms: ScoreTerms, worst: tuple[float, int], many: int) -> Rows:
+    def list_ahead(self, terms: ScoreTerms, worst: tuple[float, int], many: int) -> Rows:
         """Return the first `many` rows of each crowd whose first one ranks before (score, -row) = `worst`.
 
         They leave it.
@@ -72,9 +72,9 @@ class EqualRows:
         if np.maximum.reduce(scores) < worst[0]:
             return NOBODY
         leaving = [
-            self._leaders(crowd, many)
+            self._list_leaders(crowd, many)
             for crowd in np.flatnonzero(scores >= worst[0]).tolist()
-            if (scores[crowd], -self._first(crowd)) > worst
+            if (scores[crowd], -self._find_first(crowd)) > worst
         ]
         return np.concatenate([NOBODY, *leaving])
 
@@ -112,10 +112,10 @@ class EqualRows:
         self._end[crowd] = end
         self.place[rows] = FIRST - crowd
 
-    def _first(self, crowd: int) -> float:
+    def _find_first(self, crowd: int) -> float:
         """Return the first row that is still in the crowd; infinity where nobody is."""
         while self._head[crowd] < self._end[crowd]:
-            some = self._next(crowd, LOOK)
+            some = self._list_next(crowd, LOOK)
             here = self.place[some] == FIRST - crowd
             if here.any():
                 self._head[crowd] += int(here.argmax())
@@ -123,13 +123,13 @@ class EqualRows:
             self._head[crowd] += len(some)
         return np.inf
 
-    def _leaders(self, crowd: int, many: int) -> Rows:
+    def _list_leaders(self, crowd: int, many: int) -> Rows:
         """Return the first rows of a crowd, up to `many`: it begins after them from now on."""
-        some = self._next(crowd, many)
+        some = self._list_next(crowd, many)
         self._head[crowd] += len(some)
         return np.asarray(some[self.place[some] == FIRST - crowd])
 
-    def _next(self, crowd: int, many: int) -> Rows:
+    def _list_next(self, crowd: int, many: int) -> Rows:
         head = self._head[crowd]
         return np.asarray(self._rows[crowd][head : min(head + many, self._end[crowd])])
 

@@ -128,7 +128,7 @@ def explain(traces: CampaignTraces, whole: StoredCampaign, user: str) -> Explana
         near = () if gone else find_similar_names(traces.connection, whole.platform, user)
         state = "forgotten" if gone else "unknown"
         return Explanation(whole.name, user, state, why=why, platform=whole.platform, alike=near)
-    return _Case(traces, whole, user, held.node).explanation()
+    return _Case(traces, whole, user, held.node).explain()
 
 
 def list_unread_seeds(traces: CampaignTraces, campaign: str | None = None, most: int = 10) -> list[tuple[str, str]]:
@@ -172,16 +172,16 @@ class _Case:
         self.traces, self.begun, self.user, self.node = traces, begun, user, node
         self.asks = traces.read_visits(begun.id, node)
         self.epochs, self.versions = traces.read_epochs(begun.id), traces.read_versions(begun)
-        made = [ask for ask in self.asks if ask.act == Act.EXPAND and not self._again()]
+        made = [ask for ask in self.asks if ask.act == Act.EXPAND and not self._is_retried()]
         self.n = made[-1].n if made else None
         self.before = made[-1].batch if made else NEVER
         self.version = find_version(self.versions, self.before)
-        self.settings = self._settings(self.version.settings)
+        self.settings = self._find_settings(self.version.settings)
         names = traces.read_seeds(begun.platform, begun.identity["seeds"]["usernames"])
         self.crawl = make_crawl(self.settings, names, traces.read_topics(begun.id))
         self.searched = False
 
-    def _settings(self, told: dict[str, Any]) -> Settings:
+    def _find_settings(self, told: dict[str, Any]) -> Settings:
         """Return the settings on which a decision rests, of those that are stored."""
         source = {key: told["source"][key] for key in ("platform", "vocabulary")}
         given = {key: told[key] for key in KEPT} | {"source": source}
@@ -189,14 +189,14 @@ class _Case:
         given["seeds"] = given["seeds"] | {"file": None, "usernames": []}
         return checked(given, f"the settings of the campaign {self.begun.name!r}")
 
-    def explanation(self) -> Explanation:
+    def explain(self) -> Explanation:
         """Return everything about it."""
         self._fold(self.before)
-        decision = self._decision(self.n)
-        links = self._links(self.before)
+        decision = self._explain_decision(self.n)
+        links = self._list_links(self.before)
         last = self.asks[-1].reason if self.asks else None
         same = last.node if isinstance(last, SameAs) else None
-        state = self._state(met=bool(links or decision))
+        state = self._find_state(met=bool(links or decision))
         everybody = [self.node, *(link.source for link in links), *([] if same is None else [same])]
         return Explanation(
             self.begun.name,
@@ -224,42 +224,42 @@ class _Case:
         """Bring the crawl to where it was when the batch `before` was chosen."""
         self.crawl.fold(cut_history(self.traces.read_history(self.begun), before))
 
-    def _state(self, *, met: bool) -> str:
+    def _find_state(self, *, met: bool) -> str:
         seeds = self.crawl.seeds
         looked_up = not self.asks or self.asks[-1].act == Act.RESOLVE
-        if (looked_up or self._again()) and (self.node in seeds.ready or self.node in seeds.unresolved):
+        if (looked_up or self._is_retried()) and (self.node in seeds.ready or self.node in seeds.unresolved):
             return "waiting"
         if not self.asks:
-            return "frontier" if self._open() else "closed" if met else "unchosen" if self.searched else "stranger"
+            return "frontier" if self._is_open() else "closed" if met else "unchosen" if self.searched else "stranger"
         last = self.asks[-1]
         if last.at is None:
             return "open"
         if isinstance(last.reason, SameAs):
             return "same"
-        if last.act == Act.RESOLVE or self._again():
-            return "frontier" if self._open() else "resting" if self.node in self.crawl.resting else "looked-up"
+        if last.act == Act.RESOLVE or self._is_retried():
+            return "frontier" if self._is_open() else "resting" if self.node in self.crawl.resting else "looked-up"
         return "asked" if last.act == Act.EXPAND else last.act
 
-    def _again(self) -> bool:
+    def _is_retried(self) -> bool:
         """Return whether its last answer was none, so that it is offered again."""
         tried = [ask.missing for ask in self.asks if ask.act in (Act.SEED, Act.EXPAND)]
         away = Reason.TEMPORARY
         return bool(tried) and tried[-1] == away == self.asks[-1].missing and tried.count(away) < TRIES
 
-    def _open(self) -> bool:
-        row = self._row()
+    def _is_open(self) -> bool:
+        row = self._find_row()
         return row >= 0 and bool(self.crawl.graph.is_open(np.array([row]))[0])
 
-    def _row(self) -> int:
+    def _find_row(self) -> int:
         """Return the row of the account in the graph; -1 where it is not known."""
         rows = np.flatnonzero(self.crawl.graph.nodes() == self.node)
         return self.crawl.graph.row(self.node) if len(rows) else -1
 
-    def _decision(self, n: int | None) -> Decision | None:
+    def _explain_decision(self, n: int | None) -> Decision | None:
         graph, estimator, taken = self.crawl.graph, self.crawl.estimator, self.crawl.taken
-        if not self._open():
+        if not self._is_open():
             return None
-        rows, row = graph.frontier(), self._row()
+        rows, row = graph.frontier(), self._find_row()
         scores = estimator.score(graph, rows, taken)
         place = int(np.searchsorted(rows, row))
         score = float(scores[place])
@@ -268,7 +268,7 @@ class _Case:
         features = dict(zip(COLUMNS, graph.features(row), strict=True))
         speaks = _find_turn(estimator, taken)
         terms = speaks.terms(taken)
-        agrees = None if n is None else self._agrees(n, score, features)
+        agrees = None if n is None else self._is_as_stored(n, score, features)
         return Decision(
             taken,
             score,
@@ -279,25 +279,25 @@ class _Case:
             _find_name(speaks, estimator),
             terms.intercept if terms else 0.0,
             _split_score(terms, self.crawl, row) if terms else [],
-            STEERED if n is None else self._drawn(taken + n - self.before),
+            STEERED if n is None else self._find_arm(taken + n - self.before),
             agrees,
-            self._changed() if agrees is False else None,
+            self._explain_changes() if agrees is False else None,
         )
 
-    def _drawn(self, step: int) -> int:
+    def _find_arm(self, step: int) -> int:
         return int(assign_arms(self.settings.seed, self.settings.crawl.control, step, 1)[0])
 
-    def _agrees(self, n: int, score: float, features: dict[str, float]) -> bool:
+    def _is_as_stored(self, n: int, score: float, features: dict[str, float]) -> bool:
         stored = self.traces.read_pick(self.begun.id, n)
         return stored == Pick(n, self.node, Act.EXPAND, score, tuple(features.values()))
 
-    def _changed(self) -> str:
+    def _explain_changes(self) -> str:
         """Return what happened to the history after the decision."""
         later = [f"epoch {number} ({why}) began with decision {first:,}" for number, first, _, why in self.epochs
                  if first > self.before]  # fmt: skip
         return f"{', '.join(later)}: the history before is another one now" if later else "the history was changed"
 
-    def _links(self, before: int) -> list[IncomingLink]:
+    def _list_links(self, before: int) -> list[IncomingLink]:
         others = [node for node, n in self.traces.read_aliases(self.begun.id, self.node) if n < before]
         known = self.traces.read_links(self.begun.id, [self.node, *others], before)
         self.searched = any(link.act == Act.SEARCH for link in known)

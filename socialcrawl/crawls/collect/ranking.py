@@ -72,24 +72,24 @@ class Ranking:
             rows, scores = self._rows[: self.count], terms.combined(self._values[:, : self.count])
             chosen = _find_first(rows, scores, size)
             rows, scores = rows[chosen], scores[chosen]
-            if self._in_order(terms, rows, scores, size):
+            if self._is_best(terms, rows, scores, size):
                 return rows, scores
 
-    def _in_order(self, terms: ScoreTerms, rows: Rows, scores: Floats, size: int) -> bool:
+    def _is_best(self, terms: ScoreTerms, rows: Rows, scores: Floats, size: int) -> bool:
         """Return whether these best of the candidates are the best of all; if not, there are other candidates now."""
         enough = 0 < min(size, self.graph.left) == len(rows)
         worst = (float(scores[-1]), -int(rows[-1])) if enough else (-np.inf, 0)
-        if len(more := self._crowds.ahead_of(terms, worst, max(size, self.kept))):
+        if len(more := self._crowds.list_ahead(terms, worst, max(size, self.kept))):
             self._append(more, terms.values(self.graph, more))
         elif self._below.might_beat(terms, worst):
-            self._part(terms, self._room(size))
+            self._part(terms, self._count_room(size))
         elif self._far.might_beat(terms, worst):
             self._scan(terms, size)
         else:
             return True
         return False
 
-    def _room(self, size: int) -> int:
+    def _count_room(self, size: int) -> int:
         """Return how many candidates are left when the rest is let go: enough for some batches of `size`."""
         return max(self.kept, 4 * size)
 
@@ -103,8 +103,8 @@ class Ranking:
         if self.graph.size > len(self._place):
             self._place = self._crowds.place = np.concatenate([self._place, np.zeros(3 * self.graph.size, np.int32)])
         self._place_anew(terms, changed)
-        if self.count > 4 * self._room(size):
-            self._part(terms, self._room(size))
+        if self.count > 4 * self._count_room(size):
+            self._part(terms, self._count_room(size))
 
     def _place_anew(self, terms: ScoreTerms, changed: Rows) -> None:
         """Give rows that may have changed the place that is theirs now."""
@@ -112,9 +112,9 @@ class Ranking:
         if len(here := (places > 0).nonzero()[0]):
             self._renew(changed[here], places[here], values[:, here])
         if len(here := (places <= FIRST).nonzero()[0]):
-            here = here[~self.graph.is_open(changed[here]) | self._crowds.strange(places[here], values[:, here])]
+            here = here[~self.graph.is_open(changed[here]) | self._crowds.find_strangers(places[here], values[:, here])]
             self._place[changed[here]] = places[here] = FAR
-        rising = self._far.rising(changed, values)
+        rising = self._far.find_rising(changed, values)
         if not terms.fixed:
             others = places <= 0
             others[rising] = False
@@ -137,7 +137,7 @@ class Ranking:
 
     def _come_near(self, terms: ScoreTerms, rows: Rows, values: Floats) -> None:
         """Place rows (ascending, none a candidate) that may score above all far ones."""
-        first = self._below.rising(rows, values)
+        first = self._below.find_rising(rows, values)
         if len(first) < len(rows):
             others = np.ones(len(rows), bool)
             others[first] = False
@@ -157,12 +157,12 @@ class Ranking:
         self._terms = terms
         self.graph.changes()
         self._clear(len(terms.weights))
-        kept = self._room(size)
+        kept = self._count_room(size)
         rows = self.graph.frontier()
         values = terms.values(self.graph, rows)
         rows, values = self._far.let_go(terms, rows, values, NEAR * kept)
         if len(rows) > 2 * NEAR * kept:
-            rows, values = self._without_crowds(rows, values)
+            rows, values = self._drop_crowds(rows, values)
         self._divide(terms, rows, values, kept)
 
     def _part(self, terms: ScoreTerms, kept: int) -> None:
@@ -190,11 +190,11 @@ class Ranking:
             self._place[best] = FAR
             self._near = [rows[self._place[rows] == CLOSE]]
         if len(best) > 2 * kept:
-            best, chosen = self._without_crowds(best, chosen)
+            best, chosen = self._drop_crowds(best, chosen)
         self._append(best, chosen)
 
-    def _without_crowds(self, rows: Rows, values: Floats) -> tuple[Rows, Floats]:
-        waiting = ~self._crowds.found(rows, values)
+    def _drop_crowds(self, rows: Rows, values: Floats) -> tuple[Rows, Floats]:
+        waiting = ~self._crowds.find_crowds(rows, values)
         return rows[waiting], values[:, waiting]
 
     def _append(self, rows: Rows, values: Floats) -> None:

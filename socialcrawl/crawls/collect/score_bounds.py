@@ -47,7 +47,7 @@ class FarRows:
             self.score, self.row = score, row
         self.widen(values)
 
-    def rising(self, rows: Rows, values: Floats) -> NDArray[np.int64]:
+    def find_rising(self, rows: Rows, values: Floats) -> NDArray[np.int64]:
         """Return the places of those of these rows that, by the weights of the threshold, rank before all others."""
         if self.score == -np.inf:
             return np.arange(len(rows))
@@ -65,13 +65,13 @@ class FarRows:
         """Return whether one of the others may rank before (score, -row) = `worst` with the weights of `terms`."""
         if self.score == -np.inf:
             return False
-        if self._as_before(terms):
+        if self._has_same_weights(terms):
             return (self.score, -self.row) > worst
         return self.bound(terms) >= worst[0]
 
     def rebase(self, terms: ScoreTerms) -> None:
         """Let today's weights be those of the threshold."""
-        if self.score == -np.inf or self._as_before(terms):
+        if self.score == -np.inf or self._has_same_weights(terms):
             return
         self.score, self.row = self.bound(terms), ANY_ROW
         self.then = terms
@@ -90,7 +90,7 @@ class FarRows:
         size += sum(abs(new) * high for new, _, _, high in box)
         return lowest + terms.intercept + ROUNDING * size
 
-    def _as_before(self, terms: ScoreTerms) -> bool:
+    def _has_same_weights(self, terms: ScoreTerms) -> bool:
         return terms.weights == self.then.weights and terms.intercept == self.then.intercept
 
 

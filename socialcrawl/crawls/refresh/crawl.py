@@ -112,7 +112,7 @@ class Refresh:
             return Stop(StopKind.DONE, verdict.why)
         rows, scores = self.view.next(left, drawn=verdict is not None and verdict.doubted and self.rules.draws)
         if not len(rows):
-            return Stop(StopKind.DONE, self._ending())
+            return Stop(StopKind.DONE, self._explain_end())
         nodes = self.view.nodes[rows].tolist()
         return tuple(
             Pick(self.picks + i, Node(node), PROBE, score)
@@ -155,7 +155,7 @@ class Refresh:
 
     # -- Choosing
 
-    def _ending(self) -> str:
+    def _explain_end(self) -> str:
         view = self.view
         if self.rules.worker is not None and view.left:
             j, p = self.rules.worker

@@ -111,7 +111,7 @@ class DatasetView:
         rows = self.old.rows(nodes)
         for i in np.flatnonzero(rows < 0).tolist() if self._renamed else ():
             rows[i] = self._renamed.get(int(nodes[i]), -1)
-        return self._meant(rows)
+        return self._resolve(rows)
 
     def learn(self, nodes: Ints, states: States, others: dict[int, Node]) -> None:
         """Take in tests, in their order; `others`: by place, whom a node with the state SAME turned out to be."""
@@ -141,19 +141,19 @@ class DatasetView:
             drawn: whether they are drawn at random, in place of the order's next, after the training set.
         """
         line, whole = self._first
-        if len(rows := self._of(line, count)):
+        if len(rows := self._take_open(line, count)):
             return rows, np.zeros(len(rows))
         if not whole.is_done(self.state):
             return rows, np.zeros(0)
         if drawn and len(rows := self._drawn.take(self.state, count)):
             return rows, np.zeros(len(rows))
         if self.rules.rank in DYNAMIC:
-            order = self._dynamic_order()
+            order = self._make_dynamic_order()
             rows = order.take(self.state, count)
             rows = rows if len(rows) else self._late.take(self.state, count, RESTING)
             return rows, order.score(rows)
         line, scores, _ = self._order
-        rows = self._of(line, count)
+        rows = self._take_open(line, count)
         return rows, scores[rows]
 
     @property
@@ -216,7 +216,7 @@ class DatasetView:
             self._mark(rows[:1], np.int8(SAME), rows[:1])
             self._same[row] = meant
 
-    def _meant(self, rows: Ints) -> Ints:
+    def _resolve(self, rows: Ints) -> Ints:
         """Return the rows that rows are now."""
         if not self._same:
             return rows
@@ -229,19 +229,19 @@ class DatasetView:
         self._dynamic = None
         self.__dict__.pop("_order", None)
 
-    def _of(self, line: RowQueue, count: int) -> Ints:
+    def _take_open(self, line: RowQueue, count: int) -> Ints:
         """Return the next open rows of a line; those that rest where there are no others."""
         rows = line.take(self.state, count)
         return rows if len(rows) else line.take(self.state, count, RESTING)
 
-    def _shared(self, order: Ints) -> Ints:
+    def _take_share(self, order: Ints) -> Ints:
         """Return the part of an order that this worker tests."""
         if self.rules.worker is None:
             return order
         j, p = self.rules.worker
         return np.asarray(order[assign_workers(order, p) == j])
 
-    def _trained(self) -> tuple[Ints, NDArray[np.bool_]]:
+    def _list_trained(self) -> tuple[Ints, NDArray[np.bool_]]:
         """Return the rows of the training set that were found active or not, and which are active."""
         state = self.state[self.training]
         known = (state == ACTIVE) | (state == DEAD)
@@ -250,7 +250,7 @@ class DatasetView:
     @cached_property
     def _first(self) -> tuple[RowQueue, RowQueue]:
         """What is tested before the order: this worker's part, and the whole."""
-        return RowQueue(self._shared(self.learning)), RowQueue(self.learning)
+        return RowQueue(self._take_share(self.learning)), RowQueue(self.learning)
 
     @cached_property
     def _lots(self) -> Ints:
@@ -264,23 +264,23 @@ class DatasetView:
     @cached_property
     def _order(self) -> tuple[RowQueue, Floats, Frontier]:
         """What is left in the order of a static or sample-based rank, the scores, and how far that order is tested."""
-        tested, active = self._trained()
+        tested, active = self._list_trained()
         scores = self.ranks.scores(self.rules.rank, tested, active)
         order = self.ranks.ordered(self.rules.rank, scores, self.training)
         others = order[~np.isin(order, self.check)]
-        return RowQueue(self._shared(others)), scores, Frontier(order, self.training, self.old.size)
+        return RowQueue(self._take_share(others)), scores, Frontier(order, self.training, self.old.size)
 
     @cached_property
     def _late(self) -> RowQueue:
         return RowQueue(self.ranks.by_pagerank)
 
-    def _dynamic_order(self) -> DynamicOrder:
+    def _make_dynamic_order(self) -> DynamicOrder:
         if self._dynamic is None:
             rules = self.rules
             if rules.rank == "bfs":
-                self._dynamic = BreadthFirstOrder(self.ranks, self._meant)
+                self._dynamic = BreadthFirstOrder(self.ranks, self._resolve)
             elif rules.rank == "ai":
-                self._dynamic = ActiveIndegreeOrder(self.ranks, self._meant)
+                self._dynamic = ActiveIndegreeOrder(self.ranks, self._resolve)
             else:
                 self._dynamic = RezappedOrder(self.ranks, rounds=rules.rounds, top=rules.top, every=rules.every)
             rows = find_first(self._tested.whole)

@@ -90,7 +90,7 @@ class LiveRanks:
             ValueError: there is no such static rank.
         """
         order = self.static(rank, purpose)
-        return order[:z] if neighbours else self._apart(order, z)
+        return order[:z] if neighbours else self._pick_apart(order, z)
 
     def scores(self, rank: str, tested: Rows, active: Flags) -> Floats:
         """Return the score of every row by a static or sample-based rank, float64[n]: the larger the earlier.
@@ -132,7 +132,7 @@ class LiveRanks:
     def ordered(self, rank: str, scores: Floats, tested: Rows) -> Ints:
         """Return all other rows than the tested, by their `scores` (of this rank), int64[n - z]."""
         if rank == "asf":
-            order = self._by_site(scores)
+            order = self._order_by_site(scores)
         elif rank in ("random", "indegree"):
             order = sort_descending(scores, self.static("random"))
         else:
@@ -143,19 +143,19 @@ class LiveRanks:
 
     def adaptive(self, active: Rows) -> Floats:
         """Pa: the PageRank of every row zapped evenly to the `active`, float64[n]; 0 exactly where it cannot come."""
-        return self._zapped(active)[0]
+        return self._compute_zapped(active)[0]
 
     def double_adaptive(self, tested: Rows, active: Flags) -> Floats:
         """Pa+/-: the logarithm of the ratio of the PageRanks zapped to the active and to the inactive, float64[n].
 
         -inf where the first is 0. Without inactive ones it is that of the first: nothing speaks against anybody.
         """
-        for_it, against = self._zapped(tested[active], tested[~active])
+        for_it, against = self._compute_zapped(tested[active], tested[~active])
         return compute_log_ratio(for_it, against, tolerance=self.tolerance)
 
     def adaptives(self, tested: Rows, active: Flags) -> dict[str, Floats]:
         """Return the scores of pagerank, pa and pa+- together, which costs little more than one of them."""
-        for_it, against = self._zapped(tested[active], tested[~active])
+        for_it, against = self._compute_zapped(tested[active], tested[~active])
         return {
             "pagerank": self.pagerank,
             "pa": for_it,
@@ -190,7 +190,7 @@ class LiveRanks:
         """P: the PageRank of every row zapped evenly to all, float64[n]."""
         return self.spread.ranks([None], tolerance=self.tolerance)[0]
 
-    def _zapped(self, *zaps: Rows) -> list[Floats]:
+    def _compute_zapped(self, *zaps: Rows) -> list[Floats]:
         """Return the PageRanks of these zaps; and that of all rows, which ties ask for: together they cost less."""
         if "pagerank" in self.__dict__:
             return self.spread.ranks(zaps, tolerance=self.tolerance)
@@ -202,7 +202,7 @@ class LiveRanks:
         """All rows by PageRank, ties by chance, int64[n]."""
         return sort_descending(self.pagerank, self.static("random"))
 
-    def _by_site(self, rates: Floats) -> Ints:
+    def _order_by_site(self, rates: Floats) -> Ints:
         """Return all rows by the rate of their site, site by site."""
         sites = self.old.sites
         assert sites is not None
@@ -212,7 +212,7 @@ class LiveRanks:
         own = draw_keys(self.seed, ORDER, self.old.nodes)
         return np.lexsort((own, draw, -rates))
 
-    def _apart(self, order: Ints, z: int) -> Ints:
+    def _pick_apart(self, order: Ints, z: int) -> Ints:
         """Return the first z rows of an order of which none links to another, then those left out."""
         old, (begins, sources) = self.old, self.old.inward
         barred = np.zeros(old.size, np.bool_)

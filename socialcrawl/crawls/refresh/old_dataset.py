@@ -104,7 +104,7 @@ class DatasetBuilder:
         self._counts.append(counts[there])
         links = targets[offsets[0] : offsets[-1]]
         self._targets.append(links if there.all() else links[np.repeat(there, counts)])
-        self._sites.append(self._numbered(marks[there]))
+        self._sites.append(self._number_sites(marks[there]))
         if not there.all():
             self._gone.append(nodes[~there].astype(np.int64))
 
@@ -121,9 +121,9 @@ class DatasetBuilder:
         ends = find_places(nodes[order], order, targets)
         begins = np.repeat(sources, _join(self._counts))
         inside = (begins >= 0) & (ends >= 0)
-        return OldDataset.of(begins[inside], ends[inside], len(nodes), nodes, self._sites_of(sources, len(nodes)))
+        return OldDataset.of(begins[inside], ends[inside], len(nodes), nodes, self._find_sites(sources, len(nodes)))
 
-    def _sites_of(self, rows: Ints, size: int) -> Rows | None:
+    def _find_sites(self, rows: Ints, size: int) -> Rows | None:
         if not self._numbers:
             return None
         sites, told = np.full(size, NOWHERE, np.int64), _join(self._sites)
@@ -131,7 +131,7 @@ class DatasetBuilder:
         sites[rows[known]] = told[known]  # of several the last
         return sites
 
-    def _numbered(self, marks: NDArray[np.str_]) -> Ints:
+    def _number_sites(self, marks: NDArray[np.str_]) -> Ints:
         """Return the number of each site, in order of first appearance, whatever the pieces."""
         names, first, inverse = np.unique(marks, return_index=True, return_inverse=True)
         numbers = np.full(len(names), NOWHERE, np.int64)

@@ -218,7 +218,7 @@ class _View:
             return AuditedDataset(
                 dataset.name, len(dataset.read), audits.withhold_audit(count), (), None, inf, tuple(notes)
             )
-        drawn_ = self._drawn(dataset)
+        drawn_ = self._make_sample(dataset)
         least = count_known(dataset, inside, seen.found)
         found = audits.audit(drawn_, count, least=least, groups=GROUPS, confidence=seen.confidence)
         if dataset.unjudged and not seen.verdict.whole:
@@ -235,7 +235,7 @@ class _View:
             tuple(notes),
         )
 
-    def _drawn(self, dataset: HeldAccounts) -> audits.TopicSample:
+    def _make_sample(self, dataset: HeldAccounts) -> audits.TopicSample:
         node = self.rows.node
         held = np.isin(node, dataset.read)
         searched = [one for one in (self.searched, dataset.searched) if one is not None]

@@ -102,7 +102,7 @@ class Sample:
         if self.begun and not self.needs:
             return Stop(StopKind.DONE, explain_end(self.walks))
         most = size * self.width(Act.WALK)
-        return self._asking(most if self.steps is None else min(most, self.steps - self.taken))
+        return self._choose_picks(most if self.steps is None else min(most, self.steps - self.taken))
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Fix the lists of what was read, in pick order, and move the walks that waited for it."""
@@ -131,22 +131,22 @@ class Sample:
 
     # -- Choosing
 
-    def _asking(self, most: int) -> Batch:
+    def _choose_picks(self, most: int) -> Batch:
         """At most so many nodes as picks; those that rest only where there is nobody else."""
         nodes: list[Node] = []
         late: list[Node] = []
         resting = self.resting
-        for node in self._wanted():
+        for node in self._list_needed():
             (late if resting and resting.get(node, 0) > self.picks else nodes).append(node)
             if len(nodes) == most:
                 break
         nodes = nodes or late[:most]
         if not self.rules.inward:
             return tuple(Pick(n, node, Act.WALK) for n, node in enumerate(nodes, self.picks))
-        asked = [(node, act) for node in nodes for act in self._acts(node)]
+        asked = [(node, act) for node in nodes for act in self._list_acts(node)]
         return tuple(Pick(self.picks + i, node, act) for i, (node, act) in enumerate(asked))
 
-    def _wanted(self) -> Iterator[Node]:
+    def _list_needed(self) -> Iterator[Node]:
         """Yield the nodes that are needed, each once."""
         if not self.begun:
             resting = [node for node in self.seeds.ready if self.resting.get(node, 0) > self.picks]
@@ -157,7 +157,7 @@ class Sample:
         order = sorted((walkers[number].steps, number) for number in self.needs)
         yield from dict.fromkeys(node for _, number in order for node in self.needs[number])
 
-    def _acts(self, node: Node) -> Sequence[Act]:
+    def _list_acts(self, node: Node) -> Sequence[Act]:
         return [act for act in (Act.WALK, Act.INWARD) if act not in self._half.get(node, ())]
 
     # -- Learning
@@ -166,12 +166,12 @@ class Sample:
         self.picks = pick.n + 1
         if pick.act in LINES:
             self._fix()
-            self.seeds.absorb(pick, outcome, self._asked)
+            self.seeds.absorb(pick, outcome, self._was_asked)
             return
         if pick.act in STEPS:
             self.taken += 1
             self.relevance += float(outcome.value >= ON_TOPIC)
-        if pick.node in self._new or self._asked(pick.node):  # its list is fixed, or it is known to have none
+        if pick.node in self._new or self._was_asked(pick.node):  # its list is fixed, or it is known to have none
             return
         if outcome.missing is None and not self.rules.inward:
             self._read(pick.node, outcome, EMPTY)
@@ -187,7 +187,7 @@ class Sample:
             return
         self._complete(pick.node)
 
-    def _asked(self, node: Node) -> bool:
+    def _was_asked(self, node: Node) -> bool:
         return self.walks.lists.place(node) != UNREAD
 
     def _complete(self, node: Node) -> None:
@@ -229,7 +229,7 @@ class Sample:
             lists.same(node, other)
         if node in self.seeds.ready:
             self.seeds.bring(node)
-            if other is not None and not self._asked(other) and other not in self.seeds.ready:
+            if other is not None and not self._was_asked(other) and other not in self.seeds.ready:
                 self.seeds.ready.insert(0, other)
 
     def _fix(self) -> None:
@@ -264,14 +264,14 @@ class Sample:
         for node in self._settled:
             numbers.update(self._waiting.pop(node, {}))
         self._settled.clear()
-        if not self.begun and self.starts and self._all_started():
+        if not self.begun and self.starts and self._have_all_started():
             self.begun = True
             self.walks.begin(self.starts)
             numbers = dict.fromkeys(range(self.rules.walkers))
         for number in numbers:
             self._register(number, self.walks.move(self.walks.walkers[number]))
 
-    def _all_started(self) -> bool:
+    def _have_all_started(self) -> bool:
         seeds = self.seeds
         return len(self.starts) >= self.rules.walkers or not (seeds.ready or seeds.queries or seeds.unresolved)
 

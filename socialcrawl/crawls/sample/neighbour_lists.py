@@ -94,8 +94,8 @@ class NeighbourLists:
         """Return the places of nodes, int64, UNREAD or GONE where they have none."""
         if not len(nodes):
             return np.empty(0, np.int64)
-        self._room(int(nodes.max()))
-        return self._where[self._renamed(nodes)].astype(np.int64) - 1
+        self._make_room(int(nodes.max()))
+        return self._where[self._resolve_all(nodes)].astype(np.int64) - 1
 
     def topical(self, nodes: Ints) -> Ints:
         """Return whether nodes are on topic, int64: 1, 0, or UNREAD where they were not or cannot be read."""
@@ -109,7 +109,7 @@ class NeighbourLists:
 
     def lose(self, node: int) -> None:
         """Learn that a node cannot be read: it is in lists, but no part of the graph."""
-        self._room(node)
+        self._make_room(node)
         if not self._where[node]:
             self._where[node] = -1
             self._seen[node] = True
@@ -121,7 +121,7 @@ class NeighbourLists:
         one-sided, and led nowhere from now on.
         """
         node = self.named(node)
-        self._room(max(alias, node))
+        self._make_room(max(alias, node))
         if self._where[alias]:
             return
         if node == alias or self._where[node] < 0 or (self._where[node] > 0 and self.symmetric):
@@ -155,10 +155,10 @@ class NeighbourLists:
         """
         self.wide += (on if wide is None else on | wide).astype(np.uint8).tobytes()
         if len(outward[1]) + (0 if inward is None else len(inward[1])) <= FEW * len(nodes) <= FEW * FEW_NODES:
-            self._each(nodes, on, marks, outward, inward)
+            self._fix_each(nodes, on, marks, outward, inward)
             return
         base, m = len(self), len(nodes)
-        rows, codes = self._own(nodes, outward, inward)
+        rows, codes = self._list_own(nodes, outward, inward)
         self._where[nodes] = np.arange(base + 1, base + m + 1)
         self._seen[nodes] = True
         there = self._where[codes >> 1].astype(np.int64)
@@ -170,16 +170,16 @@ class NeighbourLists:
         self.nodes.frombytes(nodes.astype(np.int64).tobytes())
         mirror = np.frombuffer(self.nodes, np.int64)[mirror >> 1] * 2 + (mirror & 1)
         if self.symmetric:
-            mirror -= self._linked(mirrored, mirror, rows[~late], codes[~late])
+            mirror -= self._find_linked(mirrored, mirror, rows[~late], codes[~late])
             rows, codes = rows[late], codes[late]
-        rows, codes = self._sorted(np.concatenate([rows, mirrored]), np.concatenate([codes, mirror]))
+        rows, codes = self._sort(np.concatenate([rows, mirrored]), np.concatenate([codes, mirror]))
         counts = np.bincount(rows, minlength=m)
         self.begins.frombytes((self.begins[-1] + np.cumsum(counts)).astype(np.int64).tobytes())
         self.codes.frombytes(codes.tobytes())
         self._seen[codes >> 1] = True
         self._name(marks, base, m)
 
-    def _each(
+    def _fix_each(
         self,
         nodes: Ints,
         on: NDArray[np.bool_],
@@ -192,17 +192,17 @@ class NeighbourLists:
         for i, node in enumerate(nodes.tolist()):
             mine = targets[outward[0][i] : outward[0][i + 1]]
             others = sources if inward is None else sources[inward[0][i] : inward[0][i + 1]]
-            self._room(max(node, *mine, *others, 0))
+            self._make_room(max(node, *mine, *others, 0))
             both = *(2 * v for v in map(self.named, mine)), *(2 * v + 1 for v in map(self.named, others))
             own = {code: None for code in both if code >= 0 and code >> 1 != node}  # in the order in which they came
             self.outs.append(sum(not code & 1 for code in own))
             if not self.twice:
                 own = {code: None for code in own if not (code & 1 and code - 1 in own)}
-            self._one(node, own)
+            self._fix_one(node, own)
             self.on.append(bool(on[i]))
             self._name(marks[i : i + 1], len(self) - 1, 1)
 
-    def _one(self, node: int, own: dict[int, None]) -> None:
+    def _fix_one(self, node: int, own: dict[int, None]) -> None:
         """Fix the list of one node, of whose neighbours the codes `own` are known from its own answers."""
         look, place = self._look, len(self)
         late = [code for code in own if look[code >> 1] <= 0]
@@ -226,7 +226,7 @@ class NeighbourLists:
         for code in (2 * node, *codes):
             seen[code >> 1] = True
 
-    def _own(self, nodes: Ints, outward: tuple[Ints, Ints], inward: tuple[Ints, Ints] | None) -> tuple[Ints, Ints]:
+    def _list_own(self, nodes: Ints, outward: tuple[Ints, Ints], inward: tuple[Ints, Ints] | None) -> tuple[Ints, Ints]:
         """Return rows and codes of what the nodes' own answers say, each once, sorted; nobody is his own neighbour."""
         at = np.arange(len(nodes))
         rows, targets = np.repeat(at, outward[0][1:] - outward[0][:-1]), outward[1]
@@ -235,12 +235,12 @@ class NeighbourLists:
             rows = np.concatenate([rows, np.repeat(at, inward[0][1:] - inward[0][:-1])])
             targets = np.concatenate([targets, inward[1]])
             codes = np.concatenate([codes, inward[1] * 2 + 1])
-        self._room(int(max(nodes.max(), targets.max(initial=0))))
+        self._make_room(int(max(nodes.max(), targets.max(initial=0))))
         if self.other:
-            targets = self._renamed(targets)
+            targets = self._resolve_all(targets)
             codes = targets * 2 + (codes & 1)
         strange = (targets != nodes[rows]) & (targets >= 0)
-        rows, codes = self._unique(rows[strange], codes[strange])
+        rows, codes = self._drop_repeats(rows[strange], codes[strange])
         out = np.bincount(rows[codes & 1 == 0], minlength=len(nodes))
         self.outs.frombytes(out.astype(np.int32).tobytes())
         return rows, codes
@@ -252,20 +252,20 @@ class NeighbourLists:
         self.back.frombytes(np.bincount(rows[out], minlength=m).astype(np.int32).tobytes())
         self.back_on.frombytes(np.bincount(rows[out], on, m).astype(np.int32).tobytes())
 
-    def _linked(self, rows: Ints, codes: Ints, own_rows: Ints, own: Ints) -> Ints:
+    def _find_linked(self, rows: Ints, codes: Ints, own_rows: Ints, own: Ints) -> Ints:
         """1 for each entry that is of one who links here, where the node also links there and that is one neighbour."""
         if self.twice or not len(own):
             return np.zeros(len(codes), np.int64)
         span = int(max(codes.max(initial=0), own.max())) + 2
         return (codes & np.isin(rows * span + codes - 1, own_rows * span + own)).astype(np.int64)
 
-    def _sorted(self, rows: Ints, codes: Ints) -> tuple[Ints, Ints]:
+    def _sort(self, rows: Ints, codes: Ints) -> tuple[Ints, Ints]:
         if not self.symmetric:
-            return self._unique(rows, codes)
+            return self._drop_repeats(rows, codes)
         order = np.argsort(rows, kind="stable")
         return rows[order], codes[order]
 
-    def _unique(self, rows: Ints, codes: Ints) -> tuple[Ints, Ints]:
+    def _drop_repeats(self, rows: Ints, codes: Ints) -> tuple[Ints, Ints]:
         """Return each neighbour once, or once on each side, by row, in the order in which they came."""
         order = np.lexsort((codes, rows))
         some, words = rows[order], codes[order] if self.twice else codes[order] >> 1
@@ -278,7 +278,7 @@ class NeighbourLists:
     def _name(self, marks: Sequence[str], base: int, m: int) -> None:
         if self.communities:
             for place in range(base, base + m):
-                self.group.append(self._community(place))
+                self.group.append(self._find_community(place))
             return
         numbers = self._numbers
         for mark in marks:
@@ -287,7 +287,7 @@ class NeighbourLists:
                 self.marks.append(mark)
             self.group.append(numbers[mark])
 
-    def _community(self, place: int) -> int:
+    def _find_community(self, place: int) -> int:
         """Return the group of most neighbours that were read before, the smallest of equals.
 
         A new one with fewer than two.
@@ -303,15 +303,15 @@ class NeighbourLists:
         self.marks.append(f"community {len(self.marks)}")
         return len(self.marks) - 1
 
-    def _renamed(self, nodes: Ints) -> Ints:
+    def _resolve_all(self, nodes: Ints) -> Ints:
         if self.other and len(nodes):
             nodes = nodes.copy()
             for i in np.flatnonzero(np.isin(nodes, [*self.other])).tolist():
                 nodes[i] = self.named(int(nodes[i]))
-            self._room(int(nodes.max()))
+            self._make_room(int(nodes.max()))
         return nodes
 
-    def _room(self, node: int) -> None:
+    def _make_room(self, node: int) -> None:
         """Make room for nodes up to `node`."""
         if node >= len(self._where):
             self._where, self._seen = grow_array(self._where, node + 1), grow_array(self._seen, node + 1)

@@ -93,7 +93,7 @@ class SampleSection(Section):
     )
 
     @model_validator(mode="after")
-    def _of_one_mind(self) -> Self:
+    def _check_rules(self) -> Self:
         if self.exact and self.focus != "hard":
             raise ValueError(f'exact is for focus = "hard", not "{self.focus}": take it out')
         wider = next((key for key in WIDER if getattr(self, key)), "")

@@ -27,7 +27,7 @@ class NearTopic:
         if place not in self.hits:
             b, k = self.rules.b, self.rules.k
             luck = draw_numbers(self._start, place * b * k, b * k).tolist()
-            found = [self._short(place, luck[walk * k : walk * k + k]) for walk in range(b)]
+            found = [self._walk_short(place, luck[walk * k : walk * k + k]) for walk in range(b)]
             needs = [found_node for found_node in found if not isinstance(found_node, bool)]
             if needs:
                 return False, list(dict.fromkeys(needs))
@@ -39,7 +39,7 @@ class NearTopic:
         whole = self.lists.begins[place + 1] - self.lists.begins[place]
         return whole if self.lists.on[place] else whole * self.hits.get(place, 0) / self.rules.b
 
-    def _short(self, place: int, luck: Sequence[float]) -> bool | Node:
+    def _walk_short(self, place: int, luck: Sequence[float]) -> bool | Node:
         """Return whether a short walk with these draws meets the topic; or who has to be read before it can go on."""
         lists = self.lists
         for chance in luck:

@@ -38,11 +38,11 @@ class Walks:
         self._quotas = [rules.quota(number) for number in range(rules.walkers)]
         self._needs: list[Node] = []  # of the walk that is being moved
         focuses: dict[str, Callable[[Walker, int], int]] = {
-            "none": self._anywhere,
-            "hard": self._hard,
-            "neighbourhood": self._nearby,
-            "trial": self._trial,
-            "ancestor": self._wider,
+            "none": self._judge_anywhere,
+            "hard": self._judge_hard,
+            "neighbourhood": self._judge_nearby,
+            "trial": self._judge_trial,
+            "ancestor": self._judge_wider,
         }
         self._may = focuses[rules.focus]
 
@@ -113,22 +113,22 @@ class Walks:
         walker.draw(topical, 0, len(topical))
         return True
 
-    def _anywhere(self, _walker: Walker, _place: int) -> int:
+    def _judge_anywhere(self, _walker: Walker, _place: int) -> int:
         return GO
 
-    def _hard(self, _walker: Walker, place: int) -> int:
+    def _judge_hard(self, _walker: Walker, place: int) -> int:
         return self.lists.on[place]
 
-    def _wider(self, _walker: Walker, place: int) -> int:
+    def _judge_wider(self, _walker: Walker, place: int) -> int:
         return self.lists.wide[place]
 
-    def _nearby(self, _walker: Walker, place: int) -> int:
+    def _judge_nearby(self, _walker: Walker, place: int) -> int:
         if self.lists.on[place]:
             return GO
         inside, self._needs = self.near.inside(place)
         return WAIT if self._needs else int(inside)
 
-    def _trial(self, walker: Walker, place: int) -> int:
+    def _judge_trial(self, walker: Walker, place: int) -> int:
         if self.lists.on[place]:
             return GO
         if walker.off < self.rules.k:

@@ -89,14 +89,14 @@ class Track:
         """Return the next `size` picks: seeds while there are any, then what the policies say, no node twice."""
         act, nodes = self.seeds.due(size, self.width)
         if nodes:
-            return tuple(self._in_line(self.picks + i, node, act, now) for i, node in enumerate(nodes))
+            return tuple(self._make_seed_pick(self.picks + i, node, act, now) for i, node in enumerate(nodes))
         if not self.seeds.asked and not self.imported:
             return Stop(StopKind.FAILED, self.seeds.complaint())
         left = size if self.steps is None else min(size, self.steps - self.taken)
         if left <= 0:
             return Stop(StopKind.DONE, f"all {self.steps} steps are done")
         self.picture.wake(now)
-        return self._returning(left, now) or self._picked(left, now) or self._later(left, now)
+        return self._pick_returning(left, now) or self._pick_by_policy(left, now) or self._pick_later(left, now)
 
     def absorb(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Learn what the visits brought, in pick order."""
@@ -142,35 +142,37 @@ class Track:
 
     # -- Choosing
 
-    def _returning(self, left: int, now: float) -> Batch:
+    def _pick_returning(self, left: int, now: float) -> Batch:
         """Seeds that were away before anybody could read them: no policy need ask for those who were named."""
         picture = self.picture
         rows = [row for row in picture.away if picture.may_return(row) and self._is_unread_seed(row)][:left]
-        return tuple(self._in_line(self.picks + i, picture.nodes[row], Act.SEED, now) for i, row in enumerate(rows))
+        return tuple(
+            self._make_seed_pick(self.picks + i, picture.nodes[row], Act.SEED, now) for i, row in enumerate(rows)
+        )
 
     def _is_unread_seed(self, row: int) -> bool:
         return self.picture.state[row] == FRONTIER and self.picture.nodes[row] in self.seeds
 
-    def _picked(self, left: int, now: float) -> Batch:
+    def _pick_by_policy(self, left: int, now: float) -> Batch:
         picked: list[Pick] = []
         barred: frozenset[Node] = frozenset()
         for n in range(self.picks, self.picks + left):
             if (found := self.choice.pick(self.picture, n, barred)) is None:
                 break
             act, node, score = found
-            picked.append(self._pick(n, node, act, score, now))
+            picked.append(self._make_pick(n, node, act, score, now))
             if len(picked) < left:
                 barred |= {node}
         return tuple(picked)
 
-    def _in_line(self, n: int, node: Node, act: Act, now: float) -> Pick:
+    def _make_seed_pick(self, n: int, node: Node, act: Act, now: float) -> Pick:
         """Return a pick of the line of the seeds."""
-        return Pick(n, node, act, since=self._since(node, now) if act == Act.SEED else "")
+        return Pick(n, node, act, since=self._find_mark(node, now) if act == Act.SEED else "")
 
-    def _pick(self, n: int, node: Node, act: Act, score: float, now: float) -> Pick:
-        return Pick(n, node, act, score, self.picture.features(self.picture.row(node)), self._since(node, now))
+    def _make_pick(self, n: int, node: Node, act: Act, score: float, now: float) -> Pick:
+        return Pick(n, node, act, score, self.picture.features(self.picture.row(node)), self._find_mark(node, now))
 
-    def _since(self, node: Node, now: float) -> str:
+    def _find_mark(self, node: Node, now: float) -> str:
         """Return the mark from which a visit asks: that of the one before, but nothing from before the window."""
         picture, row = self.picture, self.picture.row(node)
         begin = -math.inf if self.window is None else now - self.window
@@ -178,23 +180,23 @@ class Track:
             return picture.mark[row]
         return "" if self.window is None else self.mark(begin)
 
-    def _later(self, left: int, now: float) -> Batch | Wait | Stop:
+    def _pick_later(self, left: int, now: float) -> Batch | Wait | Stop:
         """With nobody to ask now: wait for the next whose rest is over, or ask those before their time who failed."""
         soonest = self.picture.soonest() if self.choice.policies[Act.RECRAWL] is not None else None
-        pause = self._pause()
+        pause = self._find_pause()
         if soonest is not None:
             until = soonest if pause is None else min(soonest, pause)
             return Wait(until, "every account in reach was visited a short while ago")
         nodes = list(self.resting)[:left]
         if nodes:
-            return tuple(self._late(self.picks + i, node, now) for i, node in enumerate(nodes))
+            return tuple(self._make_late_pick(self.picks + i, node, now) for i, node in enumerate(nodes))
         if self.seeds.unread and not self.imported:
             return Stop(StopKind.FAILED, self.seeds.complaint())
         if pause is not None:
             return Wait(pause, "nobody is left to ask but accounts that could not be read, and may be back by then")
         return Stop(StopKind.DONE, "there is nobody left to ask: every account in reach was visited, or cannot be read")
 
-    def _pause(self) -> float | None:
+    def _find_pause(self) -> float | None:
         """Return when the next pause is over of those who are away and would be asked; None where there is nobody."""
         policies = self.choice.policies
         states = [state for act, state in ((Act.EXPAND, FRONTIER), (Act.RECRAWL, CRAWLED)) if policies[act] is not None]
@@ -202,9 +204,9 @@ class Track:
         wanted = (row for row in pauses if self.picture.state[row] in states or self._is_unread_seed(row))
         return min((pauses[row] for row in wanted), default=None)
 
-    def _late(self, n: int, node: Node, now: float) -> Pick:
+    def _make_late_pick(self, n: int, node: Node, now: float) -> Pick:
         unread = Act.SEED if node in self.seeds else Act.EXPAND
-        return self._pick(n, node, Act.RECRAWL if self.picture.is_crawled(node) else unread, 0.0, now)
+        return self._make_pick(n, node, Act.RECRAWL if self.picture.is_crawled(node) else unread, 0.0, now)
 
     # -- Learning
 
@@ -213,7 +215,7 @@ class Track:
         self.latest = max(self.latest, outcome.at)
         self.picture.learn(self.latest)
         if pick.act in (Act.SEARCH, Act.RESOLVE):
-            self.seeds.absorb(pick, outcome, self._asked)
+            self.seeds.absorb(pick, outcome, self._was_asked)
             return
         node, missing = pick.node, outcome.missing
         if pick.act in (Act.SEED, Act.IMPORT):
@@ -230,14 +232,14 @@ class Track:
             self._miss(pick, missing)
             return
         self.failures.pop(node, None)
-        self._found(node)
+        self._restore(node)
         gain = visit(self.picture, node, outcome, pick.since)
         if pick.act == Act.SEED:
             self.seed_relevance += gain
         elif pick.act != Act.IMPORT:
             self.relevance += gain
 
-    def _asked(self, node: Node) -> bool:
+    def _was_asked(self, node: Node) -> bool:
         """Return whether a node was asked before and does not wait for another time."""
         row = self.picture.row(node)
         asked = row >= 0 and (self.picture.state[row] != FRONTIER or row in self.picture.away)
@@ -253,8 +255,8 @@ class Track:
         node = pick.node
         if isinstance(why, SameAs):
             merge(self.picture, node, why.node)
-            self._found(node)
-            self._found(why.node)
+            self._restore(node)
+            self._restore(why.node)
             self.failures.pop(node, None)
         elif why == Reason.TEMPORARY:
             self._fail(node, pick.n)
@@ -279,7 +281,7 @@ class Track:
         if why != Reason.FORGOTTEN:
             self.gone[node] = why
 
-    def _found(self, node: Node) -> None:
+    def _restore(self, node: Node) -> None:
         """Take a node for lost no longer."""
         self.gone.pop(node, None)
         self.losses.pop(node, None)

@@ -219,15 +219,15 @@ class _Course:
     def go_on(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         """Fold a batch."""
         if self.before is None and outcomes[-1].at > self.then:
-            self.before = self.order()
-        linked = [self._links(pick.node) for pick in batch]
+            self.before = self.rank_accounts()
+        linked = [self._count_links(pick.node) for pick in batch]
         self.crawl.absorb(batch, outcomes)
         for pick, outcome, links in zip(batch, outcomes, linked, strict=True):
             if pick.act in VISITS:
-                new = self._links(pick.node) - links if outcome.missing is None else 0.0
+                new = self._count_links(pick.node) - links if outcome.missing is None else 0.0
                 self.visits.append((pick.act, outcome.posts, round(new)))
 
-    def order(self) -> AccountRanks:
+    def rank_accounts(self) -> AccountRanks:
         """Return the accounts as they are now."""
         picture = self.crawl.picture
         rows, of_rows = self.crawl.weights()
@@ -235,7 +235,7 @@ class _Course:
         weights[rows], places[rows] = of_rows, number_places(of_rows)
         return AccountRanks(picture.column("indegree"), weights, places)
 
-    def _links(self, node: Node) -> float:
+    def _count_links(self, node: Node) -> float:
         return self.crawl.picture.at(self.crawl.picture.row(node), "outlinks")
 
 
@@ -254,7 +254,7 @@ def _summarize(
     *,
     seed: int,
 ) -> TrackReport:
-    crawl, now = course.crawl, course.order()
+    crawl, now = course.crawl, course.rank_accounts()
     before = course.before or now  # nothing happened since
     moves = compare(before, now, seed)
     ranges = dict(zip(moves.rows.tolist(), zip(moves.low.tolist(), moves.high.tolist(), strict=True), strict=True))

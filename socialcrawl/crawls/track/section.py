@@ -65,16 +65,16 @@ class TrackSection(Section):
 
     @field_validator("expansion")
     @classmethod
-    def _grows(cls, name: str) -> str:
+    def _check_expansion(cls, name: str) -> str:
         return _check_among(name, EXPANSIONS, "expansion")
 
     @field_validator("recrawl")
     @classmethod
-    def _returns(cls, name: str) -> str:
+    def _check_recrawl(cls, name: str) -> str:
         return _check_among(name, RECRAWLS, "recrawl policy")
 
     @model_validator(mode="after")
-    def _leaning(self) -> Self:
+    def _check_lean(self) -> Self:
         if self.lean and self.target != "importance" and "opic" not in (self.expansion, self.recrawl):
             raise ValueError(
                 f"lean = {self.lean:g} moves cash, by which nobody is chosen here: take it out, or go by cash with "

@@ -107,7 +107,7 @@ class TrackedGraph:
         if row < 0:
             return 0.0
         if name == "cash":
-            return self._cash(row)
+            return self._compute_cash(row)
         return self.lists[name][row] if name else 1.0
 
     def features(self, row: int) -> tuple[float, ...]:
@@ -157,7 +157,7 @@ class TrackedGraph:
         tree = self._trees.get(("urn", state, name))
         if not isinstance(tree, DrawTree):
             tree = self._trees["urn", state, name] = DrawTree(
-                self._weigh(state, name, 0.0), lambda: self._weights(state, name)
+                self._weigh(state, name, 0.0), lambda: self._compute_weights(state, name)
             )
             tree.touch(range(self.size))
         return tree
@@ -188,29 +188,29 @@ class TrackedGraph:
 
     def move(self, row: int, state: int) -> None:
         """Put a row among the frontier, the crawled or those that are gone; it neither sleeps nor is away any more."""
-        self.left -= self._open(row)
+        self.left -= self._is_open(row)
         self._asleep.discard(row)
         self._early.discard(row)
         self.away.pop(row, None)
         self.state[row] = state
         (self.lost.add if state == GONE else self.lost.discard)(row)
-        self.left += self._open(row)
+        self.left += self._is_open(row)
 
     def sleep(self, row: int, *, asleep: bool) -> None:
         """Take a row out for a while, or let it be asked again."""
         if (row in self._asleep) != asleep:
-            self.left -= self._open(row)
+            self.left -= self._is_open(row)
             (self._asleep.add if asleep else self._asleep.remove)(row)
-            self.left += self._open(row)
+            self.left += self._is_open(row)
             self.touch((row,))
 
     def leave(self, row: int, until: float) -> None:
         """Let a row be away: lost, and asked again at `until` (Unix seconds) at the earliest."""
         self.move(row, FRONTIER if math.isnan(self.last_at[row]) else CRAWLED)
-        self.left -= self._open(row)
+        self.left -= self._is_open(row)
         self.away[row] = until
         self.lost.add(row)
-        self._rests(row)
+        self._put_to_rest(row)
         heappush(self._pauses, (until, row))
 
     def back(self, row: int) -> None:
@@ -218,8 +218,8 @@ class TrackedGraph:
         if row in self.away:
             self.move(row, self.state[row])
             if self.state[row] == CRAWLED and self.rest > 0:
-                self._rests(row)
-            self._come(row)
+                self._put_to_rest(row)
+            self._return_row(row)
 
     def learn(self, now: float) -> None:
         """Let those hold cash again whose pause was over at `now`, when something was answered; they are newcomers."""
@@ -227,8 +227,8 @@ class TrackedGraph:
             until, row = heappop(self._pauses)
             if self.away.get(row) == until and row in self.lost:
                 self.lost.remove(row)
-                self.left += self._open(row)
-                self._come(row)
+                self.left += self._is_open(row)
+                self._return_row(row)
 
     def may_return(self, row: int) -> bool:
         """Return whether a row is away and may be asked again, by the time of `wake`."""
@@ -238,7 +238,7 @@ class TrackedGraph:
         """Note that the account in a row was visited, and begins to rest."""
         self.last_at[row] = at
         if self.rest > 0:
-            self._rests(row)
+            self._put_to_rest(row)
 
     def wake(self, now: float) -> None:
         """Let those be asked whose rest or pause is over at `now`, and no others."""
@@ -246,53 +246,53 @@ class TrackedGraph:
             return
         if now < self._now:  # somebody asks for a time before the last: rests that were over are not
             resting = self.rows(CRAWLED).tolist() if self.rest > 0 else []
-            back = [row for row in (*resting, *self.away) if self._until(row) > now]
+            back = [row for row in (*resting, *self.away) if self._find_end(row) > now]
             self._early.update(back)
-            self._due = sorted((self._until(row), row) for row in self._early)
+            self._due = sorted((self._find_end(row), row) for row in self._early)
             self.touch(back)
         self._now = now
         while self._due and self._due[0][0] <= now:
             _, row = heappop(self._due)
-            if row in self._early and self._until(row) <= now:
+            if row in self._early and self._find_end(row) <= now:
                 self._early.remove(row)
                 self.touch((row,))
 
     def soonest(self) -> float | None:
         """Return when the next rest is over of somebody who did not fail for a while; None where nobody rests."""
         resting = self._early - self.away.keys() - self._asleep
-        return min((self._until(row) for row in resting), default=None)
+        return min((self._find_end(row) for row in resting), default=None)
 
     def ends(self) -> list[float]:
         """Return when rests and pauses are over that last as of `wake`."""
-        return [self._until(row) for row in self._early]
+        return [self._find_end(row) for row in self._early]
 
     def pauses(self) -> dict[int, float]:
         """Return when pauses are over that last as of `wake`, by row."""
         return {row: until for row, until in self.away.items() if row in self._early and row not in self._asleep}
 
-    def _come(self, row: int) -> None:
+    def _return_row(self, row: int) -> None:
         """Let a row that was lost hold cash again."""
         if self.accounts is not None:
             self.accounts.join(np.array([row]))
         self.touch((row,))
 
-    def _until(self, row: int) -> float:
+    def _find_end(self, row: int) -> float:
         """Return when the pause or the rest of a row is over."""
         pause = self.away.get(row)
         return self.last_at[row] + self.rest if pause is None else pause
 
-    def _rests(self, row: int) -> None:
+    def _put_to_rest(self, row: int) -> None:
         """Ask a row no more until its pause or its rest is over."""
         self._early.add(row)
-        heappush(self._due, (self._until(row), row))
+        heappush(self._due, (self._find_end(row), row))
 
-    def _open(self, row: int) -> bool:
+    def _is_open(self, row: int) -> bool:
         """Return whether a row is in the frontier and may be asked."""
         return self.state[row] == FRONTIER and row not in self._asleep and row not in self.lost
 
     def _weigh(self, state: int, name: str, absent: float) -> Weigh:
         states, asleep, early, column = self.state, self._asleep, self._early, self.lists.get(name)
-        cash = self._cash if absent == 0 else self._bare_cash
+        cash = self._compute_cash if absent == 0 else self._compute_bare_cash
 
         def weigh(row: int) -> float:
             if states[row] != state or row in asleep or row in early:
@@ -301,14 +301,14 @@ class TrackedGraph:
 
         return weigh
 
-    def _weights(self, state: int, name: str) -> NDArray[np.float64]:
+    def _compute_weights(self, state: int, name: str) -> NDArray[np.float64]:
         """Return the weights in an urn of all rows."""
         weights = np.maximum(self.column(name), 0.0) if name else np.ones(self.size)
         weights[np.array(self.state) != state] = 0.0
         weights[[*self._asleep, *self._early]] = 0.0
         return weights
 
-    def _bare_cash(self, row: int) -> float:
+    def _compute_bare_cash(self, row: int) -> float:
         """Return the cash of a row without what the virtual page paid to everybody.
 
         Those who get none of that are last.
@@ -319,7 +319,7 @@ class TrackedGraph:
             return 0.0
         return float(self.cash.cash[row])
 
-    def _cash(self, row: int) -> float:
+    def _compute_cash(self, row: int) -> float:
         if self.cash is None or row >= len(self.cash.cash) or not self.cash.known[row]:
             return 0.0
         return max(0.0, float(self.cash.cash[row]) + self.cash.offset)  # paid out to the last bit, it may round below

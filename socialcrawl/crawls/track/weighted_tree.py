@@ -55,7 +55,7 @@ class WeightedTree:
     def _settle(self) -> None:
         touched, leaves = self._touched, self._leaves
         if self._all or len(touched) * MANY > leaves or max(touched) >= leaves:
-            self._anew()
+            self._rebuild()
         else:
             tree, weigh, barred = self._tree, self._weigh, self._barred
             for row in touched:
@@ -65,7 +65,7 @@ class WeightedTree:
                     self._lift((leaves + row) >> 1)
         self._touched = set()
 
-    def _anew(self) -> None:
+    def _rebuild(self) -> None:
         """All of it, from the leaves as they were and the rows touched, or from all weights."""
         weights = self._tree[self._leaves :]
         if self._all and self._weigh_all is not None:
@@ -78,10 +78,10 @@ class WeightedTree:
             weights[row] = self._absent if row in self._barred else self._weigh(row)
         levels = [np.array(weights)]
         while len(levels[-1]) > 1:
-            levels.append(self._joined(levels[-1][0::2], levels[-1][1::2]))
+            levels.append(self._join(levels[-1][0::2], levels[-1][1::2]))
         self._tree = np.concatenate([[self._absent], *reversed(levels)]).tolist()
 
-    def _joined(self, left: Floats, right: Floats) -> Floats:
+    def _join(self, left: Floats, right: Floats) -> Floats:
         raise NotImplementedError
 
     def _lift(self, i: int) -> None:
@@ -112,7 +112,7 @@ class DrawTree(WeightedTree):
                 i += 1
         return i - leaves
 
-    def _joined(self, left: Floats, right: Floats) -> Floats:
+    def _join(self, left: Floats, right: Floats) -> Floats:
         return left + right
 
     def _lift(self, i: int) -> None:
@@ -142,7 +142,7 @@ class MaxTree(WeightedTree):
                 i += 1
         return i - leaves
 
-    def _joined(self, left: Floats, right: Floats) -> Floats:
+    def _join(self, left: Floats, right: Floats) -> Floats:
         return np.maximum(left, right)
 
     def _lift(self, i: int) -> None:

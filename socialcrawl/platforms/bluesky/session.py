@@ -77,15 +77,15 @@ class Session:
         self._refused = ""  # an access token that the server took no more
         self._rests: tuple[float, Reply] | None = None
 
-    def signed(self) -> AccessToken | Reply:
+    def get_token(self) -> AccessToken | Reply:
         """Return the access token, after signing in or renewing where that is due; a Reply says why there is none."""
         with self._lock:
             tokens = self._tokens
-            if tokens is None or not self._usable(tokens):
+            if tokens is None or not self._is_usable(tokens):
                 rests = self._rests
                 if rests is not None and self.now() < rests[0]:
                     return replace(rests[1], at=self.now())
-                got = self._renewed()
+                got = self._renew()
                 if isinstance(got, Reply):
                     return got
                 self._tokens = tokens = got
@@ -100,28 +100,28 @@ class Session:
         """Let go of connections; the session goes on in its file."""
         self._http.close()
 
-    def _usable(self, tokens: SessionTokens) -> bool:
+    def _is_usable(self, tokens: SessionTokens) -> bool:
         return tokens.access != self._refused and tokens.fresh(self.now())
 
-    def _renewed(self) -> SessionTokens | Reply:
+    def _renew(self) -> SessionTokens | Reply:
         """Return what another process has got meanwhile, else what refreshing gives, else what signing in gives."""
         with session_file.lock_session(self._file.with_suffix(".lock")):
             former = session_file.read(self._file, self.base)
-            if former is not None and self._usable(former):
+            if former is not None and self._is_usable(former):
                 return former
-            got = None if former is None else self._refreshed(former)
+            got = None if former is None else self._refresh(former)
             if got is None:
                 content = orjson.dumps({"identifier": self._who, "password": self._password})
                 headers = {"Content-Type": "application/json"}
                 came = self._http.fetch("POST", self.base + SIGN_IN, headers=headers, content=content, max_bytes=SMALL)
-                got = self._judged(came, self.base)
+                got = self._judge(came, self.base)
             if isinstance(got, SessionTokens):
                 self._rests = None
                 with suppress(OSError):  # a session that cannot be kept costs the next process one more sign-in
                     session_file.write(self._file, got)
             return got
 
-    def _refreshed(self, former: SessionTokens) -> SessionTokens | Reply | None:
+    def _refresh(self, former: SessionTokens) -> SessionTokens | Reply | None:
         """New tokens for the old; None if the session has ended for good."""
         headers = {"Authorization": f"Bearer {former.refresh}"}
         came = self._http.fetch(
@@ -129,29 +129,29 @@ class Session:
         )
         if isinstance(came, HttpAnswer) and came.status in (400, 401, 403) and _is_of_bluesky(came):
             return None
-        got = self._judged(came, former.base)
+        got = self._judge(came, former.base)
         if isinstance(got, Reply) and former.access != self._refused and former.fresh(self.now(), 0.0):
             return former  # it still lasts for a while
         return got
 
-    def _judged(self, came: HttpAnswer | Reply, base: str) -> SessionTokens | Reply:
+    def _judge(self, came: HttpAnswer | Reply, base: str) -> SessionTokens | Reply:
         if isinstance(came, Reply):
             invalid = came.kind == ReplyKind.INVALID  # otherwise broken: the request itself was not sent
             kind = ReplyKind.INVALID if invalid else ReplyKind.BROKEN
-            return self._rest(replace(came, kind=kind, why=f"signing in: {came.why}"), PAUSE)
+            return self._keep_reply(replace(came, kind=kind, why=f"signing in: {came.why}"), PAUSE)
         body = decode_json(came.body)
         if 200 <= came.status < 300 and (tokens := session_file.parse_tokens(body, base, came.at)) is not None:
             return tokens
         if came.status == 429:
-            return self._too_many(came)
+            return self._explain_limit(came)
         bare = Reply(ReplyKind.BROKEN, came.at, status=came.status, date=parse_date(came.headers))
         if came.status in (400, 401, 403, 404) and _is_of_bluesky(came):
             why = _explain(came.status, *classify.parse_error(body))
-            return self._rest(replace(bare, kind=ReplyKind.REFUSED, status=401, why=redacted(why)), inf)
+            return self._keep_reply(replace(bare, kind=ReplyKind.REFUSED, status=401, why=redacted(why)), inf)
         why = f"signing in: the server is in trouble (HTTP {came.status}): is it Bluesky, and not a proxy in between?"
-        return self._rest(replace(bare, why=why), PAUSE)
+        return self._keep_reply(replace(bare, why=why), PAUSE)
 
-    def _too_many(self, came: HttpAnswer) -> Reply:
+    def _explain_limit(self, came: HttpAnswer) -> Reply:
         """Return the reply to a sign-in too many. Its limit counts sign-ins, not requests: it only says until when."""
         known, told = classify.parse_limits(came.headers), parse_date(came.headers)
         clock = came.at if told is None else told
@@ -160,9 +160,9 @@ class Session:
         limits = [Limit(0, 0, limit.resets) for limit in known] if kind == ReplyKind.WINDOW else []
         why = "signing in: too many sign-ins of this account (429): what else signs in with it?"
         reply = Reply(kind, came.at, status=429, date=clock, limits=limits, why=why)
-        return self._rest(reply, min(rest, LONGEST))
+        return self._keep_reply(reply, min(rest, LONGEST))
 
-    def _rest(self, reply: Reply, seconds: float) -> Reply:
+    def _keep_reply(self, reply: Reply, seconds: float) -> Reply:
         """Return the reply itself, which whoever asks within so many seconds gets too."""
         self._rests = (self.now() + seconds, reply)
         return reply

@@ -121,14 +121,14 @@ class BlueskySource:
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one talk a feed or search, one for each 25 accounts to look up or to probe."""
-        crowds = iter(self._crowds([pick for pick in batch if pick.act in READ], accounts))
+        crowds = iter(self._list_crowds([pick for pick in batch if pick.act in READ], accounts))
         made = []
         for pick in batch:
             who = accounts.get(pick.node, NOBODY)
             if pick.act in READ:
-                made.append(self._user(pick, who, next(crowds)))
+                made.append(self._read_user(pick, who, next(crowds)))
             elif pick.act not in TOGETHER:
-                made.append(self._search(pick) if pick.act == Act.SEARCH else self._inward(pick, who))
+                made.append(self._search(pick) if pick.act == Act.SEARCH else self._read_inward(pick, who))
         for act, talk in (("resolve", self._look_up), ("probe", self._probe)):
             picks = [pick for pick in batch if pick.act == act]
             made += [talk(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
@@ -141,12 +141,12 @@ class BlueskySource:
     def _search(self, pick: Pick) -> Conversation:
         query, reading = self.queries[-1 - pick.node], Reading(pick)
         if query.startswith(LIST):
-            yield from self._members(reading, query.removeprefix(LIST))
+            yield from self._read_members(reading, query.removeprefix(LIST))
             return {pick.n: reading.authors()}
         asked = {**make_search_parameters(query), "sort": "latest", **self.since, **self.until}
-        last = yield from self._pages(reading, SEARCH, asked, pages=self.search_pages)
+        last = yield from self._read_pages(reading, SEARCH, asked, pages=self.search_pages)
         if last == "missing" and not reading.posts:  # closed to callers who have not signed in
-            yield from self._pages(
+            yield from self._read_pages(
                 reading,
                 ACTORS,
                 {"query": query, **self._care},
@@ -156,7 +156,7 @@ class BlueskySource:
             reading.missing = reading.missing or Reason.PROTECTED  # of no account where some were found
         return {pick.n: reading.authors()}
 
-    def _members(self, reading: Reading, address: str) -> Generator[Request, Reply, None]:
+    def _read_members(self, reading: Reading, address: str) -> Generator[Request, Reply, None]:
         """Read the members of a list; servers know it by its owner's DID, people by the handle."""
         owner, slash, rest = address.removeprefix("at://").partition("/")
         if is_handle(owner):
@@ -167,10 +167,10 @@ class BlueskySource:
                 reading.missing = reading.missing or Reason.UNKNOWN
                 return
             address = f"at://{did}{slash}{rest}"
-        last = yield from self._pages(reading, MEMBERS, {"list": address, **self._care}, pages=self.search_pages)
+        last = yield from self._read_pages(reading, MEMBERS, {"list": address, **self._care}, pages=self.search_pages)
         reading.missing = reading.missing or (Reason.UNKNOWN if last == "missing" else None)
 
-    def _crowds(self, batch: Sequence[Pick], accounts: Mapping[Node, Who]) -> list[Sequence[Who]]:
+    def _list_crowds(self, batch: Sequence[Pick], accounts: Mapping[Node, Who]) -> list[Sequence[Who]]:
         """For each pick the accounts that are looked up with its own: those that will probably be read next."""
         if not self.opt_outs or not batch:
             return [()] * len(batch)
@@ -178,30 +178,30 @@ class BlueskySource:
         next_ones = [who for who in dict.fromkeys(self.ahead()) if who not in own and _is_legal(who)]
         return [next_ones[place :: len(batch)][: LOOK_UP - 1] for place in range(len(batch))]
 
-    def _user(self, pick: Pick, who: Who, crowd: Sequence[Who]) -> Conversation:
+    def _read_user(self, pick: Pick, who: Who, crowd: Sequence[Who]) -> Conversation:
         reading = Reading(pick, self.follow)
-        known = yield from self._known(reading, who, crowd, anyway=self.opt_outs)
+        known = yield from self._find_did(reading, who, crowd, anyway=self.opt_outs)
         if reading.missing == Reason.UNKNOWN and who.id is not None and _is_legal(who):
-            reading.missing = yield from self._gone(pick, who.id)
+            reading.missing = yield from self._explain_missing(pick, who.id)
         if known is not None:
             after = {"after": pick.since} if pick.since else {}
             asked = {"id": known, "filter": "posts_with_replies", **self.since, **after, **self._care}
-            yield from self._pages(reading, FEED, asked, pages=self.pages_per_user)
+            yield from self._read_pages(reading, FEED, asked, pages=self.pages_per_user)
             if reading.missing is None and pick.act != Act.RECRAWL:
-                yield from self._pages(
+                yield from self._read_pages(
                     reading, FOLLOWS, {"id": known}, pages=self.follows, first=RequestPart.FAR_SECOND_LIST
                 )
         return {pick.n: reading.outcome()}
 
-    def _inward(self, pick: Pick, who: Who) -> Conversation:
+    def _read_inward(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick)
-        known = yield from self._known(reading, who)
+        known = yield from self._find_did(reading, who)
         if known is not None:
             asked = {"id": known, "sort": "latest", **self.since, **self.until}
-            yield from self._pages(reading, SEARCH, asked, pages=1)
+            yield from self._read_pages(reading, SEARCH, asked, pages=1)
         return {pick.n: list_mentioners(reading)}
 
-    def _known(
+    def _find_did(
         self, reading: Reading, who: Who, crowd: Sequence[Who] = (), *, anyway: bool = False
     ) -> Generator[Request, Reply, str | None]:
         """Return the DID of an account, looked up `anyway` or where it is known by handle only.
@@ -213,15 +213,15 @@ class BlueskySource:
             return None
         if who.id is not None and not anyway:
             return who.id
-        return (yield from look_up_account(reading, who, crowd, self._profiles, RequestPart.SECOND_LOOK_UP))
+        return (yield from look_up_account(reading, who, crowd, self._make_profiles_request, RequestPart.SECOND_LOOK_UP))
 
-    def _gone(self, pick: Pick, did: str) -> Generator[Request, Reply, Unavailable]:
+    def _explain_missing(self, pick: Pick, did: str) -> Generator[Request, Reply, Unavailable]:
         """Return why an account has no profile: that is told to who asks for its posts, of which none is kept."""
         params = {"id": did, "filter": "posts_with_replies", "latest": "post", "limit": "1", **self._care}
         reply = yield Request((pick.n, RequestPart.WHY_GONE), FEED, params, 1, self.policy.compute_most(FEED, 1))
         return Reason.TEMPORARY if reply.kind in PUT_OFF else reply.answer.missing.get(pick.node, Reason.UNKNOWN)
 
-    def _pages(
+    def _read_pages(
         self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int, first: int = 1
     ) -> Generator[Request, Reply, str]:
         """Return the kind of the last reply, after asking for `pages` pages at most."""
@@ -232,7 +232,7 @@ class BlueskySource:
             size, part = min(page, left), part + 1
             params = {**asked, "limit": str(size)} | ({"cursor": cursor} if cursor else {})
             most = self.policy.compute_most(endpoint, size)
-            reply = yield from self._page(Request((reading.pick.n, part), endpoint, params, size, most))
+            reply = yield from self._read_page(Request((reading.pick.n, part), endpoint, params, size, most))
             if reading.expired(reply, cursor):
                 cursor, left = None, pages * page
                 continue
@@ -241,13 +241,13 @@ class BlueskySource:
                 break
         return kind
 
-    def _page(self, asked: Request) -> Generator[Request, Reply, Reply]:
+    def _read_page(self, asked: Request) -> Generator[Request, Reply, Reply]:
         """Return the reply to the request for a page, with what those have written who do not mind."""
         if not self.opt_outs or asked.endpoint not in (SEARCH, FEED):
             return (yield asked)
-        return (yield from (self._found(asked) if asked.endpoint == SEARCH else self._reposted(asked)))
+        return (yield from (self._read_search(asked) if asked.endpoint == SEARCH else self._read_feed(asked)))
 
-    def _found(self, asked: Request) -> Generator[Request, Reply, Reply]:
+    def _read_search(self, asked: Request) -> Generator[Request, Reply, Reply]:
         """Return the reply to the request for a page of a search, with the posts of those only who do not mind."""
         n, part = asked.key
         first = yield replace(
@@ -256,14 +256,14 @@ class BlueskySource:
         if first.kind not in (ReplyKind.OK, ReplyKind.HELD):
             return first
         authors = {Node(node): Who(did, None) for node, did in first.answer.found.items()}
-        found = yield from select_willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
+        found = yield from select_willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._make_profiles_request)
         if found is None:
             return Reply(ReplyKind.BROKEN, first.at, why="the authors could not be looked up")
         if not found:
             return replace(first, rows=Answer())
         return (yield replace(asked, params={**asked.params, "ids": _list_ids(found)}))
 
-    def _reposted(self, asked: Request) -> Generator[Request, Reply, Reply]:
+    def _read_feed(self, asked: Request) -> Generator[Request, Reply, Reply]:
         """Return the reply to the request for a page of a feed, with reposts of those only who do not mind.
 
         A page without reposts of others comes at once.
@@ -273,7 +273,7 @@ class BlueskySource:
         authors = {Node(node): Who(did, None) for node, did in first.answer.found.items() if did != asked.params["id"]}
         if first.kind not in (ReplyKind.OK, ReplyKind.HELD) or not authors:
             return first
-        found = yield from select_willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._profiles)
+        found = yield from select_willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._make_profiles_request)
         if found is None:
             return Reply(ReplyKind.BROKEN, first.at, why="the authors of reposted posts could not be looked up")
         size = first.items or asked.items
@@ -287,7 +287,7 @@ class BlueskySource:
 
         outcomes = {pick.n: Outcome(pick.n, pick.node, 0.0, missing=Reason.UNKNOWN) for pick in picks}
         there = [pick for pick in picks if _is_legal(accounts[pick.node])]
-        return outcomes | (yield from look_up(there, accounts, self._profiles, judged))
+        return outcomes | (yield from look_up(there, accounts, self._make_profiles_request, judged))
 
     def _probe(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
         activity, dids = self.activity, dict[int, str]()
@@ -303,14 +303,14 @@ class BlueskySource:
         outcomes = {pick.n: activity.outcome(pick, 0.0, missing=Reason.UNKNOWN) for pick in picks}
         there = [pick for pick in picks if _is_legal(accounts[pick.node])]
         outcomes |= yield from look_up(
-            there, accounts, self._profiles if activity.within else self._there, judged, anew=True
+            there, accounts, self._make_profiles_request if activity.within else self._make_exists_request, judged, anew=True
         )
         for pick in there if activity.within is not None else ():
             if pick.n in dids:
-                outcomes[pick.n] = yield from self._latest(pick, dids[pick.n], activity)
+                outcomes[pick.n] = yield from self._read_latest(pick, dids[pick.n], activity)
         return outcomes
 
-    def _latest(self, pick: Pick, did: str, activity: Activity) -> Generator[Request, Reply, Outcome]:
+    def _read_latest(self, pick: Pick, did: str, activity: Activity) -> Generator[Request, Reply, Outcome]:
         """Return what the newest post of an account says.
 
         A page may come without it, as what is gone is left out of pages.
@@ -329,11 +329,11 @@ class BlueskySource:
         missing = Reason.TEMPORARY if reply.kind in (*PUT_OFF, ReplyKind.HELD) else reply.answer.missing.get(pick.node)
         return activity.outcome(pick, reply.at, last, missing)
 
-    def _there(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
-        asked = self._profiles(key, whos)
+    def _make_exists_request(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
+        asked = self._make_profiles_request(key, whos)
         return replace(asked, params={**asked.params, "exists": "probe"})
 
-    def _profiles(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
+    def _make_profiles_request(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
         ids = ",".join(who.id for who in whos if who.id)
         names = ",".join(str(who.username) for who in whos if not who.id)
         params = ({"ids": ids} if ids else {}) | ({"usernames": names} if names else {}) | self._care

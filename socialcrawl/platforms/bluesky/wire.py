@@ -74,7 +74,7 @@ class BlueskyWire:
         base, headers, session = self.base, {}, self.sessions.get(grant.credential)
         token = ""
         if session is not None:
-            signed = session.signed()
+            signed = session.get_token()
             if isinstance(signed, Reply):
                 return signed, None
             base, token = signed.base, signed.token
@@ -86,9 +86,9 @@ class BlueskyWire:
         body = decode_json(came.body)
         if session is not None and classify.parse_error(body)[0] in classify.ENDED:
             session.refuse(token)
-        return self._judged(grant.request, came, body, signed=session is not None), body
+        return self._classify(grant.request, came, body, signed=session is not None), body
 
-    def _judged(self, request: Request, came: HttpAnswer, body: Any, *, signed: bool) -> Reply:
+    def _classify(self, request: Request, came: HttpAnswer, body: Any, *, signed: bool) -> Reply:
         known, told = classify.parse_limits(came.headers), parse_date(came.headers)
         if told is None and came.status == 429:
             told = came.at  # without the server's clock, the reset is read by ours
@@ -113,7 +113,7 @@ class BlueskyWire:
         if bare.kind == ReplyKind.MISSING:
             return replace(bare, rows=_make_missing_page(request, bare.status, body))
         try:
-            page, heeded = self._page(request, body), _heeds_profiles(request)
+            page, heeded = self._parse_page(request, body), _heeds_profiles(request)
             gone = request.endpoint == FEED and bool(page.missing)
             kept = None if bare.received is None or _must_spare(request, page, body, heeded=heeded) else bare.received
             cursor = None if gone else _find_cursor(request, body)
@@ -122,11 +122,11 @@ class BlueskyWire:
             why = f"the server's JSON is not what Bluesky sends ({type(error).__name__}: {error})"
             return replace(bare, kind=ReplyKind.LOST, why=redacted(why))
 
-    def _page(self, request: Request, body: Json) -> Page:
+    def _parse_page(self, request: Request, body: Json) -> Page:
         asked, heeded = request.params, _heeds_profiles(request)
         readers: Mapping[str, Callable[[], Page]] = {
-            FEED: lambda: self._feed(asked, body),
-            SEARCH: lambda: self._found(asked, body),
+            FEED: lambda: self._parse_feed(asked, body),
+            SEARCH: lambda: self._parse_search(asked, body),
             PROFILES: lambda: parse.parse_profiles(
                 body, _name_parameters(asked), heeded=heeded, blocked="exists" in asked
             ),
@@ -137,7 +137,7 @@ class BlueskyWire:
         }
         return readers[request.endpoint]()
 
-    def _feed(self, asked: Mapping[str, str], body: Json) -> Page:
+    def _parse_feed(self, asked: Mapping[str, str], body: Json) -> Page:
         if "latest" in asked:
             return parse.parse_latest(body, asked["id"])
         after = asked.get("after", "")
@@ -145,7 +145,7 @@ class BlueskyWire:
             return others
         return parse.parse_feed(body, asked["id"], self.hits, keep=self.keep, after=after, of=_list_wanted(asked))
 
-    def _found(self, asked: Mapping[str, str], body: Json) -> Page:
+    def _parse_search(self, asked: Mapping[str, str], body: Json) -> Page:
         if "show" in asked:
             return parse.parse_authors(body, asked.get("id"))
         if "id" in asked:

@@ -75,30 +75,32 @@ class PageParser:
         named = parse_who(body, self.domain)
         if body.get("suspended") is True:
             return Page(missing=[(named, Reason.SUSPENDED)]), None
-        if self._silent(body):
+        if self._is_silent(body):
             return Page(missing=[(named, Reason.OPTED_OUT)]), None
         number = expect_text(body.get("id"))
         return (
-            self._probed(body, named) if self.probe else Page(accounts=[parse_account(body, named)], answered=[named])
+            self._parse_probe(body, named)
+            if self.probe
+            else Page(accounts=[parse_account(body, named)], answered=[named])
         ), number
 
     def timeline(self, body: Any, author: str) -> Page:
         """Return a page of the statuses of `author`; an instance tells nothing of what others wrote."""
         own = [one for one in expect_objects(body) if parse_who(one.get("account"), self.domain).id == author]
-        return replace(self._posts(list_later(own, self.since)), mark=find_mark(own))
+        return replace(self._parse_posts(list_later(own, self.since)), mark=find_mark(own))
 
     def found(self, body: Any) -> Page:
         """Return a page of a hashtag or a search: posts and their authors."""
         shown = [one for one in expect_objects(body) if is_open(one)]
-        given = [one for one in shown if not self._silent(expect_object(one.get("account")))]
+        given = [one for one in shown if not self._is_silent(expect_object(one.get("account")))]
         authors = {parse_who(one["account"], self.domain): one["account"] for one in given}
-        page = self._posts(given, [parse_account(one, named) for named, one in authors.items()], list(authors))
+        page = self._parse_posts(given, [parse_account(one, named) for named, one in authors.items()], list(authors))
         return replace(page, opted_out=len(shown) - len(given))
 
     def follows(self, body: Any) -> Page:
         """Return a page of those whom an account follows, with the profiles of those who do not mind."""
         given = {parse_who(one, self.domain): one for one in expect_objects(body)}
-        kept = [parse_account(one, named) for named, one in given.items() if not self._silent(one)]
+        kept = [parse_account(one, named) for named, one in given.items() if not self._is_silent(one)]
         return Page(accounts=kept, follows=list(given))
 
     def over(self, body: Any) -> bool:
@@ -110,7 +112,7 @@ class PageParser:
         at = parse_instant(last[0].get("created_at")) if last else None
         return self.begin is not None and at is not None and at < self.begin
 
-    def _probed(self, body: Json, named: Who) -> Page:
+    def _parse_probe(self, body: Json, named: Who) -> Page:
         """Return the page of an account that is there: when it last posted; or that it has moved, and where to.
 
         One that approves its followers (`locked`) is both there and missing, as "protected".
@@ -125,17 +127,19 @@ class PageParser:
             return Page(answered=[parse_who(moved, self.domain)])
         return Page(missing=[(named, Reason.REDIRECTED)], active=active)
 
-    def _silent(self, profile: Json) -> bool:
+    def _is_silent(self, profile: Json) -> bool:
         return self.opt_outs and has_opted_out(profile)
 
-    def _counts(self, status: Json) -> bool:
+    def _is_counted(self, status: Json) -> bool:
         at = parse_instant(status.get("created_at"))
         return at is None or ((self.begin is None or at >= self.begin) and (self.end is None or at < self.end))
 
-    def _posts(self, given: Iterable[Json], accounts: Sequence[AccountRow] = (), answered: Sequence[Who] = ()) -> Page:
-        statuses = {find_uri(one): one for one in given if is_open(one) and self._counts(one)}
+    def _parse_posts(
+        self, given: Iterable[Json], accounts: Sequence[AccountRow] = (), answered: Sequence[Who] = ()
+    ) -> Page:
+        statuses = {find_uri(one): one for one in given if is_open(one) and self._is_counted(one)}
         known = PageReferences(self.domain, statuses.values())
-        rows = [self._row(key, status, known) for key, status in statuses.items()]
+        rows = [self._make_row(key, status, known) for key, status in statuses.items()]
         named = [list_mentions(status, known) for status in statuses.values()]
         mentions = [Mention(place, Who(name, name), kind) for place, some in enumerate(named) for name, kind in some]
         hits = [
@@ -144,9 +148,9 @@ class PageParser:
         ]
         return Page(posts=rows, hits=hits, mentions=mentions, accounts=accounts, answered=answered)
 
-    def _row(self, key: str, status: Json, known: PageReferences) -> PostRow:
+    def _make_row(self, key: str, status: Json, known: PageReferences) -> PostRow:
         original = expect_object(status.get("reblog") or NOTHING)
-        hidden = bool(original) and self._silent(expect_object(original.get("account")))
+        hidden = bool(original) and self._is_silent(expect_object(original.get("account")))
         proper = NOTHING if hidden else original or status
         seen, tags = (
             _join_warning(proper),

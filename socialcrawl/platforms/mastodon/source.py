@@ -110,7 +110,7 @@ class MastodonSource:
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one talk a pick."""
-        return [self._search(p) if p.act == Act.SEARCH else self._account(p, accounts[p.node]) for p in batch]
+        return [self._search(p) if p.act == Act.SEARCH else self._read_account(p, accounts[p.node]) for p in batch]
 
     def mark(self, at: float) -> str:
         """Return the last number before the millisecond of `at` that Mastodon gives.
@@ -128,16 +128,16 @@ class MastodonSource:
         query, reading = self.queries[-1 - pick.node], Reading(pick)
         pages = self.search_pages
         if tag := find_hashtag(query):
-            yield from self._pages(reading, self.home, TAG, {"hashtag": tag, **self._care}, pages=pages)
+            yield from self._read_pages(reading, self.home, TAG, {"hashtag": tag, **self._care}, pages=pages)
         if self.signed_in and not query.startswith("#") and reading.missing != Reason.TEMPORARY:
             asked = {"q": f'"{query}"' if is_plain(query) else query, "type": "statuses", **self._care}
-            yield from self._pages(
+            yield from self._read_pages(
                 reading, self.home, SEARCH, asked, pages=pages, first=RequestPart.SECOND_LIST, by="offset"
             )
         return {pick.n: reading.authors()}
 
-    def _account(self, pick: Pick, who: Who) -> Conversation:
-        return self._probe(pick, who) if pick.act == Act.PROBE else self._user(pick, who)
+    def _read_account(self, pick: Pick, who: Who) -> Conversation:
+        return self._probe(pick, who) if pick.act == Act.PROBE else self._read_user(pick, who)
 
     def _probe(self, pick: Pick, who: Who) -> Conversation:
         reading, name = ProbeReading(pick), account_names.complete_name(who.username or who.id or "", self.home)
@@ -149,7 +149,7 @@ class MastodonSource:
             reading.missing = None  # when it last posted is told all the same
         return {pick.n: reading.judged(self.activity)}
 
-    def _user(self, pick: Pick, who: Who) -> Conversation:
+    def _read_user(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick, self.follow if self.follows else 0)
         name = account_names.complete_name(who.username or who.id or "", self.home)
         if not account_names.is_legal(name):
@@ -172,11 +172,11 @@ class MastodonSource:
         asked = {"id": number, "acct": name, **self._care}
         since = {"since_id": reading.pick.since} if reading.pick.since else {}
         timeline = {**asked, **self._span, **since}
-        pages = self._pages(reading, host, STATUSES, timeline, pages=self.pages_per_user, first=first + 1)
+        pages = self._read_pages(reading, host, STATUSES, timeline, pages=self.pages_per_user, first=first + 1)
         if (yield from pages):
             return RequestPart.HOME_TIMELINE
         if reading.missing is None and reading.pick.act != Act.RECRAWL:
-            yield from self._pages(
+            yield from self._read_pages(
                 reading, host, FOLLOWING, asked, pages=self.follows, first=first + RequestPart.SECOND_LIST
             )
         return None
@@ -203,7 +203,7 @@ class MastodonSource:
             reading.missing = Reason.TEMPORARY  # an answer of before that does not tell the number any more
         return reply.cursor
 
-    def _pages(
+    def _read_pages(
         self,
         reading: Reading,
         host: str,

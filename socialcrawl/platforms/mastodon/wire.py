@@ -78,16 +78,16 @@ class MastodonWire:
         token = self.tokens.get(grant.credential, "") if host == self.home else ""
         came = self.http.fetch(
             "GET",
-            self._address(host) + _fill_path(path, request.params),
+            self._make_address(host) + _fill_path(path, request.params),
             params=_select_parameters(path, request.params),
-            headers=self._headers(host, token),
+            headers=self._make_headers(host, token),
             public=not self._alone and host != self.home,
         )
         if isinstance(came, Reply):
-            return self._unanswered(request, came, host)
+            return self._explain_unanswered(request, came, host)
         if not self._alone:
             self._network.answered(host if host != self.home else urlsplit(self.base).hostname or host)
-        return self._probed(request, self._reply(request, came, token=bool(token)), host)
+        return self._judge_probe(request, self._classify(request, came, token=bool(token)), host)
 
     def about(self) -> InstanceRules:
         """Return what the campaign's own instance says of itself to people."""
@@ -97,25 +97,25 @@ class MastodonWire:
         """Let go of the connections."""
         self.http.close()
 
-    def _unanswered(self, request: Request, came: Reply, host: str) -> Reply:
+    def _explain_unanswered(self, request: Request, came: Reply, host: str) -> Reply:
         if came.kind in (ReplyKind.INVALID, ReplyKind.MISSING):  # missing: its address is of our own neighbourhood
             return replace(came, kind=ReplyKind.MISSING, rows=_make_missing_page(request, host))
-        return self._probed(request, came, host)
+        return self._judge_probe(request, came, host)
 
-    def _probed(self, request: Request, reply: Reply, host: str) -> Reply:
+    def _judge_probe(self, request: Request, reply: Reply, host: str) -> Reply:
         """Return the reply; to a probe of another instance, where only that one is in trouble, that it is."""
         if "probe" not in request.params or host == self.home or self._alone:
             return reply
         return self._network.told(reply, host, _make_missing_page(request, host, Reason.UNREACHABLE))
 
-    def _address(self, host: str) -> str:
+    def _make_address(self, host: str) -> str:
         return self.base if self._alone or host == self.home else f"https://{host}"
 
-    def _headers(self, host: str, token: str) -> dict[str, str]:
+    def _make_headers(self, host: str, token: str) -> dict[str, str]:
         named = {"Host": host} if self._alone and not (self._itself and host == self.home) else {}
         return named | ({"Authorization": f"Bearer {token}"} if token else {})
 
-    def _reply(self, request: Request, came: HttpAnswer, *, token: bool) -> Reply:
+    def _classify(self, request: Request, came: HttpAnswer, *, token: bool) -> Reply:
         host = _split_endpoint(request.endpoint)[0]
         told = parse_date(came.headers)
         clock = came.at if told is None else told
@@ -137,7 +137,7 @@ class MastodonWire:
     def _read(self, request: Request, came: HttpAnswer, body: Any, bare: Reply) -> Reply:
         """Return the reply with its rows and cursor."""
         try:
-            page, cursor = self._page(request, came, body)
+            page, cursor = self._parse_page(request, came, body)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             why = f"the server's JSON is not what Mastodon sends ({type(error).__name__}: {error})"
             return replace(bare, kind=ReplyKind.LOST, why=redacted(why))
@@ -146,7 +146,7 @@ class MastodonWire:
         kept = None if bare.received is None or (heeded and shows_opted_out(body)) else bare.received
         return replace(bare, kind=ReplyKind.MISSING if told else ReplyKind.OK, rows=page, cursor=cursor, received=kept)
 
-    def _page(self, request: Request, came: HttpAnswer, body: Any) -> tuple[Page, str | None]:
+    def _parse_page(self, request: Request, came: HttpAnswer, body: Any) -> tuple[Page, str | None]:
         params, (host, path) = request.params, _split_endpoint(request.endpoint)
         begin, end = (parse_instant(params.get(name)) for name in ("begin", "end"))
         heeded, since = params.get("opt_outs") != "no", params.get("since_id", "")

@@ -73,7 +73,7 @@ def _parse(tree: Any, url: str, hrefs: Sequence[str]) -> PageContent:
     base = join_url(url, base) or url
     writing = _Writing(_list_targets(base, hrefs))
     for node, opens in _walk(tree.root):
-        writing.meets(node, opens=opens)
+        writing.visit(node, opens=opens)
     top = tree.css_first("html")
     lang = _get_attribute(top, "lang") if top is not None else ""
     title = next((node for node in tree.css("title") if _find_parent(node) == "head"), None)
@@ -115,7 +115,7 @@ class _Writing:
         self._aside = 0
         self._open: list[tuple[str, list[int]]] = []  # target, and where its text begins once there is some
 
-    def meets(self, node: Any, *, opens: bool) -> None:
+    def visit(self, node: Any, *, opens: bool) -> None:
         """Go over the beginning of a node, or over its end."""
         if node.is_text_node:
             if opens and not self._aside:
@@ -127,7 +127,7 @@ class _Writing:
         if name in ASIDE or "hidden" in node.attributes:
             self._aside += 1 if opens else -1
         if name in ("a", "area") and (target := self.targets[int(_get_attribute(node, "href"))]):
-            self._link(name, target, opens=opens)
+            self._note_link(name, target, opens=opens)
 
     def _write(self, text: str) -> None:
         words = text.split()
@@ -144,7 +144,7 @@ class _Writing:
         self._size += len(told)
         self._gap = " " if text[-1].isspace() else ""
 
-    def _link(self, name: str, target: str, *, opens: bool) -> None:
+    def _note_link(self, name: str, target: str, *, opens: bool) -> None:
         if self._aside or name == "area":
             if opens:
                 self.links.append(PageLink(target, -1, -1))

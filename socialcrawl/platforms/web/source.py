@@ -73,13 +73,13 @@ class WebSource:
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return one talk a page."""
-        return [self._talk(pick, accounts[pick.node]) for pick in batch]
+        return [self._visit_page(pick, accounts[pick.node]) for pick in batch]
 
     def mark(self, at: float) -> str:
         """None: a page has no older and newer parts."""
         return ""
 
-    def _talk(self, pick: Pick, who: Who) -> Conversation:
+    def _visit_page(self, pick: Pick, who: Who) -> Conversation:
         probes = pick.act == Act.PROBE
         visit = _Visit(pick, self.policy, self.agent if self.opt_outs else None, self._probing if probes else {})
         reading = ProbeReading(pick) if probes else Reading(pick)
@@ -91,11 +91,11 @@ class WebSource:
             if not is_allowed(url, self.hosts):
                 reading.missing = Reason.EXCLUDED
                 break
-            permitted = yield from visit.permitted(url)
+            permitted = yield from visit.check_permission(url)
             if permitted is not None:
                 reading.at, reading.missing = visit.at, permitted
                 break
-            reply = yield from visit.page(url, head=pick.act == Act.RESOLVE or (probes and not self.soft))
+            reply = yield from visit.read_page(url, head=pick.act == Act.RESOLVE or (probes and not self.soft))
             if reply.cursor == DOWN:
                 reading.at, reading.missing = reply.at, Reason.TEMPORARY
                 break
@@ -126,19 +126,19 @@ class _Visit:
         self.at = 0.0
         self._robots: dict[str, str | None] = {}  # by address of robots.txt; None: nothing is known for now
 
-    def request(self, endpoint: str, url: str, *, head: bool = False) -> Request:
+    def make_request(self, endpoint: str, url: str, *, head: bool = False) -> Request:
         """Return the next request: of a page, or of a robots.txt."""
         key = self.pick.n, self.part
         self.part += 1
         params = {"url": url, **({"method": "HEAD"} if head else {}), **({} if self.agent else {"opt_outs": "no"})}
         return Request(key, endpoint, {**params, **self.more}, 1, self.policy.compute_most(endpoint, 1))
 
-    def page(self, url: str, *, head: bool) -> Generator[Request, Reply, Reply]:
+    def read_page(self, url: str, *, head: bool) -> Generator[Request, Reply, Reply]:
         """Return the answer for a page: for its headers where they are all that is wanted, and its server has HEAD."""
-        reply = yield self.request(find_server(url) + PAGE, url, head=head)
-        return (yield self.request(find_server(url) + PAGE, url)) if reply.cursor == NO_HEAD else reply
+        reply = yield self.make_request(find_server(url) + PAGE, url, head=head)
+        return (yield self.make_request(find_server(url) + PAGE, url)) if reply.cursor == NO_HEAD else reply
 
-    def permitted(self, url: str) -> Generator[Request, Reply, Reason | None]:
+    def check_permission(self, url: str) -> Generator[Request, Reply, Reason | None]:
         """Return why the page may not be asked for: opted-out, unreachable, temporary (the host is in trouble).
 
         None: may.
@@ -147,7 +147,7 @@ class _Visit:
             return None
         place = make_robots_url(url)
         if place not in self._robots:
-            self._robots[place] = yield from self._asked(place)
+            self._robots[place] = yield from self._read_rules(place)
         told = self._robots[place]
         if told is None:
             return Reason.TEMPORARY
@@ -155,10 +155,10 @@ class _Visit:
             return Reason.UNREACHABLE
         return None if robots.permits(told, url, self.agent) else Reason.OPTED_OUT
 
-    def _asked(self, place: str) -> Generator[Request, Reply, str | None]:
+    def _read_rules(self, place: str) -> Generator[Request, Reply, str | None]:
         """Return the file that rules a host, wherever it has moved; one that moves on and on is none (RFC 9309)."""
         for _ in range(HOPS + 1):
-            reply = yield self.request(find_server(place) + ROBOTS, place)
+            reply = yield self.make_request(find_server(place) + ROBOTS, place)
             self.at = reply.at
             if reply.kind in PUT_OFF or reply.cursor == DOWN:
                 return None

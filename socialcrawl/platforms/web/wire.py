@@ -118,7 +118,7 @@ class WebWire:
         request = grant.request
         url = request.params["url"]
         of_robots = request.endpoint.endswith(ROBOTS)
-        came = self._asked(request, url, robots.MOST if of_robots else self.door.most)
+        came = self._fetch(request, url, robots.MOST if of_robots else self.door.most)
         if isinstance(came, Reply) and came.kind == ReplyKind.MISSING:
             gone = Page() if of_robots else _make_missing_page(url, Reason.EXCLUDED)
             return replace(came, rows=gone, cursor="" if of_robots else None)
@@ -127,21 +127,21 @@ class WebWire:
         ):  # one page's matter, and no reason to stop for all
             return replace(came, kind=ReplyKind.MISSING, rows=_make_missing_page(url, Reason.UNKNOWN))
         if isinstance(came, Reply):
-            return self._unanswered(request, came)
-        self._heard(url)
+            return self._explain_unanswered(request, came)
+        self._note_answer(url)
         date = read_date(came.headers)
         kind, limit = classify.classify(came.status, came.headers, came.at if date is None else date)
         kind = ReplyKind.OK if _lacks_head(request, came) else kind
         reply = _Told(came, kind, limit, came.at if date is None and limit else date)
         if kind not in (ReplyKind.OK, ReplyKind.MISSING):
-            return self._unanswered(
+            return self._explain_unanswered(
                 request, reply.reply(self.door, why=f"{find_server(url)} answered HTTP {came.status}")
             )
         if of_robots:
-            return self._robots(reply, url)
-        return self._page(reply, request)
+            return self._parse_robots(reply, url)
+        return self._parse_page(reply, request)
 
-    def _asked(self, request: Request, url: str, most: int) -> HttpAnswer | Reply:
+    def _fetch(self, request: Request, url: str, most: int) -> HttpAnswer | Reply:
         headers, there, door = ACCEPT, url, self.door
         if door.base is None and is_private(url):
             return Reply(ReplyKind.MISSING, door.now(), why=PRIVATE)
@@ -154,7 +154,7 @@ class WebWire:
             method, there, headers=headers, max_bytes=most, cut=True, public=door.base is None, dearest=request.most
         )
 
-    def _unanswered(self, request: Request, reply: Reply) -> Reply:
+    def _explain_unanswered(self, request: Request, reply: Reply) -> Reply:
         """Return the reply; to a probe, where only its host is in trouble, that it is."""
         if "probe" not in request.params or self.door.base is not None:
             return reply
@@ -162,11 +162,11 @@ class WebWire:
         gone = Page() if request.endpoint.endswith(ROBOTS) else _make_missing_page(url, Reason.UNREACHABLE)
         return self._network.told(reply, urlsplit(url).hostname or "", gone)
 
-    def _heard(self, url: str) -> None:
+    def _note_answer(self, url: str) -> None:
         parts = urlsplit(url)
         self._network.answered(parts.hostname or "", parts.port or PORTS[parts.scheme])
 
-    def _robots(self, told: "_Told", url: str) -> Reply:
+    def _parse_robots(self, told: "_Told", url: str) -> Reply:
         came = told.came
         if came.status in classify.MOVED and (target := join_url(url, came.headers.get("location", ""))):
             return told.reply(self.door, Page(), robots.MOVED + target)
@@ -175,20 +175,20 @@ class WebWire:
         # A 404 of robots.txt is a good answer: nothing is forbidden.
         return told.reply(self.door, Page(), robots.TEXT + text if text else "", kind=ReplyKind.OK)
 
-    def _page(self, told: "_Told", request: Request) -> Reply:
+    def _parse_page(self, told: "_Told", request: Request) -> Reply:
         came, url = told.came, request.params["url"]
         if "probe" in request.params:
-            return self._probed(told, request)
+            return self._judge_probe(told, request)
         if came.status in classify.MOVED and came.headers.get("location"):
             target = join_url(url, came.headers["location"])
             page = Page() if target else _make_missing_page(url, Reason.UNKNOWN)
             return told.reply(self.door, page, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
         heeded = request.params.get("opt_outs") != "no"
         head = request.params.get("method") == "HEAD"
-        page = self._head(came, url, heeded=heeded) if head else self._shown(came, url, heeded=heeded)
+        page = self._parse_head(came, url, heeded=heeded) if head else self._parse_shown(came, url, heeded=heeded)
         return told.reply(self.door, page, kind=ReplyKind.MISSING if page.missing else ReplyKind.OK)
 
-    def _probed(self, told: "_Told", request: Request) -> Reply:
+    def _judge_probe(self, told: "_Told", request: Request) -> Reply:
         came, url = told.came, request.params["url"]
         if _lacks_head(request, came):
             return told.reply(self.door, Page(), NO_HEAD)
@@ -207,7 +207,7 @@ class WebWire:
             self.door, Page(answered=[page], active=[] if changed is None else [(page, format_time(changed))])
         )
 
-    def _head(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
+    def _parse_head(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
         if came.status in classify.NO_HEAD:
             return Page(answered=[Who(url, url)])
         told = classify.detect_type(came.headers, b"")
@@ -219,7 +219,7 @@ class WebWire:
             return _make_missing_page(url, Reason.OPTED_OUT)
         return Page(answered=[Who(url, url)])
 
-    def _shown(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
+    def _parse_shown(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
         told = classify.detect_type(came.headers, came.body)
         if came.status != 200:
             return _make_missing_page(url, classify.explain_missing(came.status))

@@ -92,12 +92,12 @@ class XSource:
         Who mentions an account that is walked to at once, and is known by name only, is asked in one talk with that:
         one look-up tells both its id.
         """
-        alone = {"search": lambda pick, _: self._search(pick), "inward": self._inward}
+        alone = {"search": lambda pick, _: self._search(pick), "inward": self._read_inward}
         pairs = _find_pairs(batch, accounts)
         both = {pick.n for pair in pairs for pick in pair}
         single = [pick for pick in batch if pick.act not in TOGETHER and pick.n not in both]
-        made = [alone.get(pick.act, self._user)(pick, accounts.get(pick.node, NOBODY)) for pick in single]
-        made += [self._both(walk, inward, accounts[walk.node]) for walk, inward in pairs]
+        made = [alone.get(pick.act, self._read_user)(pick, accounts.get(pick.node, NOBODY)) for pick in single]
+        made += [self._read_both(walk, inward, accounts[walk.node]) for walk, inward in pairs]
         for act, talk in (("resolve", self._look_up), ("probe", self._probe)):
             asked = [pick for pick in batch if pick.act == act]
             for known in (True, False):
@@ -113,38 +113,38 @@ class XSource:
         query = self.queries[-1 - pick.node]
         asked = {"query": query, **self.words.fields, **self.words.search}
         reading = Reading(pick)
-        yield from self._pages(reading, SEARCH, asked, pages=self.search_pages)
+        yield from self._read_pages(reading, SEARCH, asked, pages=self.search_pages)
         return {pick.n: reading.authors()}
 
-    def _user(self, pick: Pick, who: Who) -> Conversation:
+    def _read_user(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick, self.follow)
-        known = yield from self._known(reading, who)
+        known = yield from self._find_id(reading, who)
         if known is not None:
-            asked = {"id": known, **self.words.fields, **self._bounds(pick.since)}
-            yield from self._pages(reading, TIMELINE, asked, pages=self.pages_per_user)
+            asked = {"id": known, **self.words.fields, **self._make_bounds(pick.since)}
+            yield from self._read_pages(reading, TIMELINE, asked, pages=self.pages_per_user)
             if reading.missing is None and pick.act != Act.RECRAWL:
-                yield from self._follows(reading, known)
+                yield from self._read_follows(reading, known)
         return {pick.n: reading.outcome()}
 
-    def _inward(self, pick: Pick, who: Who) -> Conversation:
+    def _read_inward(self, pick: Pick, who: Who) -> Conversation:
         reading = Reading(pick)
-        known = yield from self._known(reading, who)
+        known = yield from self._find_id(reading, who)
         if known is not None:
             asked = {"id": known, **self.words.fields, **self.words.search, **self.span}
-            yield from self._pages(reading, MENTIONS, asked, pages=1)
+            yield from self._read_pages(reading, MENTIONS, asked, pages=1)
         return {pick.n: list_mentioners(reading)}
 
-    def _both(self, walk: Pick, inward: Pick, who: Who) -> Conversation:
+    def _read_both(self, walk: Pick, inward: Pick, who: Who) -> Conversation:
         reading = Reading(walk)
-        known = yield from self._known(reading, who)
+        known = yield from self._find_id(reading, who)
         if known is None:
             told = reading.outcome()
             return {walk.n: told, inward.n: replace(told, n=inward.n)}
         there = Who(known, who.username)
-        told_of = yield from self._user(walk, there)
-        return {**told_of, **(yield from self._inward(inward, there))}
+        told_of = yield from self._read_user(walk, there)
+        return {**told_of, **(yield from self._read_inward(inward, there))}
 
-    def _known(self, reading: Reading, who: Who) -> Generator[Request, Reply, str | None]:
+    def _find_id(self, reading: Reading, who: Who) -> Generator[Request, Reply, str | None]:
         """Return the id of an account, looked up where it is known by name only; None where it is missing."""
         if who.id is not None:
             return who.id
@@ -152,16 +152,16 @@ class XSource:
             # X refuses the whole request; such names are left over from its early years.
             reading.missing = Reason.UNKNOWN
             return None
-        return (yield from find_id(reading, self._names((reading.pick.n, 0), [who])))
+        return (yield from find_id(reading, self._make_names_request((reading.pick.n, 0), [who])))
 
-    def _bounds(self, since: str) -> Mapping[str, str]:
+    def _make_bounds(self, since: str) -> Mapping[str, str]:
         """What bounds a timeline: of `since_id` and `start_time` the later one, as X heeds only the former of both."""
         begin = self.span.get("start_time")
         if not since or (begin is not None and (SNOWFLAKES.time(since) or 0.0) < parse_time(begin)):
             return self.span
         return {name: at for name, at in self.span.items() if name != "start_time"} | {"since_id": since}
 
-    def _follows(self, reading: Reading, known: str) -> Generator[Request, Reply, None]:
+    def _read_follows(self, reading: Reading, known: str) -> Generator[Request, Reply, None]:
         """Return whom the account follows. A list that cannot be had now leaves what was read of the posts."""
         cursor: str | None = None
         page = self.policy.get_endpoint(FOLLOWING).page if self.follows else 0
@@ -176,7 +176,7 @@ class XSource:
             if reply.kind not in (ReplyKind.OK, ReplyKind.HELD) or not reading.take(reply) or cursor is None:
                 return
 
-    def _pages(
+    def _read_pages(
         self, reading: Reading, endpoint: str, asked: Mapping[str, str], *, pages: int
     ) -> Generator[Request, Reply, None]:
         page = self.policy.get_endpoint(endpoint).page
@@ -199,10 +199,10 @@ class XSource:
         def judged(pick: Pick, reply: Reply) -> Outcome:
             return Outcome(pick.n, pick.node, reply.at, missing=explain_missing(pick, reply))
 
-        return (yield from look_up(picks, accounts, self._names, judged))
+        return (yield from look_up(picks, accounts, self._make_names_request, judged))
 
     def _probe(self, picks: Sequence[Pick], accounts: Mapping[Node, Who]) -> Conversation:
-        activity = self._rule()
+        activity = self._find_activity()
 
         def judged(pick: Pick, reply: Reply) -> Outcome:
             return activity.outcome(pick, reply.at, reply.answer.active.get(pick.node), explain_missing(pick, reply))
@@ -210,29 +210,29 @@ class XSource:
         # X refuses a whole request for one name that it has never given.
         there = [pick for pick in picks if _is_legal(accounts[pick.node])]
         outcomes = {pick.n: activity.outcome(pick, 0.0, missing=Reason.UNKNOWN) for pick in picks}
-        return outcomes | (yield from look_up(there, accounts, self._latest, judged, anew=True))
+        return outcomes | (yield from look_up(there, accounts, self._make_latest_request, judged, anew=True))
 
-    def _rule(self) -> Activity:
+    def _find_activity(self) -> Activity:
         if self.activity is None:
             raise ValueError("a probe of a source that was given no activity")
         return self.activity
 
-    def _names(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
+    def _make_names_request(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
         """Return the look-up of users who are all known by id, or all by name."""
         by_id = whos[0].id is not None
         endpoint, listed = (BY_ID if by_id else BY_NAME), ",".join(str(who.id or who.username) for who in whos)
         params = {"ids" if by_id else "usernames": listed, "user.fields": USER_FIELDS}
         return Request(key, endpoint, params, len(whos), self.policy.compute_most(endpoint, len(whos)))
 
-    def _latest(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
+    def _make_latest_request(self, key: tuple[int, int], whos: Sequence[Who]) -> Request:
         """Return the look-up of users with their latest posts.
 
         Where these are billed, only if it matters when they wrote.
         """
-        plain, more = self._names(key, whos), self.words.probe
+        plain, more = self._make_names_request(key, whos), self.words.probe
         if "expansions" not in more:
             return replace(plain, params={**plain.params, **more})
-        if self._rule().within is None:
+        if self._find_activity().within is None:
             return plain
         most = plain.most + self.policy.compute_price("post", len(whos))
         return replace(plain, params={**plain.params, **more}, most=most)

@@ -107,7 +107,7 @@ class XWire:
             why = f"the server does not know what was asked for ({bare.status}: {bare.why}): is base_url right?"
             return replace(bare, kind=ReplyKind.INVALID, why=why)
         try:
-            page = self._page(request, body if bare.kind == ReplyKind.OK else {"errors": _make_errors(request, body)})
+            page = self._parse_page(request, body if bare.kind == ReplyKind.OK else {"errors": _make_errors(request, body)})
             cursor, more = parse.find_cursor(body), parse.count_included(body, self.words)
         except parse.FieldsMissingError as error:
             why = (
@@ -115,7 +115,7 @@ class XWire:
                 f'the vocabulary {self.words.name!r}; set vocabulary = "tweet" or "post" under [source]'
             )
             return replace(
-                bare, kind=ReplyKind.INVALID, cost=bare.cost + self._price(*_count_returned(request, body)), why=why
+                bare, kind=ReplyKind.INVALID, cost=bare.cost + self._compute_price(*_count_returned(request, body)), why=why
             )
         except (KeyError, TypeError, AttributeError) as error:
             why = f"the server's JSON is not what X sends ({type(error).__name__}: {error}), and may have been billed"
@@ -126,14 +126,14 @@ class XWire:
             kind=ReplyKind.MISSING if nothing else ReplyKind.OK,
             rows=page,
             cursor=cursor,
-            cost=bare.cost + self._price(len(page.posts) + more, len(page.accounts)),
+            cost=bare.cost + self._compute_price(len(page.posts) + more, len(page.accounts)),
             why="",
         )
 
-    def _price(self, posts: int, users: int) -> int:
+    def _compute_price(self, posts: int, users: int) -> int:
         return self.policy.compute_price("post", posts) + self.policy.compute_price("user", users)
 
-    def _page(self, request: Request, body: Mapping[str, Any]) -> Page:
+    def _parse_page(self, request: Request, body: Mapping[str, Any]) -> Page:
         if request.endpoint in (BY_ID, BY_NAME):
             return parse.parse_users(body, self.words, recent=self.words.asks_recent(request.params))
         if request.endpoint == FOLLOWING:

@@ -43,8 +43,8 @@ class Failing(Searching):
         super().__init__(graph)
         self.asked = {}
 
-    def _talk(self, pick):
-        found = yield from super()._talk(pick)
+    def _read_node(self, pick):
+        found = yield from super()._read_node(pick)
         times = self.asked[pick.node] = self.asked.get(pick.node, 0) + 1
         troubles = self.troubles.get(pick.node, [])
         missing = troubles[min(times, len(troubles)) - 1] if troubles else None

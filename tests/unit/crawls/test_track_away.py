@@ -116,8 +116,8 @@ def test_an_unknown_account_is_left_out_of_the_frontier_until_an_answer_comes_af
     tell(crawl, 1, at=10.0, missing="unknown")
     assert (crawl.graph.left, asked(crawl, 109.0), asked(crawl, 110.0)) == (1, [2], [1, 2])
     assert crawl.graph.left == 1  # choosing changes nothing
-    assert not crawl._asked(2)
-    assert crawl._asked(1)  # it needs not be asked as a seed, where a search finds it
+    assert not crawl._was_asked(2)
+    assert crawl._was_asked(1)  # it needs not be asked as a seed, where a search finds it
     tell(crawl, 2, at=110.0)
     assert (crawl.graph.left, [pick.act for pick in crawl.choose(9, 110.0)]) == (1, ["expand"])
     tell(crawl, 1, at=111.0)

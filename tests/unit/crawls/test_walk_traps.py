@@ -39,8 +39,8 @@ def world():
 class Hosted(KnownGraphSource):
     """A known graph that says of the first 30 nodes that they are at one place."""
 
-    def _talk(self, pick):
-        found = yield from super()._talk(pick)
+    def _read_node(self, pick):
+        found = yield from super()._read_node(pick)
         outcome = found[pick.n]
         mark = "trap.example" if pick.node < 30 else f"{(pick.node - 30) // 2}.example"
         return {pick.n: Outcome(pick.n, pick.node, 0.0, outcome.value, outcome.targets, outcome.alpha, mark=mark)}
@@ -64,8 +64,8 @@ def test_a_walk_leaves_a_host_that_would_keep_it_and_says_how_often_it_jumped():
 
 def test_where_there_is_no_other_host_the_walk_goes_on():
     class Alone(Hosted):
-        def _talk(self, pick):
-            found = yield from KnownGraphSource._talk(self, pick)
+        def _read_node(self, pick):
+            found = yield from KnownGraphSource._read_node(self, pick)
             return {
                 n: Outcome(n, one.node, 0.0, one.value, one.targets, one.alpha, mark="x") for n, one in found.items()
             }

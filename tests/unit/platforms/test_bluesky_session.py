@@ -103,30 +103,30 @@ def session(door, clock, tmp_path):
 def test_an_account_signs_in_once_and_goes_on_with_its_token(session, door):
     mine = session()
     assert not door.asked  # not before it is needed
-    assert [mine.signed() for _ in range(3)] == [AccessToken(door.access, door.url)] * 3
+    assert [mine.get_token() for _ in range(3)] == [AccessToken(door.access, door.url)] * 3
     assert (door.signed, door.renewed) == (1, 0)
 
 
 def test_the_next_process_goes_on_with_the_session_that_was_kept(session, door):
-    first = session().signed()
-    assert session().signed() == first
+    first = session().get_token()
+    assert session().get_token() == first
     assert (door.signed, door.renewed) == (1, 0)
 
 
 @pytest.mark.parametrize("spelling", ["@ann.test", "Ann.Test", " ann.test "])
 def test_spellings_of_one_account_share_its_session(session, door, spelling):
-    first = session(identifier=spelling).signed()  # the door takes ann.test only
-    assert session().signed() == first
+    first = session(identifier=spelling).get_token()  # the door takes ann.test only
+    assert session().get_token() == first
     assert (door.signed, door.renewed) == (1, 0)
 
 
 def test_a_did_signs_in_as_it_is_written(session, door):
-    session(identifier="did:web:example.org:Ann").signed()
+    session(identifier="did:web:example.org:Ann").get_token()
     assert json.loads(door.asked[0][3])["identifier"] == "did:web:example.org:Ann"
 
 
 def test_tokens_are_kept_for_their_owner_only_under_names_that_tell_nothing(session, door, tmp_path):
-    session().signed()
+    session().get_token()
     folder = tmp_path / "sessions"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     for file in folder.iterdir():
@@ -139,24 +139,24 @@ def test_tokens_are_kept_for_their_owner_only_under_names_that_tell_nothing(sess
 
 def test_a_session_is_renewed_before_its_token_ends(session, door, clock):
     mine = session()
-    first = mine.signed()
+    first = mine.get_token()
     clock.at += LIFE - 301
-    assert mine.signed() == first
+    assert mine.get_token() == first
     clock.at += 2
-    assert mine.signed() == AccessToken(door.access, door.url) != first
+    assert mine.get_token() == AccessToken(door.access, door.url) != first
     assert (door.signed, door.renewed) == (1, 1)
-    assert session().signed() == mine.signed()  # what was renewed is kept too
+    assert session().get_token() == mine.get_token()  # what was renewed is kept too
 
 
 def test_a_token_of_a_short_life_is_used_for_half_of_it(session, door, clock):
     door.life = 10
     mine = session()
-    mine.signed()
+    mine.get_token()
     clock.at += 4.9
-    mine.signed()
+    mine.get_token()
     assert door.renewed == 0
     clock.at += 0.2
-    mine.signed()
+    mine.get_token()
     assert door.renewed == 1
 
 
@@ -164,51 +164,51 @@ def test_a_token_of_a_short_life_is_used_for_half_of_it(session, door, clock):
 def test_a_servers_clock_that_is_wrong_does_no_harm(session, door, clock, skew):
     door.skew = skew
     mine = session()
-    mine.signed()
+    mine.get_token()
     clock.at += LIFE - 301
-    mine.signed()
+    mine.get_token()
     assert (door.signed, door.renewed) == (1, 0)
     clock.at += 2
-    mine.signed()
+    mine.get_token()
     assert door.renewed == 1
 
 
 def test_a_token_that_the_server_takes_no_more_is_renewed_once_for_all_who_had_it(session, door):
     mine = session()
-    token = mine.signed().token
+    token = mine.get_token().token
     for _ in range(5):
         mine.refuse(token)
-    assert mine.signed().token != token
+    assert mine.get_token().token != token
     mine.refuse(token)  # somebody who waited for an answer long
-    assert (mine.signed().token, door.renewed) == (door.access, 1)
+    assert (mine.get_token().token, door.renewed) == (door.access, 1)
 
 
 def test_a_session_that_has_ended_for_good_signs_in_anew(session, door, clock):
     mine = session()
-    mine.signed()
+    mine.get_token()
     door.refuses = True
     clock.at += LIFE
-    assert mine.signed() == AccessToken(door.access, door.url)
+    assert mine.get_token() == AccessToken(door.access, door.url)
     assert (door.signed, door.renewed) == (2, 0)
 
 
 def test_a_server_in_trouble_is_no_reason_to_give_up_a_token_that_still_lasts(session, door, clock):
     mine = session()
-    first = mine.signed()
+    first = mine.get_token()
     door.says = 502, {}, b"bad gateway"
     clock.at += LIFE - 100
-    assert mine.signed() == first
+    assert mine.get_token() == first
     clock.at += 100
-    assert mine.signed().kind == "broken"
+    assert mine.get_token().kind == "broken"
     door.says = None
     clock.at += 3
-    assert mine.signed() == AccessToken(door.access, door.url)
+    assert mine.get_token() == AccessToken(door.access, door.url)
     assert door.signed == 1
 
 
 def test_a_wrong_password_is_refused_with_what_to_do_and_tried_once(session, door):
     mine = session("wrong-wrong-wrong")
-    replies = [mine.signed() for _ in range(20)]
+    replies = [mine.get_token() for _ in range(20)]
     assert {(reply.kind, reply.status) for reply in replies} == {("refused", 401)}
     assert "app password" in replies[0].why
     assert len(door.asked) == 1
@@ -225,7 +225,7 @@ def test_a_wrong_password_is_refused_with_what_to_do_and_tried_once(session, doo
 )
 def test_other_refusals_say_what_is_wrong(session, door, status, error, word):
     door.says = status, {}, {"error": error, "message": "told"}
-    reply = session().signed()
+    reply = session().get_token()
     assert reply.kind == "refused"
     assert word in reply.why
 
@@ -239,39 +239,39 @@ def too_many(clock, seconds, policy):
 def test_after_too_many_sign_ins_nothing_is_sent_before_their_window_ends(session, door, clock):
     mine, began = session(), clock.at
     door.says = too_many(clock, 200, "30;w=300")
-    first = mine.signed()
+    first = mine.get_token()
     assert (first.kind, first.status, first.date) == ("window", 429, clock.at)
     assert first.limits == [Limit(0, 0, began + 200.0)]  # of sign-ins, not of requests: no window is so small
     clock.at += 100
-    again = mine.signed()
+    again = mine.get_token()
     assert (again.kind, again.at) == ("window", clock.at)
     assert len(door.asked) == 1
     door.says = None
     clock.at = began + 202
-    assert mine.signed() == AccessToken(door.access, door.url)
+    assert mine.get_token() == AccessToken(door.access, door.url)
 
 
 def test_the_limit_of_a_day_is_waited_out_too(session, door, clock):
     mine, began = session(), clock.at
     door.says = too_many(clock, 40_000, "300;w=86400")
-    assert mine.signed().kind == "day"
+    assert mine.get_token().kind == "day"
     door.says = None
     clock.at = began + 39_000
-    assert mine.signed().kind == "day"
+    assert mine.get_token().kind == "day"
     clock.at = began + 40_002
-    assert isinstance(mine.signed(), AccessToken)
+    assert isinstance(mine.get_token(), AccessToken)
 
 
 def test_a_limit_that_does_not_say_until_when_is_waited_out_for_a_minute(session, door, clock):
     mine = session()
     door.says = 429, {}, {"error": "RateLimitExceeded"}
-    assert mine.signed().kind == "backoff"
+    assert mine.get_token().kind == "backoff"
     clock.at += 59
-    mine.signed()
+    mine.get_token()
     assert len(door.asked) == 1
     door.says = None
     clock.at += 2
-    assert isinstance(mine.signed(), AccessToken)
+    assert isinstance(mine.get_token(), AccessToken)
 
 
 @pytest.mark.parametrize(
@@ -289,14 +289,14 @@ def test_a_limit_that_does_not_say_until_when_is_waited_out_for_a_minute(session
 )
 def test_an_answer_that_is_no_session_is_trouble(session, door, says):
     door.says = says
-    reply = session().signed()
+    reply = session().get_token()
     assert reply.kind == "broken"
     assert "signing in" in reply.why
 
 
 def test_a_server_that_is_not_there_is_trouble(clock, tmp_path):
     mine = Session("http://127.0.0.1:1", "ann.test", PASSWORD, tmp_path, now=clock, timeout=1.0)
-    assert mine.signed().kind == "broken"
+    assert mine.get_token().kind == "broken"
     mine.close()
 
 
@@ -306,13 +306,13 @@ def test_a_server_that_is_not_there_is_trouble(clock, tmp_path):
 def test_a_token_that_tells_no_end_is_used_until_it_is_refused(session, door, clock, token):
     door.more = {"accessJwt": token}
     mine = session()
-    assert mine.signed().token == token
+    assert mine.get_token().token == token
     clock.at += 1e7
-    assert mine.signed().token == token
-    assert session().signed().token == token
+    assert mine.get_token().token == token
+    assert session().get_token().token == token
     door.more = {}
     mine.refuse(token)
-    assert mine.signed().token == door.access
+    assert mine.get_token().token == door.access
 
 
 EMPTY = b'{"access": "a", "refresh": "", "base": "x", "at": 1, "ends": 2}'
@@ -320,10 +320,10 @@ EMPTY = b'{"access": "a", "refresh": "", "base": "x", "at": 1, "ends": 2}'
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"access": 7}', EMPTY])
 def test_a_file_that_holds_no_session_is_as_good_as_none(session, door, tmp_path, content):
-    session().signed()
+    session().get_token()
     (file,) = (tmp_path / "sessions").glob("*.json")
     file.write_bytes(content)
-    assert session().signed() == AccessToken(door.access, door.url)
+    assert session().get_token() == AccessToken(door.access, door.url)
     assert door.signed == 2
 
 
@@ -334,14 +334,14 @@ def test_a_folder_that_cannot_be_used_is_said_to_a_person(clock, tmp_path):
 
 
 def test_another_password_is_another_session(session, door, tmp_path):
-    session().signed()
-    assert session("another-password").signed().kind == "refused"
+    session().get_token()
+    assert session("another-password").get_token().kind == "refused"
     assert len(list((tmp_path / "sessions").glob("*.json"))) == 1
 
 
 def test_many_threads_and_sessions_sign_in_once_together(session, door):
     made, got = [session() for _ in range(4)], []
-    threads = [threading.Thread(target=lambda one=one: got.append(one.signed())) for one in made * 4]
+    threads = [threading.Thread(target=lambda one=one: got.append(one.get_token())) for one in made * 4]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -353,7 +353,7 @@ def test_many_threads_and_sessions_sign_in_once_together(session, door):
 def test_no_log_and_no_text_shows_a_token_or_a_password(session, door, caplog):
     caplog.set_level(logging.DEBUG)
     mine = session()
-    signed = mine.signed()
+    signed = mine.get_token()
     logging.getLogger("test").warning("%s %s %s", PASSWORD, door.access, door.refresh)
     assert not [secret for secret in (PASSWORD, door.access, door.refresh) if secret in caplog.text]
     assert door.access not in f"{signed!r} {mine.__dict__!r}"
@@ -410,10 +410,10 @@ def test_no_token_goes_to_a_private_or_unencrypted_server_that_an_answer_names(e
 
 @pytest.mark.parametrize("server", ["http://192.0.2.1", "https://10.0.0.1", "https://["])
 def test_a_session_kept_by_an_older_version_for_such_a_server_is_begun_anew(session, door, tmp_path, server):
-    session().signed()
+    session().get_token()
     (file,) = (tmp_path / "sessions").glob("*.json")
     file.write_text(json.dumps(json.loads(file.read_text()) | {"base": server}))
-    assert session().signed() == AccessToken(door.access, door.url)
+    assert session().get_token() == AccessToken(door.access, door.url)
     assert (door.signed, door.renewed) == (2, 0)
 
 
@@ -432,7 +432,7 @@ def test_a_wire_renews_a_session_that_the_server_ended_early(session, door, cloc
     assert [wire.send(grant).kind for _ in range(3)] == ["broken", "ok", "ok"]
     assert (door.signed, door.renewed) == (1, 1)
     door.says = 500, {}, b""
-    mine.refuse(mine.signed().token)
+    mine.refuse(mine.get_token().token)
     reply = wire.send(grant)
     assert isinstance(reply, Reply)
     assert (reply.kind, reply.rows) == ("broken", None)
@@ -441,13 +441,13 @@ def test_a_wire_renews_a_session_that_the_server_ended_early(session, door, cloc
 
 def test_a_page_of_a_network_in_between_ends_no_session(session, door, clock):
     mine = session()
-    mine.signed()
+    mine.get_token()
     clock.at += LIFE
     door.says = 401, {}, b"<html>Sign in to this network</html>"
-    assert mine.signed().kind == "broken"
+    assert mine.get_token().kind == "broken"
     door.says = None
     clock.at += 3
-    assert mine.signed() == AccessToken(door.access, door.url)
+    assert mine.get_token() == AccessToken(door.access, door.url)
     assert (door.signed, door.renewed) == (1, 1)
 
 
@@ -460,5 +460,5 @@ def test_signing_in_waits_for_no_other_answer_to_be_parsed(tmp_path):
             http_client._parsing,
         ):
             one = Session(f"http://127.0.0.1:{port}", "me.test", "app-pass", tmp_path, now=lambda: 0.0, deadline=60.0)
-            assert isinstance(one.signed(), Reply)
+            assert isinstance(one.get_token(), Reply)
             one.close()

@@ -164,7 +164,7 @@ class Fixed:
     def __init__(self, token, base):
         self.token, self.base, self.refused = token, base, []
 
-    def signed(self):
+    def get_token(self):
         return AccessToken(self.token, self.base)
 
     def refuse(self, token):

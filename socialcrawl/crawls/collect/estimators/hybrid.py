@@ -15,11 +15,11 @@ class Hybrid(Estimator):
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return the scores of the estimator whose turn it is."""
-        return self._turn(n).score(graph, rows, n)
+        return self._choose_estimator(n).score(graph, rows, n)
 
     def terms(self, n: int) -> ScoreTerms | None:
         """Return those of the estimator whose turn it is."""
-        return self._turn(n).terms(n)
+        return self._choose_estimator(n).terms(n)
 
     def sow(self, graph: Graph, rows: Rows) -> None:
         """Tell both."""
@@ -40,5 +40,5 @@ class Hybrid(Estimator):
         self.start.learn(x, y)
         self.then.learn(x, y)
 
-    def _turn(self, n: int) -> Estimator:
+    def _choose_estimator(self, n: int) -> Estimator:
         return self.start if n < self.switch_after else self.then

@@ -84,7 +84,7 @@ class Moments:
         """
         if not self.rows:
             return np.zeros(self.width), 0.0
-        gram, right = self._centred()
+        gram, right = self._center()
         trace = sum(gram[i][i] for i in range(self.width))
         if trace * NOISE <= self.rows * sum(self.second[i][i] for i in range(self.width)):
             numerators, determinant = [0] * self.width, 1
@@ -96,7 +96,7 @@ class Moments:
         above = self.first[-1] * determinant - sum(w * total for w, total in zip(numerators, self.first, strict=False))
         return weights, above / (self.rows * UNIT * determinant)
 
-    def _centred(self) -> tuple[list[list[int]], list[int]]:
+    def _center(self) -> tuple[list[list[int]], list[int]]:
         """Products about the means: rows * (X'X - sum sum'/rows) and rows * (X'y - ...), in exact integers."""
         n, width, first = self.rows, self.width, self.first
         gram = [[0] * width for _ in range(width)]

@@ -43,7 +43,7 @@ class Regressor(Estimator):
         if not self.taught or not len(rows):
             return np.zeros(len(rows))
         with np.errstate(all="ignore"):
-            predicted = self.model.predict(self._columns(graph, rows))
+            predicted = self.model.predict(self._read_columns(graph, rows))
         return np.nan_to_num(np.asarray(predicted, np.float64), nan=LOWEST, posinf=LOWEST, neginf=LOWEST)
 
     def learn(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
@@ -51,16 +51,16 @@ class Regressor(Estimator):
 
         A regressor whose weights have outgrown float64 refuses more lessons; it stays as it is.
         """
-        for features, value in zip(self._lessons(x), y, strict=True):
+        for features, value in zip(self._make_lessons(x), y, strict=True):
             with np.errstate(all="ignore"), suppress(ValueError):
                 self.model.partial_fit(features[None], [value])
             self.taught = True
 
-    def _columns(self, graph: Graph, rows: Rows) -> NDArray[np.float64]:
+    def _read_columns(self, graph: Graph, rows: Rows) -> NDArray[np.float64]:
         """Return what is known of `rows`, shape (len(rows), columns)."""
         return graph.columns(self.features, rows).T if self.features else np.empty((len(rows), 0))
 
-    def _lessons(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _make_lessons(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what was known of fetched nodes whose features as picked are `x`, shape (len(x), columns)."""
         return select_features(x, self.features) if self.features else np.empty((len(x), 0))
 
@@ -90,11 +90,11 @@ class Flowing(Regressor):
         self._had = float(self.accounts.of(np.array([row]))[0])
         self.accounts.pay(row, graph.out(row)[0])
 
-    def _columns(self, graph: Graph, rows: Rows) -> NDArray[np.float64]:
-        return np.column_stack([super()._columns(graph, rows), self.accounts.of(rows)])
+    def _read_columns(self, graph: Graph, rows: Rows) -> NDArray[np.float64]:
+        return np.column_stack([super()._read_columns(graph, rows), self.accounts.of(rows)])
 
-    def _lessons(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.column_stack([super()._lessons(x), np.full(len(x), self._had)])
+    def _make_lessons(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.column_stack([super()._make_lessons(x), np.full(len(x), self._had)])
 
 
 def make_regressor(

@@ -33,7 +33,7 @@ class Opic(Estimator):
     def grown(self, graph: Graph, row: int) -> None:
         """Pay out what the fetched node holds."""
         targets, alpha = graph.out(row)
-        self.accounts.pay(row, targets, self._shares(graph, targets, alpha))
+        self.accounts.pay(row, targets, self._compute_shares(graph, targets, alpha))
 
     def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
         """Return the cash of each of `rows`."""
@@ -43,7 +43,7 @@ class Opic(Estimator):
         """Return the cash, which changes where a link is added."""
         return make_own_terms(self, lambda graph, rows: self.accounts.of(rows))
 
-    def _shares(self, graph: Graph, targets: Rows, alpha: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _compute_shares(self, graph: Graph, targets: Rows, alpha: NDArray[np.float64]) -> NDArray[np.float64] | None:
         if not self.by:
             return None
         if self.by == "e":
