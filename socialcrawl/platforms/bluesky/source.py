@@ -213,7 +213,9 @@ class BlueskySource:
             return None
         if who.id is not None and not anyway:
             return who.id
-        return (yield from look_up_account(reading, who, crowd, self._make_profiles_request, RequestPart.SECOND_LOOK_UP))
+        return (
+            yield from look_up_account(reading, who, crowd, self._make_profiles_request, RequestPart.SECOND_LOOK_UP)
+        )
 
     def _explain_missing(self, pick: Pick, did: str) -> Generator[Request, Reply, Unavailable]:
         """Return why an account has no profile: that is told to who asks for its posts, of which none is kept."""
@@ -256,7 +258,9 @@ class BlueskySource:
         if first.kind not in (ReplyKind.OK, ReplyKind.HELD):
             return first
         authors = {Node(node): Who(did, None) for node, did in first.answer.found.items()}
-        found = yield from select_willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._make_profiles_request)
+        found = yield from select_willing(
+            n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._make_profiles_request
+        )
         if found is None:
             return Reply(ReplyKind.BROKEN, first.at, why="the authors could not be looked up")
         if not found:
@@ -273,7 +277,9 @@ class BlueskySource:
         authors = {Node(node): Who(did, None) for node, did in first.answer.found.items() if did != asked.params["id"]}
         if first.kind not in (ReplyKind.OK, ReplyKind.HELD) or not authors:
             return first
-        found = yield from select_willing(n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._make_profiles_request)
+        found = yield from select_willing(
+            n, RequestPart.AUTHOR_PROFILES + EACH * part, authors, self._make_profiles_request
+        )
         if found is None:
             return Reply(ReplyKind.BROKEN, first.at, why="the authors of reposted posts could not be looked up")
         size = first.items or asked.items
@@ -303,7 +309,11 @@ class BlueskySource:
         outcomes = {pick.n: activity.outcome(pick, 0.0, missing=Reason.UNKNOWN) for pick in picks}
         there = [pick for pick in picks if _is_legal(accounts[pick.node])]
         outcomes |= yield from look_up(
-            there, accounts, self._make_profiles_request if activity.within else self._make_exists_request, judged, anew=True
+            there,
+            accounts,
+            self._make_profiles_request if activity.within else self._make_exists_request,
+            judged,
+            anew=True,
         )
         for pick in there if activity.within is not None else ():
             if pick.n in dids:

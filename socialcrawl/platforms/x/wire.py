@@ -107,7 +107,9 @@ class XWire:
             why = f"the server does not know what was asked for ({bare.status}: {bare.why}): is base_url right?"
             return replace(bare, kind=ReplyKind.INVALID, why=why)
         try:
-            page = self._parse_page(request, body if bare.kind == ReplyKind.OK else {"errors": _make_errors(request, body)})
+            page = self._parse_page(
+                request, body if bare.kind == ReplyKind.OK else {"errors": _make_errors(request, body)}
+            )
             cursor, more = parse.find_cursor(body), parse.count_included(body, self.words)
         except parse.FieldsMissingError as error:
             why = (
@@ -115,7 +117,10 @@ class XWire:
                 f'the vocabulary {self.words.name!r}; set vocabulary = "tweet" or "post" under [source]'
             )
             return replace(
-                bare, kind=ReplyKind.INVALID, cost=bare.cost + self._compute_price(*_count_returned(request, body)), why=why
+                bare,
+                kind=ReplyKind.INVALID,
+                cost=bare.cost + self._compute_price(*_count_returned(request, body)),
+                why=why,
             )
         except (KeyError, TypeError, AttributeError) as error:
             why = f"the server's JSON is not what X sends ({type(error).__name__}: {error}), and may have been billed"
