@@ -1,8 +1,8 @@
-"""The loop of every crawl. It asks the pure part what to do and does it through the doors; it decides nothing itself.
+"""The loop of every crawl. The pure part decides what to do; wire, store and clock do it. The loop decides nothing.
 
     decide    crawl.choose     which nodes next? (Wait and Stop are answers too)
     remember  store.open       before anything is sent
-    talk      source.talks     picks become conversations
+    converse  source.talks     picks become conversations
     may we?   planner.take     windows, back-off, budgets
     remember  store.reserve    the slot and its dearest price, then send
     send      wire.send        the network: the only thing that runs in the pool
@@ -12,8 +12,8 @@
 
 What is imported while a batch is open comes after it: it is learned once that is finished, as in a fold.
 
-Returning with an open batch (Wait longer than `patience`, Stop, a crash) and coming back is one path: the talks are
-run again on the replies that were stored, and the first unknown request is asked.
+Returning with an open batch (Wait longer than `patience`, Stop, a crash) and coming back is one path: the conversations
+are run again on the replies that were stored, and the first unknown request is sent.
 """
 
 from collections import deque
@@ -79,7 +79,7 @@ def run(
                 continue
             batch, replies = choice, {}
             parts.store.open(batch)
-        outcomes = _Asking(parts, batch, replies, patience).run()
+        outcomes = _BatchRun(parts, batch, replies, patience).run()
         if isinstance(outcomes, Wait | Stop):
             return outcomes
         parts.store.finish(batch, outcomes)
@@ -98,8 +98,8 @@ def _sit_out(parts: Parts, pause: Wait, patience: float) -> bool:
     return True
 
 
-class _Asking:
-    """One batch under way: its talks, what is ready to leave and what is in flight."""
+class _BatchRun:
+    """One batch under way: its conversations, what is ready to leave and what is in flight."""
 
     def __init__(self, parts: Parts, batch: Batch, replies: Mapping[tuple[int, int], Reply], patience: float) -> None:
         self.parts, self.batch, self.replies, self.patience = parts, batch, replies, patience
@@ -117,8 +117,8 @@ class _Asking:
 
     def _collect_outcomes(self) -> list[Outcome] | Wait | Stop:
         accounts = self.parts.store.accounts([pick.node for pick in self.batch])
-        for talk in self.parts.source.talks(self.batch, accounts):
-            self._go_on(talk, None)
+        for conversation in self.parts.source.talks(self.batch, accounts):
+            self._go_on(conversation, None)
         while self.ready or self.flying:
             pause = None if self.halt else self._send()
             if self.flying:
@@ -131,26 +131,26 @@ class _Asking:
                 self._interrupt()
         return [self.known[pick.n] for pick in self.batch]
 
-    def _go_on(self, talk: Conversation, reply: Reply | None) -> None:
-        """Carry a talk to its next request that has to be sent, or to its outcomes."""
+    def _go_on(self, conversation: Conversation, reply: Reply | None) -> None:
+        """Carry a conversation to its next request that has to be sent, or to its outcomes."""
         try:
-            request = next(talk) if reply is None else talk.send(reply)
+            request = next(conversation) if reply is None else conversation.send(reply)
             while kept := self.replies.get(request.key) or self.parts.store.held(request, self.parts.clock.now()):
-                request = talk.send(kept)
-            self.ready.append((talk, request))
+                request = conversation.send(kept)
+            self.ready.append((conversation, request))
         except StopIteration as end:
             self.known.update(end.value)
 
     def _send(self) -> Wait | None:
-        """Send all that may leave now; the earliest wait of what may not."""
+        """Send all that may leave now; return the earliest wait of what may not."""
         earliest: Wait | None = None
         for _ in range(len(self.ready)):
-            talk, request = self.ready.popleft()
+            conversation, request = self.ready.popleft()
             answer = self.parts.planner.take(request, self.parts.clock.now())
             if isinstance(answer, Grant):
-                self._fly(talk, answer)
+                self._fly(conversation, answer)
                 continue
-            self.ready.append((talk, request))
+            self.ready.append((conversation, request))
             if isinstance(answer, Stop):
                 # What is in flight is reserved at its dearest: when it has landed there may be budget left.
                 self.halt = None if self.flying else answer
@@ -159,10 +159,10 @@ class _Asking:
                 earliest = answer
         return earliest
 
-    def _fly(self, talk: Conversation, grant: Grant) -> None:
+    def _fly(self, conversation: Conversation, grant: Grant) -> None:
         try:
             self.parts.store.reserve(grant)
-            self.flying[self.parts.pool.submit(self.parts.wire.send, grant)] = (talk, grant)
+            self.flying[self.parts.pool.submit(self.parts.wire.send, grant)] = (conversation, grant)
         except BaseException:
             self.parts.planner.abandon(grant)
             raise
@@ -172,15 +172,15 @@ class _Asking:
         """Settle and save what has arrived; look up now and then, for a slot that opens or an interrupt."""
         patience = TICK if pause is None else max(0.0, min(TICK, pause.until - self.parts.clock.now()))
         for future in wait(self.flying, patience, FIRST_COMPLETED).done:
-            talk, grant = self.flying[future]
+            conversation, grant = self.flying[future]
             reply = self.parts.store.save(grant, future.result())  # the store knows what was already paid today
             del self.flying[future]
             again = self.parts.planner.settle(grant, reply, self.parts.clock.now())
             self.parts.watcher.landed(grant, reply)
             if again is None:
-                self._go_on(talk, reply)
+                self._go_on(conversation, reply)
                 continue
-            self.ready.append((talk, grant.request))
+            self.ready.append((conversation, grant.request))
             if isinstance(again, Stop):
                 self.halt = again
 
@@ -188,7 +188,7 @@ class _Asking:
         self.halt = Stop(StopKind.INTERRUPTED, "interrupted; everything is saved, run again to go on")
         wait(self.flying, GRACE)
         self._land(None)
-        self.ready.extend((talk, grant.request) for talk, grant in self.flying.values())  # to ask again
+        self.ready.extend((conversation, grant.request) for conversation, grant in self.flying.values())  # to ask again
         self._abandon()
 
     def _abandon(self) -> None:

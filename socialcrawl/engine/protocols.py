@@ -1,6 +1,6 @@
-"""What the loop needs to know of the rest. Pure: Crawl, Source, Planner. Doors: Wire, Store, Clock.
+"""The contracts between the loop and the rest. Pure: Crawl, Source, Planner. With side effects: Wire, Store, Clock.
 
-The pure part decides and learns; it never waits, reads or writes. The doors act.
+The pure part decides and learns; it never waits, reads or writes. Only the others do.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -235,7 +235,7 @@ class Source(Protocol):
     """A platform seen as conversations; no input or output."""
 
     def width(self, act: Act) -> int:
-        """Picks that one request can answer: 100 for a look-up of users, 1 for a timeline."""
+        """Return how many picks one request can answer: 100 for a look-up of users, 1 for a timeline."""
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
         """Return the conversations that answer `batch`; `accounts` says how the platform calls its nodes."""
@@ -267,16 +267,16 @@ class Store(Protocol):
         """Remember the slot and its dearest price, durably, before the request leaves."""
 
     def save(self, grant: Grant, reply: Reply) -> Reply:
-        """Keep rows, cursor and cost of one request; the same reply with nodes for accounts (an Answer), and `items`.
+        """Store rows, cursor and cost of one request; return the reply with nodes for accounts (an Answer) and `items`.
 
-        By these a talk knows that a page was smaller than it asked for, and asks for the rest: in the end it has read
-        the same, whenever the budget let it.
+        By these a conversation knows that a page was smaller than it asked for, and requests the rest: in the end it
+        has read the same, if the budget allowed it.
         """
 
     def held(self, request: Request, now: float) -> Reply | None:
-        """The answer to the same question that the database has from a short while ago, kept as if it had come now.
+        """Return a recent stored answer to the same request, kept as if it had come now.
 
-        Its kind is `held`; nothing is sent for it and nothing paid. None: it has to be asked.
+        Its kind is `held`; nothing is sent for it and nothing paid. None: the request has to be sent.
         """
 
     def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
@@ -313,10 +313,10 @@ class Planner(Protocol):
         """
 
     def settle(self, grant: Grant, reply: Reply, now: float) -> Wait | Stop | None:
-        """Learn from a reply. Wait: the request is to be asked again; None: the talk goes on with the reply."""
+        """Learn from a reply. Wait: send the request again; None: the conversation goes on with the reply."""
 
     def abandon(self, grant: Grant) -> None:
-        """Nobody waits for the reply any more: the request stays spent, and may be asked again."""
+        """Wait for the reply no more: the request stays spent, and may be sent again."""
 
     def fold(self, ledger: Ledger, now: float) -> None:
         """Begin anew, as if every request of the ledger had been taken and settled in turn: twice changes nothing.
@@ -342,13 +342,13 @@ class Watcher(Protocol):
     """Somebody who looks on: the screen, a log. Nothing a watcher does changes the crawl."""
 
     def sent(self, grant: Grant) -> None:
-        """A request left."""
+        """Take note that a request left."""
 
     def landed(self, grant: Grant, reply: Reply) -> None:
-        """A reply arrived and was saved."""
+        """Take note that a reply arrived and was saved."""
 
     def learned(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
-        """A batch was finished and absorbed."""
+        """Take note that a batch was finished and absorbed."""
 
     def waits(self, wait: Wait) -> None:
-        """Nothing can be sent before `wait.until`."""
+        """Take note that nothing can be sent before `wait.until`."""

@@ -182,7 +182,7 @@ class Graph:
         return row
 
     def extend(self, more: Additions) -> Rows | None:
-        """The rows of many nodes, after they were added, or dropped, one after the other: bit for bit as `add` does it.
+        """Add or drop many nodes one after the other, bit for bit as `add` does; return their rows.
 
         None, and nothing has changed, where one of them has to be looked at by itself: it was added before, or `add`
         would refuse it.

@@ -45,7 +45,7 @@ class Additions:
         return np.repeat(np.arange(len(self.nodes)), np.diff(self.offsets))
 
     def proper(self) -> "Additions":
-        """These without links to itself, and without links of what is dropped."""
+        """Return these additions without links to itself, and without links of what is dropped."""
         sources = self.sources
         kept = (self.targets != self.nodes[sources]) & self.fetched[sources]
         if kept.all():
@@ -163,7 +163,7 @@ def has_repeats(names: NDArray[np.int64]) -> bool:
 
 
 def sum_all_links(sources: Rows, rows: Rows, alpha: Weights) -> tuple[Rows, Rows, Weights]:
-    """The links of several nodes, each row once a node, as `sum_links` has it: links are in the order of `sources`."""
+    """Return the links of several nodes, each row once a node, as `sum_links` does; links are ordered by `sources`."""
     _, first, place = np.unique(sources * (rows.max(initial=0) + 1) + rows, return_index=True, return_inverse=True)
     total = np.zeros(len(first))
     np.add.at(total, place, alpha)

@@ -55,7 +55,7 @@ class Activity:
         return at - parse_latest(last) <= self.within if last else self.untold
 
     def outcome(self, pick: Pick, at: float, last: str | None = None, missing: Unavailable | None = None) -> Outcome:
-        """What a probe found: 1.0 or 0.0 as value, the last activity as mark, why it is missing unless it is alive."""
+        """Return the outcome of a probe: value 1.0 or 0.0, the last activity as mark, and why it is missing."""
         alive = self.alive(last, at, missing)
         return Outcome(pick.n, pick.node, at, value=float(alive), missing=None if alive else missing, mark=last or "")
 

@@ -211,9 +211,9 @@ class Topic:
         names: str | None = None,
         /,
     ) -> int:
-        """The occurrences that count in a post: none where it is in another language, or was not written in time.
+        """Return the occurrences that count in a post: none if it is in another language, or was not written in time.
 
-        A post of which language or time is not told is given the benefit of the doubt.
+        A post without a language or a time counts too.
 
         Args:
             text: the post.

@@ -144,7 +144,7 @@ class Owner:
             self._give(name, amount)
 
     def ready(self) -> list[Transfer]:
-        """The transfers that should leave now, by number of the receiver: of full buffers, and of the virtual page."""
+        """Return the transfers to send now, by number of the receiver: full buffers, and the virtual page's."""
         return self._take_full(
             lambda to: max(len(self._amounts[to]), self._count_news(to)) >= self.buffer or self._waiting[to] > self.most
         )

@@ -78,5 +78,5 @@ def find_fixpoint(
 
 
 def compute_reference(links: Any, small: float = 1.0, tolerance: float = TOLERANCE) -> Floats:
-    """The importance that `Cash(small)` tends to on `links`, float64[n + 1]: the last one is the virtual page's."""
+    """Return the limit of the importance by `Cash(small)` on `links`, float64[n + 1], the virtual page last."""
     return find_fixpoint(add_virtual_page(links, small), tolerance=tolerance)

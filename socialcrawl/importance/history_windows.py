@@ -92,7 +92,7 @@ class FixedHistory(HistoryWindow):
         return self.read(rows, paid)[0] / self.time
 
     def pending(self, rows: Rows, cash: Floats, paid: float) -> Floats:
-        """The importance of `rows` if all were crawled now, float64: too high by half of the time between crawls."""
+        """Return the importance of `rows` if all were crawled now, float64: half the time between crawls too high."""
         return (self.read(rows, paid)[0] + cash) / self.time
 
     def measures(self, rows: Rows) -> Rows:
@@ -332,7 +332,7 @@ class _Log:
 
 
 def grow_rows(kept: NDArray[Kind], size: int, fill: float = 0) -> NDArray[Kind]:
-    """The array with `size` rows or more: itself where it is long enough, else a longer copy, its new rows `fill`."""
+    """Return the array with `size` rows or more: itself if it is long enough, else a longer copy, new rows `fill`."""
     if size <= len(kept):
         return kept
     more = np.full((2 * size - len(kept), *kept.shape[1:]), fill, kept.dtype)
@@ -346,5 +346,5 @@ def _check_positive(time: float) -> float:
 
 
 def _divide(sums: Floats, spans: Floats) -> Floats:
-    """`sums` / `spans`, 0 where a span is none."""
+    """Return `sums` / `spans`, 0 where a span is 0."""
     return np.divide(sums, spans, out=np.zeros(len(sums)), where=spans > 0)

@@ -75,7 +75,7 @@ def explain_missing(pick: Pick, reply: Reply) -> Unavailable | None:
 
 
 def list_mentioners(reading: Reading) -> Outcome:
-    """What was read of the posts that mention an account: their authors but itself, as targets without weight."""
+    """Return the authors of posts that mention an account, without itself, as targets without weight."""
     pick = reading.pick
     if reading.missing is not None:
         return Outcome(pick.n, pick.node, reading.at, missing=reading.missing, posts=reading.posts)

@@ -58,7 +58,7 @@ def are_comparable(one: str, other: str) -> bool:
 
 
 def make_sort_key(mark: str) -> tuple[int, str]:
-    """What marks of one kind are sorted by, oldest first: numbers, and texts of one length that grow with time."""
+    """Return the sort key of a mark, oldest first: numbers, and texts of one length that grow with time."""
     return len(mark), mark
 
 

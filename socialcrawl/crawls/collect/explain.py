@@ -132,7 +132,7 @@ def explain(traces: CampaignTraces, whole: StoredCampaign, user: str) -> Explana
 
 
 def list_unread_seeds(traces: CampaignTraces, campaign: str | None = None, most: int = 10) -> list[tuple[str, str]]:
-    """The seeds that a campaign (the newest, if none is named) names and never could read, with why: the first `most`.
+    """Return the first `most` named seeds that a campaign (the newest by default) could never read, with reasons.
 
     Raises:
         StoreError: there is no such campaign.

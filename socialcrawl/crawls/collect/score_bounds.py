@@ -77,7 +77,7 @@ class FarRows:
         self.then = terms
 
     def bound(self, terms: ScoreTerms) -> float:
-        """A score that none of the others exceeds with the weights of `terms`: the dual of a small linear program."""
+        """Return a score that no far row exceeds with the weights of `terms`: the dual of a small linear program."""
         room = self.score - self.then.intercept
         box = list(zip(terms.weights, self.then.weights, self.low.tolist(), self.high.tolist(), strict=True))
         corners = [0.0] + [new / old for new, old, _, _ in box if old and new / old > 0]

@@ -13,7 +13,7 @@ ALPHAS: Floats = np.round(np.linspace(0.01, 1.0, 100), 2)
 
 
 def compute_cost(order: Rows, active: Flags, alphas: Floats = ALPHAS) -> Floats:
-    """The fetches of an order for each active node, by the fraction of them that is wanted, float64[len(alphas)].
+    """Return the fetches of an order for each active node, by the wanted fraction of them, float64[len(alphas)].
 
     cost(a) = i / (a n_a) with the least i for which the first i hold a n_a active nodes. The training set is fetched
     first, so that it stands first in the order and counts. inf where the order ends before; NaN where none is active.
@@ -30,7 +30,7 @@ def compute_cost(order: Rows, active: Flags, alphas: Floats = ALPHAS) -> Floats:
 
 
 def compute_found_cost(found: Flags, n_active: int, alphas: Floats = ALPHAS) -> Floats:
-    """The same of tests as they came: `found[i]` says whether test i met an active node, of `n_active` that there are.
+    """Return the cost of tests as they came: `found[i]` says whether test i met one of the `n_active` active nodes.
 
     Raises:
         ValueError: a fraction is out of range.
@@ -48,7 +48,7 @@ def compute_found_cost(found: Flags, n_active: int, alphas: Floats = ALPHAS) -> 
 
 
 def compute_running_cost(found: Flags) -> Floats:
-    """Fetches for each active node found so far, after each test, float64; inf before the first. Asks for no truth."""
+    """Return the fetches for each active node found so far, after each test, float64; inf before the first."""
     hits, fetches = np.cumsum(found), np.arange(1.0, len(found) + 1)
     return np.asarray(np.divide(fetches, hits, out=np.full(len(found), np.inf), where=hits > 0))
 

@@ -109,7 +109,7 @@ class DatasetBuilder:
             self._gone.append(nodes[~there].astype(np.int64))
 
     def old(self, *, linked: bool = False) -> OldDataset:
-        """The whole: nodes in the order in which they came, and, where `linked`, then those that are only linked to."""
+        """Return the dataset: nodes in the order of arrival, then, if `linked`, those that are only linked to."""
         gone = find_distinct(_join(self._gone))
         named, targets = _join(self._nodes), _join(self._targets)
         nodes = find_first(named)

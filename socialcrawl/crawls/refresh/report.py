@@ -137,7 +137,7 @@ def report_refresh(traces: CampaignTraces, whole: StoredCampaign) -> RefreshRepo
 
 
 def slice_tests(tests: NDArray[np.bool_], parts: int = SLICES) -> list[TestSlice]:
-    """Tests in equal parts, in order; each has one at least."""
+    """Return the tests in equal parts, in order; each has at least one."""
     edges = np.unique(np.linspace(0, len(tests), min(parts, len(tests)) + 1).astype(int)).tolist()
     return [TestSlice(first + 1, last, int(np.count_nonzero(tests[first:last]))) for first, last in pairwise(edges)]
 

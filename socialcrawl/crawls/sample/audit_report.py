@@ -263,7 +263,7 @@ def count_known(dataset: HeldAccounts, inside: NDArray[np.bool_], sampled: Ints)
 
 
 def _find_groups(traces: CampaignTraces, sample: FoldedSample) -> tuple[str, list[str] | None]:
-    """What accounts are parted by, and the label of each row: hosts where there are several, else communities."""
+    """Return the kind of groups, and the label of each row: hosts where there are several, else communities."""
     if sample.crawl.rules.trap != "community" and len(set(sample.group)) > 1:
         return "host", [one or NOWHERE for one in sample.group]
     label = find_communities(sample.crawl.walks.lists, sample.seen.places)

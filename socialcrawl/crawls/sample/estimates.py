@@ -229,7 +229,7 @@ def list_doubling_edges(largest: float) -> list[float]:
 
 
 def list_tenths() -> list[float]:
-    """The edges of eleven bars around 0, 10, ... 100 %: for the share of on-topic links, as in the paper's Figure 4."""
+    """Return the edges of eleven bars around 0, 10, ... 100 %: for shares of on-topic links, as in Figure 4."""
     return [(i - 0.5) / 10.0 for i in range(12)]
 
 
@@ -320,7 +320,7 @@ def _compute_size_by_weights(series: Series) -> tuple[float, float]:
 
 
 def _mark(series: Series, names: Sequence[Any], codes: Ints) -> Series:
-    """The series with its marks, and the floor at the least that they say, of those seen and not seen often enough."""
+    """Return the series with its marks, and the least floor that marks seen and not seen often enough allow."""
     codes = codes[series.order]
     sums = np.bincount(codes, series.weights, len(names))
     largest = np.argsort(-sums, kind="stable")[:MARKS]

@@ -197,7 +197,7 @@ def unite_datasets(datasets: Sequence[HeldAccounts]) -> HeldAccounts:
 
 
 def read_list(judge: TopicJudge, name: str, given: AccountList) -> HeldAccounts:
-    """A list of accounts: on topic is whom the sample says to be, else the posts of it in the database or in the list.
+    """Return a list of accounts: the sample judges who is on topic, else the posts in the database or in the list.
 
     Of others nobody can say it. Where they are the fewer they are taken to be on topic; where they are most, not.
     """
@@ -320,7 +320,7 @@ def _note_nameless(judge: TopicJudge, some: Sequence[Who]) -> list[str]:
 
 
 def _note_apart(judge: TopicJudge, on_topic: Sequence[int], ends: tuple[Ints, Ints]) -> list[str]:
-    """What is to be said of on-topic accounts that walks on topic may never come to, by all links that are known."""
+    """Return notes on on-topic accounts that walks on topic may never come to, by all links that are known."""
     sample = judge.sample
     if sample.crawl.rules.focus != "hard" or sample.seen.verdict.whole:  # then it is known whom they come to
         return []

@@ -101,7 +101,7 @@ def compare_samples(one: Mapping[Any, Estimate], other: Mapping[Any, Estimate], 
 
 
 def find_deviation(found: Mapping[Any, Estimate], truth: Mapping[Hashable, float]) -> tuple[Any, float]:
-    """(the largest category by the truth, by which part of it the sample is off): the paper's "within 16 %"."""
+    """Return (the truly largest category, the part of it by which the sample is off): the paper's "within 16 %"."""
     whole = float(sum(truth.values()))
     name = min(truth, key=lambda one: (-truth[one], str(one)))
     share = found[name].value if name in found else 0.0
@@ -109,7 +109,7 @@ def find_deviation(found: Mapping[Any, Estimate], truth: Mapping[Hashable, float
 
 
 def measure_distance(found: Mapping[Any, Estimate], truth: Mapping[Any, float]) -> float:
-    """The total variation between a sample's distribution and the true one: 0 for the same, 1 for disjoint ones."""
+    """Return the total variation between a sample's distribution and the true one: 0 if equal, 1 if disjoint."""
     whole = float(sum(truth.values()))
     values = _list_values(found)
     return sum(abs(values.get(name, 0.0) - truth.get(name, 0.0) / whole) for name in {**truth, **values}) / 2.0

@@ -187,7 +187,7 @@ class NeighbourLists:
         outward: tuple[Ints, Ints],
         inward: tuple[Ints, Ints] | None,
     ) -> None:
-        """The same node by node: numpy would take more time to begin than this takes."""
+        """Fix the lists node by node: for few nodes numpy would take more time to begin than this takes."""
         targets, sources = outward[1].tolist(), [] if inward is None else inward[1].tolist()
         for i, node in enumerate(nodes.tolist()):
             mine = targets[outward[0][i] : outward[0][i + 1]]
@@ -320,7 +320,7 @@ class NeighbourLists:
 
 
 def _sort_rows(rows: Ints, codes: Ints) -> tuple[Ints, Ints]:
-    """The same, sorted by row, then by code: as one number where that is small enough, which is three times as fast."""
+    """Return both sorted by row, then by code: as one number where that is small enough, which is 3 times as fast."""
     span = int(codes.max(initial=0)) + 1
     if not len(rows) or (int(rows.max()) + 1) * span >= LARGEST:
         order = np.lexsort((codes, rows))

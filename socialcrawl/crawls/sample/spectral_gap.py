@@ -95,12 +95,12 @@ def compute_gap(matrix: Any, law: Any = None) -> float:
 
 
 def estimate_mixing_time(gap: float, nodes: int) -> float:
-    """Steps, loops counted, after which a walk is near its limit: ln N / gap (section 3.2, its O(.) taken as 1)."""
+    """Return the steps, with loops, after which a walk is near its limit: ln N / gap (section 3.2, O(.) taken as 1)."""
     return log(nodes) / gap if gap > 0.0 and nodes > 1 else inf if nodes > 1 else 0.0
 
 
 def compute_delay(gap: float, nodes: int, share: float, error: float, doubt: float) -> float:
-    """Steps to walk before a single walk's last visits estimate a share well (section 3.2, after Gilman and Kahale).
+    """Return the steps before a single walk's last visits estimate a share well (section 3.2, after Gilman and Kahale).
 
     ln N / gap * 1 / share * 1 / error^2 * ln(1 / doubt): its O(.) taken as 1.
 

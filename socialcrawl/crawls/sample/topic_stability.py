@@ -73,7 +73,7 @@ def measure_stability(walks: Walks, rows: Visits, weight: Floats, *, whole: bool
 
 
 def _list_drawn(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:
-    """What a row says of the links ahead, right in the mean: their number, of them those read, of these on topic."""
+    """Return unbiased estimates from each row: the number of links ahead, of them those read, of these on topic."""
     place = walks.lists.places(rows.proposal)
     ahead = rows.proposal_linked & ~((place >= 0) & (place < rows.place)) & (place != UNREAD)
     times = np.where(ahead, walks.lists.degree(rows.place), 0.0)

@@ -93,7 +93,7 @@ def _list_near_covariances(z: Floats, begins: Ints) -> Floats:
 
 
 def _compute_autocovariances(z: Floats, begins: Ints) -> Floats:
-    """Sums of z[i] z[i + lag] over pairs within one walk, by lag, from 0."""
+    """Return the sums of z[i] z[i + lag] over pairs within one walk, by lag, from 0."""
     longest = int(np.max(np.diff(begins)))
     size = 1 << (2 * longest - 1).bit_length()
     power = np.zeros(size // 2 + 1)
@@ -103,5 +103,5 @@ def _compute_autocovariances(z: Floats, begins: Ints) -> Floats:
 
 
 def compute_dot(a: Floats, b: Floats) -> float:
-    """The inner product, by one thread: not by the library that adds up in as many parts as there are processors."""
+    """Return the inner product, by one thread: the library adds up in as many parts as there are processors."""
     return float(np.einsum("i,i->", a, b))

@@ -117,7 +117,7 @@ def _find_allowed(walks: Walks, rows: Visits, at: Ints, on: Flags) -> Flags:
 
 
 def _find_connected(walks: Walks, may: Flags) -> tuple[Ints, Flags]:
-    """(The number of the part of each place, whether all of part i was read), by the links between places in `may`."""
+    """Return (the part of each place, whether all of part i was read), by links between places in `may`."""
     lists, size = walks.lists, len(walks.lists)
     whose, codes = lists.entries()
     there = lists.places(codes >> 1)

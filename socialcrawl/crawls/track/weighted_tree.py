@@ -44,7 +44,7 @@ class WeightedTree:
         self._all = self._weigh_all is not None
 
     def settled(self, barred: frozenset[int] = frozenset()) -> list[float]:
-        """The tree as the weights are now, those `barred` left out: the root at 1, the leaves in the last half."""
+        """Return the tree with the current weights, without those `barred`: root at 1, leaves in the last half."""
         if barred != self._barred:
             self._touched |= barred ^ self._barred
             self._barred = barred

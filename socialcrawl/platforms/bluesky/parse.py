@@ -135,7 +135,7 @@ def parse_authors(payload: Json, did: str | None) -> Page:
 
 
 def parse_profiles(payload: Json, asked: Sequence[str], *, heeded: bool = True, blocked: bool = False) -> Page:
-    """A page of profiles, and who of `asked` (DIDs and handles) has none: Bluesky leaves them out without a word.
+    """Return a page of profiles, and who of `asked` (DIDs and handles) has none: Bluesky leaves them out silently.
 
     Accounts that opted out are missing (see `has_opted_out`), and where `blocked` those that block us, as "protected".
     """

@@ -122,7 +122,7 @@ class Session:
             return got
 
     def _refresh(self, former: SessionTokens) -> SessionTokens | Reply | None:
-        """New tokens for the old; None if the session has ended for good."""
+        """Return new tokens for the old; None if the session has ended for good."""
         headers = {"Authorization": f"Bearer {former.refresh}"}
         came = self._http.fetch(
             "POST", former.base + RENEW, headers=headers, content=b"", max_bytes=SMALL, public=former.base != self.base

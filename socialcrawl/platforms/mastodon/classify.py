@@ -44,7 +44,7 @@ class RequestContext:
 
 
 def parse_limits(headers: Mapping[str, str], now: float) -> list[Limit]:
-    """The rate-limit headers as Mastodon, GoToSocial and Pixelfed send them: one Limit, or none that can be used.
+    """Return the rate limit that Mastodon, GoToSocial and Pixelfed send in headers: one Limit, or none.
 
     Args:
         headers: names in any case.
@@ -122,7 +122,7 @@ def _explain_no_json(asked: RequestContext) -> Classification:
 
 
 def _explain_error_page(status: int, asked: RequestContext) -> Classification:
-    """An error that no instance words so: where one has answered before, or should be, something stands between."""
+    """Explain an error that is not JSON: where an instance answered before, or should, a proxy may stand between."""
     if asked.look_up and not asked.home:
         return _explain_no_instance(f"HTTP {status}")
     if status < 400:

@@ -70,7 +70,7 @@ def _write_opening(node: LexborNode, tag: str) -> str:
 
 
 def _find_edge(tag: str) -> str:
-    """What an element puts between itself and its neighbours: a new paragraph (form feed) or line (vertical tab)."""
+    """Return what separates an element from its neighbours: a new paragraph (form feed) or line (vertical tab)."""
     return "\f" if tag in PARAGRAPHS else "\v" if tag in LINES else ""
 
 

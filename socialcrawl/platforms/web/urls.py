@@ -77,7 +77,7 @@ def make_robots_url(url: str) -> str:
 
 
 def list_hosts(urls: Sequence[str]) -> list[str]:
-    """The hosts of some addresses, without ports, each once: the patterns by which a crawl stays on these hosts."""
+    """Return the hosts of some addresses, without ports, each once: patterns that keep a crawl on these hosts."""
     told = [urlsplit(url).hostname for one in urls if (url := normalize_url(one))]
     return list(dict.fromkeys(host for host in told if host))
 

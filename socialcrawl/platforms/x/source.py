@@ -155,7 +155,7 @@ class XSource:
         return (yield from find_id(reading, self._make_names_request((reading.pick.n, 0), [who])))
 
     def _make_bounds(self, since: str) -> Mapping[str, str]:
-        """What bounds a timeline: of `since_id` and `start_time` the later one, as X heeds only the former of both."""
+        """Return the bounds of a timeline: the later of `since_id` and `start_time`, as X heeds only `since_id`."""
         begin = self.span.get("start_time")
         if not since or (begin is not None and (SNOWFLAKES.time(since) or 0.0) < parse_time(begin)):
             return self.span

@@ -190,7 +190,7 @@ def _make_errors(request: Request, problem: Mapping[str, Any]) -> list[Mapping[s
 
 
 def _count_returned(request: Request, body: Mapping[str, Any]) -> tuple[int, int]:
-    """The posts and users of an answer whose fields are not those that were asked for: it was billed all the same."""
+    """Count the posts and users of an answer without the requested fields: it was billed all the same."""
     includes, many = body.get("includes"), len(body["data"])
     users = includes.get("users") if isinstance(includes, dict) else None
     more = len(users) if isinstance(users, list) else 0

@@ -113,7 +113,8 @@ def test_a_tree_is_asked_without_scikit_learn(tmp_path):
     grow([count_words(text) for text, _ in told], [on for _, on in told]).save(tmp_path / "tree.json")
     code = (
         "import sys; from pathlib import Path; from socialcrawl.crawls.sample.decision_tree import DecisionTree\n"
-        f"print(Tree.load(Path({str(tmp_path / 'tree.json')!r})).hits('bike wheel chain'), 'sklearn' in sys.modules)"
+        f"tree = DecisionTree.load(Path({str(tmp_path / 'tree.json')!r}))\n"
+        "print(tree.hits('bike wheel chain'), 'sklearn' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["1", "False"]

@@ -40,7 +40,8 @@ def named(numbers):
 
 
 def test_the_owner_of_a_name_is_the_same_in_every_process_and_all_get_about_as_much():
-    code = f"from socialcrawl.importance.distributed_opic import find_owner; print([find_owner(n, 7) for n in {NAMES[:20]!r}])"
+    owners = f"[find_owner(n, 7) for n in {NAMES[:20]!r}]"
+    code = f"from socialcrawl.importance.distributed_opic import find_owner; print({owners})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str([find_owner(name, 7) for name in NAMES[:20]])
     counts = np.bincount([find_owner(f"https://example.org/{i}", 5) for i in range(5_000)], minlength=5)

@@ -31,7 +31,7 @@ class ScoreTerms(NamedTuple):
     fixed: bool = False
 
     def combined(self, values: Floats) -> Floats:
-        """The scores of rows with these values, shape (len(rows),): term by term, so that alike rows score alike.
+        """Return the scores of rows with these values, shape (len(rows),): term by term, so equal rows score alike.
 
         One value with weight 1 is the score: it is returned as it is, not copied.
         """
@@ -46,7 +46,7 @@ class ScoreTerms(NamedTuple):
 
 
 def make_own_terms(of: object, score: Callable[[Graph, Rows], Floats]) -> ScoreTerms:
-    """The terms of a score that changes only where the graph changes: it is its own only value, with weight 1."""
+    """Return the terms of a score that changes only where the graph changes: its only value is itself, weight 1."""
     return ScoreTerms(of, (1.0,), 0.0, lambda graph, rows: score(graph, rows)[None], fixed=True)
 
 

@@ -148,7 +148,7 @@ def _block_directions(
 
 
 def _find_null_space(gram: list[list[int]], trace: int) -> list[list[float]]:
-    """Unit vectors along which the rows do not vary, to TOLERANCE."""
+    """Return unit vectors along which the rows do not vary, to TOLERANCE."""
     values, vectors = np.linalg.eigh(np.array([[value / trace for value in line] for line in gram]))
     null: list[list[float]] = vectors[:, values < values[-1] * TOLERANCE**2].T.tolist()
     return null

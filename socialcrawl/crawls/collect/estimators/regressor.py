@@ -82,7 +82,7 @@ class Flowing(Regressor):
         self._had = 0.0
 
     def sow(self, graph: Graph, rows: Rows) -> None:
-        """A cash of 1, shared by the seeds."""
+        """Give the seeds equal shares of a cash of 1."""
         self.accounts.start(rows)
 
     def grown(self, graph: Graph, row: int) -> None:

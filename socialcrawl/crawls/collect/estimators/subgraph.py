@@ -27,7 +27,7 @@ class Opic(Estimator):
         self.accounts = Cash()
 
     def sow(self, graph: Graph, rows: Rows) -> None:
-        """A cash of 1, shared by the seeds."""
+        """Give the seeds equal shares of a cash of 1."""
         self.accounts.start(rows)
 
     def grown(self, graph: Graph, row: int) -> None:
