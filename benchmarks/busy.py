@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.lab.generators.generate import generate, topics, write
+from socialcrawl.lab.generators.generate import choose_topics, generate, write
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock.child_process import spawn
 
@@ -45,7 +45,7 @@ def measure(k: int = K, d: float = D, windows: int = 2) -> list[Figure]:
         d: its seconds.
         windows: how many are filled before the campaign ends.
     """
-    word = next(iter(topics().values()))
+    word = next(iter(choose_topics().values()))
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         write(folder / "posts.parquet", generate(USERS, 1, posts_per_user=6.0, weeks=1))

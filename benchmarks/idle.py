@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.lab.generators.generate import generate, topics, write
+from socialcrawl.lab.generators.generate import choose_topics, generate, write
 from socialcrawl.lab.post_table import Posts, read_posts
 from socialcrawl.mock.server import running
 
@@ -33,7 +33,7 @@ every = "9h"
 
 def measure() -> list[Figure]:
     """The share of a core and the resident memory."""
-    word = next(iter(topics().values()))
+    word = next(iter(choose_topics().values()))
     with tempfile.TemporaryDirectory() as place, running(_posts(Path(place)), limit=20, window=900.0) as mock:
         folder = Path(place) / "campaigns"
         folder.mkdir()
@@ -69,7 +69,7 @@ def measure() -> list[Figure]:
 
 
 def _posts(folder: Path) -> Posts:
-    write(folder / "posts.parquet", generate(300, 1, posts_per_user=12.0, weeks=2, only=list(topics())[:2]))
+    write(folder / "posts.parquet", generate(300, 1, posts_per_user=12.0, weeks=2, only=list(choose_topics())[:2]))
     return read_posts(folder / "posts.parquet")
 
 

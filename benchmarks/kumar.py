@@ -9,9 +9,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.figure import Figure, is_tiny
-from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate
-from socialcrawl.lab.experiments.kumar.dynamic import EXPANSIONS, RECRAWLS, TrackingSettings, jobs, tracked, world
-from socialcrawl.lab.process_pool import crawled
+from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate_time_graph
+from socialcrawl.lab.experiments.kumar.dynamic import (
+    EXPANSIONS,
+    RECRAWLS,
+    TrackingSettings,
+    list_jobs,
+    make_world,
+    track_targets,
+)
+from socialcrawl.lab.process_pool import crawl_missing
 
 TITLE = "Tracking in a time graph: 340,000 links, 18 pairs of policies, 24 days, a fetch every 20 s"
 TINY = BurstyGraphParameters(nodes=200, links=1_000, days=1.0), TrackingSettings(every=3_600.0, k=10, points=4)
@@ -21,15 +28,15 @@ def measure() -> list[Figure]:
     """Seconds of making the graph and of all crawls, as many processes as processors; processor time beside it."""
     shape, setting = TINY if is_tiny() else (BurstyGraphParameters(), TrackingSettings())
     begin = time.perf_counter()
-    graph = generate(shape)
+    graph = generate_time_graph(shape)
     made = time.perf_counter() - begin
     begin = time.perf_counter()
-    there = world("generated", graph, setting)
+    there = make_world("generated", graph, setting)
     aimed = time.perf_counter() - begin
-    planned = [replace(job, crawl=_timed) for job in jobs(there, EXPANSIONS, RECRAWLS, [1])]
+    planned = [replace(job, crawl=_timed) for job in list_jobs(there, EXPANSIONS, RECRAWLS, [1])]
     with tempfile.TemporaryDirectory() as scratch:
         begin = time.perf_counter()
-        tables = crawled(planned, Path(scratch), -1)
+        tables = crawl_missing(planned, Path(scratch), -1)
         whole = time.perf_counter() - begin
     fetches = sum(int(np.max(table["fetches"])) for table in tables)
     used = sum(float(table["processor"][0]) for table in tables)
@@ -44,5 +51,5 @@ def measure() -> list[Figure]:
 
 def _timed(*given: Any) -> Any:
     begin = time.process_time()
-    table = tracked(*given)
+    table = track_targets(*given)
     return {**table, "processor": np.full(len(table["fetches"]), time.process_time() - begin)}

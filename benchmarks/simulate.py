@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.lab.generators.twitterlike import TOPICS, twitter_like
+from socialcrawl.lab.generators.twitterlike import TOPICS, generate_twitter_like
 from socialcrawl.lab.graphs import read, write
 
 TITLE = "Replayed crawls: 17 M nodes, 93 M links, 50 seeds, 100,000 steps at r = 1"
@@ -28,7 +28,7 @@ def measure() -> list[Figure]:
         for topic, what in WORLDS.items():
             folder, seeds = Path(scratch) / topic, Path(scratch) / f"{topic}.txt"
             begin = time.perf_counter()
-            graph = twitter_like(USERS, LINKS, *TOPICS[topic], seed=1)
+            graph = generate_twitter_like(USERS, LINKS, *TOPICS[topic], seed=1)
             made = time.perf_counter() - begin
             figures.append(Figure(f"{topic}: generating the graph", f"{made:.0f} s", "under 60 s"))
             write(graph, folder)

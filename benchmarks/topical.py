@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figure import Figure, is_tiny, sized
-from socialcrawl.lab.generators.generate import generate, topics, write
+from socialcrawl.lab.generators.generate import choose_topics, generate, write
 
 TITLE = "Topical crawl of real IRC posts (`kernel`), 50 drawn seeds, whole timelines, 1,000 steps, 5 seed sets"
 SETS = range(1, sized(6, 2))
@@ -24,7 +24,7 @@ def measure() -> list[Figure]:
         if not is_tiny():
             return _measured(_irc(), "kernel")
         write(Path(scratch) / "posts.parquet", generate(200, 1, posts_per_user=12.0, weeks=2))
-        return _measured(Path(scratch) / "posts.parquet", next(iter(topics().values())))
+        return _measured(Path(scratch) / "posts.parquet", next(iter(choose_topics().values())))
 
 
 def _irc() -> Path:

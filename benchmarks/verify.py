@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.figure import Figure, sized
 from socialcrawl.exporters.export import ExportOptions, export
-from socialcrawl.lab.generators.generate import generate, topics, write
+from socialcrawl.lab.generators.generate import choose_topics, generate, write
 from socialcrawl.mock.child_process import spawn
 from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.database.snapshot import open_snapshot
@@ -69,7 +69,7 @@ def measure() -> list[Figure]:
 def _crawl(folder: Path, estimator: str) -> None:
     """Run a campaign to its end."""
     with spawn(folder / "posts.parquet", "--limit", "1000000", "--window", "60s") as mock:
-        word, file = next(iter(topics().values())), folder / "campaign.toml"
+        word, file = next(iter(choose_topics().values())), folder / "campaign.toml"
         file.write_text(
             CAMPAIGN.format(word=word, estimator=estimator, steps=STEPS, url=mock.url, token=TOKEN), "utf-8"
         )

@@ -11,7 +11,7 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
-from socialcrawl.lab.instant import SequenceStore, parts
+from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.system.garbage_collection import uncollected
 
 TITLE = "Walks through a known graph of 1,000,000 nodes and 10,000,000 links, half of it on topic"
@@ -62,7 +62,7 @@ def _walked(graph: KnownGraph, how: WalkRules, steps: int | None) -> tuple[Sampl
     crawl = Sample(seeds, how, steps)
     with uncollected():
         begin = time.process_time()
-        run(parts(crawl, KnownGraphSource(graph), SequenceStore()), size=how.walkers)
+        run(make_parts(crawl, KnownGraphSource(graph), SequenceStore()), size=how.walkers)
         return crawl, time.process_time() - begin
 
 

@@ -26,7 +26,7 @@ from socialcrawl.engine.model import (
 )
 from socialcrawl.engine.protocols import Batch, Conversation, Ledger, Source, Store, Wire
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.instant import parts
+from socialcrawl.lab.instant import make_parts
 from socialcrawl.ratelimit.budget import Budget, Caps
 from socialcrawl.storage.memory_store import MemoryStore
 
@@ -67,7 +67,7 @@ def crawl_case(
     memory = MemoryStore() if store is None else store
     line = Seeds([Node(-1)], look_up=False)
     crawl = Collect(line, make_estimator(estimator, seed=seed), steps, source.width)
-    made = parts(crawl, _Started(source, seeds), memory, _Door(wire))
+    made = make_parts(crawl, _Started(source, seeds), memory, _Door(wire))
     end = run(replace(made, planner=_Counted(requests)), size=size)
     if isinstance(end, Stop) and end.kind == StopKind.FAILED:
         raise SettingsError(f"None of the seeds answers (the first is {seeds[0]!r}): start from other nodes.")

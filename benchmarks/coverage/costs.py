@@ -12,9 +12,9 @@ from socialcrawl.forecast.spread import ENOUGH, FEW, Needs
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.lab.experiments.sampling.worlds import Ints
-from socialcrawl.lab.graphs.column_files import parquet_table
-from socialcrawl.lab.graphs.from_posts import from_posts
-from socialcrawl.lab.post_table import fold, read_posts
+from socialcrawl.lab.graphs.column_files import read_parquet
+from socialcrawl.lab.graphs.from_posts import build_mention_graph
+from socialcrawl.lab.post_table import fold_name, read_posts
 from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 TITLE = "Requests and posts that the rest of a crawl takes"
@@ -95,15 +95,15 @@ def read_topics(path: Path, topics: tuple[list[str], ...]) -> Iterator[Place]:
     """Yield the graph of a file of posts for each topic, a list of keywords."""
     posts = read_posts(path)
     for keywords in topics:
-        graph = from_posts(posts, Topic(keywords))
-        number = {fold(name): node for node, name in enumerate(graph.names or ())}
-        counts = np.bincount([number[fold(name)] for name in posts.authors], minlength=graph.size)
+        graph = build_mention_graph(posts, Topic(keywords))
+        number = {fold_name(name): node for node, name in enumerate(graph.names or ())}
+        counts = np.bincount([number[fold_name(name)] for name in posts.authors], minlength=graph.size)
         yield Place(f"{path.stem}, `{keywords[0]}`", graph, counts)
 
 
 def _linked(path: Path, source: str, target: str) -> Place:
     """Acts of one account on another, each a post; those of the middle tenth of the time are on topic."""
-    table = parquet_table(path)
+    table = read_parquet(path)
     one, other = (np.asarray(table.column(name).to_pylist()) for name in (source, target))
     at = np.asarray(table.column("ts").to_pylist(), np.int64)
     names, number = np.unique(np.concatenate([one, other]), return_inverse=True)

@@ -17,7 +17,7 @@ from socialcrawl.crawls.refresh.stop_rule import judge
 from socialcrawl.engine.model import Outcome, Stop
 from socialcrawl.lab.experiments.liverank import death, follower_graphs, weblike
 from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld
-from socialcrawl.lab.experiments.liverank.dated import SnapshotCut, dated
+from socialcrawl.lab.experiments.liverank.dated import SnapshotCut, read_dated_world
 
 TITLE = "Refreshes of old datasets"
 NOTE = """The datasets are those of [liverank.md](liverank.md), the generated ones smaller. Each run has its own seed
@@ -76,13 +76,13 @@ def datasets() -> Iterator[Dataset]:
     """Yield the datasets to measure on; those whose data is not on this machine are left out."""
     for title, name, cut in REAL:
         if (path := SHARED / name).exists():
-            yield make_accounts(title, dated(path, cut))
+            yield make_accounts(title, read_dated_world(path, cut))
         else:
             print(f"not measured: {path} is missing (set SOCIALCRAWL_SHARED)", flush=True)
     yield make_accounts(
-        "generated accounts", follower_graphs.generate("accounts", follower_graphs.FollowerParameters(20_000))
+        "generated accounts", follower_graphs.generate_followers("accounts", follower_graphs.FollowerParameters(20_000))
     )
-    web = death.passed("web", weblike.generate(weblike.WebParameters(20_000)), death.DeathModel())
+    web = death.plant_death("web", weblike.generate_web(weblike.WebParameters(20_000)), death.DeathModel())
     yield make_pages("generated web", web)
     yield make_pages("generated web, check = 0", web, check=0)
 

@@ -22,7 +22,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.graph.known_graph import KnownGraphSource
 from socialcrawl.lab.experiments.sampling.worlds import Floats
-from socialcrawl.lab.instant import SequenceStore, parts
+from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.storage.queries.traces import StepColumns
 from socialcrawl.system.garbage_collection import uncollected
 
@@ -135,7 +135,7 @@ def crawl(
     driven = Collect(line, make_estimator(by, seed=seed), steps, strategy=expecting)
     driven.graph.reserve(place.graph.size)
     with uncollected():
-        run(parts(driven, KnownGraphSource(place.graph), tape))
+        run(make_parts(driven, KnownGraphSource(place.graph), tape))
     return expecting, np.array(tape.values[len(seeds) :], np.float64)
 
 

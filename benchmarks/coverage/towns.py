@@ -11,15 +11,15 @@ import networkx as nx
 import numpy as np
 
 from socialcrawl.lab.experiments.sampling.worlds import Flags
-from socialcrawl.lab.generators.generate import generate, topics, write
-from socialcrawl.lab.post_table import Posts, fold, read_posts
+from socialcrawl.lab.generators.generate import choose_topics, generate, write
+from socialcrawl.lab.post_table import Posts, fold_name, read_posts
 from socialcrawl.mock.bluesky.identifiers import did_of
 from socialcrawl.mock.names import HERE
 from socialcrawl.mock.world import World, build_world
 
 NEWEST = 100  # posts that mention an account, which a platform shows
 LANGUAGES = ("en", "de", "fr")
-TOPIC, WORD = next(iter(topics().items()))  # nearly all who write the word hang together
+TOPIC, WORD = next(iter(choose_topics().items()))  # nearly all who write the word hang together
 POSTS = 20.0  # of an account, in the mean
 
 
@@ -101,7 +101,7 @@ class Town:
         accounts = self.world.accounts
         known = {str(number): row for row, number in enumerate(accounts.ids.tolist())}
         known |= {did_of(key): row for row, key in enumerate(accounts.keys)} | accounts.by_username
-        return {known[fold(name)] for name in names}
+        return {known[fold_name(name)] for name in names}
 
     def _named_in(self, posts: Iterable[int]) -> dict[int, set[int]]:
         found: dict[int, set[int]] = {}
@@ -123,8 +123,8 @@ def make_town(platform: str, seed: int, users: int, missing: float) -> Town:
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder) / "posts.parquet", made)
         posts = read_posts(Path(folder) / "posts.parquet")
-    number = {fold(name): row for row, name in enumerate(made.names)}
+    number = {fold_name(name): row for row, name in enumerate(made.names)}
     community = made.people.community
-    lang = [LANGUAGES[int(community[number[fold(name)]]) % len(LANGUAGES)] for name in posts.authors]
+    lang = [LANGUAGES[int(community[number[fold_name(name)]]) % len(LANGUAGES)] for name in posts.authors]
     posts = replace(posts, lang=lang)
     return Town(posts, build_world(posts, missing), missing, platform)

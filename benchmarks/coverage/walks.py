@@ -23,9 +23,9 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.draws import draw_uniform
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, Node, Pick
-from socialcrawl.lab.experiments.sampling.truths import out_degrees, reached
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, sources
-from socialcrawl.lab.instant import SequenceStore, parts
+from socialcrawl.lab.experiments.sampling.truths import count_out_degrees, find_reached
+from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, list_sources
+from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.system.garbage_collection import uncollected
 
 TITLE = "Samples and audits by walks"
@@ -90,7 +90,7 @@ def find_intervals(
         burn_in: on-topic visits of each that do not count.
         often: accounts read from one look to the next, of those of which the first counts; 0: there are none.
     """
-    within = reached(place.world, place.topic, "hard")
+    within = find_reached(place.world, place.topic, "hard")
     begin = near(place, within, walkers, seed)
     how = WalkRules(inward=True, walkers=walkers, burn_in=burn_in, seed=seed, idle=IDLE)
     crawl = Sample(Seeds(names=[Node(one) for one in begin], known=True), how, lengths[0])
@@ -102,7 +102,7 @@ def find_intervals(
             if length not in between and length not in lengths:
                 continue
             crawl.steps = length
-            run(parts(crawl, place.source, SequenceStore()), size=walkers, folded=True)
+            run(make_parts(crawl, place.source, SequenceStore()), size=walkers, folded=True)
             seen = gather_evidence(crawl.walks)
             look = Look(f"{length:,} steps", seen, linked(crawl.walks, seen))
             if length in between and (seen.verdict.enough or length == max(between)):
@@ -186,7 +186,7 @@ def answers(place: Place, look: Look, topic: Ints, asked: Asked) -> Iterator[Sho
     """What a sample and its audits show at one length, beside the truth of the accounts in `topic`, int64."""
     for name in asked.held:
         yield from _audited(place, look, topic, asked, name)
-    node, seen, outs = look.seen.rows.node, look.seen, out_degrees(place.world).astype(np.float64)
+    node, seen, outs = look.seen.rows.node, look.seen, count_out_degrees(place.world).astype(np.float64)
     for name, flags in (("a third of the accounts", asked.part), ("a corner of the topic", asked.corner)):
         yield _shown(f"share: {name}", place, look, seen.series().share(flags[node]), float(flags[topic].mean()))
     yield _shown("mean: links of an account", place, look, seen.series().mean(outs[node]), float(outs[topic].mean()))
@@ -277,5 +277,5 @@ def _shown(what: str, place: Place, look: Look, found: Estimate | None, truth: f
 def _counted(place: Place, flags: Flags) -> Floats:
     """How many links of each account lead to such accounts, float64[n]."""
     graph = place.world.graph
-    found: Floats = np.bincount(sources(graph), flags[graph.indices], place.world.size).astype(np.float64)
+    found: Floats = np.bincount(list_sources(graph), flags[graph.indices], place.world.size).astype(np.float64)
     return found

@@ -8,11 +8,19 @@ from pathlib import Path
 import numpy as np
 
 from socialcrawl.lab.experiments.sampling import file_worlds
-from socialcrawl.lab.experiments.sampling.generated_webs import TopicWebParameters, generate
+from socialcrawl.lab.experiments.sampling.generated_webs import TopicWebParameters, generate_web
 from socialcrawl.lab.experiments.sampling.source import InlinkSearch, WalkedSource
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Ints, PageTopic, PageWorld, linked, saying, sources
-from socialcrawl.lab.graphs.column_files import parquet_table
-from socialcrawl.lab.post_table import fold, read_posts
+from socialcrawl.lab.experiments.sampling.worlds import (
+    Flags,
+    Ints,
+    PageTopic,
+    PageWorld,
+    find_mentions,
+    link_pages,
+    list_sources,
+)
+from socialcrawl.lab.graphs.column_files import read_parquet
+from socialcrawl.lab.post_table import fold_name, read_posts
 
 SHARED = Path(os.environ.get("SOCIALCRAWL_SHARED") or "../shared") / "data"
 NEWEST = 100  # posts of a timeline, and posts that mention an account, which a platform shows
@@ -78,7 +86,7 @@ def _place(title: str, pairs: Ints, label: Ints, rng: np.random.Generator) -> Pl
     size = len(label)
     off = np.column_stack([np.repeat(np.arange(size), 6), size + rng.integers(0, 4 * size, 6 * size)])
     ends = np.concatenate([pairs, off]).astype(np.int64)
-    graph = linked(ends[:, 0], ends[:, 1], 5 * size)
+    graph = link_pages(ends[:, 0], ends[:, 1], 5 * size)
     topic = PageTopic(title, np.arange(5 * size) < size)
     world = PageWorld(
         title, graph, [""] * 5 * size, np.zeros(5 * size, np.int64), [""], {title: topic}, topic.on | True
@@ -90,9 +98,9 @@ def _kernel() -> Place:
     """Accounts of an IRC channel with "kernel" in one of their newest posts, as a platform would show them."""
     posts = read_posts(SHARED / "ubuntu_irc.parquet")
     number: dict[str, int] = {}
-    authors = np.array([number.setdefault(fold(name), len(number)) for name in posts.authors])
+    authors = np.array([number.setdefault(fold_name(name), len(number)) for name in posts.authors])
     there = len(number)
-    named = np.array([number.setdefault(fold(name), len(number)) for name in posts.mentioned])
+    named = np.array([number.setdefault(fold_name(name), len(number)) for name in posts.mentioned])
     order = np.argsort(-posts.created_at, kind="stable")
     newest = _firsts(authors[order])
     shown = np.zeros(len(authors), bool)
@@ -106,12 +114,12 @@ def _kernel() -> Place:
     size = len(number)
     on = np.zeros(size, bool)
     seen = np.flatnonzero(shown)
-    on[authors[seen[saying([posts.texts[row] for row in seen.tolist()], "kernel")]]] = True
-    graph = linked(authors[post[shown[post]]], named[shown[post]], size)
+    on[authors[seen[find_mentions([posts.texts[row] for row in seen.tolist()], "kernel")]]] = True
+    graph = link_pages(authors[post[shown[post]]], named[shown[post]], size)
     topic = PageTopic("kernel", on)
     known = np.arange(size) < there
     world = PageWorld("ubuntu_irc", graph, [""] * size, np.zeros(size, np.int64), [""], {"kernel": topic}, known)
-    source = WalkedSource(world, on, back=linked(named[back], authors[post[back]], size))
+    source = WalkedSource(world, on, back=link_pages(named[back], authors[post[back]], size))
     year = np.zeros(size, np.int64)
     np.maximum.at(year, authors, posts.created_at // (365 * 86_400))
     return Place("ubuntu_irc, `kernel`, the newest 100 posts of each account", world, topic, year, source)
@@ -129,13 +137,13 @@ def _firsts(values: Ints) -> Ints:
 
 def _wireless() -> Place:
     """The same channel with all posts, about something rarer: one of twelve neighbours is on topic."""
-    world = file_worlds.posts(SHARED / "ubuntu_irc.parquet", [file_worlds.TopicRequest("wireless")])
+    world = file_worlds.read_post_world(SHARED / "ubuntu_irc.parquet", [file_worlds.TopicRequest("wireless")])
     return _told("ubuntu_irc, `wireless`, all posts", world, "wireless")
 
 
 def _species() -> Place:
     """Pages of an encyclopaedia."""
-    world = file_worlds.pages(SHARED / "wikispeedia_6k.parquet", [file_worlds.TopicRequest("species")])
+    world = file_worlds.read_page_world(SHARED / "wikispeedia_6k.parquet", [file_worlds.TopicRequest("species")])
     return _told("wikispeedia, `species`", world, "species")
 
 
@@ -146,7 +154,7 @@ def _told(title: str, world: PageWorld, name: str) -> Place:
 
 def _mathoverflow() -> Place:
     """Who asked or answered somebody in January 2011, among all who ever did."""
-    table = parquet_table(SHARED / "mathoverflow_activity.parquet")
+    table = read_parquet(SHARED / "mathoverflow_activity.parquet")
     one, other, at = (table.column(name).to_numpy().astype(np.int64) for name in ("a", "b", "ts"))
     size = int(max(one.max(), other.max())) + 1
     on = np.zeros(size, bool)
@@ -154,7 +162,7 @@ def _mathoverflow() -> Place:
     there = np.zeros(size, bool)
     there[one], there[other] = True, True
     topic = PageTopic("January 2011", on)
-    graph = linked(one, other, size)
+    graph = link_pages(one, other, size)
     world = PageWorld("mathoverflow", graph, [""] * size, np.zeros(size, np.int64), [""], {topic.name: topic}, there)
     year = np.full(size, 99, np.int64)
     np.minimum.at(year, one, (at - at.min()) // (365 * 86_400))
@@ -165,7 +173,7 @@ def _mathoverflow() -> Place:
 
 def _abortion() -> Place:
     """Two camps of a generated web that hardly link to each other."""
-    world = generate(TopicWebParameters(pages=20_000))
+    world = generate_web(TopicWebParameters(pages=20_000))
     found = _told("generated, 20,000 pages, `abortion`: two camps", world, "abortion")
     one, other = (np.asarray(part, np.int64) for part in found.topic.parts.values())
     return Place(found.title, world, found.topic, one + 2 * other, found.source)
@@ -177,7 +185,7 @@ def near(place: Place, within: Flags, count: int, seed: int) -> list[int]:
     A search shows accounts that talk with each other now; walks that begin far apart have it easier.
     """
     rng = np.random.default_rng(seed)
-    begin, end = sources(place.world.graph), np.asarray(place.world.graph.indices, np.int64)
+    begin, end = list_sources(place.world.graph), np.asarray(place.world.graph.indices, np.int64)
     inside = within[begin] & within[end]
     begin, end = np.append(begin[inside], end[inside]), np.append(end[inside], begin[inside])
     order = np.argsort(begin, kind="stable")

@@ -27,7 +27,7 @@ BROKEN = (
 """What damaged or forged arrays and JSON can raise."""
 
 
-def mapped(path: Path) -> NDArray[Any]:
+def open_mapped(path: Path) -> NDArray[Any]:
     """Return the array of a .npy file, which stays on the disk.
 
     Raises:
@@ -43,7 +43,7 @@ def mapped(path: Path) -> NDArray[Any]:
 
 
 @contextmanager
-def archive(path: Path) -> Iterator[Mapping[str, NDArray[Any]]]:
+def open_archive(path: Path) -> Iterator[Mapping[str, NDArray[Any]]]:
     """Open the arrays of a .npz file; each is read when it is asked for.
 
     Raises:
@@ -75,7 +75,7 @@ def read_offsets(path: Path, *pairs: tuple[str, str]) -> tuple[NDArray[np.int64]
     Raises:
         SettingsError: the file cannot be read, or the arrays are no graph.
     """
-    with archive(path) as arrays:
+    with open_archive(path) as arrays:
         names = next((pair for pair in pairs if {*pair} <= {*arrays}), None)
         if names is None:
             return None

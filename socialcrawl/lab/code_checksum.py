@@ -16,7 +16,7 @@ PACKAGE = "socialcrawl"
 ROOT = Path(__file__).parents[2]  # the folder that holds the package
 
 
-def code_of(*made: Any, apart: str | None = None) -> str:
+def compute_code_checksum(*made: Any, apart: str | None = None) -> str:
     """Return a checksum of the source of functions, classes and objects: 16 hexadecimal digits.
 
     Of this program these are the modules that define them, or a class that they inherit from, and all that those
@@ -27,30 +27,30 @@ def code_of(*made: Any, apart: str | None = None) -> str:
         made: functions, classes, or objects, whose classes count.
         apart: a package of this program whose modules do not count where others import them.
     """
-    return _checksum(frozenset(module for one in made for module in _modules(one)), apart)
+    return _compute_checksum(frozenset(module for one in made for module in _find_modules(one)), apart)
 
 
-def _modules(made: Any) -> Iterator[str]:
+def _find_modules(made: Any) -> Iterator[str]:
     """Yield the names of the modules that define a function, or a class and those that it inherits from."""
     whole = made if isinstance(made, type) or hasattr(made, "__code__") else type(made)
     yield from (one.__module__ for one in getattr(whole, "__mro__", (whole,)) if one.__module__ != "builtins")
 
 
 @lru_cache(maxsize=256)
-def _checksum(modules: frozenset[str], apart: str | None) -> str:
+def _compute_checksum(modules: frozenset[str], apart: str | None) -> str:
     left, seen, total = sorted(modules), set(modules), hashlib.sha256()
     while left:
-        more = {one for one in _source(left.pop())[1] if not (apart and _within(one, apart))} - seen
+        more = {one for one in _read_source(left.pop())[1] if not (apart and _is_within(one, apart))} - seen
         left, seen = [*left, *more], seen | more
     for name in sorted(seen):
-        total.update(f"{name} {_release(name)} {_source(name)[0]}\n".encode())
+        total.update(f"{name} {_find_release(name)} {_read_source(name)[0]}\n".encode())
     return total.hexdigest()[:16]
 
 
 @lru_cache(maxsize=1024)
-def _source(name: str) -> tuple[str, frozenset[str]]:
+def _read_source(name: str) -> tuple[str, frozenset[str]]:
     """Return a checksum of what a module does, and the modules of this program that it imports, wherever it does."""
-    file = _file(name)
+    file = _find_file(name)
     if file is None or file.suffix != ".py":  # none, or compiled
         return hashlib.sha256(file.read_bytes() if file else b"").hexdigest(), frozenset()
     tree, found = ast.parse(file.read_bytes()), set[str]()
@@ -61,34 +61,34 @@ def _source(name: str) -> tuple[str, frozenset[str]]:
             found.add(node.module)
             found.update(f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            node.body = [one for one in node.body if not _says(one)]
-    ours = frozenset(one for one in found if _ours(name) and _ours(one) and _file(one))
+            node.body = [one for one in node.body if not _is_text(one)]
+    ours = frozenset(one for one in found if _is_ours(name) and _is_ours(one) and _find_file(one))
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), ours
 
 
-def _says(statement: ast.stmt) -> bool:
+def _is_text(statement: ast.stmt) -> bool:
     """Return whether it is a text that stands alone, as a docstring does."""
     told = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(told, ast.Constant) and isinstance(told.value, str)
 
 
-def _ours(name: str) -> bool:
-    return _within(name, PACKAGE)
+def _is_ours(name: str) -> bool:
+    return _is_within(name, PACKAGE)
 
 
-def _within(name: str, package: str) -> bool:
+def _is_within(name: str, package: str) -> bool:
     return f"{name}.".startswith(f"{package}.")
 
 
-def _file(name: str) -> Path | None:
+def _find_file(name: str) -> Path | None:
     """Return the file of a module; None where it has none, or is no module."""
-    if not _ours(name):
+    if not _is_ours(name):
         place = getattr(sys.modules.get(name), "__file__", None)
         return Path(place) if place and Path(place).is_file() else None
     place = ROOT.joinpath(*name.split("."))
     return next((file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()), None)
 
 
-def _release(name: str) -> str:
+def _find_release(name: str) -> str:
     """Return the version that the package of a module names; "" for ours, whose source is all there is to know."""
-    return "" if _ours(name) else str(getattr(sys.modules.get(name.partition(".")[0]), "__version__", ""))
+    return "" if _is_ours(name) else str(getattr(sys.modules.get(name.partition(".")[0]), "__version__", ""))

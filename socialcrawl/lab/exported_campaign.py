@@ -53,7 +53,7 @@ def read_export(folder: Path) -> Exported:
             Parquet, or empty.
     """
     _check(folder)
-    tables = {name: _rows(folder / f"{name}.parquet", columns) for name, columns in TABLES.items()}
+    tables = {name: _read_rows(folder / f"{name}.parquet", columns) for name, columns in TABLES.items()}
     if not tables["posts"]:
         raise PostsFileError(f"{folder} holds no posts: export a campaign that has read some.")
     acts = {row[0]: (row[1], row[2]) for row in tables["picks"]}
@@ -66,7 +66,7 @@ def read_export(folder: Path) -> Exported:
             searches.setdefault(query, []).extend(ids or ())
         elif endpoint == TIMELINE and n in acts and (ids or kind != ReplyKind.MISSING):
             timelines.setdefault(acts[n][0], []).extend(ids or ())
-    missing = dict(_missing(tables["picks"]))
+    missing = dict(_find_missing(tables["picks"]))
     return Exported(tables["posts"], tables["accounts"], tables["mentions"], missing, timelines, searches)
 
 
@@ -87,7 +87,7 @@ def _check(folder: Path) -> None:
         raise PostsFileError(f"{folder} holds {campaigns} campaigns: export the one that is to be rehearsed.")
 
 
-def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
+def _read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
     try:
         found = read_table(path, columns)
     except FileNotFoundError as error:
@@ -99,7 +99,7 @@ def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
     return list(zip(*(found.column(name).to_pylist() for name in columns), strict=True))
 
 
-def _missing(picks: list[Row]) -> Iterator[tuple[int, str]]:
+def _find_missing(picks: list[Row]) -> Iterator[tuple[int, str]]:
     """Yield why accounts are missing, by node: the last word on each; one that was read at all is not missing."""
     last = {node: missing for _, node, act, missing in picks if node >= 0 and missing != TRIED}
     read = {node for _, node, act, missing in picks if act != Act.RESOLVE and missing is None}

@@ -19,11 +19,11 @@ from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.graphs import read
-from socialcrawl.lab.process_pool import Watch, place, run_missing
-from socialcrawl.lab.results import ReplayJob, Stamp, results, stamp, write
+from socialcrawl.lab.process_pool import Watch, get_path, run_missing
+from socialcrawl.lab.results import ReplayJob, Stamp, read_results, read_stamp, write
 from socialcrawl.lab.simulation import Replay, ReplaySetup, simulate
 
-__all__ = ["ReplayJob", "replay_all", "results", "scheduler", "seed_sets"]
+__all__ = ["ReplayJob", "connect_scheduler", "draw_seed_sets", "read_results", "replay_all"]
 
 CONNECT = 10.0  # seconds
 ORPHANED = 1.0  # seconds between looks at whether the parent is still there
@@ -32,7 +32,7 @@ _one_at_a_time = threading.Lock()  # a Dask worker may have several threads
 _last: list[tuple[tuple[str, Stamp], KnownGraph]] = []  # the graph that this process opened last
 
 
-def seed_sets(graph: KnownGraph, sets: int, size: int, seed: int, least: float = 0.0) -> list[list[int]]:
+def draw_seed_sets(graph: KnownGraph, sets: int, size: int, seed: int, least: float = 0.0) -> list[list[int]]:
     """Random sets of seeds, each drawn without replacement among the nodes of value above `least` (paper, 6.2).
 
     Set i depends on the graph, `size`, `seed`, `least` and i alone: more sets begin with the same ones.
@@ -85,20 +85,20 @@ def replay_all(
     """
     from joblib import parallel_config  # noqa: PLC0415
 
-    _make(out)
+    _create_folder(out)
     wanted = {job.key: job for job in jobs}
     calls = {
-        key: (_replayed, (str(Path(job.graph).absolute()), job.seeds, job.setup, os.getpid()))
+        key: (_replay, (str(Path(job.graph).absolute()), job.seeds, job.setup, os.getpid()))
         for key, job in wanted.items()
     }
     with nullcontext() if backend is None else parallel_config(backend=backend):
         return run_missing(
-            calls, out, lambda key, replay: write(place(out, key), wanted[key], replay), n_jobs=n_jobs, watch=watch
+            calls, out, lambda key, replay: write(get_path(out, key), wanted[key], replay), n_jobs=n_jobs, watch=watch
         )
 
 
 @contextmanager
-def scheduler(address: str) -> Iterator[None]:
+def connect_scheduler(address: str) -> Iterator[None]:
     """A Dask cluster in whose reach grids are replayed: that of the scheduler at `address`, as tcp://10.0.0.1:8786.
 
     Raises:
@@ -122,8 +122,8 @@ def scheduler(address: str) -> Iterator[None]:
         yield
 
 
-def _opened(graph: str) -> KnownGraph:
-    wanted = graph, stamp(graph)
+def _open_graph(graph: str) -> KnownGraph:
+    wanted = graph, read_stamp(graph)
     with _one_at_a_time:
         if not _last or _last[0][0] != wanted:
             _last.clear()  # two big ones may not fit
@@ -132,7 +132,7 @@ def _opened(graph: str) -> KnownGraph:
 
 
 @lru_cache(maxsize=1)
-def _obey(parent: int) -> None:
+def _follow_parent(parent: int) -> None:
     """Go when the parent goes, even if it was killed: nobody else would tell."""
 
     def watch() -> None:
@@ -143,14 +143,14 @@ def _obey(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _replayed(graph: str, seeds: tuple[int, ...], setup: ReplaySetup, parent: int) -> Replay:
+def _replay(graph: str, seeds: tuple[int, ...], setup: ReplaySetup, parent: int) -> Replay:
     """Return what a worker does."""
     if os.getppid() == parent:
-        _obey(parent)
-    return simulate(_opened(graph), seeds, setup)
+        _follow_parent(parent)
+    return simulate(_open_graph(graph), seeds, setup)
 
 
-def _make(out: Path) -> None:
+def _create_folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -190,7 +190,7 @@ class NullMonitor:
         """See `protocols.Watcher.waits`."""
 
 
-def parts(crawl: Crawl, source: Source, store: Store, wire: Wire | None = None) -> Parts:
+def make_parts(crawl: Crawl, source: Source, store: Store, wire: Wire | None = None) -> Parts:
     """Return everything `run` needs to drive `crawl` over `source` without limits and without waiting."""
     return Parts(
         crawl, source, store, wire or NullWire(), UnlimitedPlanner(), StoppedClock(), ImmediateExecutor(), NullMonitor()

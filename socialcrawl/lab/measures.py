@@ -27,7 +27,7 @@ class Mean(NamedTuple):
         return quantile(self.n - 1, CONFIDENCE) * self.error if self.n > 1 else np.nan
 
 
-def mean(values: Floats) -> Mean:
+def compute_mean(values: Floats) -> Mean:
     """Return the mean of `values`, shape (sets,), NaN left out, and the error sd / sqrt(sets), sd with sets - 1."""
     known = values[~np.isnan(values)]
     if not len(known):
@@ -36,17 +36,17 @@ def mean(values: Floats) -> Mean:
     return Mean(float(known.mean()), error, len(known))
 
 
-def cells(name: str, found: Mean) -> dict[str, float]:
+def make_cells(name: str, found: Mean) -> dict[str, float]:
     """Return the cells of a mean in a table: `name`, its standard error, the ends of its 95 % interval (NaN: none)."""
     low, high = found.mean - found.half, found.mean + found.half
     return {name: found.mean, f"{name}_error": found.error, f"{name}_low": low, f"{name}_high": high}
 
 
-def tested(name: str, groups: Mapping[str, Floats]) -> dict[tuple[str, str], dict[str, float]]:
+def compare_groups(name: str, groups: Mapping[str, Floats]) -> dict[tuple[str, str], dict[str, float]]:
     """Return the cells of the difference of each two groups, first less second, by their names.
 
-    Beside those of `cells` there are NAME_p, of the paired t test, and NAME_holm, the same corrected by Holm's method
-    for all these pairs: below 0.05 a difference is shown.
+    Beside those of `make_cells` there are NAME_p, of the paired t test, and NAME_holm, the same corrected by Holm's
+    method for all these pairs: below 0.05 a difference is shown.
 
     Args:
         name: what is compared.
@@ -55,17 +55,17 @@ def tested(name: str, groups: Mapping[str, Floats]) -> dict[tuple[str, str], dic
     apart = {pair: groups[pair[0]] - groups[pair[1]] for pair in combinations(groups, 2)}
     alone = [p_value(values) for values in apart.values()]
     return {
-        pair: {**cells(name, mean(values)), f"{name}_p": p, f"{name}_holm": corrected}
+        pair: {**make_cells(name, compute_mean(values)), f"{name}_p": p, f"{name}_holm": corrected}
         for (pair, values), p, corrected in zip(apart.items(), alone, holm(alone), strict=True)
     }
 
 
-def share(curve: Floats, reference: Floats) -> Floats:
+def compute_share(curve: Floats, reference: Floats) -> Floats:
     """`curve` as a share of `reference`, same shape; NaN where the reference has found nothing yet."""
     return np.asarray(np.divide(curve, reference, out=np.full(curve.shape, np.nan), where=reference > 0))
 
 
-def rolling(values: Floats, window: int) -> Floats:
+def compute_rolling_mean(values: Floats, window: int) -> Floats:
     """Return the mean of the last `window` values up to each of them, of all before where there are fewer.
 
     The same shape.
@@ -76,7 +76,7 @@ def rolling(values: Floats, window: int) -> Floats:
     return np.asarray((total[ends] - total[begins]) / (ends - begins))
 
 
-def pearson(x: Floats, y: Floats) -> float:
+def compute_correlation(x: Floats, y: Floats) -> float:
     """Return the correlation of two variables, shape (n,) each; NaN where one of them does not vary."""
     dx, dy = x - x.mean(), y - y.mean()
     xx, yy = float(dx @ dx), float(dy @ dy)
@@ -85,7 +85,7 @@ def pearson(x: Floats, y: Floats) -> float:
     return float(dx @ dy / np.sqrt(xx * yy))
 
 
-def r_squared(x: Floats, y: Floats) -> float:
+def compute_r_squared(x: Floats, y: Floats) -> float:
     """R2 of the least-squares fit, with intercept, of y, shape (n,), on the rows of x, shape (k, n).
 
     NaN where y does not vary. Minimum norm where the features are dependent, so that R2 is that of the best fit.
@@ -103,7 +103,7 @@ def r_squared(x: Floats, y: Floats) -> float:
     return 1.0 - float(left @ left) / yy
 
 
-def points(steps: int, most: int = 240) -> NDArray[np.int64]:
+def choose_points(steps: int, most: int = 240) -> NDArray[np.int64]:
     """Return the steps 1 ..
 
     `steps` at which curves are kept: each for a while, then ever fewer; the last, and all rounds.
@@ -111,11 +111,11 @@ def points(steps: int, most: int = 240) -> NDArray[np.int64]:
     Half of them are spread evenly, half by the logarithm, so that curves look whole on either axis.
     """
     even, log = np.linspace(1, steps, most // 2), np.geomspace(1, steps, most // 2)
-    kept = np.unique(np.rint(np.concatenate([even, log, rounds(steps)])).astype(np.int64))
+    kept = np.unique(np.rint(np.concatenate([even, log, choose_round_steps(steps)])).astype(np.int64))
     return np.asarray(kept[(kept >= 1) & (kept <= steps)])
 
 
-def rounds(steps: int) -> NDArray[np.int64]:
+def choose_round_steps(steps: int) -> NDArray[np.int64]:
     """Return the steps at which tables are read: 10, 20, 50, 100, ... as far as they go, and the last."""
     powers = [base * 10**power for power in range(1, 10) for base in (1, 2, 5)]
     return np.array([*(step for step in powers if step < steps), steps], np.int64)

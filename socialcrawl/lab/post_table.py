@@ -9,7 +9,7 @@ CSV is read by the same reader as in imports: commas, semicolons or tabs, names 
 - `reply_to`: a post id of this file, or else the name of the author who is answered; the id of a post that the file
   lacks answers nobody.
 
-Names are compared without case everywhere; `fold` is that comparison.
+Names are compared without case everywhere; `fold_name` is that comparison.
 """
 
 import json
@@ -79,13 +79,13 @@ class Posts:
         """
         number: dict[str, int] = {}
         authors, mentioned = (
-            np.array([number.setdefault(fold(name), len(number)) for name in names], np.int64)
+            np.array([number.setdefault(fold_name(name), len(number)) for name in names], np.int64)
             for names in (self.authors, self.mentioned)
         )
         return len(number), authors, mentioned
 
 
-def fold(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return the form of a username in which two spellings of one account are equal."""
     return name.lower()
 
@@ -97,28 +97,28 @@ def read_posts(path: Path | str) -> Posts:
         PostsFileError: the file is missing or unreadable, lacks columns or rows, or has a bad cell (named by row).
     """
     path = Path(path)
-    table = _table(path)
+    table = _read_table(path)
     found = table.column_names
     check_columns(path, found)
     if not table.num_rows:
         raise PostsFileError(f"{path} has no rows; give a file with at least one post.")
-    texts = [text or "" for text in _strings(table, "text")]
-    mentioned, offsets = _mentions(path, table, texts)
-    lang = _strings(table, "lang") if "lang" in found else None
-    ids = _ids(path, table) if "id" in found else None
+    texts = [text or "" for text in _read_strings(table, "text")]
+    mentioned, offsets = _read_mentions(path, table, texts)
+    lang = _read_strings(table, "lang") if "lang" in found else None
+    ids = _read_ids(path, table) if "id" in found else None
     return Posts(
-        authors=_authors(path, table),
-        created_at=_times(path, table.column("created_at")),
+        authors=_read_authors(path, table),
+        created_at=_read_times(path, table.column("created_at")),
         texts=texts,
         mentioned=mentioned,
         mention_offsets=offsets,
         ids=ids,
-        reply_to=_answered(_strings(table, "reply_to"), ids) if "reply_to" in found else None,
+        reply_to=_read_replies(_read_strings(table, "reply_to"), ids) if "reply_to" in found else None,
         lang=None if lang is None else [code or "und" for code in lang],
     )
 
 
-def _table(path: Path) -> Any:
+def _read_table(path: Path) -> Any:
     import pyarrow as pa  # noqa: PLC0415  # costs 0.1 s, and only readers of files pay it
 
     if not path.is_file():
@@ -163,12 +163,12 @@ def _read_lines(path: Path, begin: bytes) -> Any:
     except pa.ArrowException:
         with open_bytes(path, begin) as file:
             for number, raw in read_lines(path, file, MAX_LINE):
-                if why := describe_too_long(MAX_LINE) if raw is None else _damage(raw):
+                if why := describe_too_long(MAX_LINE) if raw is None else _describe_damage(raw):
                     raise PostsFileError(f"{path}, line {number}: {why}. Correct the line, or leave it out.") from None
         raise
 
 
-def _damage(line: bytes) -> str | None:
+def _describe_damage(line: bytes) -> str | None:
     """Return what is wrong with a line of JSON, if anything is."""
     try:
         return None if not line.strip() or isinstance(json.loads(line), dict) else "it is not a JSON object"
@@ -176,26 +176,26 @@ def _damage(line: bytes) -> str | None:
         return f"it is damaged JSON: {error}"
 
 
-def _strings(table: Any, name: str) -> list[str]:
+def _read_strings(table: Any, name: str) -> list[str]:
     column = table.column(name).cast("large_string").fill_null("")
     values: list[str] = column.to_numpy().tolist()
     return values
 
 
-def _bare(name: str) -> str:
+def _strip_at(name: str) -> str:
     return name.removeprefix("@")
 
 
-def _authors(path: Path, table: Any) -> list[str]:
-    authors = [_bare(name) for name in _strings(table, "author")]
+def _read_authors(path: Path, table: Any) -> list[str]:
+    authors = [_strip_at(name) for name in _read_strings(table, "author")]
     for row, author in enumerate(authors, 1):
         if not author:
             raise PostsFileError(f"{path}, row {row}: the author is empty. Name the author or leave the row out.")
     return authors
 
 
-def _ids(path: Path, table: Any) -> list[str]:
-    ids = _strings(table, "id")
+def _read_ids(path: Path, table: Any) -> list[str]:
+    ids = _read_strings(table, "id")
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
         twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
@@ -203,22 +203,22 @@ def _ids(path: Path, table: Any) -> list[str]:
     return ids
 
 
-def _answered(cells: list[str], ids: list[str] | None) -> list[str | None]:
+def _read_replies(cells: list[str], ids: list[str] | None) -> list[str | None]:
     """Return posts or authors that are answered.
 
     A number too long for a name is a post, and without it nobody is known.
     """
     here = set(ids or ())
     unknown = {cell for cell in cells if cell.isdecimal() and len(cell) > LONGEST_NAME and ids and cell not in here}
-    return [None if cell in unknown else _bare(cell) or None for cell in cells]
+    return [None if cell in unknown else _strip_at(cell) or None for cell in cells]
 
 
-def _times(path: Path, column: Any) -> NDArray[np.int64]:
+def _read_times(path: Path, column: Any) -> NDArray[np.int64]:
     kind = str(column.type)
     if kind.startswith(("timestamp", "date")):
         seconds = column.cast("timestamp[s]", safe=False).cast("int64").cast("float64")
     elif kind in _TEXTS:
-        seconds = _parsed(column)
+        seconds = _parse_times(column)
     elif kind.startswith(("int", "uint", "float", "double", "decimal")):
         seconds = column.cast("float64", safe=False)
     else:
@@ -236,16 +236,16 @@ def _times(path: Path, column: Any) -> NDArray[np.int64]:
     return np.asarray(values, dtype=np.int64)
 
 
-def _parsed(column: Any) -> Any:
+def _parse_times(column: Any) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     try:
         return column.cast("float64")
     except pa.ArrowInvalid:
-        return pa.array([_second(cell) for cell in column.to_pylist()], "float64")
+        return pa.array([_parse_second(cell) for cell in column.to_pylist()], "float64")
 
 
-def _second(cell: str | None) -> float | None:
+def _parse_second(cell: str | None) -> float | None:
     """Return the Unix second of one cell, or None where it is no time."""
     try:
         moment = datetime.fromisoformat((cell or "").strip())
@@ -257,39 +257,41 @@ def _second(cell: str | None) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _mentions(path: Path, table: Any, texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+def _read_mentions(path: Path, table: Any, texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
     if "mentions" not in table.column_names:
-        return _joined([_AT_NAME.findall(text) if "@" in text else [] for text in texts])
+        return _join_lists([_AT_NAME.findall(text) if "@" in text else [] for text in texts])
     column = table.column("mentions")
     kind = str(column.type)
     if kind.startswith(("list", "large_list")):
-        return _flattened(column)
+        return _flatten_lists(column)
     if kind in _TEXTS:
-        return _joined([_names(path, row, cell) for row, cell in enumerate(_strings(table, "mentions"), 1)])
+        return _join_lists(
+            [_parse_names(path, row, cell) for row, cell in enumerate(_read_strings(table, "mentions"), 1)]
+        )
     if kind == "null":
         return [], np.zeros(len(texts) + 1, np.int64)
     raise PostsFileError(f"{path}: mentions has the type {kind}. Give lists of names, or text with names.")
 
 
-def _flattened(column: Any) -> tuple[list[str], NDArray[np.int64]]:
+def _flatten_lists(column: Any) -> tuple[list[str], NDArray[np.int64]]:
     from pyarrow import compute  # noqa: PLC0415
 
     lengths = compute.fill_null(compute.list_value_length(column), 0).to_numpy()
     flat = compute.list_flatten(column).cast("large_string").fill_null("").to_numpy().tolist()
-    names = [_bare(name.strip()) for name in flat]
+    names = [_strip_at(name.strip()) for name in flat]
     rows = np.repeat(np.arange(len(lengths)), lengths)[np.array([bool(name) for name in names], dtype=bool)]
-    return [name for name in names if name], _offsets(np.bincount(rows, minlength=len(lengths)))
+    return [name for name in names if name], _compute_offsets(np.bincount(rows, minlength=len(lengths)))
 
 
-def _joined(rows: list[list[str]]) -> tuple[list[str], NDArray[np.int64]]:
-    return [name for row in rows for name in row], _offsets(np.array([len(row) for row in rows]))
+def _join_lists(rows: list[list[str]]) -> tuple[list[str], NDArray[np.int64]]:
+    return [name for row in rows for name in row], _compute_offsets(np.array([len(row) for row in rows]))
 
 
-def _offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
+def _compute_offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
 
 
-def _names(path: Path, row: int, cell: str) -> list[str]:
+def _parse_names(path: Path, row: int, cell: str) -> list[str]:
     """Return the names in one cell: a JSON list, or words between separators."""
     if cell.lstrip().startswith("["):
         try:
@@ -300,4 +302,4 @@ def _names(path: Path, row: int, cell: str) -> list[str]:
             ) from error
     else:
         words = _BETWEEN_NAMES.split(cell)
-    return [bare for word in words if (bare := _bare(word.strip()))]
+    return [bare for word in words if (bare := _strip_at(word.strip()))]

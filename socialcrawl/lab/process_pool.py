@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.errors import SocialcrawlError
-from socialcrawl.lab.code_checksum import code_of
+from socialcrawl.lab.code_checksum import compute_code_checksum
 from socialcrawl.lab.result_tables import Table, write_parquet
 from socialcrawl.system.files import replace_whole
 
@@ -42,10 +42,10 @@ class CrawlJob:
     @property
     def key(self) -> str:
         """A name for its file: the same crawl by the same source has the same one."""
-        return hashlib.sha256(json.dumps([code_of(self.crawl), *self.said]).encode()).hexdigest()[:24]
+        return hashlib.sha256(json.dumps([compute_code_checksum(self.crawl), *self.said]).encode()).hexdigest()[:24]
 
 
-def fingerprint(*arrays: Any) -> str:
+def compute_fingerprint(*arrays: Any) -> str:
     """Return a checksum of arrays: the same for the same numbers."""
     total = hashlib.sha256()
     for array in arrays:
@@ -58,7 +58,9 @@ def crawl_here(jobs: Sequence[CrawlJob]) -> list[Table]:
     return [job.crawl(*job.given) for job in jobs]
 
 
-def crawled(jobs: Sequence[CrawlJob], out: Path, n_jobs: int | None = 1, watch: Watch | None = None) -> list[Table]:
+def crawl_missing(
+    jobs: Sequence[CrawlJob], out: Path, n_jobs: int | None = 1, watch: Watch | None = None
+) -> list[Table]:
     """Return the tables of all jobs, in their order.
 
     Those that `out` (a folder) has not yet are made now and kept there.
@@ -74,8 +76,8 @@ def crawled(jobs: Sequence[CrawlJob], out: Path, n_jobs: int | None = 1, watch: 
         SocialcrawlError: a file cannot be written, or a process was killed.
     """
     calls = {job.key: (job.crawl, job.given) for job in jobs}
-    run_missing(calls, out, lambda key, table: _keep(place(out, key), table), n_jobs=n_jobs, watch=watch)
-    return [_read(place(out, job.key)) for job in jobs]
+    run_missing(calls, out, lambda key, table: _keep(get_path(out, key), table), n_jobs=n_jobs, watch=watch)
+    return [_read(get_path(out, job.key)) for job in jobs]
 
 
 def run_missing(
@@ -91,7 +93,7 @@ def run_missing(
     Args:
         calls: what makes each result, by the name of its file: a function, called in another process, and its
             arguments.
-        out: a folder; see `place`.
+        out: a folder; see `get_path`.
         keep: called with the name of a file and its result, which it writes.
         n_jobs: processes at once; -1: as many as there are processors; None: as an ambient `joblib.parallel_config`
             says.
@@ -100,7 +102,7 @@ def run_missing(
     Raises:
         SocialcrawlError: a process was killed.
     """
-    left = {key: call for key, call in calls.items() if not place(out, key).exists()}
+    left = {key: call for key, call in calls.items() if not get_path(out, key).exists()}
     done = len(calls) - len(left)
     look = watch or (lambda _done, _total: None)
     look(done, len(calls))
@@ -118,7 +120,7 @@ def run_missing(
     return len(left)
 
 
-def place(out: Path, key: str) -> Path:
+def get_path(out: Path, key: str) -> Path:
     """Return where the result of that key lies."""
     return out / f"{key}.parquet"
 
@@ -139,7 +141,7 @@ def _run_parallel(
         for begin in range(0, len(tasks), size):
             yield from parallel(tasks[begin : begin + size])
         return
-    with _deaf_children():
+    with _shield_children():
         finished = parallel(tasks)
     yield from finished
 
@@ -149,7 +151,7 @@ def _call(key: str, function: Callable[..., Any], given: Sequence[Any]) -> tuple
 
 
 @contextmanager
-def _deaf_children() -> Iterator[None]:
+def _shield_children() -> Iterator[None]:
     """Processes that are started here do not hear Ctrl-C, which reaches the whole group: the parent decides."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -13,17 +13,17 @@ Table = Mapping[str, NDArray[Any]]
 """Columns by name, arrays of one length."""
 
 
-def joined(parts: Sequence[Table]) -> Table:
+def join_tables(parts: Sequence[Table]) -> Table:
     """Return the rows of all `parts`, at least one, with the columns of the first; one after the other."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def make_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Return the columns of some rows, at least one, with the names of the first."""
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def rows(columns: Table) -> list[dict[str, Any]]:
+def list_rows(columns: Table) -> list[dict[str, Any]]:
     """Return the rows of a table, as plain Python values."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*(c.tolist() for c in columns.values()), strict=True)]
 

@@ -11,9 +11,9 @@ from typing import Any
 from socialcrawl import __version__
 from socialcrawl.crawls.collect.estimators.registry import check, make_estimator
 from socialcrawl.errors import SettingsError, SocialcrawlError
-from socialcrawl.lab.code_checksum import code_of
+from socialcrawl.lab.code_checksum import compute_code_checksum
 from socialcrawl.lab.graphs.graph_folder import ARRAYS
-from socialcrawl.lab.process_pool import place
+from socialcrawl.lab.process_pool import get_path
 from socialcrawl.lab.simulation import Replay, ReplaySetup, simulate
 from socialcrawl.system.files import replace_whole
 
@@ -52,32 +52,40 @@ class ReplayJob:
             SettingsError: the graph cannot be read.
         """
         seeds = [int(node) for node in self.seeds]
-        parts = [__version__, self.code, self.graph, digest(self.graph), self.seed_set, seeds, asdict(self.setup)]
+        parts = [
+            __version__,
+            self.code,
+            self.graph,
+            compute_digest(self.graph),
+            self.seed_set,
+            seeds,
+            asdict(self.setup),
+        ]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
     @property
     def code(self) -> str:
         """A checksum of the source that decides its result."""
-        return _code(self.setup.estimator, self.setup.start)
+        return _compute_code(self.setup.estimator, self.setup.start)
 
 
-def digest(graph: str) -> str:
+def compute_digest(graph: str) -> str:
     """Return the SHA-256 of the files of a graph, in hexadecimal digits; of 1 GB in one or two seconds, once a process.
 
     Raises:
         SettingsError: they cannot be read.
     """
-    return _digest(graph, stamp(graph))
+    return _compute_digest(graph, read_stamp(graph))
 
 
-def stamp(graph: str) -> Stamp:
+def read_stamp(graph: str) -> Stamp:
     """Return what tells the files of a graph from those that may take their place.
 
     Raises:
         SettingsError: they are not there.
     """
     try:
-        found = [file.stat() for file in _files(graph)]
+        found = [file.stat() for file in _list_files(graph)]
     except OSError as error:
         raise SettingsError(f"The graph {graph} cannot be read: {error}. Give its folder or .npz.") from error
     return tuple((file.st_ino, file.st_size, file.st_mtime_ns) for file in found)
@@ -106,7 +114,7 @@ def write(path: Path, job: ReplayJob, replay: Replay) -> None:
         "version": __version__,
         "code": job.code,
     }
-    table = pa.Table.from_pylist([row], schema=_schema())
+    table = pa.Table.from_pylist([row], schema=_make_schema())
     try:
         with replace_whole(path) as part, part.open("wb") as file:
             parquet.write_table(table, file)
@@ -116,7 +124,7 @@ def write(path: Path, job: ReplayJob, replay: Replay) -> None:
         ) from error
 
 
-def results(out: Path, columns: Sequence[str] | None = None, keys: Sequence[str] | None = None) -> Any:
+def read_results(out: Path, columns: Sequence[str] | None = None, keys: Sequence[str] | None = None) -> Any:
     """Return all results of a folder as a pyarrow.Table: a row a job, ordered by `ORDER` (and key), whatever ran when.
 
     Columns: graph, estimator, strategy, q, zeta, refresh_rate, objective, seed, switch_after, start (null: the usual
@@ -137,9 +145,9 @@ def results(out: Path, columns: Sequence[str] | None = None, keys: Sequence[str]
 
     if not out.is_dir():
         raise SettingsError(f"There is no folder {out}; give the one that socialcrawl simulate wrote.")
-    files = sorted(out.glob(f"{NAME}.parquet")) if keys is None else [place(out, key) for key in sorted(set(keys))]
+    files = sorted(out.glob(f"{NAME}.parquet")) if keys is None else [get_path(out, key) for key in sorted(set(keys))]
     chosen = None if columns is None else [*ORDER, *(name for name in columns if name not in ORDER)]
-    tables = [_schema().empty_table().select(chosen or _schema().names)]
+    tables = [_make_schema().empty_table().select(chosen or _make_schema().names)]
     for file in files:
         try:
             found = parquet.ParquetFile(file).read(columns=chosen)
@@ -152,30 +160,30 @@ def results(out: Path, columns: Sequence[str] | None = None, keys: Sequence[str]
 
 
 @lru_cache(maxsize=256)
-def _code(name: str, start: str | None) -> str:
+def _compute_code(name: str, start: str | None) -> str:
     """Return a checksum of the source of the loop and of one estimator, with those that it is made of."""
-    loop = code_of(simulate, check, apart=ESTIMATORS)
+    loop = compute_code_checksum(simulate, check, apart=ESTIMATORS)
     if name == "oracle":
         return loop  # it belongs to the laboratory
     made = make_estimator(name, seed=1, start=start)
-    return loop + code_of(made, *(part for part in vars(made).values() if hasattr(part, "score")))
+    return loop + compute_code_checksum(made, *(part for part in vars(made).values() if hasattr(part, "score")))
 
 
 @lru_cache(maxsize=256)
-def _digest(graph: str, seen: Stamp) -> str:
+def _compute_digest(graph: str, seen: Stamp) -> str:
     whole = hashlib.sha256()
-    for file in _files(graph):
+    for file in _list_files(graph):
         with file.open("rb") as opened:
             whole.update(hashlib.file_digest(opened, "sha256").digest())
     return whole.hexdigest()
 
 
-def _files(graph: str) -> list[Path]:
+def _list_files(graph: str) -> list[Path]:
     path = Path(graph)
     return [path / f"{name}.npy" for name in ARRAYS] if path.is_dir() else [path]
 
 
-def _schema() -> Any:
+def _make_schema() -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     text, whole, real = pa.string(), pa.int64(), pa.float64()

@@ -20,7 +20,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
-from socialcrawl.lab.instant import SequenceStore, parts
+from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.lab.oracle import Oracle
 from socialcrawl.system.garbage_collection import uncollected
 
@@ -85,27 +85,27 @@ def simulate(graph: KnownGraph, seeds: Sequence[int], setup: ReplaySetup) -> Rep
     line = Seeds()
     line.ready = [Node(node) for node in seeds]
     choice = make_strategy(setup.strategy, seed=setup.seed, q=setup.q, zeta=setup.zeta)
-    crawl = Collect(line, estimator(graph, setup), setup.budget, strategy=choice)
+    crawl = Collect(line, make_named_estimator(graph, setup), setup.budget, strategy=choice)
     crawl.graph.reserve(graph.size)
     tape = SequenceStore()
     with uncollected():
-        run(parts(crawl, KnownGraphSource(graph), tape), size=setup.refresh_rate)
+        run(make_parts(crawl, KnownGraphSource(graph), tape), size=setup.refresh_rate)
     values = np.array(tape.values[len(seeds) :], np.float64)
     return Replay(
         np.array(tape.nodes[len(seeds) :], np.int64),
-        _held(np.cumsum(scored(values, setup.objective)), setup.budget),
-        float(scored(graph.beta[list(seeds)], setup.objective).sum()),
+        _extend_curve(np.cumsum(score_values(values, setup.objective)), setup.budget),
+        float(score_values(graph.beta[list(seeds)], setup.objective).sum()),
         time.perf_counter() - began,
-        peak_rss_mb(),
+        measure_peak_memory(),
     )
 
 
-def scored(values: NDArray[np.float64], objective: str) -> NDArray[np.float64]:
+def score_values(values: NDArray[np.float64], objective: str) -> NDArray[np.float64]:
     """Return what each node adds to the score of a crawl: its value (sum), or 1 if that is positive (count)."""
     return np.asarray(values if objective == "sum" else (values > 0).astype(np.float64))
 
 
-def peak_rss_mb() -> float:
+def measure_peak_memory() -> float:
     """Return the most memory that this process had so far, in MB."""
     with suppress(OSError, StopIteration):  # Linux; what getrusage says there includes the process that began this one
         lines = Path("/proc/self/status").read_text("ascii").splitlines()
@@ -114,7 +114,7 @@ def peak_rss_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def estimator(graph: KnownGraph, setup: ReplaySetup) -> Estimator:
+def make_named_estimator(graph: KnownGraph, setup: ReplaySetup) -> Estimator:
     """Return the estimator that `setup` names, fresh; the oracle knows the values of `graph`.
 
     Raises:
@@ -137,7 +137,7 @@ def _check(graph: KnownGraph, seeds: Sequence[int]) -> None:
         raise SettingsError(f"seed {outside[0]} is not in the graph, whose nodes are 0 to {graph.size - 1}.")
 
 
-def _held(curve: NDArray[np.float64], budget: int) -> NDArray[np.float64]:
+def _extend_curve(curve: NDArray[np.float64], budget: int) -> NDArray[np.float64]:
     """Return the curve, as long as the budget: its last score is held once nothing more can be asked."""
     last = curve[-1] if len(curve) else 0.0
     return np.concatenate([curve, np.full(budget - len(curve), last)])

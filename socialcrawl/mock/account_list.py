@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.gated_service import Platform
 from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.world import World
@@ -35,7 +35,7 @@ class Called:
 
         None where nobody has it.
         """
-        row = self._rows.get(fold(name), self._rows.get(fold(name.removeprefix("@"))))
+        row = self._rows.get(fold_name(name), self._rows.get(fold_name(name.removeprefix("@"))))
         return None if row is None else self._of(row)
 
     @cached_property

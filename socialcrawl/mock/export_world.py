@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.lab.exported_campaign import Exported
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.names import DELETED, HERE, LEGAL, PROTECTED, SUSPENDED, digests, legal_names, user_ids
 from socialcrawl.mock.references import References
 from socialcrawl.mock.world import Accounts, Grouping, Record, World, made_ids
@@ -92,7 +92,7 @@ def _accounts(export: Exported) -> tuple[Accounts, NDArray[np.bool_], dict[int, 
         elif protected and node not in export.timelines:
             fates[place] = PROTECTED
     spelled = [
-        row[2] if row[2] and fold(row[2]) == key else usernames[key]
+        row[2] if row[2] and fold_name(row[2]) == key else usernames[key]
         for row, key in zip(export.accounts, keys, strict=True)
     ]
     shown = [row[3] or name for row, name in zip(export.accounts, spelled, strict=True)]
@@ -107,9 +107,9 @@ def _keys(export: Exported) -> list[str]:
     holders: dict[str, int] = {}
     for node, _, username, *_ in sorted(export.accounts, key=lambda row: (row[1] is not None, row[0])):
         if username and LEGAL.fullmatch(username):
-            holders[fold(username)] = node
+            holders[fold_name(username)] = node
     return [
-        fold(username) if username and holders.get(fold(username)) == node else f"#{node}"
+        fold_name(username) if username and holders.get(fold_name(username)) == node else f"#{node}"
         for node, _, username, *_ in export.accounts
     ]
 

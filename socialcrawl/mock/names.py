@@ -11,7 +11,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 
 LEGAL = re.compile(r"[A-Za-z0-9_]{1,15}")
 HERE, SUSPENDED, PROTECTED, DELETED = range(4)
@@ -34,7 +34,7 @@ def legal_names(names: Collection[str]) -> dict[str, str]:
         One username per name; all different without case, each `[A-Za-z0-9_]{1,15}`.
     """
     usernames = {name: name for name in names if LEGAL.fullmatch(name)}
-    taken = {fold(name) for name in usernames}
+    taken = {fold_name(name) for name in usernames}
     for name in sorted(set(names) - usernames.keys()):
         attempt = 0
         while (username := _made(name, attempt)) in taken:
@@ -47,7 +47,7 @@ def legal_names(names: Collection[str]) -> dict[str, str]:
 def _made(name: str, attempt: int) -> str:
     number = int.from_bytes(blake2b(f"{attempt} {name}".encode(), digest_size=8).digest())
     suffix = "".join(_DIGITS[number // 36**place % 36] for place in range(6))
-    return f"{fold(_NOT_LEGAL.sub('', name))[:8] or 'x'}_{suffix}"
+    return f"{fold_name(_NOT_LEGAL.sub('', name))[:8] or 'x'}_{suffix}"
 
 
 def digests(names: Collection[str]) -> NDArray[np.uint64]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 
 WORD = re.compile(r"\w+")
 _BARE = re.compile(r"(?<!\w)[#@$]\w+|\w+")
@@ -155,8 +155,8 @@ def _lexeme(match: re.Match[str]) -> tuple[str, str, bool]:
 
 
 def _phrase(text: str) -> _Part:
-    wanted = tuple(WORD.findall(fold(text)))
-    low = fold(text)
+    wanted = tuple(WORD.findall(fold_name(text)))
+    low = fold_name(text)
     if not low.strip():
         raise QueryError("there are quotes with nothing between them")
     if not wanted:  # an emoji or a sign: no words to compare
@@ -175,7 +175,7 @@ def _follow(wanted: tuple[str, ...], words: tuple[str, ...]) -> bool:
 
 
 def _word(text: str) -> _Part:
-    low = fold(text)
+    low = fold_name(text)
     name = low[1:]
     if low.startswith("@") and WORD.fullmatch(name):
         return _Part(lambda post: name in post.mentions, standalone=True, keyword=True)

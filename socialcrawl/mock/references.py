@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.post_table import Posts, fold
+from socialcrawl.lab.post_table import Posts, fold_name
 
 _RETWEET = re.compile(r"RT @([^\s:]+):?\s*(.*)", re.DOTALL)
 _HEAD = 40  # characters by which an original is looked up; retweets are often cut
@@ -115,7 +115,7 @@ def _replies(
             post[position] = place[answered]
             account[position] = author[place[answered]]
         else:
-            account[position] = index.setdefault(fold(answered), len(index))
+            account[position] = index.setdefault(fold_name(answered), len(index))
     return post, account
 
 
@@ -125,7 +125,9 @@ def _retweets(
     found = [
         (post, match) for post, text in enumerate(texts) if text.startswith("RT @") and (match := _RETWEET.match(text))
     ]
-    repeated = [(post, index.setdefault(fold(match[1]), len(index)), match[2].rstrip("… ")) for post, match in found]
+    repeated = [
+        (post, index.setdefault(fold_name(match[1]), len(index)), match[2].rstrip("… ")) for post, match in found
+    ]
     originals = _originals(author, texts, {account for _, account, _ in repeated}, {post for post, _, _ in repeated})
     known = set(ids.tolist())
     number, place = np.full(len(ids), -1), np.full(len(ids), -1)
@@ -134,7 +136,7 @@ def _retweets(
         if original >= 0 and texts[original].startswith(rest):
             number[post], place[post] = ids[original], original
         else:
-            number[post] = _made_id(fold(match[1]), rest, known)
+            number[post] = _made_id(fold_name(match[1]), rest, known)
     return number, place
 
 

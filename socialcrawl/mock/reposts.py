@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.world import World
 
 MADE = 2**63  # set in the numbers of records that the file lacks; no post's id has it
@@ -46,7 +46,7 @@ def repeated(world: World, by_key: Mapping[str, int], post: int) -> Repeated | N
     if references.retweeted_id[post] < 0 or references.replied_account[post] >= 0:
         return None
     match = _RETWEET.match(world.texts[post])
-    account = _account(world, by_key, fold(match[1])) if match else None
+    account = _account(world, by_key, fold_name(match[1])) if match else None
     mentions = world.mentions.of(post).tolist()
     if match is None or account is None or account not in mentions:
         return None

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from socialcrawl.errors import MockError
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.dataset_clock import Moment
 from socialcrawl.mock.faults import Fault
 from socialcrawl.mock.gated_service import Platform
@@ -104,9 +104,9 @@ class Stage:
             if trouble.kind == "expire":
                 changes.expire(Lifetime(table.get("seconds"), table.get("requests")))
             elif trouble.kind == "rename":
-                changes.rename(self._names[fold(table["account"])], table["name"])
+                changes.rename(self._names[fold_name(table["account"])], table["name"])
             else:
-                changes.become(self._names[fold(table["account"])], FATES[trouble.kind])
+                changes.become(self._names[fold_name(table["account"])], FATES[trouble.kind])
 
     def _changes(self, name: str | None) -> list[Changes]:
         """Return what has become of the world on the platform of this name, or on each."""
@@ -134,10 +134,10 @@ class Stage:
             if trouble.platform is not None and trouble.platform not in self._platforms:
                 served = ", ".join(self._platforms)
                 raise MockError(f"{place} is for the platform {trouble.platform!r}; the mock serves {served}.")
-            if "account" in table and fold(table["account"]) not in self._names:
+            if "account" in table and fold_name(table["account"]) not in self._names:
                 raise MockError(f"{place}: no account of the posts is named {table['account']}; give one that is.")
             if trouble.kind == "rename":
-                name = fold(table["name"])
+                name = fold_name(table["name"])
                 if not LEGAL.fullmatch(name) or name in self._names or name in names:
                     raise MockError(
                         f"{place}: {table['name']!r} is taken or no username; give 1 to 15 letters, digits or "

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.query import WORD, Reading, parse
 from socialcrawl.mock.world import World
 from socialcrawl.mock.world_changes import Changes
@@ -111,19 +111,19 @@ def read(world: World, post: int, changes: Changes | None = None) -> Reading:
     """Return the post at this position as search sees it; the whole text counts, however long."""
     shown = written(world, post)
     entities = shown.entities if shown.note_entities is None else shown.note_entities
-    low = fold(world.texts[post])
+    low = fold_name(world.texts[post])
     usernames = world.accounts.usernames.__getitem__ if changes is None else changes.username
     replied = int(world.references.replied_account[post])
     return Reading(
         text=low,
         words=tuple(WORD.findall(low)),
-        author=fold(usernames(int(world.author[post]))),
-        mentions=frozenset(fold(entity["username"]) for entity in entities.get("mentions", ())),
-        tags=frozenset(fold(entity["tag"]) for entity in entities.get("hashtags", ())),
+        author=fold_name(usernames(int(world.author[post]))),
+        mentions=frozenset(fold_name(entity["username"]) for entity in entities.get("mentions", ())),
+        tags=frozenset(fold_name(entity["tag"]) for entity in entities.get("hashtags", ())),
         links="urls" in entities,
-        replied=fold(usernames(replied)) if replied >= 0 else None,
+        replied=fold_name(usernames(replied)) if replied >= 0 else None,
         retweet=world.references.is_retweet(post),
         lang=world.language(post),
-        cashtags=frozenset(map(fold, cashtags(world.texts[post]))),
-        urls=tuple(tuple(WORD.findall(fold(entity["expanded_url"]))) for entity in entities.get("urls", ())),
+        cashtags=frozenset(map(fold_name, cashtags(world.texts[post]))),
+        urls=tuple(tuple(WORD.findall(fold_name(entity["expanded_url"]))) for entity in entities.get("urls", ())),
     )

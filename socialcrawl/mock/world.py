@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.post_table import Posts, fold
+from socialcrawl.lab.post_table import Posts, fold_name
 from socialcrawl.mock.names import DELETED, HERE, digests, fates, legal_names, user_ids
 from socialcrawl.mock.references import References, find_references
 
@@ -54,7 +54,7 @@ class Accounts:
     @cached_property
     def by_username(self) -> dict[str, int]:
         """The row of every folded legal username."""
-        return {fold(name): row for row, name in enumerate(self.usernames)}
+        return {fold_name(name): row for row, name in enumerate(self.usernames)}
 
     @cached_property
     def by_id(self) -> dict[int, int]:
@@ -134,7 +134,7 @@ def build_world(posts: Posts, missing: float = 0.0) -> World:
     ids, order = _post_ids(posts)
     texts = [posts.texts[row] for row in order.tolist()]
     index: dict[str, int] = {}
-    author = np.array([index.setdefault(fold(name), len(index)) for name in posts.authors], dtype=np.int64)[order]
+    author = np.array([index.setdefault(fold_name(name), len(index)) for name in posts.authors], dtype=np.int64)[order]
     mentions = _mentions(posts, index, order)
     references = find_references(posts, order, ids=ids, author=author, texts=texts, index=index)
     accounts = _accounts(posts, list(index), missing)
@@ -180,7 +180,7 @@ def made_ids(created_at: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _mentions(posts: Posts, index: dict[str, int], order: NDArray[np.int64]) -> Grouping:
-    mentioned = np.array([index.setdefault(fold(name), len(index)) for name in posts.mentioned], dtype=np.int64)
+    mentioned = np.array([index.setdefault(fold_name(name), len(index)) for name in posts.mentioned], dtype=np.int64)
     lengths = np.diff(posts.mention_offsets)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
@@ -194,7 +194,7 @@ def _mentions(posts: Posts, index: dict[str, int], order: NDArray[np.int64]) -> 
 def _accounts(posts: Posts, keys: list[str], missing: float) -> Accounts:
     own: dict[str, str] = {}
     for name in dict.fromkeys(posts.authors):
-        own.setdefault(fold(name), name)
+        own.setdefault(fold_name(name), name)
     usernames = legal_names(keys)
     shown = [own.get(key, key) for key in keys]
     hashes = digests(keys)

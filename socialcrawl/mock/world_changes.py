@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import MockError
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.dataset_clock import Moment
 from socialcrawl.mock.names import HERE, LEGAL
 from socialcrawl.mock.world import World
@@ -66,7 +66,7 @@ class Changes:
 
     def row(self, username: str) -> int | None:
         """Return the row of the account that has this username now, in any spelling; None where nobody has."""
-        key = fold(username)
+        key = fold_name(username)
         if key in self._taken:
             return self._taken[key]
         return None if key in self._given_up else self._world.accounts.by_username.get(key)
@@ -116,11 +116,11 @@ class Changes:
         holder = self.row(username)
         if holder not in (None, row):
             raise MockError(f"The name {username} belongs to another account; give one that nobody has.")
-        old = fold(self.username(row))
+        old = fold_name(self.username(row))
         self._taken.pop(old, None)
         self._given_up.add(old)
         self._names[row] = username
-        self._taken[fold(username)] = row
+        self._taken[fold_name(username)] = row
         self.version += 1
 
     def expire(self, lifetime: Lifetime | None) -> None:

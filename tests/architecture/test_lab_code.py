@@ -11,9 +11,9 @@ from lab_graphs import known, random_world
 
 import socialcrawl
 from socialcrawl.lab import code_checksum
-from socialcrawl.lab.code_checksum import code_of
+from socialcrawl.lab.code_checksum import compute_code_checksum
 from socialcrawl.lab.graphs import write
-from socialcrawl.lab.results import results
+from socialcrawl.lab.results import read_results
 
 PACKAGE = Path(socialcrawl.__file__).parent
 WORDS = "simulate --estimator nh-ne-sum --estimator bfs --seed-sets 1 --seed-size 3 --budget 25 --jobs 1 --out out"
@@ -21,11 +21,12 @@ KUMAR = """
 import json, sys
 import numpy as np
 from pathlib import Path
-from socialcrawl.lab.experiments.kumar.fixed_graphs import fixed, jobs
+from socialcrawl.lab.experiments.kumar.fixed_graphs import list_jobs, make_world
 from socialcrawl.lab.graphs import read
-from socialcrawl.lab.process_pool import crawled
+from socialcrawl.lab.process_pool import crawl_missing
 seen = []
-crawled(jobs(fixed("g", read(Path("G")), 5, 20), ["ai"], [1]), Path("kumar"), watch=lambda *now: seen.append(now))
+jobs = list_jobs(make_world("g", read(Path("G")), 5, 20), ["ai"], [1])
+crawl_missing(jobs, Path("kumar"), watch=lambda *now: seen.append(now))
 print(seen[0][0], "of", seen[0][1], "were kept")
 """
 
@@ -72,7 +73,7 @@ def test_an_edited_estimator_is_replayed_and_an_edited_docstring_is_not(here):
     assert done == 1, "that which was not edited is kept"
     assert second["bfs"] == first["bfs"]
     assert second["nh-ne-sum"] != first["nh-ne-sum"]
-    codes = results(here / "out", ["code"]).to_pylist()
+    codes = read_results(here / "out", ["code"]).to_pylist()
     assert len({row["code"] for row in codes if row["estimator"] == "nh-ne-sum"}) == 2
     edit(here, "crawls/collect/crawl.py", "self.taken = 0", "self.taken = int(0)")
     assert simulated(here)[1] == 2, "the loop is part of every replay"
@@ -87,7 +88,11 @@ def test_crawls_of_experiments_are_made_again_where_their_code_was_edited(here):
     assert run(here, "-c", KUMAR) == "0 of 1 were kept\n"
 
 
-CODE = "import plugin\nfrom socialcrawl.lab.code_checksum import code_of\nprint(code_of(plugin.Mine()))\n"
+CODE = """
+import plugin
+from socialcrawl.lab.code_checksum import compute_code_checksum
+print(compute_code_checksum(plugin.Mine()))
+"""
 
 
 def test_your_own_class_has_the_code_of_its_file_and_of_the_classes_that_it_inherits_from(tmp_path):
@@ -110,8 +115,8 @@ def test_the_release_of_a_library_counts(monkeypatch):
     import sklearn
     from sklearn.linear_model import SGDRegressor
 
-    first = code_of(SGDRegressor())
-    code_checksum._checksum.cache_clear()
+    first = compute_code_checksum(SGDRegressor())
+    code_checksum._compute_checksum.cache_clear()
     monkeypatch.setattr(sklearn, "__version__", "0.1")
-    assert code_of(SGDRegressor()) != first
-    code_checksum._checksum.cache_clear()
+    assert compute_code_checksum(SGDRegressor()) != first
+    code_checksum._compute_checksum.cache_clear()

@@ -13,7 +13,7 @@ from commands import COMMAND, ENVIRONMENT, socialcrawl
 from socialcrawl.crawls.collect.estimators import NAMES, Linear, Neighbourhood, make_estimator
 from socialcrawl.crawls.collect.estimators.regressor import FEATURES
 from socialcrawl.crawls.collect.strategies import STRATEGIES
-from socialcrawl.lab.grid import results
+from socialcrawl.lab.grid import read_results
 
 PAGE = (Path(__file__).parents[2] / "docs" / "laboratory.md").read_text("utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
@@ -62,13 +62,13 @@ def test_every_block_runs_as_written(walked):
     assert '"steps": [1, 2]' in whole
     assert "3 of 3" in whole
     assert (folder / "kumar" / "fig2a.png").stat().st_size > 10_000
-    assert results(folder / "simulation").num_rows == 38
-    assert results(folder / "clustered").num_rows == 3
+    assert read_results(folder / "simulation").num_rows == 38
+    assert read_results(folder / "clustered").num_rows == 3
 
 
 def test_what_the_page_says_of_results_is_what_there_is(walked):
     listed = re.search(r"A row a replay: `([^`]*)`", PAGE)[1]
-    assert re.split(r",\s*", listed) == results(walked[0] / "simulation").column_names
+    assert re.split(r",\s*", listed) == read_results(walked[0] / "simulation").column_names
 
 
 def test_every_option_that_the_page_names_is_there():

@@ -18,7 +18,7 @@ def small(check):
     """A generated follower graph of 1,000 accounts of which 150 are active."""
     return refresh.make_pages(
         "small",
-        follower_graphs.generate("small", follower_graphs.FollowerParameters(1_000, 8.0, 0.15, bond=3.0)),
+        follower_graphs.generate_followers("small", follower_graphs.FollowerParameters(1_000, 8.0, 0.15, bond=3.0)),
         check,
     )
 

@@ -21,8 +21,8 @@ from x_crawls import TOKEN_ENV, crawl
 from socialcrawl.campaign.settings import checked
 from socialcrawl.engine.model import RequestPart
 from socialcrawl.graph.relevance import Topic, compute_worth
-from socialcrawl.lab.graphs import from_pages
-from socialcrawl.lab.graphs.from_posts import from_posts
+from socialcrawl.lab.graphs import build_page_graph
+from socialcrawl.lab.graphs.from_posts import build_mention_graph
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock import faults
 from socialcrawl.mock.bluesky.identifiers import did_of
@@ -182,7 +182,7 @@ class OnTheWeb(OnX):
         return unquote(name.removeprefix("http://wiki.example/wiki/"))
 
     def truth(self):
-        known = from_pages(columns(PAGES), MUSIC)
+        known = build_page_graph(columns(PAGES), MUSIC)
         links = [dict(zip(*(part.tolist() for part in known.out(row)), strict=True)) for row in range(known.size)]
         return {
             name: (float(known.beta[row]), {known.names[to]: a for to, a in links[row].items() if to != row})
@@ -257,7 +257,7 @@ def serving(posts, fault=None, **settings):
 
 
 def test_the_known_graph_of_the_posts_is_that_of_the_referee(town):
-    graph = from_posts(town, TOPICAL)
+    graph = build_mention_graph(town, TOPICAL)
     names = [name.lower() for name in graph.names]
     found = {
         name: (

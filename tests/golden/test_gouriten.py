@@ -19,15 +19,32 @@ from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab import measures
 from socialcrawl.lab.experiments.gouriten import features, precision
 from socialcrawl.lab.experiments.gouriten.commands import CRAWLS, TABLES, gouriten_app
-from socialcrawl.lab.experiments.gouriten.experiment_curves import Curves, pairs, shortfalls, summed_up
-from socialcrawl.lab.experiments.gouriten.replays import CrawlPlan, ReplayOptions, crawls, plan, reach
-from socialcrawl.lab.experiments.gouriten.scorings import SCORINGS, last_of, scorings
-from socialcrawl.lab.experiments.gouriten.setups import EXPERIMENTS, Experiment, SeedDraw, chosen, setup
-from socialcrawl.lab.experiments.gouriten.test_graphs import GraphOptions, StoredGraph, rescored, worlds
-from socialcrawl.lab.generators.twitterlike import twitter_like
-from socialcrawl.lab.graphs import from_posts, read, write
+from socialcrawl.lab.experiments.gouriten.experiment_curves import (
+    Curves,
+    compare_pairs,
+    summarize_curves,
+    summarize_shortfalls,
+)
+from socialcrawl.lab.experiments.gouriten.replays import (
+    CrawlPlan,
+    ReplayOptions,
+    count_reachable,
+    plan_crawls,
+    replay_crawls,
+)
+from socialcrawl.lab.experiments.gouriten.scorings import SCORINGS, replay_scorings, summarize_last_steps
+from socialcrawl.lab.experiments.gouriten.setups import (
+    EXPERIMENTS,
+    Experiment,
+    SeedDraw,
+    choose_experiment,
+    parse_variant,
+)
+from socialcrawl.lab.experiments.gouriten.test_graphs import GraphOptions, StoredGraph, make_graphs, rescore_graph
+from socialcrawl.lab.generators.twitterlike import generate_twitter_like
+from socialcrawl.lab.graphs import build_mention_graph, read, write
 from socialcrawl.lab.post_table import read_posts
-from socialcrawl.lab.result_tables import joined
+from socialcrawl.lab.result_tables import join_tables
 from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 NUMBERS = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40).map(np.array)
@@ -49,7 +66,7 @@ def known(seed, size=30, links=90):
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("world") / "happy"
-    write(twitter_like(400, 2000, seed=3), folder)
+    write(generate_twitter_like(400, 2000, seed=3), folder)
     return StoredGraph("happy", "mentions", folder)
 
 
@@ -65,26 +82,28 @@ def work(tmp_path):
 @settings(deadline=None)
 def test_the_rolling_mean_is_that_of_the_last_values(values, window):
     slow = [values[max(0, end - window) : end].mean() for end in range(1, len(values) + 1)]
-    assert measures.rolling(values, window) == pytest.approx(slow, abs=1e-9)
+    assert measures.compute_rolling_mean(values, window) == pytest.approx(slow, abs=1e-9)
 
 
 def test_a_mean_leaves_out_what_is_unknown_and_has_the_usual_standard_error():
     values = np.array([1.0, np.nan, 4.0, 2.5])
-    found = measures.mean(values)
+    found = measures.compute_mean(values)
     assert found.mean == pytest.approx(2.5)
     assert found.error == pytest.approx(stats.sem([1.0, 4.0, 2.5]))
-    assert np.isnan(measures.mean(values[:1]).error)
-    assert np.isnan(measures.mean(values[1:2]).mean)
+    assert np.isnan(measures.compute_mean(values[:1]).error)
+    assert np.isnan(measures.compute_mean(values[1:2]).mean)
     low, high = stats.t.interval(0.95, 2, loc=2.5, scale=found.error)
     assert (found.mean - found.half, found.mean + found.half) == pytest.approx((low, high))
-    assert measures.cells("x", found) == pytest.approx({"x": 2.5, "x_error": found.error, "x_low": low, "x_high": high})
-    assert np.isnan(measures.mean(values[:1]).half)
+    assert measures.make_cells("x", found) == pytest.approx(
+        {"x": 2.5, "x_error": found.error, "x_low": low, "x_high": high}
+    )
+    assert np.isnan(measures.compute_mean(values[:1]).half)
 
 
 def test_pairs_are_tested_set_by_set_and_corrected_for_all_pairs():
     x = np.array([0.5, 0.7, 0.4, 0.9, 0.6])
     groups = {"a": x, "b": x - np.array([0.1, 0.12, 0.09, 0.11, 0.1]), "c": x[::-1].copy()}
-    found = measures.tested("d", groups)
+    found = measures.compare_groups("d", groups)
     assert list(found) == [("a", "b"), ("a", "c"), ("b", "c")]
     alone = {(one, other): stats.ttest_rel(groups[one], groups[other]).pvalue for one, other in found}
     assert {pair: told["d_p"] for pair, told in found.items()} == pytest.approx(alone)
@@ -94,7 +113,7 @@ def test_pairs_are_tested_set_by_set_and_corrected_for_all_pairs():
 
 
 def test_a_share_of_nothing_is_unknown():
-    shares = measures.share(np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 2.0]))
+    shares = measures.compute_share(np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 2.0]))
     assert np.isnan(shares[0])
     assert shares[1:].tolist() == [0.5, 1.5]
 
@@ -104,12 +123,12 @@ def test_a_share_of_nothing_is_unknown():
 def test_correlations_are_those_of_scipy(seed, size, scale):
     rng = np.random.default_rng(seed)
     x, y = scale * rng.random(size) ** 4, rng.random(size)
-    assert measures.pearson(x, y) == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-9)
+    assert measures.compute_correlation(x, y) == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-9)
 
 
 def test_what_does_not_vary_has_no_correlation():
-    assert np.isnan(measures.pearson(np.full(7, 0.1), np.arange(7.0)))
-    assert np.isnan(measures.r_squared(np.arange(7.0)[None], np.full(7, 0.1)))
+    assert np.isnan(measures.compute_correlation(np.full(7, 0.1), np.arange(7.0)))
+    assert np.isnan(measures.compute_r_squared(np.arange(7.0)[None], np.full(7, 0.1)))
 
 
 @given(st.integers(0, 10_000), st.integers(5, 60), st.floats(1e-3, 1e3))
@@ -117,24 +136,24 @@ def test_what_does_not_vary_has_no_correlation():
 def test_r_squared_is_that_of_scikit_learn(seed, size, scale):
     rng = np.random.default_rng(seed)
     x, y = rng.random((3, size)) * [[1.0], [scale], [1.0]], rng.random(size)
-    assert measures.r_squared(x, y) == pytest.approx(LinearRegression().fit(x.T, y).score(x.T, y), abs=1e-8)
+    assert measures.compute_r_squared(x, y) == pytest.approx(LinearRegression().fit(x.T, y).score(x.T, y), abs=1e-8)
 
 
 def test_r_squared_bears_features_that_depend_on_each_other_or_do_not_vary():
     rng = np.random.default_rng(4)
     one, y = rng.random(30), rng.random(30)
     alone = LinearRegression().fit(one[:, None], y).score(one[:, None], y)
-    assert measures.r_squared(np.stack([one, 3 * one, np.ones(30)]), y) == pytest.approx(alone, abs=1e-9)
+    assert measures.compute_r_squared(np.stack([one, 3 * one, np.ones(30)]), y) == pytest.approx(alone, abs=1e-9)
 
 
 @given(st.integers(1, 300_000))
 @settings(deadline=None)
 def test_the_points_of_a_curve_rise_to_the_last_step_through_all_rounds(steps):
-    at = measures.points(steps)
+    at = measures.choose_points(steps)
     assert (np.diff(at) > 0).all()
     assert at[-1] == steps
     assert at[0] == 1
-    assert set(measures.rounds(steps).tolist()) <= set(at.tolist())
+    assert set(measures.choose_round_steps(steps).tolist()) <= set(at.tolist())
     assert len(at) <= 280
 
 
@@ -145,7 +164,7 @@ def test_features_of_both_sides_are_what_loops_over_all_links_give():
     graph = known(1)
     links = [(u, v, a) for u in range(graph.size) for v, a in zip(*(x.tolist() for x in graph.out(u)), strict=True)]
     for kind in ("in", "out"):
-        found = features.sides(graph, kind)
+        found = features.compute_sides(graph, kind)
         for node in range(graph.size):
             mine = [(u if kind == "in" else v, a) for u, v, a in links if (v if kind == "in" else u) == node]
             terms = [[graph.beta[other] for other, _ in mine], [a for _, a in mine]]
@@ -157,18 +176,18 @@ def test_features_of_both_sides_are_what_loops_over_all_links_give():
 
 def test_links_are_looked_at_in_pieces_without_a_difference(monkeypatch):
     graph = known(2)
-    whole = features.sides(graph, "out").values
+    whole = features.compute_sides(graph, "out").values
     monkeypatch.setattr(features, "CHUNK", 7)
-    assert features.sides(graph, "out").values == pytest.approx(whole)
+    assert features.compute_sides(graph, "out").values == pytest.approx(whole)
 
 
 def test_tables_2_and_3_are_those_of_numpy_and_scikit_learn_over_the_same_nodes(tmp_path):
     graph = known(3)
     write(graph, tmp_path / "g")
     there = [StoredGraph("g", "", tmp_path / "g")]
-    correlated, fitted = features.correlations(there), features.fits(there)
+    correlated, fitted = features.compute_correlations(there), features.compute_fits(there)
     for kind in ("in", "out"):
-        links, values = features.sides(graph, kind)
+        links, values = features.compute_sides(graph, kind)
         for over in ("all", "linked"):
             some = links >= (over == "linked")
             pick = (correlated["type"] == kind) & (correlated["over"] == over)
@@ -185,7 +204,7 @@ def test_tables_2_and_3_are_those_of_numpy_and_scikit_learn_over_the_same_nodes(
 def test_table_1_counts_what_is_not_zero(tmp_path):
     graph = known(4)
     write(graph, tmp_path / "g")
-    found = features.statistics([StoredGraph("g", "", tmp_path / "g")])
+    found = features.count_statistics([StoredGraph("g", "", tmp_path / "g")])
     counts = sum(b > 0 for b in graph.beta.tolist()), sum(a > 0 for a in graph.alpha.tolist())
     assert (found["value_nodes"][0], found["weight_links"][0]) == counts
     assert found["value_share"][0] == pytest.approx(counts[0] / 30)
@@ -198,7 +217,12 @@ def test_the_set_ups_of_the_paper_are_the_defaults():
     rich, many = SeedDraw(10, 1000, 1.5), SeedDraw(100, 50, 0.0)
     assert (EXPERIMENTS["fig1"].draw, EXPERIMENTS["fig1"].steps) == (rich, 5_000)
     assert (EXPERIMENTS["fig2"].draw, EXPERIMENTS["fig2"].steps) == (rich, 100_000)
-    assert [setup(EXPERIMENTS["fig2"], v, 9, 1).refresh_rate for v in EXPERIMENTS["fig2"].variants] == [2, 10, 100, 500]
+    assert [parse_variant(EXPERIMENTS["fig2"], v, 9, 1).refresh_rate for v in EXPERIMENTS["fig2"].variants] == [
+        2,
+        10,
+        100,
+        500,
+    ]
     for name in ("fig4", "fig5", "count"):
         assert (EXPERIMENTS[name].draw, EXPERIMENTS[name].steps) == (many, 100_000)
         assert len(EXPERIMENTS[name].variants) == 2 + 9 + 3 + 3 + 4  # baselines, NH, LNH, hybrids, OPIC
@@ -206,16 +230,16 @@ def test_the_set_ups_of_the_paper_are_the_defaults():
 
 def test_every_variant_of_every_experiment_is_a_set_up():
     for experiment in EXPERIMENTS.values():
-        made = [setup(experiment, variant, 10, 1) for variant in (experiment.reference, *experiment.variants)]
+        made = [parse_variant(experiment, variant, 10, 1) for variant in (experiment.reference, *experiment.variants)]
         assert len(set(made)) == len(made)
         for one in made:
             assert one.estimator == "oracle" or make_estimator(one.estimator, seed=1, start=one.start)
 
 
 def test_a_variant_is_an_estimator_and_fields_of_a_set_up():
-    made = setup(EXPERIMENTS["start"], "hybrid-sum start=bfs switch_after=30", 77, 4)
+    made = parse_variant(EXPERIMENTS["start"], "hybrid-sum start=bfs switch_after=30", 77, 4)
     assert made == ReplaySetup("hybrid-sum", 77, seed=4, start="bfs", switch_after=30)
-    assert setup(EXPERIMENTS["fig1"], "q=0.5 zeta=1", 9, 4) == ReplaySetup(
+    assert parse_variant(EXPERIMENTS["fig1"], "q=0.5 zeta=1", 9, 4) == ReplaySetup(
         "oracle", 9, strategy="altered-greedy", seed=4, q=0.5, zeta=1.0
     )
 
@@ -223,7 +247,7 @@ def test_a_variant_is_an_estimator_and_fields_of_a_set_up():
 @pytest.mark.parametrize("variant", ["refresh_rate=often", "speed=3", "seed=3", "refresh_rate=3", ""])
 def test_a_variant_that_is_none_is_refused_with_a_sentence(variant):
     with pytest.raises(SettingsError, match=r"\w"):
-        setup(EXPERIMENTS["fig4"], variant, 9, 1)
+        parse_variant(EXPERIMENTS["fig4"], variant, 9, 1)
 
 
 @given(st.integers(0, 1000), st.integers(0, 29), st.integers(1, 40))
@@ -233,31 +257,31 @@ def test_what_can_be_reached_is_what_networkx_finds(seed, start, enough):
     whole = nx.DiGraph([(u, int(v)) for u in range(graph.size) for v in graph.out(u)[0]])
     whole.add_nodes_from(range(graph.size))
     far = len(nx.descendants(whole, start) | {start}) - 1
-    found = reach(graph, [start], enough)
+    found = count_reachable(graph, [start], enough)
     assert found == far if far < enough else found >= enough
-    assert reach(graph, [start], 10**9) == far
+    assert count_reachable(graph, [start], 10**9) == far
 
 
 def test_a_plan_takes_a_tenth_of_the_rich_unless_told_otherwise(world, work):
     rich = int((world.open().beta > 0).sum())
-    usual = plan(world, SeedDraw(3, 50, 0.0), 10, work)
+    usual = plan_crawls(world, SeedDraw(3, 50, 0.0), 10, work)
     assert rich // 10 < 50
     assert [len(seeds) for seeds in usual.sets] == [rich // 10] * 3
-    insisting = plan(world, SeedDraw(3, 40, 0.0), 10, ReplayOptions(work.out, insist=True))
+    insisting = plan_crawls(world, SeedDraw(3, 40, 0.0), 10, ReplayOptions(work.out, insist=True))
     assert [len(seeds) for seeds in insisting.sets] == [40] * 3
     assert all((world.open().beta[seeds] > 0).all() for seeds in usual.sets + insisting.sets)
 
 
 def test_a_budget_beyond_the_graph_is_cut_to_what_some_set_can_reach(world, work):
-    cut = plan(world, SeedDraw(3, 10, 0.0), 10**6, work)
-    assert cut.budget == max(reach(world.open(), seeds, 10**9) for seeds in cut.sets)
-    assert plan(world, SeedDraw(3, 10, 0.0), 7, work).budget == 7
+    cut = plan_crawls(world, SeedDraw(3, 10, 0.0), 10**6, work)
+    assert cut.budget == max(count_reachable(world.open(), seeds, 10**9) for seeds in cut.sets)
+    assert plan_crawls(world, SeedDraw(3, 10, 0.0), 7, work).budget == 7
 
 
 def test_seeds_that_lead_nowhere_are_refused(tmp_path, work):
     write(KnownGraph(np.zeros(13, np.int64), np.empty(0, np.int64), np.empty(0), np.ones(12)), tmp_path / "g")
     with pytest.raises(SettingsError, match="nothing to crawl"):
-        plan(StoredGraph("g", "", tmp_path / "g"), SeedDraw(1, 1, 0.0), 5, work)
+        plan_crawls(StoredGraph("g", "", tmp_path / "g"), SeedDraw(1, 1, 0.0), 5, work)
 
 
 # --- crawls
@@ -270,8 +294,8 @@ def small(*variants, reference="oracle", objective="sum"):
 @pytest.mark.parametrize("objective", ["sum", "count"])
 def test_curves_are_those_of_the_same_replays_and_shares_are_taken_set_by_set(world, work, objective):
     experiment = small("bfs", "nh-ne-sum", "random", objective=objective)
-    there = plan(world, experiment.draw, 40, work)
-    curves = Curves(crawls(experiment, there, work))
+    there = plan_crawls(world, experiment.draw, 40, work)
+    curves = Curves(replay_crawls(experiment, there, work))
     for number, seeds in enumerate(there.sets):
         best = simulate(world.open(), seeds, ReplaySetup("oracle", 40, objective=objective)).curve
         for name in ("oracle", *experiment.variants):
@@ -285,8 +309,8 @@ def test_an_empty_frontier_holds_the_curve(world, work):
     graph = world.open()
     experiment = small("bfs")
     there = CrawlPlan(world, [[int(np.argmax(graph.beta))]], graph.size + 50)
-    curves = Curves(crawls(experiment, there, work))
-    reached = reach(graph, there.sets[0], 10**9)
+    curves = Curves(replay_crawls(experiment, there, work))
+    reached = count_reachable(graph, there.sets[0], 10**9)
     curve, steps = curves.of("happy", "bfs", "score")[0], curves.steps("happy")
     assert steps[-1] > reached
     assert set(curve[steps >= reached].tolist()) == {curve[-1]}
@@ -295,10 +319,10 @@ def test_an_empty_frontier_holds_the_curve(world, work):
 
 def test_replays_that_are_there_are_not_made_again(world, work):
     experiment = small("bfs")
-    there = plan(world, experiment.draw, 40, work)
-    first = crawls(experiment, there, work)
+    there = plan_crawls(world, experiment.draw, 40, work)
+    first = replay_crawls(experiment, there, work)
     stamps = {path: path.stat().st_mtime_ns for path in work.out.iterdir()}
-    counted = crawls(small("bfs", objective="count"), there, work)
+    counted = replay_crawls(small("bfs", objective="count"), there, work)
     assert {path: path.stat().st_mtime_ns for path in work.out.iterdir()} == stamps
     assert len(stamps) == 6
     assert (counted["score"] <= first["score"] + 1e-9).all()  # f of a positive count is at least 1
@@ -315,14 +339,14 @@ def test_means_and_paired_differences_are_those_of_a_calculation_by_hand():
         "seconds": np.array([1.0, 1, 3, 3, 2, 2, 2, 2]),
     }
     curves = Curves(rows)
-    by_hand = measures.mean(np.array([1.0 - 0.5, 0.8 - 0.2]))
-    [(one, other)] = {*zip(*(pairs(curves)[column].tolist() for column in ("one", "other")), strict=True)}
+    by_hand = measures.compute_mean(np.array([1.0 - 0.5, 0.8 - 0.2]))
+    [(one, other)] = {*zip(*(compare_pairs(curves)[column].tolist() for column in ("one", "other")), strict=True)}
     assert (one, other) == ("one", "other")
-    assert pairs(curves)["difference"].tolist() == [by_hand.mean]
-    assert pairs(curves)["difference_error"].tolist() == [by_hand.error]
-    assert pairs(curves)["difference_high"].tolist() == pytest.approx([by_hand.mean + by_hand.half])
-    assert pairs(curves)["sets"].tolist() == [2]
-    last = summed_up(curves)
+    assert compare_pairs(curves)["difference"].tolist() == [by_hand.mean]
+    assert compare_pairs(curves)["difference_error"].tolist() == [by_hand.error]
+    assert compare_pairs(curves)["difference_high"].tolist() == pytest.approx([by_hand.mean + by_hand.half])
+    assert compare_pairs(curves)["sets"].tolist() == [2]
+    last = summarize_curves(curves)
     assert last["step"].tolist() == [2, 2]
     assert last["score"].tolist() == [4.0, 1.0]
     assert last["score_error"].tolist() == [2.0, 0.0]  # sd of 2 and 6 is sqrt(8), over sqrt(2)
@@ -365,33 +389,33 @@ def test_first_choices_along_the_oracles_crawl_are_those_of_the_definitions(name
     graph = known(seed)
     seeds = [3, 11]
     way = simulate(graph, seeds, ReplaySetup("oracle", 12)).steps.tolist()
-    found = precision.wished(graph, seeds, make_estimator(name, seed=1), np.array(way))
+    found = precision.find_first_choices(graph, seeds, make_estimator(name, seed=1), np.array(way))
     assert len(way) == 12
     assert found.tolist() == referee(graph, seeds, name, way)
 
 
 def test_nothing_is_better_than_the_oracles_first_choice(world, work):
     experiment = small("nh-n-sum", "lnh-sum", "random")
-    there = plan(world, experiment.draw, 30, work)
-    smooth, parts = precision.precision(experiment, there, work, window=4)
+    there = plan_crawls(world, experiment.draw, 30, work)
+    smooth, parts = precision.measure_precision(experiment, there, work, window=4)
     assert (smooth["difference"] > -1e-12).all()
     assert (smooth["difference"] > 0).any()
     curves = Curves(parts)
     assert curves.steps("happy").tolist() == [10, 30]
     way = simulate(world.open(), there.sets[1], ReplaySetup("oracle", 30)).steps
-    wished = precision.wished(world.open(), there.sets[1], make_estimator("nh-n-sum", seed=1), way)
+    wished = precision.find_first_choices(world.open(), there.sets[1], make_estimator("nh-n-sum", seed=1), way)
     short = world.open().beta[way] - wished
     assert curves.of("happy", "nh-n-sum", "difference")[1] == pytest.approx([short[:10].mean(), short[10:].mean()])
     assert Curves(smooth).at("happy", "nh-n-sum", "difference", 30)[1] == pytest.approx(short[26:30].mean())
     assert curves.of("happy", precision.NOTHING, "difference")[1] == pytest.approx(
         [world.open().beta[way[:10]].mean(), world.open().beta[way[10:]].mean()]
     )
-    assert len(shortfalls(curves)["step"]) == 2 * 4
+    assert len(summarize_shortfalls(curves)["step"]) == 2 * 4
 
 
 def test_parts_of_a_crawl_that_ended_before_them_are_unknown():
-    found = precision.means_between(np.arange(12.0), precision.parted(2000))
-    assert precision.parted(2000).tolist() == [10, 100, 1000, 2000]
+    found = precision.average_between(np.arange(12.0), precision.split_crawl(2000))
+    assert precision.split_crawl(2000).tolist() == [10, 100, 1000, 2000]
     assert found[:2].tolist() == [4.5, 10.5]
     assert np.isnan(found[2:]).all()
 
@@ -408,8 +432,8 @@ POSTS = "author,created_at,text\n" + "".join(
 def test_a_graph_scored_otherwise_is_the_one_built_so_from_the_posts(tmp_path, name):
     (tmp_path / "posts.csv").write_text(POSTS)
     posts, topic = read_posts(tmp_path / "posts.csv"), Topic(["tea"])
-    direct = from_posts(posts, topic, lambda count: float(SCORINGS[name](np.array([count]))[0]))
-    again = rescored(from_posts(posts, topic), SCORINGS[name])
+    direct = build_mention_graph(posts, topic, lambda count: float(SCORINGS[name](np.array([count]))[0]))
+    again = rescore_graph(build_mention_graph(posts, topic), SCORINGS[name])
     assert again.alpha == pytest.approx(direct.alpha)
     assert again.beta == pytest.approx(direct.beta)
     assert again.beta.max() > 0
@@ -417,22 +441,22 @@ def test_a_graph_scored_otherwise_is_the_one_built_so_from_the_posts(tmp_path, n
 
 def test_values_that_are_no_scores_of_counts_are_not_scored_otherwise():
     with pytest.raises(SettingsError, match="counts are known"):
-        rescored(known(1), SCORINGS["raw"])
+        rescore_graph(known(1), SCORINGS["raw"])
 
 
 def test_crawls_under_other_scorings_are_also_judged_by_f(world, work, tmp_path):
     experiment = small("nh-n-sum")
-    there = plan(world, experiment.draw, 40, work)
-    table = scorings(experiment, there, work, tmp_path / "graphs")
+    there = plan_crawls(world, experiment.draw, 40, work)
+    table = replay_scorings(experiment, there, work, tmp_path / "graphs")
     plain = table["scoring"] == "f"
     assert set(table["as_f"][plain & (table["score"] > 0)].tolist()) == {1.0}
-    raw = rescored(world.open(), SCORINGS["raw"])
+    raw = rescore_graph(world.open(), SCORINGS["raw"])
     steps = simulate(raw, there.sets[2], ReplaySetup("nh-n-sum", 40)).steps
     beta = world.open().beta
     usual = simulate(world.open(), there.sets[2], ReplaySetup("nh-n-sum", 40)).curve[-1]
     end = (table["set"] == 2) & (table["step"] == 40) & (table["variant"] == "nh-n-sum") & (table["scoring"] == "raw")
     assert table["as_f"][end] == pytest.approx([beta[steps].sum() / usual])
-    assert len(last_of(table)["graph"]) == 5 * 2
+    assert len(summarize_last_steps(table)["graph"]) == 5 * 2
 
 
 # --- graphs
@@ -442,19 +466,19 @@ def test_a_graph_is_made_once_and_again_when_its_file_has_changed(tmp_path):
     file = tmp_path / "posts.csv"
     file.write_text(POSTS)
     wanted = GraphOptions(posts=[file], keywords=["tea"])
-    [first] = worlds(wanted, tmp_path / "graphs")
+    [first] = make_graphs(wanted, tmp_path / "graphs")
     stamp = (first.folder / "beta.npy").stat().st_ino
-    [again] = worlds(wanted, tmp_path / "graphs")
+    [again] = make_graphs(wanted, tmp_path / "graphs")
     assert again == first
     assert (first.folder / "beta.npy").stat().st_ino == stamp
     file.write_text(POSTS + "p1,1600000900,tea tea tea tea tea tea @p2\n")
     before = first.open().beta.sum()
-    [anew] = worlds(wanted, tmp_path / "graphs")
+    [anew] = make_graphs(wanted, tmp_path / "graphs")
     assert anew.open().beta.sum() > before
 
 
 def test_without_files_the_graphs_are_those_of_the_papers_topics(tmp_path):
-    made = worlds(GraphOptions(users=2000, links=9000), tmp_path)
+    made = make_graphs(GraphOptions(users=2000, links=9000), tmp_path)
     assert {world.name for world in made} == {"happy", "weird", "jazz"}
     assert {world.open().links for world in made} == {9000}
 
@@ -469,7 +493,7 @@ def test_what_no_graph_can_be_made_of_is_refused_with_a_sentence(tmp_path):
         (GraphOptions(posts=[tmp_path / "posts.csv"] * 2, keywords=["tea"]), "two graphs are called"),
     ):
         with pytest.raises(SettingsError, match=said):
-            worlds(wanted, tmp_path / "graphs")
+            make_graphs(wanted, tmp_path / "graphs")
 
 
 # --- commands
@@ -507,7 +531,7 @@ def test_each_command_leaves_a_figure_and_data_that_can_be_read(name, tmp_path):
     if name not in TABLES:
         curves = parquet.read_table(tmp_path / f"{name}.parquet")
         assert set(curves.column("set").to_pylist()) == {0, 1}
-        assert set(only or chosen(name).variants) <= set(curves.column("variant").to_pylist())
+        assert set(only or choose_experiment(name).variants) <= set(curves.column("variant").to_pylist())
         assert (tmp_path / "replays").exists() == (name != "fig3")
 
 
@@ -544,4 +568,4 @@ def test_graphs_that_are_there_are_used_where_they_are(tmp_path, world):
 
 
 def test_tables_joined_keep_the_order_of_their_parts():
-    assert joined([{"a": np.array([2])}, {"a": np.array([1, 3])}])["a"].tolist() == [2, 1, 3]
+    assert join_tables([{"a": np.array([2])}, {"a": np.array([1, 3])}])["a"].tolist() == [2, 1, 3]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.graphs import checked, checks, graph_folder, read, read_seeds, write
+from socialcrawl.lab.graphs import check_graph, checks, graph_folder, read, read_seeds, write
 
 ARRAYS = ("indptr", "indices", "alpha", "beta")
 
@@ -78,7 +78,7 @@ def chunk(request, monkeypatch):
 
 def test_a_sound_graph_passes_and_nothing_of_it_is_copied(chunk):
     before = small()
-    after = checked(before)
+    after = check_graph(before)
     assert all(getattr(after, name) is getattr(before, name) for name in ARRAYS)
 
 
@@ -88,8 +88,8 @@ def test_self_links_go_and_duplicates_add_up_at_the_first_ones_place(drawn, size
     links, beta = drawn
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checks, "CHUNK", size)
-        after = checked(graph(links, beta, index=index))
-        again = checked(after)
+        after = check_graph(graph(links, beta, index=index))
+        again = check_graph(after)
     assert rows(after) == simple(links)
     assert after.beta.tolist() == beta
     assert (after.indptr.dtype, after.indices.dtype, after.alpha.dtype) == (np.int64, index, np.float64)
@@ -101,11 +101,11 @@ def test_only_what_has_duplicates_is_merged_in_a_graph_of_many_chunks(monkeypatc
     rng = np.random.default_rng(5)
     links = [[(int(v), 1.0) for v in rng.permutation(200)[: rng.integers(0, 30)]] for _ in range(200)]
     links[77] += [(3, 0.25), (9, 0.5), (3, 0.125), (77, 8.0)]
-    assert rows(checked(graph(links, [1.0] * 200))) == simple(links)
+    assert rows(check_graph(graph(links, [1.0] * 200))) == simple(links)
 
 
 def test_other_types_are_converted():
-    after = checked(
+    after = check_graph(
         small(
             indptr=np.array([0, 2, 2, 3], np.uint16),
             indices=np.array([1, 2, 0], ">u8"),
@@ -143,7 +143,7 @@ def test_other_types_are_converted():
 )
 def test_the_first_bad_place_is_named(chunk, changes, said):
     with pytest.raises(SettingsError, match=said) as failure:
-        checked(small(**changes))
+        check_graph(small(**changes))
     assert str(failure.value).endswith(".")
 
 
@@ -164,7 +164,7 @@ def test_a_written_graph_is_read_as_it_was(tmp_path_factory, drawn, named, index
 
 def test_a_written_folder_is_memory_mapped_and_not_looked_through(tmp_path, monkeypatch):
     write(small(names=["a", "b", "c"]), tmp_path / "g")
-    monkeypatch.setattr(graph_folder, "checked", None)  # calling it would fail
+    monkeypatch.setattr(graph_folder, "check_graph", None)  # calling it would fail
     known = read(str(tmp_path / "g"))
     assert all(isinstance(getattr(known, name).base, np.memmap) for name in ARRAYS)
     assert (len(known.names), known.names[2], known.names[-2:]) == (3, "c", ["b", "c"])

@@ -5,11 +5,11 @@ from x_crawls import TOPIC, View, campaign_of, crawl, posts, rows
 from x_crawls import build as built
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.generators.generate import topics
+from socialcrawl.lab.generators.generate import choose_topics
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
 
-OTHER = list(topics().values())[1]
+OTHER = list(choose_topics().values())[1]
 WORLD = build_world(posts())
 ACTIVE = [name for name, row in sorted(WORLD.accounts.by_username.items()) if len(WORLD.timelines.of(row)) > 5][:4]
 

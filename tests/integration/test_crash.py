@@ -21,7 +21,7 @@ from stores import rows
 from tiny_town import Clock, Wire, close, parts_of, stored, story
 
 from socialcrawl.engine.loop import run
-from socialcrawl.lab.generators.generate import generate, topics, write
+from socialcrawl.lab.generators.generate import choose_topics, generate, write
 
 CHANGES = ("enlist", "open", "reserve", "save", "finish")
 STEPS = 5
@@ -119,12 +119,12 @@ def test_a_crawl_that_dies_again_and_again_arrives(database):
 @pytest.fixture(scope="module")
 def posts(tmp_path_factory):
     path = tmp_path_factory.mktemp("posts") / "posts.parquet"
-    write(path, generate(200, 3, posts_per_user=30.0, weeks=2, only=list(topics())[:2]))
+    write(path, generate(200, 3, posts_per_user=30.0, weeks=2, only=list(choose_topics())[:2]))
     return path
 
 
 def command(posts, database):
-    word = next(iter(topics().values()))
+    word = next(iter(choose_topics().values()))
     options = ["--keyword", word, "--seed-count", "10", "--steps", "60", "--window", "1s", "--limit", "40", "--json"]
     return [sys.executable, "-m", "socialcrawl", "demo", "--posts", str(posts), "--db", str(database), *options]
 

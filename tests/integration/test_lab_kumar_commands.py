@@ -14,19 +14,25 @@ from typer.testing import CliRunner
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.lab.experiments import figures, runner
 from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs, runs
-from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate
+from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate_time_graph
 from socialcrawl.lab.experiments.kumar.commands import DYNAMIC, STATIC, kumar_app
 from socialcrawl.lab.experiments.kumar.runs import FIGURES, SHOWN, TITLES
-from socialcrawl.lab.experiments.kumar.timegraphs import DAY, plain
-from socialcrawl.lab.experiments.seed_means import averaged, drawn, over_seeds, pairs, summed_up
-from socialcrawl.lab.process_pool import CrawlJob, crawled
+from socialcrawl.lab.experiments.kumar.timegraphs import DAY, build_plain_graph
+from socialcrawl.lab.experiments.seed_means import (
+    average_curve,
+    average_for_figure,
+    average_over_seeds,
+    compare_pairs,
+    summarize_means,
+)
+from socialcrawl.lab.process_pool import CrawlJob, crawl_missing
 
 TINY = ["--nodes", "200", "--links", "1500", "--seeds", "2", "--jobs", "1"]
 
 
 @pytest.fixture(scope="module")
 def graph():
-    return generate(BurstyGraphParameters(200, 1500, days=3.0, seed=2))
+    return generate_time_graph(BurstyGraphParameters(200, 1500, days=3.0, seed=2))
 
 
 def done(*words):
@@ -48,17 +54,17 @@ def test_a_crawl_that_was_kept_is_not_made_again(tmp_path):
 
     jobs = [CrawlJob(["test", number], crawl, (number,)) for number in (1, 2, 1)]
     seen = []
-    tables = crawled(jobs, tmp_path, 1, lambda done, total: seen.append((done, total)))
+    tables = crawl_missing(jobs, tmp_path, 1, lambda done, total: seen.append((done, total)))
     assert [table["number"].tolist() for table in tables] == [[1], [2], [1]]
     assert seen == [(0, 2), (1, 2), (2, 2)]
-    assert crawled(jobs[:2], tmp_path)[1]["name"].tolist() == ["x"]
+    assert crawl_missing(jobs[:2], tmp_path)[1]["name"].tolist() == ["x"]
     assert calls == [1, 2]
 
 
 def test_what_cannot_be_kept_is_said(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(SocialcrawlError, match="cannot be written"):
-        crawled([CrawlJob(["test"], lambda: {"x": np.array([1])}, ())], tmp_path / "taken")
+        crawl_missing([CrawlJob(["test"], lambda: {"x": np.array([1])}, ())], tmp_path / "taken")
 
 
 def test_means_over_seeds_have_the_usual_errors():
@@ -68,18 +74,18 @@ def test_means_over_seeds_have_the_usual_errors():
         "day": np.array([0.0, 1.0] * 3),
         "crawl": np.array([0.1, 0.2, 0.3, 0.4, np.nan, 0.9]),
     }
-    points, means = over_seeds(rows, "day", "crawl")
+    points, means = average_over_seeds(rows, "day", "crawl")
     assert points.tolist() == [0.0, 1.0]
     assert [one.mean for one in means] == pytest.approx([0.2, 0.5])
     assert [one.error for one in means] == pytest.approx([stats.sem([0.1, 0.3]), stats.sem([0.2, 0.4, 0.9])])
     assert [one.n for one in means] == [2, 3]
     averages = [0.15, 0.35, 0.9]
-    assert averaged(rows, "crawl") == pytest.approx((np.mean(averages), stats.sem(averages), 3))
-    _, _, halves = drawn(rows, "day", "crawl")
+    assert average_curve(rows, "crawl") == pytest.approx((np.mean(averages), stats.sem(averages), 3))
+    _, _, halves = average_for_figure(rows, "day", "crawl")
     low, high = stats.t.interval(0.95, 2, loc=0.5, scale=stats.sem([0.2, 0.4, 0.9]))
     assert 0.5 - halves[1] == pytest.approx(low)
     assert 0.5 + halves[1] == pytest.approx(high)
-    summary = summed_up(rows, ("graph",), "day", ("crawl",))
+    summary = summarize_means(rows, ("graph",), "day", ("crawl",))
     assert summary["crawl"] == pytest.approx([0.2, 0.5, np.mean([0.15, 0.35, 0.9])])
     assert summary["day"].tolist()[:-1] == [0.0, 1.0]
     assert np.isnan(summary["day"][-1])
@@ -100,7 +106,7 @@ def test_differences_of_policies_are_taken_seed_by_seed():
         "day": np.array([0.0, 1.0] * 6),
         "crawl": np.repeat(np.concatenate([one, other]), 2) + np.array([-0.01, 0.01] * 6),
     }
-    found = pairs(rows, ("expansion",), ("crawl",))
+    found = compare_pairs(rows, ("expansion",), ("crawl",))
     assert list(zip(found["variant"], found["other"], strict=True)) == [("gai", "ai"), ("ai", "gai")]
     assert found["crawl"] == pytest.approx([(one - other).mean(), (other - one).mean()])
     assert found["crawl_error"] == pytest.approx([stats.sem(one - other)] * 2)
@@ -150,28 +156,33 @@ def test_a_crawl_of_a_time_graph_has_a_name_of_its_own_whatever_of_it_is_another
         *({"per_time": True}, {"any_source": True}, {"points": 5}),
     ]
     assert {name for one in changed for name in one} == set(usual.__dataclass_fields__)
-    worlds = [dynamic.world("g", graph, replace(usual, **one)) for one in ({}, *changed)]
+    worlds = [dynamic.make_world("g", graph, replace(usual, **one)) for one in ({}, *changed)]
     worlds += [
-        dynamic.world("h", graph, usual),
-        dynamic.world("g", generate(BurstyGraphParameters(200, 1500, seed=3)), usual),
+        dynamic.make_world("h", graph, usual),
+        dynamic.make_world("g", generate_time_graph(BurstyGraphParameters(200, 1500, seed=3)), usual),
     ]
-    keys = [job.key for there in worlds for job in dynamic.jobs(there, ["ai", "gai"], ["u", "or"], [1, 2])]
+    keys = [job.key for there in worlds for job in dynamic.list_jobs(there, ["ai", "gai"], ["u", "or"], [1, 2])]
     assert len(set(keys)) == len(keys) == 12 * 8
-    assert keys[:8] == [job.key for job in dynamic.jobs(worlds[0], ["ai", "gai"], ["u", "or"], [1, 2])]
+    assert keys[:8] == [job.key for job in dynamic.list_jobs(worlds[0], ["ai", "gai"], ["u", "or"], [1, 2])]
 
 
 def test_a_crawl_of_a_fixed_graph_has_a_name_of_its_own_whatever_of_it_is_another(graph):
-    known, other = plain(graph), plain(generate(BurstyGraphParameters(200, 1500, seed=3)))
-    theres = [fixed_graphs.fixed(*one) for one in (("g", known, 9, 50), ("h", known, 9, 50), ("g", other, 9, 50))]
-    theres += [fixed_graphs.fixed(*one) for one in (("g", known, 8, 50), ("g", known, 9, 40), ("g", known, 9, 50, 7))]
-    keys = [job.key for there in theres for job in fixed_graphs.jobs(there, ["ai", "gai"], [1, 2])]
+    known, other = (
+        build_plain_graph(graph),
+        build_plain_graph(generate_time_graph(BurstyGraphParameters(200, 1500, seed=3))),
+    )
+    theres = [fixed_graphs.make_world(*one) for one in (("g", known, 9, 50), ("h", known, 9, 50), ("g", other, 9, 50))]
+    theres += [
+        fixed_graphs.make_world(*one) for one in (("g", known, 8, 50), ("g", known, 9, 40), ("g", known, 9, 50, 7))
+    ]
+    keys = [job.key for there in theres for job in fixed_graphs.list_jobs(there, ["ai", "gai"], [1, 2])]
     assert len(set(keys)) == len(keys) == 6 * 4
 
 
 @pytest.mark.parametrize("name", ["fig1a", "fig2a"])
 def test_two_copies_of_a_file_are_two_graphs(tmp_path, monkeypatch, name):
     monkeypatch.setattr(runner, "draw", lambda *_, **__: [])
-    made = generate(BurstyGraphParameters(60, 400, days=2.0))
+    made = generate_time_graph(BurstyGraphParameters(60, 400, days=2.0))
     links = pa.table({"a": made.sources(), "b": made.targets, "ts": made.times})
     for copy in ("one", "two"):
         parquet.write_table(links, tmp_path / f"{copy}.parquet")
@@ -286,7 +297,7 @@ def test_a_figure_shows_its_measures_a_row_each(tmp_path, monkeypatch, name, dra
 
 def test_frames_of_a_row_can_have_the_same_heights(tmp_path, monkeypatch):
     saved = []
-    monkeypatch.setattr(figures, "_saved", lambda figure, path, _kind: saved.append(figure) or path)
+    monkeypatch.setattr(figures, "_save", lambda figure, path, _kind: saved.append(figure) or path)
     x = np.arange(3.0)
     panels = [figures.Panel("t", "y", [figures.Curve("u", x, top * x / 2, 0 * x)]) for top in (1, 0.06, 9)]
     for even, ends in ((True, [1.05, 1.05, 9.45]), (False, [1.05, 0.063, 9.45])):
@@ -299,7 +310,7 @@ def test_frames_of_a_row_can_have_the_same_heights(tmp_path, monkeypatch):
 
 def test_links_of_nodes_to_themselves_are_counted_aloud(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "draw", lambda *_, **__: [])
-    made = generate(BurstyGraphParameters(60, 400, days=2.0))
+    made = generate_time_graph(BurstyGraphParameters(60, 400, days=2.0))
     sources = np.concatenate([made.sources(), np.arange(7)])
     targets = np.concatenate([made.targets, np.arange(7)])
     path = tmp_path / "links.csv"
@@ -312,7 +323,7 @@ def test_links_of_nodes_to_themselves_are_counted_aloud(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["fig1a", "fig2a"])
 @pytest.mark.parametrize("out", ["taken", "taken/under", "kept"])
 def test_a_place_where_nothing_can_be_kept_is_refused_at_once(tmp_path, monkeypatch, name, out):
-    monkeypatch.setattr(runs, "generate", None)  # not even a graph is made
+    monkeypatch.setattr(runs, "generate_time_graph", None)  # not even a graph is made
     (tmp_path / "taken").write_text("mine")
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "crawls").write_text("mine")
@@ -330,4 +341,4 @@ def test_no_jobs_are_refused_at_once(tmp_path, name):
 @pytest.mark.parametrize(("every", "length"), [(1e-9, None), (20.0, 1e12), (1e-320, None), (20.0, np.inf)])
 def test_more_fetches_than_anybody_can_mean_are_refused(graph, every, length):
     with pytest.raises(SettingsError, match=r"more than 100,000,000 fetches; .*--every"):
-        dynamic.world("g", graph, dynamic.TrackingSettings(every=every, length=length))
+        dynamic.make_world("g", graph, dynamic.TrackingSettings(every=every, length=length))

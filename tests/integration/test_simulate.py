@@ -24,9 +24,9 @@ from socialcrawl.cli.main import main
 from socialcrawl.cli.render.comparison import comparison
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.lab.generators.twitterlike import twitter_like
-from socialcrawl.lab.graphs import from_edges, from_pages, from_posts, read, write
-from socialcrawl.lab.grid import results
+from socialcrawl.lab.generators.twitterlike import generate_twitter_like
+from socialcrawl.lab.graphs import build_edge_graph, build_mention_graph, build_page_graph, read, write
+from socialcrawl.lab.grid import read_results
 from socialcrawl.lab.simulation import ReplaySetup
 from socialcrawl.lab.simulation import simulate as replay
 
@@ -200,7 +200,7 @@ def test_a_grid_is_kept_compared_and_gone_on_with(folder):
     code, printed, _ = command(folder, *words, *more)
     assert code == 0
     assert "24 of 32 replays were done now" in printed
-    rows = results(folder / "kept").to_pylist()
+    rows = read_results(folder / "kept").to_pylist()
     assert len(rows) == 32
     assert {tuple(row["seeds"]) for row in rows} == {SEEDS, (0, 1, 2)}
     lines = [line.split() for line in printed.splitlines()]
@@ -277,7 +277,7 @@ def grid_under_way(folder, *more):
 
 @pytest.fixture
 def big(folder):
-    write(twitter_like(3000, 16_000, seed=1), folder / "big")
+    write(generate_twitter_like(3000, 16_000, seed=1), folder / "big")
     return folder
 
 
@@ -304,7 +304,7 @@ def test_a_grid_that_is_killed_leaves_no_workers_and_goes_on_with_what_is_missin
     assert code == 0
     assert f"{12 - len(before)} of 12 replays were done now" in printed
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert sorted(results(out)["seed_set"].to_pylist()) == list(range(12))
+    assert sorted(read_results(out)["seed_set"].to_pylist()) == list(range(12))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -335,12 +335,12 @@ def test_the_graph_commands_write_what_the_functions_make(folder):
     (folder / "edges.txt").write_text("a b 2\nb c 1\n")
     (folder / "values.txt").write_text("a 3\nd 1\n")
     made = {
-        ("posts", posts_file(), "--keyword", TOPIC): from_posts(posts(), Topic([TOPIC])),
-        ("pages", "pages.parquet", "--keyword", "jazz", "--keyword", "nothing"): from_pages(
+        ("posts", posts_file(), "--keyword", TOPIC): build_mention_graph(posts(), Topic([TOPIC])),
+        ("pages", "pages.parquet", "--keyword", "jazz", "--keyword", "nothing"): build_page_graph(
             folder / "pages.parquet", Topic(["jazz", "nothing"])
         ),
-        ("edges", "edges.txt"): from_edges(folder / "edges.txt"),
-        ("edges", "edges.txt", "--values", "values.txt"): from_edges(folder / "edges.txt", folder / "values.txt"),
+        ("edges", "edges.txt"): build_edge_graph(folder / "edges.txt"),
+        ("edges", "edges.txt", "--values", "values.txt"): build_edge_graph(folder / "edges.txt", folder / "values.txt"),
         ("npz", "G.npz"): read(folder / "G.npz"),
     }
     for words, graph in made.items():
@@ -362,7 +362,7 @@ def test_the_generator_takes_a_topic_of_the_paper_or_shares(tmp_path):
         (("--topic-share", 0.2, "--link-share", 0.1), (0.2, 0.1, 0)),
     ):
         assert command(tmp_path, *words, *more)[0] == 0
-        same(read(tmp_path / "G"), twitter_like(3000, 9000, *arguments))
+        same(read(tmp_path / "G"), generate_twitter_like(3000, 9000, *arguments))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.graph.relevance import Topic, compute_worth
-from socialcrawl.lab.generators.generate import generate, topics
+from socialcrawl.lab.generators.generate import choose_topics, generate
 
 SEEDS, SWITCH, STEPS = 50, 50, 300
 
@@ -105,5 +105,5 @@ def test_on_ubuntu_irc_the_crawl_is_the_referees_and_the_hybrid_finds_more_than_
 
 
 def test_on_made_posts_the_crawl_is_the_referees_and_the_hybrid_finds_more_than_breadth_first():
-    keyword = next(iter(topics().values()))
+    keyword = next(iter(choose_topics().values()))
     check(world_of(generate(2_000, seed=4).table(), keyword))

@@ -11,13 +11,13 @@ import networkx as nx
 from x_crawls import campaign_of, crawl, posts, rows, scratch
 
 from socialcrawl.campaign.settings import CrawlSection
-from socialcrawl.lab.generators.generate import topics
+from socialcrawl.lab.generators.generate import choose_topics
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.traces import CampaignTraces
 
-OTHER, WORD = list(topics().values())[:2]  # the topic of the sample is WORD: nearly all who use it hang together
+OTHER, WORD = list(choose_topics().values())[:2]  # the topic of the sample is WORD: nearly all who use it hang together
 SAMPLE = {"walkers": 8, "burn_in": 20, "length": 1500, "trap": "off"}
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.simulation import ReplaySetup, scored
+from socialcrawl.lab.simulation import ReplaySetup, score_values
 
 NODES = 100  # the most nodes that may lie within the budget's reach
 STATES = 1_000_000  # the most sets that are looked at, up to a minute
@@ -42,7 +42,7 @@ def optimum(graph: KnownGraph, seeds: Sequence[int], budget: int, objective: str
     """
     ReplaySetup("oracle", budget, objective=objective)  # says what is wrong with these two
     nodes = _within(graph, seeds, budget)
-    found = dict(zip(nodes, scored(graph.beta[nodes], objective).tolist(), strict=True))
+    found = dict(zip(nodes, score_values(graph.beta[nodes], objective).tolist(), strict=True))
     nodes.sort(key=lambda node: (-found[node], node))
     bit = {node: 1 << place for place, node in enumerate(nodes)}
     search = _Search(_whole([found[node] for node in nodes]), [_links(graph, node, bit) for node in nodes])

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from test_mock_world import posts_of
 
 from socialcrawl.engine.model import Grant, Node, Pick
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.names import DELETED, PROTECTED, SUSPENDED
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
@@ -79,7 +79,7 @@ def town(given=None, *, missing=SHARE, **settings):
 
 def last(name):
     """When somebody wrote last, straight from the rows; None: never."""
-    return max((row[1] for row in ROWS if fold(row[0]) == name), default=None)
+    return max((row[1] for row in ROWS if fold_name(row[0]) == name), default=None)
 
 
 def stamp(second, digits=6):

@@ -12,7 +12,7 @@ from socialcrawl.campaign.build import House
 from socialcrawl.daemon.daemon import Daemon, DaemonIdentity
 from socialcrawl.daemon.state_changes import EventFilter
 from socialcrawl.lab import instant
-from socialcrawl.lab.generators.generate import topics
+from socialcrawl.lab.generators.generate import choose_topics
 from socialcrawl.lab.instant import ImmediateExecutor
 from socialcrawl.mock.server import running
 from socialcrawl.storage.database.disk_space import measure_disk
@@ -20,7 +20,7 @@ from socialcrawl.storage.database.disk_space import measure_disk
 BEGIN = 1_800_000_000.0
 DAY, WINDOW, K = 86_400.0, 900.0, 15
 LATENCY = 0.25
-TOPICS = list(topics().values())
+TOPICS = list(choose_topics().values())
 
 
 class Virtual(instant.VirtualClock):

@@ -15,7 +15,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node, Outcome, Pick, Stop, Wait, Who
 from socialcrawl.engine.protocols import Batch, Conversation, Source, Store
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
-from socialcrawl.lab.instant import SequenceStore, parts
+from socialcrawl.lab.instant import SequenceStore, make_parts
 
 Floats = NDArray[np.float64]
 Links = Sequence[tuple[int, int]]
@@ -61,7 +61,7 @@ def walk(
     """A sample crawl of a known graph from these seeds, worked through the loop, and why it ended."""
     crawl = Sample(Seeds(names=[Node(seed) for seed in seeds], known=True), how, steps)
     answers = (source or (Searching if how.inward else KnownGraphSource))(graph)
-    return crawl, run(parts(crawl, answers, store or SequenceStore()), size=size)
+    return crawl, run(make_parts(crawl, answers, store or SequenceStore()), size=size)
 
 
 def rows(lists: NeighbourLists) -> dict[int, list[int]]:

@@ -13,12 +13,12 @@ from socialcrawl.campaign.settings import Settings, checked
 from socialcrawl.cli.render.live_screen import View
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Stop
-from socialcrawl.lab.generators.generate import generate, topics, write
+from socialcrawl.lab.generators.generate import choose_topics, generate, write
 from socialcrawl.lab.post_table import Posts, read_posts
 
 TOKEN_ENV, TOKEN = "SOCIALCRAWL_TEST_TOKEN", "AAAA-the-token-that-nobody-may-see"
 os.environ[TOKEN_ENV] = TOKEN
-TOPIC = next(iter(topics().values()))
+TOPIC = next(iter(choose_topics().values()))
 
 
 def scratch() -> Path:
@@ -31,7 +31,7 @@ def scratch() -> Path:
 @lru_cache
 def posts_file(users: int = 300, seed: int = 1, posts_per_user: float = 12.0) -> Path:
     path = scratch() / "posts.parquet"
-    write(path, generate(users, seed, posts_per_user=posts_per_user, weeks=2, only=list(topics())[:2]))
+    write(path, generate(users, seed, posts_per_user=posts_per_user, weeks=2, only=list(choose_topics())[:2]))
     return path
 
 

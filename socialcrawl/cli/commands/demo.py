@@ -164,13 +164,13 @@ def _counted(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _generated(folder: Path, wanted: Demo, console: Console, *, quiet: bool) -> tuple[Path, str]:
-    from socialcrawl.lab.generators.generate import DEMO_USERS, generate, topics, write  # noqa: PLC0415
+    from socialcrawl.lab.generators.generate import DEMO_USERS, choose_topics, generate, write  # noqa: PLC0415
 
     if not quiet:
         console.print(f"no --posts given: generating the posts of {DEMO_USERS:,} invented people (seed {wanted.seed})")
     path = folder / "posts.parquet"
     write(path, generate(DEMO_USERS, wanted.seed))
-    return path, wanted.keyword or next(iter(topics().values()))
+    return path, wanted.keyword or next(iter(choose_topics().values()))
 
 
 def _settings(wanted: Demo, posts: Path, keyword: str) -> Settings:
@@ -209,14 +209,14 @@ def _seeds(wanted: Demo, posts: Path, keyword: str) -> list[str]:
         return []
     if wanted.seeds is not None and wanted.seed_count is not None:
         raise SettingsError("--seeds names the accounts to begin with, --seed-count draws some: give one of the two.")
-    from socialcrawl.lab.post_table import fold, read_posts  # noqa: PLC0415
+    from socialcrawl.lab.post_table import fold_name, read_posts  # noqa: PLC0415
     from socialcrawl.mock.world import build_world  # noqa: PLC0415
 
     world = build_world(read_posts(posts))
     usernames = world.accounts.usernames
     if wanted.seeds is not None:
         shown = dict(zip(world.accounts.keys, usernames, strict=True))
-        names = [shown.get(fold(name), name) for name in usernames_in(wanted.seeds)]
+        names = [shown.get(fold_name(name), name) for name in usernames_in(wanted.seeds)]
         if not names:
             raise SettingsError(f"The file of seeds {wanted.seeds} names nobody: write one username a line.")
         return names

@@ -40,11 +40,11 @@ def posts(
 ) -> None:
     """Make a graph of who mentions whom, valued by what they write of a topic."""
     from socialcrawl.graph.relevance import Topic  # noqa: PLC0415
-    from socialcrawl.lab.graphs import from_posts  # noqa: PLC0415
+    from socialcrawl.lab.graphs import build_mention_graph  # noqa: PLC0415
     from socialcrawl.lab.post_table import read_posts  # noqa: PLC0415
 
     topic = Topic(keyword)
-    _keep(lambda: from_posts(read_posts(file), topic), out)
+    _keep(lambda: build_mention_graph(read_posts(file), topic), out)
 
 
 @graph_app.command()
@@ -56,10 +56,10 @@ def pages(
 ) -> None:
     """Make a graph of pages and their links, valued by what they and the text around the links say of a topic."""
     from socialcrawl.graph.relevance import Topic  # noqa: PLC0415
-    from socialcrawl.lab.graphs import from_pages  # noqa: PLC0415
+    from socialcrawl.lab.graphs import build_page_graph  # noqa: PLC0415
 
     topic = Topic(keyword)
-    _keep(lambda: from_pages(file, topic), out)
+    _keep(lambda: build_page_graph(file, topic), out)
 
 
 @graph_app.command()
@@ -70,9 +70,9 @@ def edges(
     out: Out,
 ) -> None:
     """Make a graph of a list of edges, with weights and values where there are any."""
-    from socialcrawl.lab.graphs import from_edges  # noqa: PLC0415
+    from socialcrawl.lab.graphs import build_edge_graph  # noqa: PLC0415
 
-    _keep(lambda: from_edges(file, values, say=write_error), out)
+    _keep(lambda: build_edge_graph(file, values, say=write_error), out)
 
 
 @graph_app.command()
@@ -112,7 +112,7 @@ def twitter_like(
             raise SettingsError("--topic says both shares: leave out --topic-share and --link-share, or --topic.")
         topic_share, link_share = twitterlike.TOPICS[topic]
     share = twitterlike.TOPICS["happy"][0] if topic_share is None else topic_share
-    _keep(lambda: twitterlike.twitter_like(users, links, share, link_share, seed), out)
+    _keep(lambda: twitterlike.generate_twitter_like(users, links, share, link_share, seed), out)
 
 
 def _keep(make: Callable[[], Any], out: Path) -> None:

@@ -20,7 +20,7 @@ from socialcrawl.crawls.collect.strategies import make_strategy
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.graphs import read, read_seeds
-from socialcrawl.lab.grid import ReplayJob, replay_all, results, scheduler, seed_sets
+from socialcrawl.lab.grid import ReplayJob, connect_scheduler, draw_seed_sets, read_results, replay_all
 from socialcrawl.lab.simulation import ReplaySetup
 from socialcrawl.lab.simulation import simulate as replayed
 from socialcrawl.text.terminal import write_error, write_json
@@ -47,7 +47,7 @@ class Seeding:
         if bool(self.files) == (self.sets is not None):
             raise SettingsError("Where to begin? Give either --seeds FILE, or --seed-sets N to have them drawn.")
         if self.sets is not None:
-            return seed_sets(graph, self.sets, self.size, self.seed, self.least)
+            return draw_seed_sets(graph, self.sets, self.size, self.seed, self.least)
         return [read_seeds(file, graph) for file in self.files]
 
 
@@ -139,10 +139,10 @@ def run(grid: Grid, out: Path, console: Console, *, jobs: int, address: str | No
     if jobs == 0 or jobs < -1:
         raise SettingsError(f"--jobs {jobs}: give the number of replays at once, or -1 for one a processor.")
     wanted = grid.jobs()
-    with scheduler(address) if address else nullcontext(), _progress(console) as watch:
+    with connect_scheduler(address) if address else nullcontext(), _progress(console) as watch:
         now = replay_all(wanted, out, n_jobs=jobs, watch=watch)
     keys = [job.key for job in wanted]
-    rows = results(out, ["score", "seconds"], keys).to_pylist()
+    rows = read_results(out, ["score", "seconds"], keys).to_pylist()
     console.print(comparison(rows))
     console.print(f"{now:,} of {len(set(keys)):,} replays were done now; all are in {out}/*.parquet", soft_wrap=True)
 

@@ -110,7 +110,7 @@ class Bars:
     thin: bool = False
 
 
-def spread_over(title: str, number: int, of: str) -> str:
+def describe_intervals(title: str, number: int, of: str) -> str:
     """Return a title that says what bands and bars are: intervals over so many sets, seeds or webs (`of`)."""
     if number < 2:
         return f"{title}; one {of}, so no intervals"
@@ -138,14 +138,14 @@ def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str, *,
     with mpl.rc_context(RULES):
         figure = Figure(figsize=(WIDTH * across + 1.7, HEIGHT * down), layout="constrained")
         places = figure.subplots(down, across, squeeze=False).ravel()
-        looks = _looks(frames)
+        looks = _choose_styles(frames)
         for place, frame in zip(places, frames, strict=False):
             if isinstance(frame, Bars):
-                _bars(place, frame, looks)
+                _draw_bars(place, frame, looks)
             else:
-                _curves(place, frame, looks)
+                _draw_curves(place, frame, looks)
         for start in range(0, len(frames), across) if even else ():
-            _even(places[start : min(start + across, len(frames))].tolist())
+            _equalize_heights(places[start : min(start + across, len(frames))].tolist())
         for place, frame in zip(places, frames, strict=False):
             group_digits(place, named=isinstance(frame, Bars) or bool(frame.ticks))
         for place in places[len(frames) :]:
@@ -156,9 +156,11 @@ def draw(stem: Path, frames: Sequence[Panel | Bars], across: int, title: str, *,
                 shown.setdefault(label, handle)
         handles, labels = list(shown.values()), list(shown)
         legend = figure.legend(handles, labels, loc="outside right upper", frameon=False, handlelength=3.2)
-        _head(figure, title, legend)
-        _thin(figure, [at for at, one in zip(places, frames, strict=False) if isinstance(one, Bars) and one.thin])
-        return [_saved(figure, stem.with_suffix(f".{kind}"), kind) for kind in ("png", "svg")]
+        _write_head(figure, title, legend)
+        _thin_numbers(
+            figure, [at for at, one in zip(places, frames, strict=False) if isinstance(one, Bars) and one.thin]
+        )
+        return [_save(figure, stem.with_suffix(f".{kind}"), kind) for kind in ("png", "svg")]
 
 
 def group_digits(axes: Any, *, named: bool = False) -> None:
@@ -168,24 +170,24 @@ def group_digits(axes: Any, *, named: bool = False) -> None:
             axis.set_major_formatter("{x:,.10g}")
 
 
-def _head(figure: Any, title: str, legend: Any) -> None:
+def _write_head(figure: Any, title: str, legend: Any) -> None:
     """Write the title above the frames, and break it and theirs into lines that run into nothing else."""
     whole = figure.suptitle(title, x=0.01, ha="left", fontsize="large") if title else None
     figure.draw_without_rendering()
     for axes in figure.axes:
-        _break(axes.title, axes.get_window_extent().width)
+        _break_lines(axes.title, axes.get_window_extent().width)
     if whole is not None:
-        _break(whole, legend.get_window_extent().x0 - 0.02 * figure.bbox.width)
+        _break_lines(whole, legend.get_window_extent().x0 - 0.02 * figure.bbox.width)
 
 
-def _break(text: Any, width: float) -> None:
+def _break_lines(text: Any, width: float) -> None:
     """Break a text into lines of at most `width` pixels; a word is not broken."""
     wide = text.get_window_extent().width
     if wide > width:
         text.set_text(textwrap.fill(text.get_text(), max(1, int(0.95 * len(text.get_text()) * width / wide))))
 
 
-def _saved(figure: Any, path: Path, kind: str) -> Path:
+def _save(figure: Any, path: Path, kind: str) -> Path:
     nameless = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -195,7 +197,7 @@ def _saved(figure: Any, path: Path, kind: str) -> Path:
     return path
 
 
-def _curves(axes: Any, panel: Panel, looks: dict[str, CurveStyle]) -> None:
+def _draw_curves(axes: Any, panel: Panel, looks: dict[str, CurveStyle]) -> None:
     if panel.level is not None:
         axes.axhline(panel.level, color="#000000", linewidth=0.7)
     for number, line in enumerate(panel.lines):
@@ -203,10 +205,10 @@ def _curves(axes: Any, panel: Panel, looks: dict[str, CurveStyle]) -> None:
         drawn = {"color": look.colour, "linestyle": look.style, "linewidth": look.width, "zorder": look.above}
         axes.plot(line.x, line.y, label=line.label, **drawn)
         if len(panel.lines) <= BANDS:
-            axes.fill_between(line.x, *_band(panel, line), color=look.colour, alpha=0.15, linewidth=0)
+            axes.fill_between(line.x, *_compute_band(panel, line), color=look.colour, alpha=0.15, linewidth=0)
         else:
-            at = _marked(line, number / len(panel.lines))
-            axes.vlines(line.x[at], *(end[at] for end in _band(panel, line)), color=look.colour, linewidth=0.8)
+            at = _choose_marks(line, number / len(panel.lines))
+            axes.vlines(line.x[at], *(end[at] for end in _compute_band(panel, line)), color=look.colour, linewidth=0.8)
     last = max(math.ceil(line.x[-1]) for line in panel.lines)
     axes.set(title=panel.title, xlabel=panel.along, ylabel=panel.axis)
     if panel.log:
@@ -216,27 +218,27 @@ def _curves(axes: Any, panel: Panel, looks: dict[str, CurveStyle]) -> None:
     axes.set_xlim(first, max(last, first + 1))
     if panel.ticks:
         axes.set_xticks(range(len(panel.ticks)), panel.ticks)
-    _fit(axes, panel)
+    _fit_heights(axes, panel)
     axes.grid(alpha=0.25)
 
 
-def _marked(line: Curve, shift: float) -> NDArray[np.int64]:
+def _choose_marks(line: Curve, shift: float) -> NDArray[np.int64]:
     """Return the places of a curve at which its interval is drawn; `shift`, from 0 to 1, sets curves apart."""
     places = (np.arange(MARKS) + shift) * len(line.x) / MARKS
     return np.unique(places.astype(np.int64))
 
 
-def _band(panel: Panel, line: Curve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _compute_band(panel: Panel, line: Curve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lower and the upper end of a curve's intervals."""
     low, high = line.y - line.error, line.y + line.error
     return (np.clip(low, 0, 1), np.clip(high, 0, 1)) if panel.share else (low, high)
 
 
-def _fit(axes: Any, panel: Panel) -> None:
+def _fit_heights(axes: Any, panel: Panel) -> None:
     """A height that shows what is in sight: the first ten steps, when they are left out, must not flatten the rest."""
     low, _ = axes.get_xlim()
-    seen = _known([line.y[line.x >= low] for line in panel.lines])
-    ends = _known([end[line.x >= low] for line in panel.lines for end in _band(panel, line)])
+    seen = _join_known([line.y[line.x >= low] for line in panel.lines])
+    ends = _join_known([end[line.x >= low] for line in panel.lines for end in _compute_band(panel, line)])
     if panel.share:
         seen = np.concatenate([seen, ends])
     elif len(seen):  # intervals that reach far must not flatten the curves
@@ -253,19 +255,19 @@ def _fit(axes: Any, panel: Panel) -> None:
         axes.set_ylim(float(seen.min()) - room, float(seen.max()) + room)
 
 
-def _known(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _join_known(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     joined = np.concatenate(parts)
     return joined[np.isfinite(joined)]
 
 
-def _even(row: Sequence[Any]) -> None:
+def _equalize_heights(row: Sequence[Any]) -> None:
     """The same heights for all frames of a row: what is lower looks lower."""
     low, high = zip(*(axes.get_ylim() for axes in row), strict=True)
     for axes in row:
         axes.set_ylim(min(low), max(high))
 
 
-def _bars(axes: Any, bars: Bars, looks: dict[str, CurveStyle]) -> None:
+def _draw_bars(axes: Any, bars: Bars, looks: dict[str, CurveStyle]) -> None:
     width = 0.8 / len(bars.series)
     places = np.arange(len(bars.groups))
     for number, (label, heights) in enumerate(bars.series):
@@ -284,7 +286,7 @@ def _bars(axes: Any, bars: Bars, looks: dict[str, CurveStyle]) -> None:
     axes.grid(axis="y", alpha=0.25)
 
 
-def _thin(figure: Any, places: Sequence[Any]) -> None:
+def _thin_numbers(figure: Any, places: Sequence[Any]) -> None:
     """Make the numbers above bars smaller where two touch each other, and leave them out where that is not enough."""
     crowded = list(places)
     for size in CROWDED:
@@ -292,23 +294,23 @@ def _thin(figure: Any, places: Sequence[Any]) -> None:
             for text in (text for axes in crowded for text in axes.texts):
                 text.set_fontsize(size)
             figure.draw_without_rendering()
-            crowded = [axes for axes in crowded if _touching(axes)]
+            crowded = [axes for axes in crowded if _do_touch(axes)]
     for text in (text for axes in crowded for text in axes.texts):
         text.set_visible(False)
 
 
-def _touching(axes: Any) -> bool:
+def _do_touch(axes: Any) -> bool:
     boxes = [text.get_window_extent() for text in axes.texts]
     return any(one.overlaps(other) for n, one in enumerate(boxes) for other in boxes[:n])
 
 
-def _looks(frames: Sequence[Panel | Bars]) -> dict[str, CurveStyle]:
+def _choose_styles(frames: Sequence[Panel | Bars]) -> dict[str, CurveStyle]:
     """A look for each label: its own, or else kin (nh-n-sum and nh-n-max, q=0.5 with any zeta) have one colour."""
     labels: dict[str, None] = {}
     for frame in frames:
         named = [name for name, _ in frame.series] if isinstance(frame, Bars) else [line.label for line in frame.lines]
         labels.update(dict.fromkeys(named))
-    keys = {label: _kin(label) for label in labels}
+    keys = {label: _find_kin(label) for label in labels}
     families = [family for family in dict.fromkeys(family for family, _ in keys.values()) if family not in FIXED]
     members = list(dict.fromkeys(member for _, member in keys.values()))
     colours = FIXED | {family: COLOURS[i % len(COLOURS)] for i, family in enumerate(families)}
@@ -321,7 +323,7 @@ def _looks(frames: Sequence[Panel | Bars]) -> dict[str, CurveStyle]:
     return looks | {line.label: line.look for line in lines if line.look is not None}
 
 
-def _kin(label: str) -> tuple[str, str]:
+def _find_kin(label: str) -> tuple[str, str]:
     words = label.split()
     if len(words) > 1:
         return (words[0], words[-1]) if "=" in words[0] else (" ".join(words[1:]), "")

@@ -17,7 +17,7 @@ from rich.progress import Progress
 from socialcrawl.cli.render.console import plain
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.figures import Bars, Panel, draw
-from socialcrawl.lab.process_pool import CrawlJob, crawled
+from socialcrawl.lab.process_pool import CrawlJob, crawl_missing
 from socialcrawl.lab.result_tables import Table, write_csv, write_parquet
 from socialcrawl.text.terminal import write_line
 
@@ -82,7 +82,7 @@ class ExperimentRun:
             SocialcrawlError: a file cannot be written, or a process was killed.
         """
         with show_progress(title) as watch:
-            return crawled(jobs, self.out / CRAWLS, self.processes, watch)
+            return crawl_missing(jobs, self.out / CRAWLS, self.processes, watch)
 
     def write_csv(self, name: str, table: Table) -> None:
         """Write the table `name`.csv.

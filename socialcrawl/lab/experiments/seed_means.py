@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.lab.measures import Floats, Mean, cells, mean, tested
-from socialcrawl.lab.result_tables import Table, table
+from socialcrawl.lab.measures import Floats, Mean, compare_groups, compute_mean, make_cells
+from socialcrawl.lab.result_tables import Table, make_table
 
 SPARSE = 8  # points of a curve that a table for reading has
 
 
-def variants(rows: Table, by: Sequence[str]) -> list[tuple[str, ...]]:
+def list_variants(rows: Table, by: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the different values of the columns `by`, in order of first appearance."""
     return list(dict.fromkeys(zip(*(rows[name].tolist() for name in by), strict=True)))
 
 
-def picked(rows: Table, by: Sequence[str], values: Sequence[str]) -> Table:
+def select_variant(rows: Table, by: Sequence[str], values: Sequence[str]) -> Table:
     """Return the rows whose columns `by` have `values`."""
     kept = np.ones(len(next(iter(rows.values()))), bool)
     for name, value in zip(by, values, strict=True):
@@ -25,7 +25,7 @@ def picked(rows: Table, by: Sequence[str], values: Sequence[str]) -> Table:
     return {name: column[kept] for name, column in rows.items()}
 
 
-def over_seeds(rows: Table, x: str, column: str) -> tuple[Floats, list[Mean]]:
+def average_over_seeds(rows: Table, x: str, column: str) -> tuple[Floats, list[Mean]]:
     """Return the points x of a curve, float64[p], and the mean of `column` over the seeds at each of them.
 
     Args:
@@ -34,55 +34,56 @@ def over_seeds(rows: Table, x: str, column: str) -> tuple[Floats, list[Mean]]:
         column: what is averaged; NaN is left out.
     """
     points = np.unique(rows[x])
-    found = [mean(np.asarray(rows[column][rows[x] == point], np.float64)) for point in points]
+    found = [compute_mean(np.asarray(rows[column][rows[x] == point], np.float64)) for point in points]
     return np.asarray(points, np.float64), found
 
 
-def drawn(rows: Table, x: str, column: str) -> tuple[Floats, Floats, Floats]:
+def average_for_figure(rows: Table, x: str, column: str) -> tuple[Floats, Floats, Floats]:
     """The same as a figure draws it: the points, the means, and half of their 95 % intervals, float64[p] each."""
-    points, found = over_seeds(rows, x, column)
+    points, found = average_over_seeds(rows, x, column)
     return points, np.array([one.mean for one in found]), np.array([one.half for one in found])
 
 
-def averaged(rows: Table, column: str) -> Mean:
+def average_curve(rows: Table, column: str) -> Mean:
     """Return the mean over all points of a variant's curves, then over seeds."""
-    return mean(_by_seed(rows, (column,))[column])
+    return compute_mean(_average_by_seed(rows, (column,))[column])
 
 
-def summed_up(rows: Table, by: Sequence[str], x: str, columns: Sequence[str]) -> Table:
-    """A row a variant and point: the columns `by`, `x`, and each of `columns` with what `told` says of its spread.
+def summarize_means(rows: Table, by: Sequence[str], x: str, columns: Sequence[str]) -> Table:
+    """Return a row for each variant and point: the columns `by`, `x`, and the cells (`make_spread_cells`) of `columns`.
 
     At `SPARSE` evenly spread points, the last included; then, at `x` = NaN, the mean over all points of the curve.
     """
     found = []
-    for values in variants(rows, by):
-        own = picked(rows, by, values)
-        curves = {name: over_seeds(own, x, name) for name in columns}
+    for values in list_variants(rows, by):
+        own = select_variant(rows, by, values)
+        curves = {name: average_over_seeds(own, x, name) for name in columns}
         points, first = next(iter(curves.values()))
         named = dict(zip(by, values, strict=True))
         places = np.unique(np.linspace(0, len(first) - 1, SPARSE + 1).astype(np.int64)[1:]).tolist()
         found += [
-            named | {x: points[at]} | told({name: means[at] for name, (_, means) in curves.items()}) for at in places
+            named | {x: points[at]} | make_spread_cells({name: means[at] for name, (_, means) in curves.items()})
+            for at in places
         ]
-        found.append(named | {x: np.nan} | told({name: averaged(own, name) for name in columns}))
-    return table(found)
+        found.append(named | {x: np.nan} | make_spread_cells({name: average_curve(own, name) for name in columns}))
+    return make_table(found)
 
 
-def _whole(values: Floats) -> float:
+def _average_known(values: Floats) -> float:
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else np.nan
 
 
-def told(found: Mapping[str, Mean]) -> dict[str, float]:
+def make_spread_cells(found: Mapping[str, Mean]) -> dict[str, float]:
     """The cells of means: NAME, NAME_error (standard error, 0 for one seed), NAME_low and NAME_high (95 % interval)."""
     flat: dict[str, float] = {}
     for name, one in found.items():
-        flat |= cells(name, one)
+        flat |= make_cells(name, one)
         flat[f"{name}_error"] = float(np.nan_to_num(one.error))
     return flat
 
 
-def pairs(rows: Table, by: Sequence[str], columns: Sequence[str]) -> Table:
+def compare_pairs(rows: Table, by: Sequence[str], columns: Sequence[str]) -> Table:
     """Return how far each variant is above each other one of its graph, seed by seed, as means over the whole curve.
 
     Columns: graph, variant, other (the columns `by` joined by " + "), seeds, and each of `columns` with the standard
@@ -90,30 +91,32 @@ def pairs(rows: Table, by: Sequence[str], columns: Sequence[str]) -> Table:
     than policies, its p, and that corrected for all pairs of the graph (as of `measures.tested`).
     """
     found = []
-    for (graph,) in variants(rows, ("graph",)):
-        here = picked(rows, ("graph",), (graph,))
-        whole = {" + ".join(own): _by_seed(picked(here, by, own), columns) for own in variants(here, by)}
+    for (graph,) in list_variants(rows, ("graph",)):
+        here = select_variant(rows, ("graph",), (graph,))
+        whole = {
+            " + ".join(own): _average_by_seed(select_variant(here, by, own), columns) for own in list_variants(here, by)
+        }
         seeds = len(np.unique(here["seed"]))
-        apart = [tested(name, {variant: own[name] for variant, own in whole.items()}) for name in columns]
+        apart = [compare_groups(name, {variant: own[name] for variant, own in whole.items()}) for name in columns]
         for one, other in permutations(whole, 2):
             named: dict[str, Any] = {"graph": graph, "variant": one, "other": other, "seeds": seeds}
             for name, pairs_ in zip(columns, apart, strict=True):
-                named |= pairs_[one, other] if (one, other) in pairs_ else _turned(name, pairs_[other, one])
+                named |= pairs_[one, other] if (one, other) in pairs_ else _reverse_difference(name, pairs_[other, one])
                 named[f"{name}_error"] = float(np.nan_to_num(named[f"{name}_error"]))
             found.append(named)
-    return table(found) if found else {}
+    return make_table(found) if found else {}
 
 
-def _turned(name: str, found: Mapping[str, float]) -> dict[str, float]:
+def _reverse_difference(name: str, found: Mapping[str, float]) -> dict[str, float]:
     """Return the cells of a difference the other way round."""
     ends = {name: -found[name], f"{name}_low": -found[f"{name}_high"], f"{name}_high": -found[f"{name}_low"]}
     return {**found, **ends}
 
 
-def _by_seed(rows: Table, columns: Sequence[str]) -> dict[str, Floats]:
+def _average_by_seed(rows: Table, columns: Sequence[str]) -> dict[str, Floats]:
     """Return the mean over the whole curve, a number a seed, ascending."""
     seeds = np.unique(rows["seed"])
     return {
-        name: np.array([_whole(np.asarray(rows[name][rows["seed"] == seed], np.float64)) for seed in seeds])
+        name: np.array([_average_known(np.asarray(rows[name][rows["seed"] == seed], np.float64)) for seed in seeds])
         for name in columns
     }

@@ -16,10 +16,17 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.generators.phrases import phrases, word
-from socialcrawl.lab.generators.posting import MENTION_COLUMNS, Handles, PostTimes, columns, draft, schedule
-from socialcrawl.lab.generators.social_network import NetworkAccounts, Ties, populate, tie, with_posts
-from socialcrawl.lab.generators.usernames import usernames
+from socialcrawl.lab.generators.phrases import choose_word, make_phrases
+from socialcrawl.lab.generators.posting import (
+    MENTION_COLUMNS,
+    Handles,
+    PostTimes,
+    draw_drafts,
+    draw_post_times,
+    make_batch,
+)
+from socialcrawl.lab.generators.social_network import NetworkAccounts, Ties, draw_accounts, draw_post_counts, draw_ties
+from socialcrawl.lab.generators.usernames import draw_usernames
 from socialcrawl.lab.generators.word_pools import TOPICS, TopicWords
 from socialcrawl.system.files import replace_whole
 
@@ -32,7 +39,7 @@ BATCH = 200_000  # posts worded at a time: some 100 MB
 _DRAW_NAMES, _DRAW_TEXTS = 5, 8
 
 
-def topics() -> dict[str, str]:
+def choose_topics() -> dict[str, str]:
     """Return the topics that can be generated, most popular first: name of the topic -> its keyword."""
     return {topic.name: topic.keyword for topic in TOPICS}
 
@@ -56,14 +63,14 @@ class Generated:
         """Yield the posts as Arrow record batches of at most 200,000 rows, oldest first; columns as in `table`."""
         import pyarrow as pa  # noqa: PLC0415 - importing the laboratory stays cheap
 
-        pools = phrases(self.topics, self.seed)
+        pools = make_phrases(self.topics, self.seed)
         lower = pa.array([name.lower() for name in self.names])
         handles = Handles(pa.array(self.names), lower, pa.array([f"@{name}" for name in self.names]))
         for number, start in enumerate(range(0, len(self.schedule.author), BATCH)):
             author, time = self.schedule.author[start : start + BATCH], self.schedule.time[start : start + BATCH]
-            drafts = draft(self.people, self.ties, author, self.mentions_per_post, [self.seed, number])
+            drafts = draw_drafts(self.people, self.ties, author, self.mentions_per_post, [self.seed, number])
             rng = np.random.default_rng([self.seed, _DRAW_TEXTS, number])
-            yield columns(drafts, handles, time, word(drafts, pools, handles.at, rng))
+            yield make_batch(drafts, handles, time, choose_word(drafts, pools, handles.at, rng))
 
     def table(self) -> Any:
         """Return all posts as a pyarrow.Table, oldest first, one row a post.
@@ -102,12 +109,12 @@ def generate(
         prolific: users with 3,300 to 5,000 posts, more than a timeline on X gives; they raise the mean.
         weeks: the length of the time range.
         until: the end of the time range (excluded), Unix seconds.
-        only: names of the topics to use (see `topics`), most popular first; all of them when None.
+        only: names of the topics to use (see `choose_topics`), most popular first; all of them when None.
 
     Raises:
         SettingsError: an argument is out of range or a topic is unknown.
     """
-    chosen = _chosen(only)
+    chosen = _choose_topics(only)
     _check("users", users, FEWEST_PER_TOPIC * len(chosen), 10_000_000, f" for {len(chosen)} topics, or fewer topics")
     _check("seed", seed, 0, 2**63)
     _check("posts_per_user", posts_per_user, 1, 1_000)
@@ -117,11 +124,11 @@ def generate(
     _check("prolific", prolific, 0, users)
     _check("weeks", weeks, 1, 1_000)
     _check("until", until, weeks * WEEK, 2**40)
-    people = populate(users, round(users * silent), len(chosen), seed)
-    people = with_posts(people, posts_per_user, prolific, seed)
-    names = usernames(len(people.posts), [seed, _DRAW_NAMES])
-    planned = schedule(people, weeks, until, seed)
-    return Generated(chosen, tuple(names), people, tie(people, homophily, seed), planned, mentions_per_post, seed)
+    people = draw_accounts(users, round(users * silent), len(chosen), seed)
+    people = draw_post_counts(people, posts_per_user, prolific, seed)
+    names = draw_usernames(len(people.posts), [seed, _DRAW_NAMES])
+    planned = draw_post_times(people, weeks, until, seed)
+    return Generated(chosen, tuple(names), people, draw_ties(people, homophily, seed), planned, mentions_per_post, seed)
 
 
 def write(path: Path, generated: Generated) -> None:
@@ -146,7 +153,7 @@ def write(path: Path, generated: Generated) -> None:
             file.write_batch(batch)
 
 
-def _chosen(only: Sequence[str] | None) -> tuple[TopicWords, ...]:
+def _choose_topics(only: Sequence[str] | None) -> tuple[TopicWords, ...]:
     known = {topic.name: topic for topic in TOPICS}
     chosen = tuple(known) if only is None else tuple(only)
     unknown = [name for name in chosen if name not in known]

@@ -52,13 +52,13 @@ class Phrases:
     long: Any
 
 
-def phrases(topics: Sequence[TopicWords], seed: int) -> Phrases:
+def make_phrases(topics: Sequence[TopicWords], seed: int) -> Phrases:
     """Return the pools for these topics, worded differently for every seed."""
     import pyarrow as pa  # noqa: PLC0415 - importing the laboratory stays cheap
 
     rng = np.random.default_rng([seed, _DRAW_PHRASES])
-    sayings = [saying for topic in topics for saying in _sayings(topic, rng)]
-    remarks = _remarks(rng)
+    sayings = [saying for topic in topics for saying in _make_sayings(topic, rng)]
+    remarks = _make_remarks(rng)
     tags = [[f"#{topic.keyword}", *(f"#{word}" for word in topic.words)] for topic in topics]
     tags.append([f"#{word}" for word in word_pools.ASIDES])
     links = [f"https://example.org/{number:06x}" for number in rng.integers(0, 16**6, LINKS).tolist()]
@@ -75,7 +75,7 @@ def phrases(topics: Sequence[TopicWords], seed: int) -> Phrases:
     )
 
 
-def _sayings(topic: TopicWords, rng: np.random.Generator) -> list[str]:
+def _make_sayings(topic: TopicWords, rng: np.random.Generator) -> list[str]:
     """`PLAIN` sayings without the keyword, then `KEYED` sayings with it."""
     templates = rng.integers(0, len(word_pools.SAYINGS), PLAIN + KEYED).tolist()
     # Three different words a saying; the first words of a vocabulary are its common ones.
@@ -92,7 +92,7 @@ def _sayings(topic: TopicWords, rng: np.random.Generator) -> list[str]:
     return sayings
 
 
-def _remarks(rng: np.random.Generator) -> list[str]:
+def _make_remarks(rng: np.random.Generator) -> list[str]:
     pools = (word_pools.PEOPLE, word_pools.DEEDS, word_pools.TIMES)
     columns = [rng.integers(0, len(pool), REMARKS).tolist() for pool in pools]
     return [
@@ -101,41 +101,41 @@ def _remarks(rng: np.random.Generator) -> list[str]:
     ]
 
 
-def word(drafts: Drafts, pools: Phrases, at_names: Any, rng: np.random.Generator) -> Any:
+def choose_word(drafts: Drafts, pools: Phrases, at_names: Any, rng: np.random.Generator) -> Any:
     """Return the texts of the drafts, an Arrow string array; `at_names` holds `@name` for every account number."""
     import pyarrow.compute as pc  # noqa: PLC0415
 
     first, second, third = drafts.mentioned.T
     count, topical = len(drafts.author), drafts.topic >= 0
     remark = rng.integers(0, REMARKS, count)
-    saying = np.where(topical, drafts.topic * (PLAIN + KEYED) + _which(drafts.keyed, rng), NOTHING)
+    saying = np.where(topical, drafts.topic * (PLAIN + KEYED) + _choose_which(drafts.keyed, rng), NOTHING)
     again = topical & (rng.random(count) < 0.35)
     more = np.where(again, drafts.topic * (PLAIN + KEYED) + rng.integers(0, PLAIN, count), NOTHING)
     pieces = [
-        _head(drafts, at_names),
-        _pick(pools.openings, _sometimes(rng, rng.integers(0, len(pools.openings), count), 0.4)),
+        _make_head(drafts, at_names),
+        _pick(pools.openings, _draw_sometimes(rng, rng.integers(0, len(pools.openings), count), 0.4)),
         _pick(pools.sayings, saying),
         _pick(pools.remarks, np.where(topical, NOTHING, remark)),
         _pick(at_names, np.where(drafts.kind == PLAIN_POST, first, NOTHING)),
         _pick(pools.dash, np.where(again, 0, NOTHING)),
         _pick(pools.sayings, more),
         _pick(at_names, second),
-        _pick(pools.remarks, np.where(topical, _sometimes(rng, remark, 0.15), NOTHING)),
+        _pick(pools.remarks, np.where(topical, _draw_sometimes(rng, remark, 0.15), NOTHING)),
         _pick(at_names, third),
-        _pick(pools.hashtags, _sometimes(rng, _tag(drafts.topic, pools.tags_of, rng), 0.12)),
-        _pick(pools.links, _sometimes(rng, rng.integers(0, LINKS, count), 0.12)),
-        _pick(pools.long, _sometimes(rng, rng.integers(0, LONG, count), 0.005)),
+        _pick(pools.hashtags, _draw_sometimes(rng, _make_tag(drafts.topic, pools.tags_of, rng), 0.12)),
+        _pick(pools.links, _draw_sometimes(rng, rng.integers(0, LINKS, count), 0.12)),
+        _pick(pools.long, _draw_sometimes(rng, rng.integers(0, LONG, count), 0.005)),
     ]
     return pc.binary_join_element_wise(*pieces, " ", null_handling="skip")
 
 
-def _which(keyed: NDArray[np.bool_], rng: np.random.Generator) -> Ints:
+def _choose_which(keyed: NDArray[np.bool_], rng: np.random.Generator) -> Ints:
     """Return the place of a saying within its topic's pool."""
     plain, with_keyword = rng.integers(0, PLAIN, len(keyed)), rng.integers(PLAIN, PLAIN + KEYED, len(keyed))
     return np.where(keyed, with_keyword, plain)
 
 
-def _tag(topic: Ints, tags_of: Ints, rng: np.random.Generator) -> Ints:
+def _make_tag(topic: Ints, tags_of: Ints, rng: np.random.Generator) -> Ints:
     """Return a hashtag of the topic; the last group is for small talk.
 
     The keyword, first of a group, only by chance.
@@ -145,7 +145,7 @@ def _tag(topic: Ints, tags_of: Ints, rng: np.random.Generator) -> Ints:
     return np.asarray(low + ((high - low) * rng.random(len(topic))).astype(np.int64))
 
 
-def _head(drafts: Drafts, at_names: Any) -> Any:
+def _make_head(drafts: Drafts, at_names: Any) -> Any:
     """Return how a reply (`@name`) or a repost (`RT @name:`) begins; null for other posts."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
@@ -157,7 +157,7 @@ def _head(drafts: Drafts, at_names: Any) -> Any:
     return pc.binary_join_element_wise(before, names, after, "")
 
 
-def _sometimes(rng: np.random.Generator, index: Ints, share: float) -> Ints:
+def _draw_sometimes(rng: np.random.Generator, index: Ints, share: float) -> Ints:
     return np.where(rng.random(len(index)) < share, index, NOTHING)
 
 

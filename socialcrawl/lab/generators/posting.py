@@ -28,7 +28,7 @@ class PostTimes:
     time: Ints
 
 
-def schedule(people: NetworkAccounts, weeks: int, until: int, seed: int) -> PostTimes:
+def draw_post_times(people: NetworkAccounts, weeks: int, until: int, seed: int) -> PostTimes:
     """Return the posts of everybody in the `weeks` before `until` (excluded), more by day than by night."""
     rng = np.random.default_rng([seed, _DRAW_TIMES])
     author = np.repeat(np.arange(len(people.posts)), people.posts)
@@ -44,19 +44,19 @@ def schedule(people: NetworkAccounts, weeks: int, until: int, seed: int) -> Post
     return PostTimes(author[order], time[order])
 
 
-def draft(people: NetworkAccounts, ties: Ties, author: Ints, rate: float, key: list[int]) -> Drafts:
+def draw_drafts(people: NetworkAccounts, ties: Ties, author: Ints, rate: float, key: list[int]) -> Drafts:
     """Return the drafts of posts by these authors, with about `rate` mentions a post; `key` names the draws."""
     rng = np.random.default_rng([key[0], _DRAW_DRAFTS, *key[1:]])
-    mentioned = _mentioned(ties, author, rate, rng)
+    mentioned = _draw_mentions(ties, author, rate, rng)
     first = mentioned[:, 0]
     kind = np.where(first >= 0, np.asarray(_KINDS)[rng.integers(0, len(_KINDS), len(author))], PLAIN_POST)
-    topic = _topics(people, author, first, kind, rng)
+    topic = _draw_topics(people, author, first, kind, rng)
     # The keen use the keyword itself more often.
     keyed = (topic >= 0) & (rng.random(len(author)) < 0.2 + 0.4 * people.interest[author])
     return Drafts(author, mentioned, kind, topic, keyed)
 
 
-def _mentioned(ties: Ties, author: Ints, rate: float, rng: np.random.Generator) -> Ints:
+def _draw_mentions(ties: Ties, author: Ints, rate: float, rng: np.random.Generator) -> Ints:
     """Return whom each post mentions, shape (posts, 3): the dearest ties most, nobody twice in a post."""
     count = np.minimum(rng.poisson(rate, len(author)), MENTION_COLUMNS)
     first, size = ties.first[author], ties.first[author + 1] - ties.first[author]
@@ -68,21 +68,21 @@ def _mentioned(ties: Ties, author: Ints, rate: float, rng: np.random.Generator) 
     return known
 
 
-def _lead(interest: Floats) -> Floats:
+def _draw_leads(interest: Floats) -> Floats:
     """Return the probability that a post is topical when only its author's interest decides."""
     return 0.02 + 0.75 * interest**1.3
 
 
-def _topics(people: NetworkAccounts, author: Ints, about: Ints, kind: Ints, rng: np.random.Generator) -> Ints:
+def _draw_topics(people: NetworkAccounts, author: Ints, about: Ints, kind: Ints, rng: np.random.Generator) -> Ints:
     """Return what each post is about: the author's topic or its kin, that of the person mentioned, or nothing."""
     topics, count = int(people.topic[-1]) + 1, len(author)
     own, other = people.topic[author], people.topic[about]
     stray = rng.random(count) < 0.08
     home = np.where(stray, np.minimum(own ^ 1, topics - 1), own)
-    alone = np.where(rng.random(count) < _lead(people.interest[author]), home, NOTHING)
+    alone = np.where(rng.random(count) < _draw_leads(people.interest[author]), home, NOTHING)
     # To someone of the own topic both interests count; to a stranger one speaks of the stranger's less often.
-    both = np.sqrt(_lead(people.interest[author]) * _lead(people.interest[about]))
-    warmth = np.where(own == other, both, 0.35 * _lead(people.interest[about]))
+    both = np.sqrt(_draw_leads(people.interest[author]) * _draw_leads(people.interest[about]))
+    warmth = np.where(own == other, both, 0.35 * _draw_leads(people.interest[about]))
     together = np.where(rng.random(count) < warmth, other, NOTHING)
     follows = (about >= 0) & ((kind == REPOST) | (rng.random(count) < 0.6))
     topic = np.where(follows, together, alone)
@@ -98,7 +98,7 @@ class Handles:
     at: Any
 
 
-def columns(drafts: Drafts, handles: Handles, times: Ints, texts: Any) -> Any:
+def make_batch(drafts: Drafts, handles: Handles, times: Ints, texts: Any) -> Any:
     """Return the Arrow record batch of these posts: author, created_at, text, mentions, reply_to."""
     import pyarrow as pa  # noqa: PLC0415 - importing the laboratory stays cheap
 

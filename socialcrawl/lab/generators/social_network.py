@@ -39,18 +39,18 @@ class Ties:
     known: Ints
 
 
-def topic_shares(topics: int) -> Floats:
+def compute_topic_shares(topics: int) -> Floats:
     """Return the share of people in each topic, shape (topics,), falling slowly from the first to the last."""
     weight = 1.0 / (np.arange(topics) + 4.0)
     return np.asarray(weight / weight.sum())
 
 
-def populate(users: int, silent: int, topics: int, seed: int) -> NetworkAccounts:
+def draw_accounts(users: int, silent: int, topics: int, seed: int) -> NetworkAccounts:
     """Return the people: `users` who will post and `silent` who will not, in `topics` topics; no posts counted yet."""
     rng = np.random.default_rng([seed, _DRAW_PEOPLE])
     total = users + silent
-    topic = _split(total, topic_shares(topics))
-    community = _communities(topic)
+    topic = _split(total, compute_topic_shares(topics))
+    community = _draw_communities(topic)
     # Communities differ in fervour: a crawler that finds a fervent one does well to stay.
     fervour = rng.uniform(0.5, 1.5, int(community[-1]) + 1)
     interest = np.minimum(rng.beta(0.9, 2.0, total) * fervour[community], 1.0)
@@ -67,7 +67,7 @@ def _split(total: int, shares: Floats) -> Ints:
     return np.repeat(np.arange(len(shares)), np.diff(bounds, prepend=0))
 
 
-def _communities(topic: Ints) -> Ints:
+def _draw_communities(topic: Ints) -> Ints:
     """Community numbers: a topic of m members has about sqrt(m / 50), of unequal sizes."""
     parts: list[Ints] = []
     start = 0
@@ -79,7 +79,7 @@ def _communities(topic: Ints) -> Ints:
     return np.concatenate(parts)
 
 
-def with_posts(people: NetworkAccounts, mean: float, prolific: int, seed: int) -> NetworkAccounts:
+def draw_post_counts(people: NetworkAccounts, mean: float, prolific: int, seed: int) -> NetworkAccounts:
     """Return the same people with posts counted: log-normal around `mean` per user, `prolific` of them above 3,200."""
     rng = np.random.default_rng([seed, _DRAW_POSTS])
     who = np.flatnonzero(people.posts)
@@ -94,7 +94,7 @@ def with_posts(people: NetworkAccounts, mean: float, prolific: int, seed: int) -
     return NetworkAccounts(people.topic, people.community, people.interest, people.fame, posts)
 
 
-def tie(people: NetworkAccounts, homophily: float, seed: int) -> Ties:
+def draw_ties(people: NetworkAccounts, homophily: float, seed: int) -> Ties:
     """Return the ties of all people: a share of `homophily` sought near in interest, the others by fame."""
     rng = np.random.default_rng([seed, _DRAW_TIES])
     size = np.minimum(1 + 1.5 * people.posts**0.6, MOST_TIES).astype(np.int64) * (people.posts > 0)
@@ -103,13 +103,13 @@ def tie(people: NetworkAccounts, homophily: float, seed: int) -> Ties:
     mean = min(max(homophily, 0.01), 0.99)  # the beta distribution has no 0 and no 1
     faithful = rng.beta(6 * mean, 6 * (1 - mean), len(size))  # those with little of it are the bridges
     inside = rng.random(len(owner)) < faithful[owner]
-    known = np.where(inside, _nearby(people, owner, rng), _afar(people, owner, rng))
-    known = _answered(known, owner, first, size, rng)
+    known = np.where(inside, _draw_nearby(people, owner, rng), _draw_afar(people, owner, rng))
+    known = _return_ties(known, owner, first, size, rng)
     known = np.where(known == owner, (known + 1) % len(size), known)
     return Ties(first, known)
 
 
-def _answered(known: Ints, owner: Ints, first: Ints, size: Ints, rng: np.random.Generator) -> Ints:
+def _return_ties(known: Ints, owner: Ints, first: Ints, size: Ints, rng: np.random.Generator) -> Ints:
     """Return the ties with some of them returned: the person known gives one of the own ties to the one who knows."""
     heard = np.flatnonzero((rng.random(len(owner)) < ANSWERED) & (size[known] > 0))
     fan, star = owner[heard], known[heard]
@@ -118,39 +118,39 @@ def _answered(known: Ints, owner: Ints, first: Ints, size: Ints, rng: np.random.
     return answered
 
 
-def _ladder(people: NetworkAccounts) -> Floats:
+def _compute_ladder(people: NetworkAccounts) -> Floats:
     """Return the running sum of fame, shape (people + 1,): a uniform draw on it falls on the famous more often."""
     return np.concatenate([[0.0], np.cumsum(people.fame)])
 
 
-def _range(group: Ints, member: Ints) -> tuple[Ints, Ints]:
+def _find_ranges(group: Ints, member: Ints) -> tuple[Ints, Ints]:
     """First and one past the last person of each of the groups `member`."""
     edges = np.concatenate([[0], np.cumsum(np.bincount(group))])
     return edges[member], edges[member + 1]
 
 
-def _nearby(people: NetworkAccounts, owner: Ints, rng: np.random.Generator) -> Ints:
-    ladder = _ladder(people)
-    low, high = _range(people.community, people.community[owner])
+def _draw_nearby(people: NetworkAccounts, owner: Ints, rng: np.random.Generator) -> Ints:
+    ladder = _compute_ladder(people)
+    low, high = _find_ranges(people.community, people.community[owner])
     own = (ladder[owner] + ladder[owner + 1]) / 2
     place = (own - ladder[low]) / (ladder[high] - ladder[low]) + NEARNESS * rng.standard_normal(len(owner))
     place = np.clip(1 - np.abs(1 - np.abs(place)), 0, 1)  # reflected at both ends
-    return _rung(ladder, low, high, place)
+    return _find_rung(ladder, low, high, place)
 
 
-def _afar(people: NetworkAccounts, owner: Ints, rng: np.random.Generator) -> Ints:
+def _draw_afar(people: NetworkAccounts, owner: Ints, rng: np.random.Generator) -> Ints:
     """Someone by fame alone: of the same topic (30 %), of its kin (30 %), of everyone (40 %)."""
     topics = int(people.topic[-1]) + 1
     own = people.topic[owner]
     kin = np.minimum(own ^ 1, topics - 1)  # the last of an odd number is its own kin
     where = rng.random(len(owner))
-    low, high = _range(people.topic, np.where(where < 0.3, own, kin))
+    low, high = _find_ranges(people.topic, np.where(where < 0.3, own, kin))
     anyone = where >= 0.6
     low, high = np.where(anyone, 0, low), np.where(anyone, len(people.topic), high)
-    return _rung(_ladder(people), low, high, rng.random(len(owner)))
+    return _find_rung(_compute_ladder(people), low, high, rng.random(len(owner)))
 
 
-def _rung(ladder: Floats, low: Ints, high: Ints, place: Floats) -> Ints:
+def _find_rung(ladder: Floats, low: Ints, high: Ints, place: Floats) -> Ints:
     """Return the person at `place` in [0, 1] of the stretch of the ladder from `low` to `high`."""
     height = ladder[low] + place * (ladder[high] - ladder[low])
     found = np.searchsorted(ladder, height, side="right") - 1

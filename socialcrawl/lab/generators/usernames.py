@@ -14,7 +14,7 @@ _VOWELS = ("a", "a", "a", "e", "e", "e", "i", "i", "o", "o", "u", "ai", "ea", "i
 _CODAS = ("", "", "", "", "", "", "l", "n", "n", "r", "s")
 
 
-def usernames(count: int, seed: int | list[int]) -> list[str]:
+def draw_usernames(count: int, seed: int | list[int]) -> list[str]:
     """`count` usernames `[A-Za-z0-9_]{1,15}` in mixed case, no two equal without case."""
     rng = np.random.default_rng(seed)
     syllables = [onset + vowel + coda for onset in _ONSETS for vowel in _VOWELS for coda in _CODAS]
@@ -24,7 +24,7 @@ def usernames(count: int, seed: int | list[int]) -> list[str]:
     taken: set[str] = set()  # asked for membership only, never iterated: its order cannot leak
     names: list[str] = []
     for part, style, year in zip(parts, styles, years, strict=True):
-        name = _styled([syllables[i] for i in part], style, year)
+        name = _style_name([syllables[i] for i in part], style, year)
         number = len(names)
         while name.lower() in taken:
             number += 1
@@ -34,7 +34,7 @@ def usernames(count: int, seed: int | list[int]) -> list[str]:
     return names
 
 
-def _styled(part: list[str], style: int, year: int) -> str:
+def _style_name(part: list[str], style: int, year: int) -> str:
     first, last = part[0] + part[1], part[2] + part[3]
     spellings = (
         first + part[2],

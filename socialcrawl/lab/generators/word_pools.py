@@ -17,115 +17,115 @@ class TopicWords:
     words: tuple[str, ...]
 
 
-def _topic(name: str, keyword: str, words: str) -> TopicWords:
+def _make_topic(name: str, keyword: str, words: str) -> TopicWords:
     return TopicWords(name, keyword, tuple(words.split()))
 
 
 TOPICS: tuple[TopicWords, ...] = (
-    _topic(
+    _make_topic(
         "astronomy",
         "telescope",
         "nebula galaxy comet eclipse meteor orbit planet moon astrolabe planisphere constellation supernova asteroid "
         "crater eyepiece observatory starlight equinox pulsar quasar aurora perihelion redshift spectrum refractor "
         "declination ephemeris sunspot satellite zenith",
     ),
-    _topic(
+    _make_topic(
         "photography",
         "aperture",
         "shutter lens tripod exposure darkroom negative portrait landscape bokeh flash filter viewfinder contrast "
         "focus grain histogram softbox backdrop macro panorama print album studio highlight shadow silhouette "
         "framing rangefinder enlarger vignette",
     ),
-    _topic(
+    _make_topic(
         "gardening",
         "compost",
         "seedling tomato trellis mulch trowel greenhouse perennial rosebush weed pruning soil hedge lawn bulb tulip "
         "fern orchard watering harvest lavender marigold dahlia allotment rake wheelbarrow slug fertiliser cutting "
         "rhubarb pergola",
     ),
-    _topic(
+    _make_topic(
         "baking",
         "sourdough",
         "flour yeast oven crust crumb starter brioche croissant muffin pastry baguette batter glaze frosting sponge "
         "scone cinnamon proofing whisk rye focaccia éclair meringue tart caramel vanilla biscuit loaf ganache "
         "marzipan",
     ),
-    _topic(
+    _make_topic(
         "cycling",
         "derailleur",
         "pedal saddle peloton sprint climb gear chain crankset helmet spoke tyre puncture handlebar cadence tandem "
         "velodrome breakaway domestique gravel brake bidon jersey commute cassette freewheel cobbles criterium "
         "drivetrain headset pannier",
     ),
-    _topic(
+    _make_topic(
         "hiking",
         "trailhead",
         "summit ridge valley backpack boots switchback campsite map compass waterfall meadow glacier scree cairn "
         "footbridge lookout canyon bivouac hut tent rucksack contour moraine gorge plateau footpath thermos gaiter "
         "waymark col",
     ),
-    _topic(
+    _make_topic(
         "chess",
         "checkmate",
         "rook bishop knight pawn queen castling endgame opening gambit stalemate zugzwang fork skewer tempo "
         "blunder grandmaster tournament blitz rating position sacrifice exchange fianchetto tactic defence clock "
         "middlegame promotion simul combination",
     ),
-    _topic(
+    _make_topic(
         "puzzles",
         "crossword",
         "anagram clue grid jigsaw riddle sudoku cipher maze acrostic palindrome solver setter solution logic "
         "nonogram tangram domino rebus wordplay pencil enigma cube hint brainteaser labyrinth pangram kakuro "
         "spoonerism charade answer",
     ),
-    _topic(
+    _make_topic(
         "coffee",
         "espresso",
         "grinder roast crema barista filter cappuccino portafilter latte bean aroma tamper kettle pour cortado "
         "arabica moka macchiato chemex aeropress cupping acidity decaf ristretto steam mug roastery affogato "
         "robusta brew lungo",
     ),
-    _topic(
+    _make_topic(
         "tea",
         "oolong",
         "teapot infusion darjeeling matcha assam sencha steeping samovar leaf tisane chamomile rooibos caddy "
         "teacup saucer blend jasmine bergamot strainer whisking gaiwan puerh tannin flush chai cosy biscuit "
         "plantation hibiscus keemun",
     ),
-    _topic(
+    _make_topic(
         "sailing",
         "spinnaker",
         "mainsail jib keel rudder tiller mast boom harbour regatta anchor buoy tide knot hull deck dinghy catamaran "
         "halyard winch skipper starboard gybe tack squall lighthouse mooring genoa sloop chart fender",
     ),
-    _topic(
+    _make_topic(
         "rowing",
         "coxswain",
         "oar scull blade boathouse slipway stroke eight ergometer catch finish rigger rowlock bow stern sweep river "
         "pontoon heat repechage crew paddle slide lane wake landing towpath umpire pair quad shell",
     ),
-    _topic(
+    _make_topic(
         "birding",
         "warbler",
         "heron finch owl falcon binoculars plumage migration nest fledgling feeder hide marsh kingfisher woodpecker "
         "sparrow swallow wren kestrel wader curlew birdsong roost flock hedgerow egret nuthatch plover sandpiper "
         "ringing lifer",
     ),
-    _topic(
+    _make_topic(
         "beekeeping",
         "beehive",
         "honey swarm drone nectar pollen smoker apiary wax propolis brood veil clover larva forager honeycomb "
         "extractor frame mite superbox heather waggle skep pollinator syrup hornet mead colony winterfeed linden "
         "candle",
     ),
-    _topic(
+    _make_topic(
         "pottery",
         "stoneware",
         "clay glaze wheel vase slip kiln porcelain earthenware bisque raku bowl handle celadon terracotta "
         "trimming wedging pinchpot coil slab underglaze firing jug tile engobe sgraffito majolica cone wareboard "
         "ceramicist throwing",
     ),
-    _topic(
+    _make_topic(
         "knitting",
         "crochet",
         "needle stitch purl sweater scarf wool cable skein gauge cardigan sock mitten shawl ravelling yarn merino "

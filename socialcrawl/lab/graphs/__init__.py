@@ -9,10 +9,10 @@ links     parallel links added up into compressed sparse rows
 tables    Parquet and CSV files as columns
 """
 
-from socialcrawl.lab.graphs.checks import checked
-from socialcrawl.lab.graphs.from_edges import from_edges
-from socialcrawl.lab.graphs.from_pages import from_pages
-from socialcrawl.lab.graphs.from_posts import from_posts
+from socialcrawl.lab.graphs.checks import check_graph
+from socialcrawl.lab.graphs.from_edges import build_edge_graph
+from socialcrawl.lab.graphs.from_pages import build_page_graph
+from socialcrawl.lab.graphs.from_posts import build_mention_graph
 from socialcrawl.lab.graphs.graph_folder import read, read_seeds, write
 
-__all__ = ["checked", "from_edges", "from_pages", "from_posts", "read", "read_seeds", "write"]
+__all__ = ["build_edge_graph", "build_mention_graph", "build_page_graph", "check_graph", "read", "read_seeds", "write"]

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.graphs.csr_links import Rows, fitting, gathered, offsets
+from socialcrawl.lab.graphs.csr_links import Rows, compute_offsets, gather_links, shrink_indices
 
 LEAST, MOST = 1e-20, 1e20  # so that sums of products, and their squares, stay numbers that can be told apart
 CHUNK = 2**20  # links looked at at a time: some tens of MB, whatever the graph
 
 
-def checked(graph: KnownGraph) -> KnownGraph:
+def check_graph(graph: KnownGraph) -> KnownGraph:
     """Return the graph, found sound: its arrays of the types that `KnownGraph` names, each link once, none to itself.
 
     Self-links are left out. Duplicate links u -> v are merged: their weights are added, at the first one's place among
@@ -27,10 +27,10 @@ def checked(graph: KnownGraph) -> KnownGraph:
         SettingsError: shapes that do not fit, targets outside the graph, or weights or values that are negative,
             infinite or NaN, or neither 0 nor from LEAST to MOST; the message names the first bad place.
     """
-    indptr = _typed("indptr", graph.indptr, whole=True).astype(np.int64, copy=False)
-    alpha = _typed("alpha", graph.alpha).astype(np.float64, copy=False)
-    beta = _typed("beta", graph.beta).astype(np.float64, copy=False)
-    indices = _typed("indices", graph.indices, whole=True)
+    indptr = _convert_type("indptr", graph.indptr, whole=True).astype(np.int64, copy=False)
+    alpha = _convert_type("alpha", graph.alpha).astype(np.float64, copy=False)
+    beta = _convert_type("beta", graph.beta).astype(np.float64, copy=False)
+    indices = _convert_type("indices", graph.indices, whole=True)
     _check_shapes(indptr, indices, alpha, beta)
     if graph.names is not None and len(graph.names) != len(beta):
         raise SettingsError(
@@ -40,8 +40,8 @@ def checked(graph: KnownGraph) -> KnownGraph:
     _check_weights("alpha", alpha)
     _check_targets(indptr, indices, len(beta))
     if indices.dtype not in (np.int32, np.int64):
-        indices = fitting(indices, len(beta))
-    return KnownGraph(*_simple(indptr, indices, alpha, len(beta)), beta, graph.names)
+        indices = shrink_indices(indices, len(beta))
+    return KnownGraph(*_simplify(indptr, indices, alpha, len(beta)), beta, graph.names)
 
 
 def check_links(graph: KnownGraph) -> None:
@@ -57,7 +57,7 @@ def check_links(graph: KnownGraph) -> None:
     _check_targets(graph.indptr, graph.indices, size)
 
 
-def _typed(name: str, values: NDArray[Any], *, whole: bool = False) -> NDArray[Any]:
+def _convert_type(name: str, values: NDArray[Any], *, whole: bool = False) -> NDArray[Any]:
     array = np.asarray(values)
     if whole and not array.size and array.dtype.kind == "f":
         array = array.astype(np.int64)  # an empty list has no type of its own
@@ -118,10 +118,10 @@ def _check_targets(indptr: NDArray[np.int64], indices: NDArray[Any], size: int) 
         )
 
 
-def _simple(indptr: NDArray[np.int64], indices: NDArray[Any], alpha: NDArray[np.float64], size: int) -> Rows:
+def _simplify(indptr: NDArray[np.int64], indices: NDArray[Any], alpha: NDArray[np.float64], size: int) -> Rows:
     """Return the links, each once and none to its own node; the same arrays where they are so already."""
     clean, parts = True, []
-    for rows in _chunks(indptr):
+    for rows in _iterate_chunks(indptr):
         links = slice(int(indptr[rows.start]), int(indptr[rows.stop]))
         lengths, target = np.diff(indptr[rows.start : rows.stop + 1]), indices[links]
         source = np.repeat(np.arange(rows.start, rows.stop), lengths)
@@ -129,15 +129,15 @@ def _simple(indptr: NDArray[np.int64], indices: NDArray[Any], alpha: NDArray[np.
             parts.append((lengths, target, alpha[links]))
             continue
         clean = False
-        begins, kept, sums = gathered(rows, size, source, target, alpha[links])
+        begins, kept, sums = gather_links(rows, size, source, target, alpha[links])
         parts.append((np.diff(begins), kept.astype(target.dtype), sums))
     if clean:
         return indptr, indices, alpha
     lengths, targets, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return offsets(lengths), targets, weights
+    return compute_offsets(lengths), targets, weights
 
 
-def _chunks(indptr: NDArray[np.int64]) -> Iterator[range]:
+def _iterate_chunks(indptr: NDArray[np.int64]) -> Iterator[range]:
     """Consecutive rows with at most `CHUNK` links and rows, or a single row with more links."""
     begin, size = 0, len(indptr) - 1
     while begin < size:

@@ -12,16 +12,16 @@ from socialcrawl.formats.lines import GZIP, UNREADABLE, check_packed, open_bytes
 from socialcrawl.formats.parquet import read_table
 
 
-def parquet_table(path: Path) -> Any:
+def read_parquet(path: Path) -> Any:
     """Return a Parquet file as a pyarrow.Table.
 
     Raises:
         SettingsError: there is no such file, or it cannot be read.
     """
-    return _opened(path, read_table)
+    return _open_table(path, read_table)
 
 
-def csv_table(path: Path) -> Any:
+def read_csv(path: Path) -> Any:
     """Return a CSV file with a header as a pyarrow.Table of text columns.
 
     Raises:
@@ -37,10 +37,10 @@ def csv_table(path: Path) -> Any:
         options = csv.ConvertOptions(column_types=types, strings_can_be_null=False)
         return csv.read_csv(file, convert_options=options)
 
-    return _opened(path, reader)
+    return _open_table(path, reader)
 
 
-def lacking(path: Path, table: Any, needed: tuple[str, ...]) -> SettingsError:
+def describe_missing_columns(path: Path, table: Any, needed: tuple[str, ...]) -> SettingsError:
     """Return the complaint that a table has not the columns it needs."""
     found = ", ".join(table.column_names) or "none"
     return SettingsError(
@@ -48,7 +48,7 @@ def lacking(path: Path, table: Any, needed: tuple[str, ...]) -> SettingsError:
     )
 
 
-def strings(table: Any, name: str) -> Any:
+def read_strings(table: Any, name: str) -> Any:
     """Return a column as one array of strings, whatever plain type it was; null stays null.
 
     Raises:
@@ -63,13 +63,13 @@ def strings(table: Any, name: str) -> Any:
         raise SettingsError(f"The column {name} has the type {kind}; give text (or numbers, as names).") from error
 
 
-def node_names(path: Path, table: Any, name: str) -> Any:
-    """Return a column of names of nodes, as of `strings`.
+def read_node_names(path: Path, table: Any, name: str) -> Any:
+    """Return a column of names of nodes, as of `read_strings`.
 
     Raises:
         SettingsError: the column holds what is no text, or a name is empty.
     """
-    column = strings(table, name)
+    column = read_strings(table, name)
     empty = column.fill_null("").to_numpy(zero_copy_only=False) == ""
     if empty.any():
         row = int(np.argmax(empty)) + 1
@@ -77,7 +77,7 @@ def node_names(path: Path, table: Any, name: str) -> Any:
     return column
 
 
-def _opened(path: Path, reader: Any) -> Any:
+def _open_table(path: Path, reader: Any) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     if not path.is_file():
@@ -87,12 +87,12 @@ def _opened(path: Path, reader: Any) -> Any:
     except PostsFileError as error:
         raise SettingsError(str(error)) from error
     except (pa.ArrowException, *UNREADABLE) as error:
-        if reader is not read_table and (bad := _bad_row(path)):
+        if reader is not read_table and (bad := _find_bad_row(path)):
             raise SettingsError(f"{bad}. Correct the row, or leave it out.") from error
         raise SettingsError(f"{path} cannot be read: {str(error).splitlines()[0]}. Check the file's format.") from error
 
 
-def _bad_row(path: Path) -> str | None:
+def _find_bad_row(path: Path) -> str | None:
     """Return the first row of a CSV file that cannot be read, and why, by the reader of imports.
 
     None where it finds none.
@@ -112,5 +112,5 @@ def _bad_row(path: Path) -> str | None:
     return trouble.first[0] if trouble.count else None
 
 
-READERS = {".parquet": parquet_table, ".pq": parquet_table, ".csv": csv_table}
+READERS = {".parquet": read_parquet, ".pq": read_parquet, ".csv": read_csv}
 """What reads a file of tables, by its ending."""

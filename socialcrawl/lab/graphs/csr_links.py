@@ -16,7 +16,7 @@ Scoring = Callable[[int], float]
 Rows = tuple[NDArray[np.int64], NDArray[np.int64] | NDArray[np.int32], NDArray[np.float64]]
 
 
-def gathered(rows: range, size: int, source: NDArray[Any], target: NDArray[Any], weight: NDArray[Any]) -> Rows:
+def gather_links(rows: range, size: int, source: NDArray[Any], target: NDArray[Any], weight: NDArray[Any]) -> Rows:
     """Return the links of some rows without self-links, parallel ones added up at the first one's place.
 
     Args:
@@ -35,21 +35,21 @@ def gathered(rows: range, size: int, source: NDArray[Any], target: NDArray[Any],
     sums = np.asarray(np.bincount(group, weights=weight, minlength=len(first)), np.float64)
     order = np.lexsort((first, source[first]))
     chosen = first[order]
-    indptr = offsets(np.bincount(source[chosen], minlength=len(rows)))
-    return indptr, fitting(target[chosen], size), sums[order]
+    indptr = compute_offsets(np.bincount(source[chosen], minlength=len(rows)))
+    return indptr, shrink_indices(target[chosen], size), sums[order]
 
 
-def offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
+def compute_offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
     """Return the places where rows of these lengths begin, and the end of the last: int64[n + 1]."""
     return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
 
 
-def fitting(indices: NDArray[Any], size: int) -> NDArray[np.int64] | NDArray[np.int32]:
+def shrink_indices(indices: NDArray[Any], size: int) -> NDArray[np.int64] | NDArray[np.int32]:
     """Targets in the smaller of the two types that can number `size` nodes."""
     return indices.astype(np.int32) if size <= 2**31 else indices.astype(np.int64)
 
 
-def scored(counts: NDArray[Any], scoring: Scoring) -> NDArray[np.float64]:
+def score_counts(counts: NDArray[Any], scoring: Scoring) -> NDArray[np.float64]:
     """Return the values of counted occurrences, float64 of the same length; `scoring` is asked once for each count.
 
     Raises:

@@ -20,8 +20,15 @@ from socialcrawl.formats.header_lines import ENDS, WEIGHTS, describe_unknown, is
 from socialcrawl.formats.lines import GZIP, UNREADABLE, describe_too_long, open_bytes, read_lines
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.lab.graphs.column_files import READERS, csv_table, lacking, node_names, parquet_table, strings
-from socialcrawl.lab.graphs.csr_links import Scoring, gathered, scored
+from socialcrawl.lab.graphs.column_files import (
+    READERS,
+    describe_missing_columns,
+    read_csv,
+    read_node_names,
+    read_parquet,
+    read_strings,
+)
+from socialcrawl.lab.graphs.csr_links import Scoring, gather_links, score_counts
 from socialcrawl.system.bounds import MAX_ROW
 
 PAIRS = (*ENDS[1:], ("a", "b"))
@@ -40,7 +47,7 @@ class _Edges:
     weight: NDArray[np.float64] | None
 
 
-def from_edges(
+def build_edge_graph(
     path: Path | str,
     values: Path | str | Mapping[str, float] | None = None,
     scoring: Scoring = compute_worth,
@@ -64,25 +71,25 @@ def from_edges(
         SettingsError: a file cannot be read or has no edges; a line or row lacks a name; a weight or value is no
             number, negative or infinite; a node has two values; a file of values names no node of the edges.
     """
-    edges = _read(Path(path))
+    edges = _read_edges(Path(path))
     names = edges.names
     beta = np.ones(len(names))
     if values is not None:
-        given = _values(values)
+        given = _read_values(values)
         known = set(names)
         if alone := [name for name in given if name not in known]:
-            told = _alone(path, values, alone, len(given))
+            told = _describe_unlinked(path, values, alone, len(given))
             if len(alone) == len(given) and not isinstance(values, Mapping):
                 raise SettingsError(f"{told} Call the nodes as the edges do.")
             say(f"{told} They are nodes without links.")
         names = list(dict.fromkeys((*names, *given)))
         beta = np.array([given.get(name, 0.0) for name in names], np.float64)
     weight = np.ones(len(edges.source)) if edges.weight is None else edges.weight
-    indptr, indices, sums = gathered(range(len(names)), len(names), edges.source, edges.target, weight)
-    return KnownGraph(indptr, indices, scored(sums, scoring) if edges.weight is None else sums, beta, names)
+    indptr, indices, sums = gather_links(range(len(names)), len(names), edges.source, edges.target, weight)
+    return KnownGraph(indptr, indices, score_counts(sums, scoring) if edges.weight is None else sums, beta, names)
 
 
-def _alone(path: Path | str, values: Any, names: Sequence[str], of: int) -> str:
+def _describe_unlinked(path: Path | str, values: Any, names: Sequence[str], of: int) -> str:
     """Return names of values that no edge has."""
     where = "the values" if isinstance(values, Mapping) else values
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
@@ -90,9 +97,9 @@ def _alone(path: Path | str, values: Any, names: Sequence[str], of: int) -> str:
     return f"{len(names):,} of the {of:,} names in {where} are in no edge of {path}: {shown}{more}."
 
 
-def _read(path: Path) -> _Edges:
+def _read_edges(path: Path) -> _Edges:
     reader = READERS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
-    edges = _from_text(path) if reader is None else _from_table(path, reader(path))
+    edges = _read_text(path) if reader is None else _read_table(path, reader(path))
     if not len(edges.source):
         raise SettingsError(f"{path} has no edges; give a file with at least one.")
     if edges.weight is not None:
@@ -106,14 +113,14 @@ def _read(path: Path) -> _Edges:
     return edges
 
 
-def _from_text(path: Path) -> _Edges:
+def _read_text(path: Path) -> _Edges:
     number: dict[str, int] = {}
     ends: list[int] = []
     weights: list[float] = []
     width = 0
     one, two = 0, 1
-    for line, words in _lines(path):
-        if not width and (named := _named(f"{path}, line {line}", words)):
+    for line, words in _iterate_lines(path):
+        if not width and (named := _parse_head(f"{path}, line {line}", words)):
             one, two = named
             width = len(words)
             continue
@@ -123,12 +130,12 @@ def _from_text(path: Path) -> _Edges:
             raise SettingsError(f"{path}, line {line} has {len(words)} words; give {wanted}.")
         ends += [number.setdefault(words[one], len(number)), number.setdefault(words[two], len(number))]
         if width == 3:
-            weights.append(_number(words[2], f"{path}, line {line}"))
+            weights.append(_parse_number(words[2], f"{path}, line {line}"))
     pairs = np.array(ends, np.int64).reshape(-1, 2)
     return _Edges(list(number), pairs[:, 0], pairs[:, 1], np.array(weights, np.float64) if width == 3 else None)
 
 
-def _named(place: str, words: Sequence[str]) -> tuple[int, int] | None:
+def _parse_head(place: str, words: Sequence[str]) -> tuple[int, int] | None:
     """Return the places of source and target in the first line of a text, where that names the columns.
 
     The weight is third.
@@ -145,23 +152,23 @@ def _named(place: str, words: Sequence[str]) -> tuple[int, int] | None:
     return None
 
 
-def _from_table(path: Path, table: Any) -> _Edges:
-    table = _plain(table)
+def _read_table(path: Path, table: Any) -> _Edges:
+    table = _lower_names(table)
     ends = next((pair for pair in PAIRS if set(pair) <= set(table.column_names)), None)
     if ends is None:
-        raise lacking(path, table, PAIRS[0])
-    names, source, target = _numbered(*(node_names(path, table, name) for name in ends))
+        raise describe_missing_columns(path, table, PAIRS[0])
+    names, source, target = _number_nodes(*(read_node_names(path, table, name) for name in ends))
     weight = next((name for name in WEIGHTS if name in table.column_names), None)
-    return _Edges(names, source, target, None if weight is None else _weights(path, table, weight))
+    return _Edges(names, source, target, None if weight is None else _read_weights(path, table, weight))
 
 
-def _plain(table: Any) -> Any:
+def _lower_names(table: Any) -> Any:
     """Return a table with the names of its columns in lower case, unless two would then be the same."""
     low = [name.strip().lower() for name in table.column_names]
     return table.rename_columns(low) if len({*low}) == len(low) else table
 
 
-def _numbered(sources: Any, targets: Any) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+def _number_nodes(sources: Any, targets: Any) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
     import pyarrow as pa  # noqa: PLC0415
 
     coded = pa.concat_arrays([sources, targets]).dictionary_encode()
@@ -173,7 +180,7 @@ def _numbered(sources: Any, targets: Any) -> tuple[list[str], NDArray[np.int64],
     return coded.dictionary.take(pa.array(order)).to_pylist(), place[codes[0]], place[codes[1]]
 
 
-def _weights(path: Path, table: Any, name: str) -> NDArray[np.float64]:
+def _read_weights(path: Path, table: Any, name: str) -> NDArray[np.float64]:
     import pyarrow as pa  # noqa: PLC0415
 
     try:
@@ -183,36 +190,38 @@ def _weights(path: Path, table: Any, name: str) -> NDArray[np.float64]:
     return np.asarray(column.fill_null(math.nan).to_numpy(), np.float64)
 
 
-def _values(values: Path | str | Mapping[str, float]) -> dict[str, float]:
+def _read_values(values: Path | str | Mapping[str, float]) -> dict[str, float]:
     """Return the values by name, all of them finite and not negative."""
     given: dict[str, float] = {}
     if isinstance(values, Mapping):
         given = {str(name): float(value) for name, value in values.items()}
     else:
-        for place, name, word in _rows(Path(values)):
+        for place, name, word in _iterate_values(Path(values)):
             if name in given:
                 raise SettingsError(f"{place}: {name!r} has a value already; give one a node.")
-            given[name] = _number(word, place)
+            given[name] = _parse_number(word, place)
     for name, value in given.items():
         if not 0 <= value < math.inf:
             raise SettingsError(f"The value of {name!r} is {value}; give one from 0 up, finite.")
     return given
 
 
-def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
+def _iterate_values(path: Path) -> Iterator[tuple[str, str, str]]:
     """Yield the rows of a file of values: (where it is, a name, its value)."""
     ending = Path(path.name.lower().removesuffix(".gz")).suffix
-    first = None if ending in (".parquet", ".pq") else next(_lines(path), (0, []))[1]
-    headed = first is not None and not any(map(is_number, first)) and any(_bare(word) in VALUED for word in first)
+    first = None if ending in (".parquet", ".pq") else next(_iterate_lines(path), (0, []))[1]
+    headed = (
+        first is not None and not any(map(is_number, first)) and any(_strip_quotes(word) in VALUED for word in first)
+    )
     if first is None or (headed and ending == ".csv"):
-        yield from _rows_of(path, _plain(parquet_table(path) if first is None else csv_table(path)))
+        yield from _iterate_table_values(path, _lower_names(read_parquet(path) if first is None else read_csv(path)))
         return
-    for line, words in _lines(path):
+    for line, words in _iterate_lines(path):
         place = f"{path}, line {line}"
         if len(words) != 2:
             raise SettingsError(f"{place} has {len(words)} words; give a name and a value.")
         if words == first and not is_number(words[1]):
-            if headed and _bare(words[1]) in VALUED:
+            if headed and _strip_quotes(words[1]) in VALUED:
                 headed = False
                 continue
             raise SettingsError(
@@ -222,29 +231,29 @@ def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
         yield place, words[0], words[1]
 
 
-def _bare(word: str) -> str:
+def _strip_quotes(word: str) -> str:
     return word.strip('"').lower()
 
 
-def _rows_of(path: Path, table: Any) -> Iterator[tuple[str, str, str]]:
+def _iterate_table_values(path: Path, table: Any) -> Iterator[tuple[str, str, str]]:
     """Yield the same, of a table whose columns have names."""
     value = next((name for name in VALUED if name in table.column_names), None)
     name = next((name for name in table.column_names if name != value), None)
     if value is None or name is None:
-        raise lacking(path, table, ("name", "value"))
-    names, values = node_names(path, table, name).to_pylist(), strings(table, value).fill_null("").to_pylist()
+        raise describe_missing_columns(path, table, ("name", "value"))
+    names, values = read_node_names(path, table, name).to_pylist(), read_strings(table, value).fill_null("").to_pylist()
     for row, (called, word) in enumerate(zip(names, values, strict=True), 1):
         yield f"{path}, row {row}", called, word
 
 
-def _number(word: str, place: str) -> float:
+def _parse_number(word: str, place: str) -> float:
     try:
         return float(word)
     except ValueError as error:
         raise SettingsError(f"{place}: {word[:60]!r} is no number; give a number.") from error
 
 
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _iterate_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the lines that are neither blank nor comments, as words, with their numbers."""
     if not path.is_file():
         raise SettingsError(f"There is no file {path}; give the path of a file.")

@@ -15,13 +15,13 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.link_context import find_context, normalize_line, parse_title
 from socialcrawl.graph.relevance import Topic, compute_worth
-from socialcrawl.lab.graphs.column_files import lacking, parquet_table, strings
-from socialcrawl.lab.graphs.csr_links import Scoring, gathered, scored
+from socialcrawl.lab.graphs.column_files import describe_missing_columns, read_parquet, read_strings
+from socialcrawl.lab.graphs.csr_links import Scoring, gather_links, score_counts
 
 COLUMNS = ("key", "text", "links")
 
 
-def from_pages(
+def build_page_graph(
     pages: Path | str | Mapping[str, Sequence[Any]], topic: Topic, scoring: Scoring = compute_worth, window: int = 100
 ) -> KnownGraph:
     """Return the graph of all pages and all pages they link to.
@@ -47,8 +47,8 @@ def from_pages(
     """
     if window < 0:
         raise SettingsError(f"window = {window} is out of range; give a number of characters, 0 or more.")
-    keys, texts, links = _columns(pages)
-    number = _numbered(keys, links)
+    keys, texts, links = _read_columns(pages)
+    number = _number_pages(keys, links)
     titles = [parse_title(key) for key in number]
     source, target, hits = [], [], []
     for node, (text, named) in enumerate(zip(map(normalize_line, texts), links, strict=True)):
@@ -59,11 +59,11 @@ def from_pages(
     values = np.zeros(len(number), np.int64)
     values[: len(keys)] = [topic.count(text) for text in texts]
     ends = np.array(source, np.int64), np.array(target, np.int64)
-    indptr, indices, sums = gathered(range(len(number)), len(number), *ends, np.array(hits, np.float64))
-    return KnownGraph(indptr, indices, scored(sums, scoring), scored(values, scoring), list(number))
+    indptr, indices, sums = gather_links(range(len(number)), len(number), *ends, np.array(hits, np.float64))
+    return KnownGraph(indptr, indices, score_counts(sums, scoring), score_counts(values, scoring), list(number))
 
 
-def _columns(pages: Path | str | Mapping[str, Sequence[Any]]) -> tuple[list[str], list[str], list[list[str]]]:
+def _read_columns(pages: Path | str | Mapping[str, Sequence[Any]]) -> tuple[list[str], list[str], list[list[str]]]:
     """Keys, texts and lists of keys; a missing text is empty, a missing list too."""
     if isinstance(pages, Mapping):
         keys, texts, links = (list(pages.get(name, ())) for name in COLUMNS)
@@ -76,16 +76,20 @@ def _columns(pages: Path | str | Mapping[str, Sequence[Any]]) -> tuple[list[str]
 
 
 def _read(path: Path) -> Iterable[list[Any]]:
-    table = parquet_table(path)
+    table = read_parquet(path)
     if not set(COLUMNS) <= set(table.column_names):
-        raise lacking(path, table, COLUMNS)
+        raise describe_missing_columns(path, table, COLUMNS)
     kind = str(table.schema.field("links").type)
     if not kind.startswith(("list", "large_list")):
         raise SettingsError(f"{path}: links has the type {kind}; give lists of keys.")
-    return strings(table, "key").to_pylist(), strings(table, "text").to_pylist(), table.column("links").to_pylist()
+    return (
+        read_strings(table, "key").to_pylist(),
+        read_strings(table, "text").to_pylist(),
+        table.column("links").to_pylist(),
+    )
 
 
-def _numbered(keys: list[str], links: list[list[str]]) -> dict[str, int]:
+def _number_pages(keys: list[str], links: list[list[str]]) -> dict[str, int]:
     number: dict[str, int] = {}
     for row, key in enumerate(keys, 1):
         if not key or key in number:

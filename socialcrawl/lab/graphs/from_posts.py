@@ -4,11 +4,11 @@ import numpy as np
 
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import Topic, compute_worth
-from socialcrawl.lab.graphs.csr_links import Scoring, gathered, scored
-from socialcrawl.lab.post_table import Posts, fold
+from socialcrawl.lab.graphs.csr_links import Scoring, gather_links, score_counts
+from socialcrawl.lab.post_table import Posts, fold_name
 
 
-def from_posts(posts: Posts, topic: Topic, scoring: Scoring = compute_worth) -> KnownGraph:
+def build_mention_graph(posts: Posts, topic: Topic, scoring: Scoring = compute_worth) -> KnownGraph:
     """Return the graph of all authors and all names they mention.
 
     beta(u) = f(occurrences in u's posts); alpha(u, v) = f(occurrences in u's posts that mention v), a post counted once
@@ -28,7 +28,7 @@ def from_posts(posts: Posts, topic: Topic, scoring: Scoring = compute_worth) -> 
     names: list[str] = []
 
     def number_of(name: str) -> int:
-        node = number.setdefault(fold(name), len(names))
+        node = number.setdefault(fold_name(name), len(names))
         if node == len(names):
             names.append(name)
         return node
@@ -44,6 +44,6 @@ def from_posts(posts: Posts, topic: Topic, scoring: Scoring = compute_worth) -> 
     hits = np.array([topic.count(text) for text in posts.texts], np.int64)
     authors, at = np.array(author, np.int64), np.array(post, np.int64)
     size = len(names)
-    indptr, indices, sums = gathered(range(size), size, authors[at], np.array(target, np.int64), hits[at])
+    indptr, indices, sums = gather_links(range(size), size, authors[at], np.array(target, np.int64), hits[at])
     values = np.bincount(authors, weights=hits, minlength=size)
-    return KnownGraph(indptr, indices, scored(sums, scoring), scored(values, scoring), names)
+    return KnownGraph(indptr, indices, score_counts(sums, scoring), score_counts(values, scoring), names)

@@ -19,8 +19,8 @@ import numpy as np
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import read_text
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.arrays import BROKEN, archive, mapped
-from socialcrawl.lab.graphs.checks import check_links, checked
+from socialcrawl.lab.arrays import BROKEN, open_archive, open_mapped
+from socialcrawl.lab.graphs.checks import check_graph, check_links
 from socialcrawl.system.files import put
 
 ARRAYS = ("indptr", "indices", "alpha", "beta")
@@ -34,7 +34,7 @@ _OURS = {*(f"{name}.npy" for name in ARRAYS), MARKER, NAMES}
 def read(path: Path | str) -> KnownGraph:
     """Return the graph of a folder of `.npy` (memory-mapped, so that a big one opens at once) or of a `.npz`.
 
-    What `write` did not write goes through `checked`.
+    What `write` did not write goes through `check_graph`.
 
     Raises:
         SettingsError: there is no such file or folder, it is of another kind, lacks an array or is damaged, or the
@@ -48,7 +48,7 @@ def read(path: Path | str) -> KnownGraph:
         raise SettingsError(f"{path} is {'no graph' if path.exists() else 'not there'}; give {known}.")
     if not path.is_file():
         raise SettingsError(f"There is no file {path}; give the path of a graph.")
-    return _sound(path, _read_npz(path))
+    return _require_sound(path, _read_npz(path))
 
 
 def write(graph: KnownGraph, folder: Path | str) -> None:
@@ -63,7 +63,7 @@ def write(graph: KnownGraph, folder: Path | str) -> None:
     """
     folder = Path(folder).resolve()
     _check_place(folder)
-    graph = checked(graph)
+    graph = check_graph(graph)
     part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     shutil.rmtree(part, ignore_errors=True)
     try:
@@ -89,16 +89,16 @@ def read_seeds(path: Path | str, graph: KnownGraph) -> list[int]:
     path = Path(path)
     if not path.is_file():
         raise SettingsError(f"There is no file {path}; give a text file of row numbers or names, one a line.")
-    lines = ((number, line.strip()) for number, line in enumerate(_text(path, "utf-8-sig").split("\n"), 1))
+    lines = ((number, line.strip()) for number, line in enumerate(_read_text(path, "utf-8-sig").split("\n"), 1))
     words = [(f"{path}, line {number}", word) for number, word in lines if word and not word.startswith("#")]
     if not words:
         raise SettingsError(f"{path} names no row; write at least one, a number or a name a line.")
     if graph.names is None or all(re.fullmatch(NUMBER, word) for _, word in words):
-        return list(dict.fromkeys(_row(place, word, graph.size) for place, word in words))
-    return _rows_named(words, graph.names)
+        return list(dict.fromkeys(_find_row(place, word, graph.size) for place, word in words))
+    return _find_rows(words, graph.names)
 
 
-def _row(place: str, word: str, size: int) -> int:
+def _find_row(place: str, word: str, size: int) -> int:
     if not re.fullmatch(NUMBER, word):
         raise SettingsError(
             f"{place}: {word[:60]!r} is no row number; write one whole number a line. The nodes of this graph have no "
@@ -109,16 +109,16 @@ def _row(place: str, word: str, size: int) -> int:
     return int(word)
 
 
-def _rows_named(words: Sequence[tuple[str, str]], names: Sequence[str]) -> list[int]:
+def _find_rows(words: Sequence[tuple[str, str]], names: Sequence[str]) -> list[int]:
     """Return the rows of the nodes that some words name."""
-    wanted = {form for _, word in words for form in _forms(word)}
+    wanted = {form for _, word in words for form in _list_forms(word)}
     found: dict[str, list[int]] = {}
     for row, name in enumerate(names):  # there may be millions
         for form in {name, name.lower()} & wanted:
             found.setdefault(form, []).append(row)
     seeds: dict[int, None] = {}
     for place, word in words:
-        rows = next((found[form] for form in _forms(word) if form in found), [])
+        rows = next((found[form] for form in _list_forms(word) if form in found), [])
         exact = [row for row in rows if names[row] in (word, word.removeprefix("@"))] or rows
         if len(exact) != 1:
             wrong = f"{len(exact):,} nodes are called {word[:60]!r}" if exact else f"no node is called {word[:60]!r}"
@@ -127,7 +127,7 @@ def _rows_named(words: Sequence[tuple[str, str]], names: Sequence[str]) -> list[
     return list(seeds)
 
 
-def _forms(word: str) -> list[str]:
+def _list_forms(word: str) -> list[str]:
     """Return what a node may be called whom a line names, best first."""
     bare = word.removeprefix("@")
     return [word, bare, word.lower(), bare.lower()]
@@ -141,7 +141,7 @@ class _Lines(Sequence[str]):
 
     @cached_property
     def _lines(self) -> list[str]:
-        lines = _text(self._path, "utf-8").removesuffix("\n").split("\n")
+        lines = _read_text(self._path, "utf-8").removesuffix("\n").split("\n")
         if len(lines) != self._size:
             raise SettingsError(
                 f"{self._path} has {len(lines):,} lines for {self._size:,} nodes; give one name a line."
@@ -166,13 +166,13 @@ def _read_folder(folder: Path) -> KnownGraph:
     missing = [f"{name}.npy" for name in ARRAYS if not (folder / f"{name}.npy").is_file()]
     if missing:
         raise SettingsError(f"The folder {folder} lacks {', '.join(missing)}; give a folder that holds a graph.")
-    indptr, indices, alpha, beta = (mapped(folder / f"{name}.npy") for name in ARRAYS)
+    indptr, indices, alpha, beta = (open_mapped(folder / f"{name}.npy") for name in ARRAYS)
     names = _Lines(folder / NAMES, beta.size) if (folder / NAMES).is_file() else None
     graph = KnownGraph(indptr, indices, alpha, beta, names)
     if not (folder / MARKER).is_file():
         if graph.names is not None:
             list(graph.names)  # counts the lines
-        return _sound(folder, graph)
+        return _require_sound(folder, graph)
     _check_marker(folder, graph)
     if graph.links <= LOOKED:
         try:
@@ -183,7 +183,7 @@ def _read_folder(folder: Path) -> KnownGraph:
 
 
 def _read_npz(path: Path) -> KnownGraph:
-    with archive(path) as file:
+    with open_archive(path) as file:
         missing = [name for name in ARRAYS if name not in file]
         arrays = [file[name] for name in ARRAYS] if not missing else []
     if missing:
@@ -195,9 +195,9 @@ def _read_npz(path: Path) -> KnownGraph:
     return KnownGraph(indptr, indices, alpha, beta)
 
 
-def _sound(path: Path, graph: KnownGraph) -> KnownGraph:
+def _require_sound(path: Path, graph: KnownGraph) -> KnownGraph:
     try:
-        return checked(graph)
+        return check_graph(graph)
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}") from error
 
@@ -253,7 +253,7 @@ def _write_names(path: Path, names: Sequence[str]) -> None:
         file.writelines(f"{name}\n" for name in names)
 
 
-def _text(path: Path, encoding: str) -> str:
+def _read_text(path: Path, encoding: str) -> str:
     try:
         with path.open(encoding=encoding, newline="\n") as file:
             return file.read()

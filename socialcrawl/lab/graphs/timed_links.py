@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.graphs.column_files import READERS, lacking, node_names, parquet_table
+from socialcrawl.lab.graphs.column_files import READERS, describe_missing_columns, read_node_names, read_parquet
 
 COLUMNS = (("source", "target", "time"), ("src", "dst", "ts"), ("a", "b", "ts"))
 
@@ -44,14 +44,14 @@ def read_timed_links(path: Path) -> TimedLinks:
     Raises:
         SettingsError: the file cannot be read, lacks a column, or has a row without a node or without a time.
     """
-    table = READERS.get(path.suffix.lower(), parquet_table)(path)
-    found = timed_links(path, table)
+    table = READERS.get(path.suffix.lower(), read_parquet)(path)
+    found = find_timed_links(path, table)
     if found is None:
-        raise lacking(path, table, COLUMNS[-1])
+        raise describe_missing_columns(path, table, COLUMNS[-1])
     return found
 
 
-def timed_links(path: Path, table: Any) -> TimedLinks | None:
+def find_timed_links(path: Path, table: Any) -> TimedLinks | None:
     """Return the links of a table that was read from `path`; None where it has not the columns.
 
     Raises:
@@ -60,7 +60,7 @@ def timed_links(path: Path, table: Any) -> TimedLinks | None:
     names = next((some for some in COLUMNS if set(some) <= set(table.column_names)), None)
     if names is None:
         return None
-    ends = [node_names(path, table, name) for name in names[:2]]
+    ends = [read_node_names(path, table, name) for name in names[:2]]
     size, sources, targets = _number_nodes(*ends)
     return TimedLinks(size, sources, targets, _read_times(path, table, names[2]))
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.world import World
 from socialcrawl.mock.world_changes import Changes
 
@@ -122,7 +122,7 @@ class Names:
         """
         if actor.startswith("did:"):
             return self._rows.get(actor)
-        handle = fold(actor)
+        handle = fold_name(actor)
         label, _, domain = handle.partition(".")
         row = self._by_label.get(label)
         if row is not None and domain == self.domain and self.handle(row) == handle:
@@ -157,13 +157,13 @@ def _labels(usernames: Sequence[str]) -> list[str]:
 
 def _plain(username: str) -> str | None:
     """Return the label from which the username can be read back; None where there is none."""
-    label = fold(username).replace("_", "-")
+    label = fold_name(username).replace("_", "-")
     if label.startswith("-") or label.endswith("-") or "-" in username or _NOT_IN_LABEL.search(label):
         return None
     return label
 
 
 def _hashed(username: str, attempt: int) -> str:
-    ending = did_of(f"{attempt} {fold(username)}")[-6:]
-    kept = _NOT_IN_LABEL.sub("", fold(username).replace("_", "-")).strip("-")[:40]
+    ending = did_of(f"{attempt} {fold_name(username)}")[-6:]
+    kept = _NOT_IN_LABEL.sub("", fold_name(username).replace("_", "-")).strip("-")[:40]
     return f"{kept or 'x'}-{ending}"

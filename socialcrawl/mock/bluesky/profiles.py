@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.bluesky.identifiers import Names, cid_of, record_key
 from socialcrawl.mock.bluesky.parameters import cut, identifier, limit, needed
 from socialcrawl.mock.bluesky.refusals import gone, invalid
@@ -61,7 +61,7 @@ class People:
 
     def search(self, asked: Asked, views: Views) -> Told:
         """GET app.bsky.actor.searchActors: the most mentioned first."""
-        words = tuple(fold(asked.one("q") or asked.one("term") or "").removeprefix("@").split())
+        words = tuple(fold_name(asked.one("q") or asked.one("term") or "").removeprefix("@").split())
         found = [row for row in self._matching(words) if self._shown(row)]
         page, behind = self._page(asked, found, f"actors {' '.join(words)}", limit(asked, 25))
         return Told(200, orjson.dumps({"actors": _profiles(views, page), **behind}))
@@ -168,7 +168,7 @@ class People:
         found = [
             row
             for row, (name, username) in enumerate(zip(accounts.shown, accounts.usernames, strict=True))
-            if all(word in fold(name) or other in fold(username) for word, other in both)
+            if all(word in fold_name(name) or other in fold_name(username) for word, other in both)
         ]
         return sorted(found, key=lambda row: (-int(mentioned[row]), accounts.keys[row]))
 

@@ -8,7 +8,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.query import WORD, Reading, parse
 from socialcrawl.mock.search import read
 from socialcrawl.mock.world import World
@@ -61,7 +61,7 @@ class Finder:
         every = "OR" not in lexemes and "(" not in text  # each must match, but for those that must not
         needles = set()
         for lexeme in lexemes:
-            words = WORD.findall(fold(lexeme))
+            words = WORD.findall(fold_name(lexeme))
             if not words or ":" in lexeme or "@" in lexeme:
                 return np.arange(len(self._world.ids))
             if lexeme != "OR" and not (every and lexeme.startswith("-")):
@@ -82,5 +82,5 @@ class Finder:
     @cached_property
     def _joined(self) -> tuple[bytes, list[int]]:
         """All texts folded, one after the other, and where each ends; a line's end stands between them."""
-        parts = [fold(text).encode() + b"\n" for text in self._world.texts]
+        parts = [fold_name(text).encode() + b"\n" for text in self._world.texts]
         return b"".join(parts), list(accumulate(len(part) for part in parts))

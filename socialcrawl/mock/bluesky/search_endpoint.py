@@ -8,7 +8,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.bluesky.facets import tags
 from socialcrawl.mock.bluesky.identifiers import Names
 from socialcrawl.mock.bluesky.parameters import cut, identifier, limit, moment, needed, second
@@ -48,10 +48,14 @@ class _Wanted:
         """Return whether a post has all the tags, and links to the pages and domains, as its facets name them."""
         if not (self.tags or self.pages or self.domains):
             return True
-        named = {fold(tag) for _, _, tag in tags(text)}
+        named = {fold_name(tag) for _, _, tag in tags(text)}
         led = {link["url"] for link in links(text)}
         hosts = {urlsplit(link).hostname for link in led}
-        return named.issuperset(map(fold, self.tags)) and led.issuperset(self.pages) and hosts.issuperset(self.domains)
+        return (
+            named.issuperset(map(fold_name, self.tags))
+            and led.issuperset(self.pages)
+            and hosts.issuperset(self.domains)
+        )
 
 
 class Searching:
@@ -132,5 +136,5 @@ class Searching:
         actor = actor.removeprefix("@")
         if "." not in actor and not actor.startswith("did:"):
             actor = f"{actor}.{self._names.domain}"  # the label alone, as people write it
-        row = self._names.row(identifier(fold(actor), name) if not actor.startswith("did:") else actor)
+        row = self._names.row(identifier(fold_name(actor), name) if not actor.startswith("did:") else actor)
         return -2 if row is None else row

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.bluesky.identifiers import Names, did_of
 from socialcrawl.mock.bluesky.refusals import AUTH_MISSING, RefusalError
 from socialcrawl.mock.bluesky.view_json import Views
@@ -50,7 +50,7 @@ class Sessions:
         refresh_seconds: int = REFRESH_SECONDS,
     ) -> None:
         self._names, self._changes = names, changes
-        self._passwords = None if passwords is None else {fold(name): word for name, word in passwords.items()}
+        self._passwords = None if passwords is None else {fold_name(name): word for name, word in passwords.items()}
         self._secret = token_bytes(32) if secret is None else secret
         self._seconds = {ACCESS: access_seconds, REFRESH: refresh_seconds}
         self._spent: dict[str, float] = {}
@@ -161,7 +161,7 @@ def credentials(body: bytes) -> tuple[str, str]:
         return "", ""
     name, password = given.get("identifier"), given.get("password")
     return (
-        fold(name).removeprefix("@") if isinstance(name, str) else "",
+        fold_name(name).removeprefix("@") if isinstance(name, str) else "",
         password if isinstance(password, str) else "",
     )
 

@@ -10,7 +10,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.mastodon.instances import Instances
 from socialcrawl.mock.world import World
 
@@ -21,14 +21,14 @@ class Term:
     """A word, phrase or #hashtag that stands by itself in a text, in any case."""
 
     def __init__(self, term: str) -> None:
-        self._needle = fold(term)
+        self._needle = fold_name(term)
         self._whole = re.compile(rf"(?<!\w){re.escape(self._needle)}(?!\w)")
 
     def among(self, posts: Sequence[int], texts: Sequence[str]) -> list[int]:
         """Return the posts (positions) whose texts have the term, in the same order."""
         # The plain test is ten times as fast as the exact one and leaves few posts to it.
-        likely = [post for post in posts if self._needle in fold(texts[post])]
-        return [post for post in likely if self._whole.search(fold(texts[post]))]
+        likely = [post for post in posts if self._needle in fold_name(texts[post])]
+        return [post for post in likely if self._whole.search(fold_name(texts[post]))]
 
 
 class Finding:
@@ -63,7 +63,7 @@ class Finding:
 
     def _with_tag(self, tag: str, domain: str) -> NDArray[np.int64]:
         """Return the posts with a hashtag that an instance knows, reposts left out: int64[m], ascending."""
-        return self._matching([Term("#" + fold(tag))], [], domain)
+        return self._matching([Term("#" + fold_name(tag))], [], domain)
 
     def _with_words(self, query: str, domain: str) -> NDArray[np.int64]:
         """Return the posts that a search on an instance finds: int64[m], ascending.
@@ -74,7 +74,7 @@ class Finding:
         wanted: list[Term] = []
         unwanted: list[Term] = []
         author = None
-        for minus, phrase, word in _TERM.findall(fold(query)):
+        for minus, phrase, word in _TERM.findall(fold_name(query)):
             if word.startswith("from:"):
                 author = self._instances.find(word.removeprefix("from:"), domain)
                 author = -1 if author is None else author
@@ -102,7 +102,7 @@ class Finding:
 
     def accounts(self, query: str, seen: Callable[[int], bool]) -> Iterator[int]:
         """The rows of the accounts whose name, or name@domain, begins so and that are `seen`, in alphabetical order."""
-        begin = fold(query).strip().removeprefix("@")
+        begin = fold_name(query).strip().removeprefix("@")
         names = self._instances.alphabetical
         start = bisect_left(names, begin, key=itemgetter(0)) if begin else len(names)
         found = takewhile(lambda pair: pair[0].startswith(begin), islice(names, start, None))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.dataset_clock import Moment
 from socialcrawl.mock.world import World
 
@@ -70,7 +70,7 @@ def draft_of_original(world: World, post: int, by_key: Mapping[str, int]) -> Dra
     match = _REPOST.match(world.texts[post])
     if match is None:
         raise ValueError(f"Post {post} repeats nothing.")
-    author = by_key[fold(match[1])]
+    author = by_key[fold_name(match[1])]
     mentioned = tuple(row for row in world.mentions.of(post).tolist() if row != author)
     return Draft(author, int(world.created_at[post]), match[2], mentioned, _language(world, post), reposts=1)
 

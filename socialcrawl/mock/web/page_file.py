@@ -7,7 +7,7 @@ from typing import Any
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.link_context import WebPage
-from socialcrawl.lab.graphs.column_files import csv_table, lacking, parquet_table, strings
+from socialcrawl.lab.graphs.column_files import describe_missing_columns, read_csv, read_parquet, read_strings
 
 COLUMNS = ("key", "text", "links")
 
@@ -22,10 +22,10 @@ def read_pages(path: Path) -> Mapping[str, WebPage]:
     Raises:
         SettingsError: the file cannot be read or lacks columns, or a key is missing or there twice.
     """
-    table = csv_table(path) if path.suffix.lower() == ".csv" else parquet_table(path)
+    table = read_csv(path) if path.suffix.lower() == ".csv" else read_parquet(path)
     if not set(COLUMNS) <= set(table.column_names):
-        raise lacking(path, table, COLUMNS)
-    keys, texts = strings(table, "key").to_pylist(), strings(table, "text").to_pylist()
+        raise describe_missing_columns(path, table, COLUMNS)
+    keys, texts = read_strings(table, "key").to_pylist(), read_strings(table, "text").to_pylist()
     return numbered(zip(keys, texts, map(_keys, table.column("links").to_pylist()), strict=True))
 
 

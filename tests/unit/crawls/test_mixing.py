@@ -17,7 +17,7 @@ from socialcrawl.crawls.sample.evidence import gather_evidence
 from socialcrawl.crawls.sample.mixing import MixingVerdict
 from socialcrawl.crawls.sample.spectral_gap import compute_relaxation
 from socialcrawl.crawls.sample.variance import cut_pieces, estimate_variance_between
-from socialcrawl.lab.experiments.sampling.truths import reached
+from socialcrawl.lab.experiments.sampling.truths import find_reached
 
 HOW = {"focus": "hard", "idle": 2_000, "burn_in": 3}
 TWINS = {place.title: place for place in twins()}
@@ -203,7 +203,7 @@ def test_the_truth_that_coverage_is_measured_by_is_that_of_the_graph():
         one.truth for one in measured.find_intervals(place, 1, (100,), 8, 3) if one.interval.endswith("in the topic")
     }
     assert size == len(core)
-    begin = near(place, reached(place.world, place.topic, "hard"), 8, 3)
+    begin = near(place, find_reached(place.world, place.topic, "hard"), 8, 3)
     assert len(set(begin)) == 8
     assert max(nx.single_source_shortest_path_length(graph, begin[0])[one] for one in begin) <= 2
 

@@ -20,7 +20,7 @@ from socialcrawl.crawls.refresh.active_estimate import (
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC, LiveRanks
 from socialcrawl.crawls.refresh.stop_rule import format_percent, judge
 from socialcrawl.engine.model import Node, Pick, Stop
-from socialcrawl.lab.experiments.liverank.follower_graphs import FollowerParameters, generate
+from socialcrawl.lab.experiments.liverank.follower_graphs import FollowerParameters, generate_followers
 
 # -- Intervals
 
@@ -138,7 +138,7 @@ SEEDS = range(21)
 @pytest.fixture(scope="module")
 def famous():
     """A generated follower graph of 2,000 accounts of which 200 are active, mostly the famous."""
-    return generate("famous", FollowerParameters(2_000, 8.0, 0.1, bond=3.0))
+    return generate_followers("famous", FollowerParameters(2_000, 8.0, 0.1, bond=3.0))
 
 
 def ended(world, seed, **how):

@@ -24,7 +24,7 @@ from socialcrawl.engine.model import Node, Outcome, Stop
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.graph.known_graph import KnownGraphSource
-from socialcrawl.lab.instant import SequenceStore, parts
+from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.lab.simulation import ReplaySetup, simulate
 from socialcrawl.mock.server import running
 
@@ -357,7 +357,7 @@ def flowing_crawl(seeds):
 def test_cash_is_a_column_to_learn_over_and_is_that_of_a_dictionary(monkeypatch):
     monkeypatch.setattr(Seen, "lessons", [], raising=False)
     graph, seeds, store = known(random_world(90, 5, 3)), range(4), SequenceStore()
-    run(parts(flowing_crawl(seeds), KnownGraphSource(graph), store))
+    run(make_parts(flowing_crawl(seeds), KnownGraphSource(graph), store))
     cash, paid = dict.fromkeys(seeds, 1 / len(seeds)), []
     for node in store.nodes:
         mine, to = cash.pop(node, 0.0), [v for v in graph.out(node)[0].tolist() if v != node]

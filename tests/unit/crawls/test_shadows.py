@@ -17,8 +17,8 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Stop
 from socialcrawl.graph.known_graph import KnownGraphSource
-from socialcrawl.lab.instant import SequenceStore, parts
-from socialcrawl.lab.simulation import ReplaySetup, estimator
+from socialcrawl.lab.instant import SequenceStore, make_parts
+from socialcrawl.lab.simulation import ReplaySetup, make_named_estimator
 
 SGD = "sklearn.linear_model.SGDRegressor"
 OTHERS = (*NAMES, SGD)
@@ -63,13 +63,13 @@ def test_the_golden_steps_stay_when_others_look_on(graph, name):
     orders = []
     for way, rate in WAYS:
         graph_, seeds, tape = DRAWN[graph].known(), DRAWN[graph].seeds, SequenceStore()
-        steering = estimator(graph_, ReplaySetup(name, 12, switch_after=3))
+        steering = make_named_estimator(graph_, ReplaySetup(name, 12, switch_after=3))
         how = {key: value for key, value in way.items() if key != "strategy"}
         line = Seeds()
         line.ready = list(seeds)
         choice = make_strategy(way["strategy"], seed=1, **how)
         by = Collect(line, steering, 12, strategy=choice, shadows=fresh(FEW))
-        run(parts(by, KnownGraphSource(graph_), tape), size=rate)
+        run(make_parts(by, KnownGraphSource(graph_), tape), size=rate)
         orders.append(spelled(tape.nodes[len(seeds) :]))
     assert orders == TABLE[graph, name]
 

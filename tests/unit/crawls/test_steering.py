@@ -32,7 +32,7 @@ from socialcrawl.engine.model import Node
 from socialcrawl.exporters.export import ExportOptions
 from socialcrawl.forecast.intervals import Interval, difference_of
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
-from socialcrawl.lab.instant import SequenceStore, parts
+from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.mock.server import running
 from socialcrawl.storage.database.backup import back_up
 from socialcrawl.storage.database.health import open_readable
@@ -79,7 +79,7 @@ def crawled(graph, estimator, *, seed=1, steps=200, control=0.2):
     crawl = Collect(
         line, make_estimator(estimator, seed=seed), steps, strategy=ControlledStrategy(Greedy(), control, seed)
     )
-    run(parts(crawl, KnownGraphSource(graph), tape))
+    run(make_parts(crawl, KnownGraphSource(graph), tape))
     n, node = (np.array([getattr(pick, name) for pick in tape.picks[1:]], np.int64) for name in ("n", "node"))
     return StepColumns(n, node, np.array(tape.values[1:]), np.full(len(n), ""), 0)
 

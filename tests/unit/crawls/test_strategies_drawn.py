@@ -21,7 +21,7 @@ from socialcrawl.crawls.collect.strategies import (
 )
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.graphs import checked
+from socialcrawl.lab.graphs import check_graph
 from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 DRAWS = 3000
@@ -302,7 +302,7 @@ def test_an_unknown_name_is_refused_and_the_known_ones_are_named(name):
 def graph(links, beta):
     flat = [v for row in links for v in row]
     ends = np.cumsum([0, *map(len, links)], dtype=np.int64)
-    return checked(KnownGraph(ends, np.array(flat, np.int64), np.ones(len(flat)), np.array(beta, np.float64)))
+    return check_graph(KnownGraph(ends, np.array(flat, np.int64), np.ones(len(flat)), np.array(beta, np.float64)))
 
 
 def random_graph(seed, size=60):

@@ -12,9 +12,14 @@ from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.experiments.opic import given as givens
 from socialcrawl.lab.experiments.opic import importances as asking
 from socialcrawl.lab.experiments.opic.commands import opic_app
-from socialcrawl.lab.experiments.opic.given import by_file, by_host, host
-from socialcrawl.lab.experiments.opic.importances import ImportanceOptions, divided, importances, site_flow
-from socialcrawl.lab.experiments.opic.webs import LAWS, generated
+from socialcrawl.lab.experiments.opic.given import find_host, group_by_file, group_by_host
+from socialcrawl.lab.experiments.opic.importances import (
+    ImportanceOptions,
+    compute_importance,
+    compute_site_flow,
+    divide_among_owners,
+)
+from socialcrawl.lab.experiments.opic.webs import LAWS, generate_web
 from socialcrawl.lab.graphs import write
 
 SIZE = 40
@@ -147,7 +152,7 @@ def test_a_file_of_sites_says_the_same_as_the_hosts_of_names(tmp_path, graph):
         tables.append((tmp_path / "found" / "sites.csv").read_text())
     assert tables[0] == tables[1]
     assert tables[0].splitlines()[0] == '"rank","site","importance","nodes"'
-    assert by_file(tmp_path / "sites.txt", names)[0] == by_host(names)[0]
+    assert group_by_file(tmp_path / "sites.txt", names)[0] == group_by_host(names)[0]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +167,7 @@ def test_a_file_of_sites_says_the_same_as_the_hosts_of_names(tmp_path, graph):
     ],
 )
 def test_the_host_of_a_name_is_its_server(name, wanted):
-    assert host(name) == wanted
+    assert find_host(name) == wanted
 
 
 def test_owners_find_nearly_what_one_alone_finds_and_the_difference_is_told(tmp_path, graph):
@@ -177,8 +182,8 @@ def test_owners_find_nearly_what_one_alone_finds_and_the_difference_is_told(tmp_
 
 
 def test_a_larger_buffer_means_fewer_transfers_with_fewer_amounts_and_more_cash_that_waits():
-    web = givens.of_web(generated(LAWS["power"], 400, 2))
-    one, two = (divided(web, ImportanceOptions(crawls=3, owners=3, buffer=size)) for size in (1, 20))
+    web = givens.build_web_graph(generate_web(LAWS["power"], 400, 2))
+    one, two = (divide_among_owners(web, ImportanceOptions(crawls=3, owners=3, buffer=size)) for size in (1, 20))
     assert one.transfers > 2 * two.transfers
     assert one.amounts > two.amounts  # what waits for one node becomes one amount
     assert one.waiting == 0.0 < two.waiting < 0.05
@@ -199,7 +204,7 @@ def test_nodes_that_nobody_links_to_are_not_found_from_one_and_are_none_of_the_e
 
 
 def test_who_joins_with_a_history_begins_with_the_mean_importance_of_the_newcomers_before(graph):
-    given = givens.known(graph[0])
+    given = givens.read_known_graph(graph[0])
     log = []
     real = asking.Cash.join
 
@@ -210,12 +215,12 @@ def test_who_joins_with_a_history_begins_with_the_mean_importance_of_the_newcome
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asking.Cash, "join", join)
-        importances(given, ImportanceOptions(first=SIZE - 3, history=True, crawls=20))
+        compute_importance(given, ImportanceOptions(first=SIZE - 3, history=True, crawls=20))
     assert sum(len(estimates) for estimates, _ in log) == 3
     assert log[0][1] == pytest.approx(1 / SIZE, rel=0.2)
     assert all(estimates == pytest.approx(share) for estimates, share in log)
     plain, with_history = (
-        importances(given, ImportanceOptions(first=SIZE - 3, history=says, crawls=20)) for says in (False, True)
+        compute_importance(given, ImportanceOptions(first=SIZE - 3, history=says, crawls=20)) for says in (False, True)
     )
     assert (plain.importance != with_history.importance).any()
 
@@ -230,9 +235,9 @@ def test_a_generated_web_needs_no_file_and_gives_the_same_bytes_again(tmp_path):
 
 
 def test_flow_looks_on_and_does_not_steer(graph):
-    given = givens.known(graph[0])
-    found, _ = site_flow(given, ImportanceOptions(crawls=3), np.arange(SIZE) % 5, 5)
-    assert (found.importance == importances(given, ImportanceOptions(crawls=3)).importance).all()
+    given = givens.read_known_graph(graph[0])
+    found, _ = compute_site_flow(given, ImportanceOptions(crawls=3), np.arange(SIZE) % 5, 5)
+    assert (found.importance == compute_importance(given, ImportanceOptions(crawls=3)).importance).all()
 
 
 def test_a_matrix_that_would_not_fit_or_has_no_fixpoint_is_refused(tmp_path, graph, monkeypatch):
@@ -276,12 +281,12 @@ def test_what_cannot_be_asked_is_told_in_a_sentence(tmp_path, monkeypatch, words
 def test_a_file_of_sites_gives_each_node_one_site(tmp_path, text, why):
     (tmp_path / "sites.txt").write_text(text)
     with pytest.raises(SettingsError, match=why):
-        by_file(tmp_path / "sites.txt", ["u0", "u1"])
+        group_by_file(tmp_path / "sites.txt", ["u0", "u1"])
 
 
 def test_owners_need_names_that_differ():
     made, _ = drawn()
     twice = givens.LinkGraph(givens.make_out_links(np.array([0]), np.array([1]), SIZE), ["a"] * SIZE)
     with pytest.raises(SettingsError, match="all different"):
-        divided(twice, ImportanceOptions(owners=2))
+        divide_among_owners(twice, ImportanceOptions(owners=2))
     assert len(made.names) == SIZE

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.generators.generate import UNTIL, WEEK, Generated, generate, topics, write
-from socialcrawl.lab.generators.usernames import usernames
+from socialcrawl.lab.generators.generate import UNTIL, WEEK, Generated, choose_topics, generate, write
+from socialcrawl.lab.generators.usernames import draw_usernames
 from socialcrawl.lab.generators.word_pools import TOPICS
 
 USERS, SEED = 2_000, 7
@@ -113,11 +113,11 @@ def test_the_columns_are_those_of_a_posts_file(table):
 
 
 def test_usernames_are_legal_and_unique_without_case():
-    names = usernames(60_000, [3])
+    names = draw_usernames(60_000, [3])
     assert len({name.lower() for name in names}) == len(names)
     assert all(re.fullmatch(r"[A-Za-z0-9_]{1,15}", name) for name in names)
     assert any(name != name.lower() for name in names)
-    assert not [name for name in names if any(keyword in name.lower() for keyword in topics().values())]
+    assert not [name for name in names if any(keyword in name.lower() for keyword in choose_topics().values())]
 
 
 def test_every_user_posts_and_the_mean_is_as_asked(generated, seen):
@@ -181,7 +181,7 @@ def test_homophily_can_be_turned_down(generated):
 
 @pytest.mark.parametrize("name", ["astronomy", "gardening", "baking", "chess"])
 def test_beta_goes_with_the_beta_of_those_who_mention_one(seen, name):
-    beta = seen.beta(topics()[name])
+    beta = seen.beta(choose_topics()[name])
     links = np.unique(np.stack([seen.source, seen.target]), axis=1)
     links = links[:, links[1] < seen.posters]
     degree = np.bincount(links[1], minlength=len(beta))
@@ -198,14 +198,14 @@ def test_beta_goes_with_the_beta_of_those_who_mention_one(seen, name):
 
 
 def test_posts_that_mention_a_topical_user_are_topical_more_often(seen):
-    keyword = topics()["astronomy"]
+    keyword = choose_topics()["astronomy"]
     counts = np.repeat(seen.occurrences(keyword) > 0, seen.lengths)
     topical = seen.beta(keyword)[seen.target] > 0
     assert counts[topical].mean() > 5 * counts[~topical].mean()
 
 
 def test_a_keyword_is_used_by_a_share_of_users_that_makes_a_crawl_interesting(seen):
-    shares = {name: (seen.beta(keyword)[: seen.posters] > 0).mean() for name, keyword in topics().items()}
+    shares = {name: (seen.beta(keyword)[: seen.posters] > 0).mean() for name, keyword in choose_topics().items()}
     popular = sorted(shares.values(), reverse=True)
     assert 0.07 < shares["astronomy"] < 0.15  # measured 0.098
     assert popular[3] > 0.05
@@ -262,11 +262,13 @@ def test_a_world_without_mentions_and_without_silent_accounts_is_possible():
 @pytest.mark.parametrize("only", [["chess"], ["chess", "tea", "astronomy"]])
 def test_a_few_topics_may_be_chosen_for_a_small_world(only):
     text = " ".join(generate(10 * len(only), 1, only=only).table()["text"].to_pylist())
-    assert [name for name, keyword in topics().items() if keyword in text] == sorted(only, key=list(topics()).index)
+    assert [name for name, keyword in choose_topics().items() if keyword in text] == sorted(
+        only, key=list(choose_topics()).index
+    )
 
 
 def test_there_are_topics_enough_and_a_keyword_is_part_of_no_other_word():
-    assert len(topics()) == len(TOPICS) >= 12
+    assert len(choose_topics()) == len(TOPICS) >= 12
     for topic in TOPICS:
         assert 25 <= len(set(topic.words)) == len(topic.words)
         others = [word for other in TOPICS for word in (*other.words, other.keyword) if other is not topic]

@@ -16,7 +16,7 @@ from socialcrawl import __version__
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.lab import grid
 from socialcrawl.lab.graphs import read, write
-from socialcrawl.lab.grid import ReplayJob, replay_all, results, scheduler, seed_sets
+from socialcrawl.lab.grid import ReplayJob, connect_scheduler, draw_seed_sets, read_results, replay_all
 from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 SETUP = ReplaySetup("nh-ne-sum", 12)
@@ -68,17 +68,17 @@ def test_the_key_of_a_job_is_the_same_every_time_and_another_one_for_all_that_de
 
 def test_a_set_of_seeds_does_not_depend_on_how_many_there_are_and_holds_valued_nodes_only():
     graph = known(random_world(200, 3, 2))
-    five = seed_sets(graph, 5, 7, seed=3)
-    assert seed_sets(graph, 2, 7, seed=3) == five[:2]
+    five = draw_seed_sets(graph, 5, 7, seed=3)
+    assert draw_seed_sets(graph, 2, 7, seed=3) == five[:2]
     assert len({tuple(seeds) for seeds in five}) == 5
-    assert seed_sets(graph, 5, 7, seed=4) != five
-    for least, sets in ((0.0, five), (1.5, seed_sets(graph, 5, 7, 3, least=1.5))):
+    assert draw_seed_sets(graph, 5, 7, seed=4) != five
+    for least, sets in ((0.0, five), (1.5, draw_seed_sets(graph, 5, 7, 3, least=1.5))):
         for seeds in sets:
             assert len(set(seeds)) == 7
             assert all(type(node) is int and graph.beta[node] > least for node in seeds)
     everyone = np.flatnonzero(graph.beta > 1.5)
-    assert sorted(seed_sets(graph, 1, len(everyone), 1, least=1.5)[0]) == everyone.tolist()
-    drawn = np.bincount(np.concatenate(seed_sets(graph, 3000, 5, 1)), minlength=200)[graph.beta > 0]
+    assert sorted(draw_seed_sets(graph, 1, len(everyone), 1, least=1.5)[0]) == everyone.tolist()
+    drawn = np.bincount(np.concatenate(draw_seed_sets(graph, 3000, 5, 1)), minlength=200)[graph.beta > 0]
     share = 3000 * 5 / len(drawn)
     assert abs(drawn - share).max() < 5 * math.sqrt(share)  # each node as often as any other
 
@@ -86,7 +86,7 @@ def test_a_set_of_seeds_does_not_depend_on_how_many_there_are_and_holds_valued_n
 @pytest.mark.parametrize(("sets", "size"), [(0, 3), (3, 0), (1, 41)])
 def test_sets_of_seeds_that_cannot_be_drawn_are_refused(sets, size):
     with pytest.raises(SettingsError, match="seeds"):
-        seed_sets(known(random_world(40, 4, 1)), sets, size, 1)
+        draw_seed_sets(known(random_world(40, 4, 1)), sets, size, 1)
 
 
 def test_a_grid_gives_what_its_jobs_give_one_by_one_and_a_second_time_does_nothing(graph, tmp_path):
@@ -100,7 +100,7 @@ def test_a_grid_gives_what_its_jobs_give_one_by_one_and_a_second_time_does_nothi
     assert replay_all([*jobs, jobs[0]], out, n_jobs=2, watch=lambda *now: seen.append(now)) == 9
     assert seen == [(done, 9) for done in range(10)]
     assert files(out) == sorted(f"{job.key}.parquet" for job in jobs)
-    table = results(out)
+    table = read_results(out)
     assert table.column_names == COLUMNS
     assert table.schema.field("seeds").type == table.schema.field("steps").type == pa.list_(pa.int64())
     assert table.schema.field("curve").type == pa.list_(pa.float64())
@@ -142,7 +142,7 @@ def test_only_what_is_missing_is_replayed_and_half_a_file_is_never_a_result(grap
     ran.clear()
     assert replay_all(jobs, tmp_path / "out", n_jobs=1) == 2
     assert ran == [(2, 12), (3, 13)]
-    assert results(tmp_path / "out").num_rows == 4
+    assert read_results(tmp_path / "out").num_rows == 4
 
 
 @pytest.mark.parametrize("backend", ["threading", "sequential"])
@@ -150,7 +150,7 @@ def test_other_backends_give_the_same(backend, graph, tmp_path):
     replay_all(jobs_for(graph), tmp_path / "a", n_jobs=1)
     replay_all(jobs_for(graph), tmp_path / "b", n_jobs=2, backend=backend)
     chosen = ["seed_set", "curve", "steps"]
-    assert results(tmp_path / "a").select(chosen) == results(tmp_path / "b").select(chosen)
+    assert read_results(tmp_path / "a").select(chosen) == read_results(tmp_path / "b").select(chosen)
 
 
 class ListsOnly(joblib._parallel_backends.ThreadingBackend):
@@ -212,7 +212,7 @@ def test_a_graph_that_is_not_there_and_a_folder_that_cannot_be_made_are_named(gr
 
 
 def test_a_worker_that_is_killed_is_an_error_that_can_be_mended(graph, tmp_path, monkeypatch):
-    monkeypatch.setattr(grid, "_replayed", killed)
+    monkeypatch.setattr(grid, "_replay", killed)
     with pytest.raises(SocialcrawlError, match="run the same command again to resume"):
         replay_all(jobs_for(graph), tmp_path / "out", n_jobs=2)
 
@@ -225,21 +225,21 @@ def test_results_are_read_in_part_and_by_key_and_bad_ones_are_named(graph, tmp_p
     out, jobs = tmp_path / "out", jobs_for(graph)
     replay_all(jobs, out, n_jobs=1)
     (out / "notes.parquet").write_text("not ours")
-    assert results(out, ["score"]).column_names == [*grid.results(out, []).column_names, "score"]
-    some = results(out, keys=[jobs[2].key, jobs[0].key])
+    assert read_results(out, ["score"]).column_names == [*grid.read_results(out, []).column_names, "score"]
+    some = read_results(out, keys=[jobs[2].key, jobs[0].key])
     assert some["seed_set"].to_pylist() == [0, 2]
     (out / f"{jobs[1].key}.parquet").write_bytes(b"PAR1")
     with pytest.raises(SettingsError, match=jobs[1].key):
-        results(out)
+        read_results(out)
     forged = parquet.read_table(out / f"{jobs[0].key}.parquet")
     forged = forged.set_column(forged.schema.get_field_index("score"), "score", pa.array([["no", "number"]]))
     parquet.write_table(forged, out / f"{jobs[1].key}.parquet")
     with pytest.raises(SettingsError, match=jobs[1].key):
-        results(out)
+        read_results(out)
     with pytest.raises(SettingsError, match="no folder"):
-        results(tmp_path / "none")
+        read_results(tmp_path / "none")
     (tmp_path / "empty").mkdir()
-    assert results(tmp_path / "empty").column_names == COLUMNS
+    assert read_results(tmp_path / "empty").column_names == COLUMNS
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +255,7 @@ def test_a_dask_cluster_that_is_there_serves_by_its_address_and_by_an_ambient_cl
     from distributed import Client
 
     seen = []
-    with scheduler(cluster.scheduler_address):
+    with connect_scheduler(cluster.scheduler_address):
         assert replay_all(jobs_for(graph), tmp_path / "a", watch=lambda *now: seen.append(now)) == 3
     assert seen == [(done, 3) for done in range(4)]
     with Client(cluster) as client, parallel_config(backend="dask"):
@@ -264,9 +264,9 @@ def test_a_dask_cluster_that_is_there_serves_by_its_address_and_by_an_ambient_cl
         assert client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter) > before
     replay_all(jobs_for(graph), tmp_path / "c", n_jobs=1)
     chosen = ["seed_set", "curve", "steps"]
-    here = results(tmp_path / "c").select(chosen)
-    assert results(tmp_path / "a").select(chosen) == here
-    assert results(tmp_path / "b").select(chosen) == here.slice(0, 2)
+    here = read_results(tmp_path / "c").select(chosen)
+    assert read_results(tmp_path / "a").select(chosen) == here
+    assert read_results(tmp_path / "b").select(chosen) == here.slice(0, 2)
 
 
 def test_the_command_line_takes_the_address_of_a_scheduler(cluster, graph, tmp_path):
@@ -275,11 +275,11 @@ def test_the_command_line_takes_the_address_of_a_scheduler(cluster, graph, tmp_p
     words = ("simulate", "--graph", graph, "--seed-sets", 2, "--seed-size", 2, "--estimator", "bfs", "--budget", 5)
     child = socialcrawl(*words, "--scheduler", cluster.scheduler_address, folder=tmp_path)
     assert child.returncode == 0, child.stderr
-    assert results(tmp_path / "simulation").num_rows == 2
+    assert read_results(tmp_path / "simulation").num_rows == 2
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "foo://there:1"])
 def test_a_scheduler_that_is_not_there_is_named(address):
     pytest.importorskip("distributed")
-    with pytest.raises(SettingsError, match="No Dask scheduler"), scheduler(address):
+    with pytest.raises(SettingsError, match="No Dask scheduler"), connect_scheduler(address):
         pass

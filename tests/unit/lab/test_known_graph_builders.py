@@ -15,8 +15,8 @@ from shared_data import needed
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.lab.generators.generate import generate, topics
-from socialcrawl.lab.graphs import checked, from_edges, from_pages, from_posts
+from socialcrawl.lab.generators.generate import choose_topics, generate
+from socialcrawl.lab.graphs import build_edge_graph, build_mention_graph, build_page_graph, check_graph
 from socialcrawl.lab.post_table import Posts, read_posts
 
 KERNEL = Topic(["kernel"])
@@ -37,7 +37,7 @@ def same(known, names, values, links) -> None:
     assert known.beta.tolist() == pytest.approx(values, rel=1e-14)
     assert [list(row) for row in rows(known)] == [list(row) for row in links]
     assert known.alpha.tolist() == pytest.approx([w for row in links for w in row.values()], rel=1e-14)
-    again = checked(known)
+    again = check_graph(known)
     assert again.indices is known.indices, "what is built is sound, without self-links or duplicates"
 
 
@@ -75,7 +75,7 @@ def posts_referee(rows_):
 
 
 def test_a_few_posts_worked_out_by_hand():
-    made = from_posts(
+    made = build_mention_graph(
         posts_of(
             [
                 ("Ann", "kernel kernel", ["bob", "ANN", "Bob"]),
@@ -97,12 +97,12 @@ TEXT = st.lists(st.sampled_from(["kernel", "Kernel,", "kernels", "x"]), max_size
 @settings(deadline=None)
 @given(st.lists(st.tuples(PEOPLE, TEXT, st.lists(PEOPLE, max_size=4)), min_size=1, max_size=12))
 def test_posts_become_the_graph_of_the_referee(drawn):
-    same(from_posts(posts_of(drawn), KERNEL), *posts_referee(drawn))
+    same(build_mention_graph(posts_of(drawn), KERNEL), *posts_referee(drawn))
 
 
 def test_another_scoring_sees_every_count():
     drawn = [("a", "kernel kernel", ["b"]), ("a", "kernel", ["b", "c"]), ("b", "", ["a"])]
-    made = from_posts(posts_of(drawn), KERNEL, scoring=lambda x: x * x)
+    made = build_mention_graph(posts_of(drawn), KERNEL, scoring=lambda x: x * x)
     same(made, ["a", "b", "c"], [9, 0, 0], [{1: 9, 2: 1}, {0: 0}, {}])
 
 
@@ -118,7 +118,7 @@ def test_another_scoring_sees_every_count():
 def test_a_scoring_that_is_none_is_refused(scoring, said):
     drawn = [("a", "kernel kernel kernel", ["b"]), ("b", "x", [])]
     with pytest.raises(SettingsError, match=said):
-        from_posts(posts_of(drawn), KERNEL, scoring)
+        build_mention_graph(posts_of(drawn), KERNEL, scoring)
 
 
 def check_posts_file(path, keyword) -> tuple[int, int]:
@@ -134,7 +134,7 @@ def check_posts_file(path, keyword) -> tuple[int, int]:
             names[name] = None
             pairs[me, name] = pairs.get((me, name), 0) + x
     pairs = {(u, v): x for (u, v), x in pairs.items() if u != v}
-    known = from_posts(read_posts(path), Topic([keyword]))
+    known = build_mention_graph(read_posts(path), Topic([keyword]))
     called = [name.lower() for name in known.names]
     assert set(called) == set(names)
     assert len(called) == len(names)
@@ -146,7 +146,7 @@ def check_posts_file(path, keyword) -> tuple[int, int]:
 
 def test_a_generated_file_of_posts_becomes_a_graph(tmp_path):
     parquet.write_table(generate(200, 3, posts_per_user=8).table(), tmp_path / "posts.parquet")
-    size, links = check_posts_file(tmp_path / "posts.parquet", next(iter(topics().values())))
+    size, links = check_posts_file(tmp_path / "posts.parquet", next(iter(choose_topics().values())))
     assert size > 200
     assert links > 200
 
@@ -197,7 +197,7 @@ def test_a_few_pages_worked_out_by_hand():
     two = 1 + math.log(2)
     links = [{1: two, 2: 0.0}, {2: two, 3: 0.0}, {4: 1.0, 5: 0.0}, {}, {}, {}]
     names = ["Jazz_(style)", "New_Orleans", "Caf%C3%A9", "Paris", "Art", "Nowhere"]
-    same(from_pages(columns(pages), MUSIC), names, [1 + math.log(4), two, 1, 0, 0, 0], links)
+    same(build_page_graph(columns(pages), MUSIC), names, [1 + math.log(4), two, 1, 0, 0, 0], links)
 
 
 @pytest.mark.parametrize(
@@ -207,20 +207,22 @@ def test_a_few_pages_worked_out_by_hand():
 def test_an_occurrence_counts_when_it_lies_whole_in_the_fifty_characters_on_either_side(gap, inside):
     for text in (f"music{'.' * (gap + 1)}Link", f"Link{'.' * (gap + 1)}music", f"Link{'.' * gap} musical"):
         expected = f(int(inside and "musical" not in text))
-        made = from_pages({"key": ["a"], "text": [text], "links": [["Link"]]}, MUSIC)
+        made = build_page_graph({"key": ["a"], "text": [text], "links": [["Link"]]}, MUSIC)
         assert made.alpha.tolist() == [expected]
 
 
 def test_a_word_cut_by_the_window_is_outside_and_scripts_without_spaces_are_cut_anywhere():
     cut = {"key": ["a"], "text": [f"Link{'.' * 45}musically"], "links": [["Link"]]}
-    assert from_pages(cut, MUSIC).alpha.tolist() == [0.0]
+    assert build_page_graph(cut, MUSIC).alpha.tolist() == [0.0]
     text = f"{'楽' * 60}Link音楽{'楽' * 60}"
-    assert from_pages({"key": ["a"], "text": [text], "links": [["Link"]]}, Topic(["音楽"])).alpha.tolist() == [1.0]
+    assert build_page_graph({"key": ["a"], "text": [text], "links": [["Link"]]}, Topic(["音楽"])).alpha.tolist() == [
+        1.0
+    ]
 
 
 def test_the_links_own_text_is_in_the_window():
     page = {"key": ["a"], "text": [f"{FAR} Folk  MUSIC {FAR}"], "links": [["Folk_music", "music"]]}
-    assert from_pages(page, MUSIC, window=0).alpha.tolist() == [1.0, 1.0]
+    assert build_page_graph(page, MUSIC, window=0).alpha.tolist() == [1.0, 1.0]
 
 
 KEYS = ["Art", "Music", "New_art", "Far_away", "music_hall"]
@@ -237,15 +239,15 @@ WORDS = st.sampled_from(
 )
 def test_pages_become_the_graph_of_the_referee(texts, links, window):
     pages = list(zip(KEYS, texts, links, strict=False))
-    same(from_pages(columns(pages), MUSIC, window=window), *pages_referee(pages, window // 2))
+    same(build_page_graph(columns(pages), MUSIC, window=window), *pages_referee(pages, window // 2))
 
 
 def test_a_file_of_pages_is_the_same_graph_as_its_columns(tmp_path):
     pages = [("Art", "art and music", ["Music", None]), ("Music", None, None), ("B", "music", [])]
     parquet.write_table(pa.table(columns(pages)), tmp_path / "pages.parquet")
-    known = from_pages(tmp_path / "pages.parquet", MUSIC)
+    known = build_page_graph(tmp_path / "pages.parquet", MUSIC)
     same(known, ["Art", "Music", "B"], [1, 0, 1], [{1: 1.0}, {}, {}])
-    same(from_pages(columns(pages), MUSIC), list(known.names), known.beta.tolist(), rows(known))
+    same(build_page_graph(columns(pages), MUSIC), list(known.names), known.beta.tolist(), rows(known))
 
 
 @pytest.mark.parametrize(
@@ -261,24 +263,24 @@ def test_a_file_of_pages_is_the_same_graph_as_its_columns(tmp_path):
 def test_bad_pages_are_refused(tmp_path, given_columns, said):
     parquet.write_table(pa.table(given_columns), tmp_path / "pages.parquet")
     with pytest.raises(SettingsError, match=said):
-        from_pages(tmp_path / "pages.parquet", MUSIC)
+        build_page_graph(tmp_path / "pages.parquet", MUSIC)
 
 
 def test_pages_that_are_not_there_or_not_columns_are_refused(tmp_path):
     with pytest.raises(SettingsError, match=r"There is no file"):
-        from_pages(tmp_path / "gone.parquet", MUSIC)
+        build_page_graph(tmp_path / "gone.parquet", MUSIC)
     (tmp_path / "pages.parquet").write_text("key,text\n")
     with pytest.raises(SettingsError, match=r"cannot be read"):
-        from_pages(tmp_path / "pages.parquet", MUSIC)
+        build_page_graph(tmp_path / "pages.parquet", MUSIC)
     with pytest.raises(SettingsError, match=r"have 2, 1 and 0 rows"):
-        from_pages({"key": ["a", "b"], "text": ["x"]}, MUSIC)
+        build_page_graph({"key": ["a", "b"], "text": ["x"]}, MUSIC)
     with pytest.raises(SettingsError, match=r"window = -1 is out of range"):
-        from_pages({"key": ["a"], "text": ["x"], "links": [[]]}, MUSIC, window=-1)
+        build_page_graph({"key": ["a"], "text": ["x"], "links": [[]]}, MUSIC, window=-1)
 
 
 def test_the_recorded_pages_become_a_graph():
     path = needed("data/wikispeedia_6k.parquet")
-    known = from_pages(path, MUSIC)
+    known = build_page_graph(path, MUSIC)
     table = parquet.read_table(path)
     keys, texts, links = (table[name].to_pylist() for name in ("key", "text", "links"))
     assert list(known.names) == keys
@@ -331,7 +333,7 @@ def folder(tmp_path_factory):
 def test_lines_of_text_become_the_graph_of_the_referee(folder, edges, values, between):
     lines = [between.join(map(str, edge)) for edge in edges]
     (folder / "edges.txt").write_text("\n".join(["# u v", "", *lines, "  # end"]), encoding="utf-8")
-    same(from_edges(folder / "edges.txt", values), *edges_referee(edges, values))
+    same(build_edge_graph(folder / "edges.txt", values), *edges_referee(edges, values))
 
 
 @settings(deadline=None)
@@ -348,16 +350,16 @@ def test_columns_become_the_graph_of_the_referee(folder, edges, ends, kind):
     else:
         text = "\n".join([",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))])
         path.write_bytes(gzip.compress(text.encode()) if kind == "csv.gz" else text.encode())
-    same(from_edges(path), *edges_referee(edges))
+    same(build_edge_graph(path), *edges_referee(edges))
 
 
 def test_numbers_are_names_and_packed_text_is_unpacked(tmp_path):
     parquet.write_table(pa.table({"a": [7, 5, 7], "b": [5, 7, 5], "t": ["x"] * 3}), tmp_path / "e.parquet")
     expected = ["7", "5"], [1, 1], [{1: 1 + math.log(2)}, {0: 1.0}]
-    same(from_edges(tmp_path / "e.parquet"), *expected)
+    same(build_edge_graph(tmp_path / "e.parquet"), *expected)
     (tmp_path / "e.txt.gz").write_bytes(gzip.compress(b"7 5\n5 7\n7 5\n"))
-    same(from_edges(str(tmp_path / "e.txt.gz")), *expected)
-    doubled = from_edges(tmp_path / "e.txt.gz", scoring=lambda x: 2 * x)
+    same(build_edge_graph(str(tmp_path / "e.txt.gz")), *expected)
+    doubled = build_edge_graph(tmp_path / "e.txt.gz", scoring=lambda x: 2 * x)
     assert doubled.alpha.tolist() == [4.0, 2.0]
 
 
@@ -365,7 +367,7 @@ def test_values_may_stand_in_a_file(tmp_path):
     (tmp_path / "e.txt").write_text("a b\nb c\n")
     (tmp_path / "v.txt").write_text("# node value\nb\t2.5\nzed,1\n")
     same(
-        from_edges(tmp_path / "e.txt", tmp_path / "v.txt"),
+        build_edge_graph(tmp_path / "e.txt", tmp_path / "v.txt"),
         ["a", "b", "c", "zed"],
         [0, 2.5, 0, 1],
         [{1: 1}, {2: 1}, {}, {}],
@@ -404,7 +406,7 @@ def test_values_may_stand_in_a_file(tmp_path):
 def test_bad_edges_are_refused_with_the_place(tmp_path, name, text, said):
     (tmp_path / name).write_text(text)
     with pytest.raises(SettingsError, match=said) as failure:
-        from_edges(tmp_path / name)
+        build_edge_graph(tmp_path / name)
     assert str(tmp_path / name) in str(failure.value)
 
 
@@ -421,7 +423,7 @@ def test_a_first_line_that_names_the_columns_is_no_edge(tmp_path, head, weight):
     alpha = 2.0 if weight else 1.0
     (tmp_path / "e.csv").write_text("\n".join(line.replace(" ", ",").replace("\t", ",") for line in told))
     for name in ("e.txt", "e.csv"):
-        found = from_edges(tmp_path / name)
+        found = build_edge_graph(tmp_path / name)
         links = {(found.names[u], found.names[v]): w for u, row in enumerate(rows(found)) for v, w in row.items()}
         assert links == {("ann", "bob"): alpha, ("bob", "cleo"): alpha}
 
@@ -443,7 +445,7 @@ def test_values_may_have_a_first_line_that_names_the_columns(tmp_path, name):
     else:
         (tmp_path / name).write_text(VALUES[name])
     said = []
-    graph = from_edges(tmp_path / "e.csv", tmp_path / name, say=said.append)
+    graph = build_edge_graph(tmp_path / "e.csv", tmp_path / name, say=said.append)
     assert graph.names == ["ann", "bob", "cleo, the 1st"]
     assert graph.beta.tolist() == [2, 0, 0 if "bob,0" in str(VALUES[name]) or name == "v.txt" else 3]
     assert not said
@@ -453,7 +455,7 @@ def test_names_of_values_that_are_in_no_edge_are_counted_and_shown(tmp_path):
     (tmp_path / "e.txt").write_text("ann bob\n")
     (tmp_path / "v.csv").write_text("name,value\nbob,1\n" + "".join(f"x{i},1\n" for i in range(7)))
     said = []
-    graph = from_edges(tmp_path / "e.txt", tmp_path / "v.csv", say=said.append)
+    graph = build_edge_graph(tmp_path / "e.txt", tmp_path / "v.csv", say=said.append)
     assert len(graph.names) == 9
     (line,) = said
     assert line.startswith(
@@ -464,7 +466,7 @@ def test_names_of_values_that_are_in_no_edge_are_counted_and_shown(tmp_path):
     with pytest.raises(
         SettingsError, match=r"1 of the 1 names .* are in no edge .*: @bob\. Call the nodes as the edges do"
     ):
-        from_edges(tmp_path / "e.txt", tmp_path / "v.csv")
+        build_edge_graph(tmp_path / "e.txt", tmp_path / "v.csv")
 
 
 @pytest.mark.parametrize(
@@ -482,9 +484,9 @@ def test_bad_values_are_refused(tmp_path, text, said):
     (tmp_path / "e.txt").write_text("a b\n")
     (tmp_path / "v.txt").write_text(text)
     with pytest.raises(SettingsError, match=said):
-        from_edges(tmp_path / "e.txt", tmp_path / "v.txt")
+        build_edge_graph(tmp_path / "e.txt", tmp_path / "v.txt")
     with pytest.raises(SettingsError, match=r"There is no file"):
-        from_edges(tmp_path / "e.txt", tmp_path / "gone.txt")
+        build_edge_graph(tmp_path / "e.txt", tmp_path / "gone.txt")
 
 
 @pytest.mark.parametrize(
@@ -497,7 +499,7 @@ def test_bad_values_are_refused(tmp_path, text, said):
 def test_recorded_edges_become_a_graph(file, ends):
     path = needed(f"data/{file}.parquet")
     u, v = (column.to_pylist() for column in parquet.read_table(path, columns=list(ends)).columns)
-    known, count = from_edges(path), {}
+    known, count = build_edge_graph(path), {}
     for pair in zip(map(str, u), map(str, v), strict=True):
         count[pair] = count.get(pair, 0) + 1
     assert set(known.names) == {name for pair in count for name in pair}

@@ -10,13 +10,13 @@ from socialcrawl.lab.experiments import figures, runner
 from socialcrawl.lab.experiments.figures import CROWDED, Bars, Curve, Panel
 from socialcrawl.lab.experiments.liverank import frames as liverank_figures
 from socialcrawl.lab.experiments.liverank import runs as liverank_runs
-from socialcrawl.lab.experiments.liverank.death import DeathModel, passed
+from socialcrawl.lab.experiments.liverank.death import DeathModel, plant_death
 from socialcrawl.lab.experiments.liverank.ways import FRAMES
-from socialcrawl.lab.experiments.liverank.weblike import WebParameters, generate
+from socialcrawl.lab.experiments.liverank.weblike import WebParameters, generate_web
 from socialcrawl.lab.experiments.sampling import figure_runs
 from socialcrawl.lab.experiments.sampling import runs as sampling_runs
 from socialcrawl.lab.experiments.sampling.measured import Quantity
-from socialcrawl.lab.result_tables import joined
+from socialcrawl.lab.result_tables import join_tables
 
 DIFFERENT = 15.0  # how far colours lie apart in CIELAB, for each kind of sight: lines of 1.3 points are told apart
 SIGHTS = {  # what is seen of linear RGB: Machado, Oliveira and Fernandes (2009), severity 1
@@ -37,7 +37,7 @@ def drawn_as(monkeypatch, tmp_path):
 
     def draw(frames, across, title):
         saved = []
-        monkeypatch.setattr(figures, "_saved", lambda figure, path, _kind: saved.append(figure) or path)
+        monkeypatch.setattr(figures, "_save", lambda figure, path, _kind: saved.append(figure) or path)
         figures.draw(tmp_path / "x", frames, across, title)
         return saved[0]
 
@@ -60,7 +60,7 @@ def curves(name, top=16.0, graphs=("web",), n=1000):
                 named = {"graph": graph, "frame": frame.title, "way": way.label(z), "z": z, "seed": 1}
                 cells = {key: np.full(len(PER_CENT), value) for key, value in named.items()}
                 parts.append(cells | {"alpha": PER_CENT, "cost": top**PER_CENT})
-    return joined(parts)
+    return join_tables(parts)
 
 
 def looks(axes):
@@ -71,7 +71,7 @@ def looks(axes):
 
 @pytest.mark.parametrize("name", ["fig6", "fig11"])
 def test_a_rank_has_one_colour_in_both_panels_and_a_training_set_one_line_style(drawn, name):
-    left, right = map(looks, drawn(liverank_figures.costs(curves(name), FRAMES[name])).axes)
+    left, right = map(looks, drawn(liverank_figures.draw_costs(curves(name), FRAMES[name])).axes)
     assert len(left) == 3
     assert left.items() <= right.items()
     assert len(right) == 7
@@ -85,7 +85,7 @@ def test_a_rank_has_one_colour_in_both_panels_and_a_training_set_one_line_style(
 
 @pytest.mark.parametrize("name", ["fig5", "fig10"])
 def test_sizes_and_kinds_of_training_sets_can_be_told_apart_and_the_usual_one_is_the_same(drawn, name):
-    figure = drawn(liverank_figures.costs(curves(name), FRAMES[name]))
+    figure = drawn(liverank_figures.draw_costs(curves(name), FRAMES[name]))
     left, right = map(looks, figure.axes)
     assert len(set(left.values())) == len(left) == 4
     assert len(set(right.values())) == len(right) == 5
@@ -96,7 +96,7 @@ def test_sizes_and_kinds_of_training_sets_can_be_told_apart_and_the_usual_one_is
 
 @pytest.mark.parametrize("name", sorted(FRAMES))
 def test_curves_of_a_frame_differ_in_look_whatever_the_number_of_graphs(drawn, name):
-    frames = liverank_figures.costs(curves(name, graphs=("one", "two")), FRAMES[name])
+    frames = liverank_figures.draw_costs(curves(name, graphs=("one", "two")), FRAMES[name])
     for axes in drawn(frames, len(FRAMES[name])).axes:
         assert len(set(looks(axes).values())) == len(looks(axes)) > 2
 
@@ -104,7 +104,7 @@ def test_curves_of_a_frame_differ_in_look_whatever_the_number_of_graphs(drawn, n
 def test_a_rank_keeps_its_colour_from_figure_to_figure(drawn):
     seen = {}
     for name in ("fig4", "fig6", "fig8", "fig9", "fig11", "dpr"):
-        for axes in drawn(liverank_figures.costs(curves(name), FRAMES[name])).axes:
+        for axes in drawn(liverank_figures.draw_costs(curves(name), FRAMES[name])).axes:
             for label, (colour, _) in looks(axes).items():
                 seen.setdefault(label.split(":")[0], set()).add(colour)
     assert len(seen) == 9
@@ -114,14 +114,14 @@ def test_a_rank_keeps_its_colour_from_figure_to_figure(drawn):
 
 @pytest.mark.parametrize(("top", "scale"), [(16.0, "log"), (2.8, "linear")])
 def test_the_axis_of_costs_is_logarithmic_where_they_reach_far(drawn, top, scale):
-    axes = drawn(liverank_figures.costs(curves("fig4", top), FRAMES["fig4"])).axes[0]
+    axes = drawn(liverank_figures.draw_costs(curves("fig4", top), FRAMES["fig4"])).axes[0]
     assert axes.get_yscale() == scale
     assert axes.get_ylim()[0] < 1 < top < axes.get_ylim()[1]
 
 
 @pytest.mark.parametrize("name", ["fig5", "fig6", "fig9"])
 def test_no_word_of_the_legend_is_cut(drawn, name):
-    figure = drawn(liverank_figures.costs(curves(name), FRAMES[name]))
+    figure = drawn(liverank_figures.draw_costs(curves(name), FRAMES[name]))
     figure.draw_without_rendering()
     right = max(text.get_window_extent().x1 for text in figure.legends[0].get_texts())
     assert right < figure.bbox.x1 - 2
@@ -129,8 +129,8 @@ def test_no_word_of_the_legend_is_cut(drawn, name):
 
 
 def test_table_1_has_its_statuses_below_the_bars_and_reads_in_per_cent(drawn):
-    world = passed("net", generate(WebParameters(pages=1000, degree=4, a_site=30)), DeathModel(0.2))
-    axes = drawn([liverank_figures.statuses(world)]).axes[0]
+    world = plant_death("net", generate_web(WebParameters(pages=1000, degree=4, a_site=30)), DeathModel(0.2))
+    axes = drawn([liverank_figures.draw_statuses(world)]).axes[0]
     shares = np.bincount(world.status, minlength=len(world.words)) / world.size
     assert [tick.get_text().replace("\n", " ") for tick in axes.get_xticklabels()] == list(world.words)
     assert [float(text.get_text()) for text in axes.texts] == pytest.approx(100 * shares, abs=0.051)
@@ -179,14 +179,14 @@ def test_bands_of_samples_end_at_0_and_their_numbers_do_not_touch():
     x = np.arange(4)
     lines = [Curve(f"way {n}", x, x / 10.0, 0 * x + 0.05) for n in range(4)]
     degrees, domains = (Quantity(name, list("abcd"), x) for name in ("degrees", "domains"))
-    assert figure_runs._framed("t", degrees, lines, "share", "").share
-    assert figure_runs._framed("t", domains, lines, "share", "").thin
+    assert figure_runs._make_frame("t", degrees, lines, "share", "").share
+    assert figure_runs._make_frame("t", domains, lines, "share", "").thin
 
 
 def test_all_intervals_of_an_audit_are_100_per_cent(drawn):
     alike = {"question": "held", "method": "hard", "runs": 200, "shown": 100}
     rows = [{**alike, "inside": inside} for inside in (100, 97)]
-    texts = drawn([sampling_runs._inside("t", [rows[0]]), sampling_runs._inside("t", [rows[1]])]).axes
+    texts = drawn([sampling_runs._draw_coverage("t", [rows[0]]), sampling_runs._draw_coverage("t", [rows[1]])]).axes
     assert [axes.texts[0].get_text() for axes in texts] == ["100", "97"]
 
 
@@ -302,10 +302,10 @@ def test_far_intervals_do_not_flatten_curves(drawn):
 
 
 def test_active_nodes_and_others_differ_in_look(drawn, tmp_path, monkeypatch):
-    world = passed("net", generate(WebParameters(pages=600, degree=4, a_site=30)), DeathModel(0.2))
+    world = plant_death("net", generate_web(WebParameters(pages=600, degree=4, a_site=30)), DeathModel(0.2))
     frames = []
     monkeypatch.setattr(runner, "draw", lambda stem, given, *_, **__: frames.extend(given) or [])
-    liverank_runs._distributions("fig2", [world], runner.ExperimentRun(tmp_path))
+    liverank_runs._run_distributions("fig2", [world], runner.ExperimentRun(tmp_path))
     seen = looks(drawn(frames).axes[0])
     colours, styles = (set(part) for part in zip(*seen.values(), strict=True))
     assert len(colours) == len(styles) == len(seen) == 3

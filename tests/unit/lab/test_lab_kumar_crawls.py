@@ -15,9 +15,9 @@ from socialcrawl.engine.model import Outcome, Pick
 from socialcrawl.engine.splitmix import draw_chance
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs
-from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate
+from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate_time_graph
 from socialcrawl.lab.experiments.kumar.sampling import SamplingExpansion
-from socialcrawl.lab.experiments.kumar.timegraphs import DAY, plain, time_graph
+from socialcrawl.lab.experiments.kumar.timegraphs import DAY, build_plain_graph, build_time_graph
 from socialcrawl.lab.experiments.kumar.watching import RankedSequenceStore
 
 SMALL = BurstyGraphParameters(300, 3000, days=3.0, seed=2)
@@ -27,7 +27,7 @@ TINY = ["--nodes", "200", "--links", "1500", "--seeds", "2", "--jobs", "1"]
 
 @pytest.fixture(scope="module")
 def graph():
-    return generate(SMALL)
+    return generate_time_graph(SMALL)
 
 
 # --- samplers
@@ -74,8 +74,8 @@ def watched(graph, recorded):
 def test_the_measures_of_a_crawl_are_those_counted_from_its_visits(graph, monkeypatch, expansion, recrawl):
     visits = []
     monkeypatch.setattr(dynamic, "RankedSequenceStore", watched(graph, visits))
-    there = dynamic.world("small", graph, SETTING)
-    table = dynamic.tracked(there, expansion, recrawl, 7, dynamic.source_of(there, 7))
+    there = dynamic.make_world("small", graph, SETTING)
+    table = dynamic.track_targets(there, expansion, recrawl, 7, dynamic.choose_source(there, 7))
     links = list(zip(graph.sources().tolist(), graph.targets.tolist(), graph.times.tolist(), strict=True))
     assert table["fetches"][-1] == len(visits) == int((graph.end - graph.begin) / 600) + 1
     for row, fetches in enumerate(there.looks):
@@ -96,8 +96,8 @@ def test_the_measures_of_a_crawl_are_those_counted_from_its_visits(graph, monkey
 def test_every_visit_sees_the_links_of_the_window_that_came_since_the_one_before(graph, monkeypatch):
     visits = []
     monkeypatch.setattr(dynamic, "RankedSequenceStore", watched(graph, visits))
-    there = dynamic.world("small", graph, SETTING)
-    dynamic.tracked(there, "ai", "u", 3, dynamic.source_of(there, 3))
+    there = dynamic.make_world("small", graph, SETTING)
+    dynamic.track_targets(there, "ai", "u", 3, dynamic.choose_source(there, 3))
     last = {}
     for number, (node, seen) in enumerate(visits):
         now = graph.begin + number * 600.0
@@ -165,9 +165,9 @@ def test_a_crawl_visits_whom_the_words_of_the_paper_say(graph, monkeypatch, expa
     visits = []
     monkeypatch.setattr(dynamic, "RankedSequenceStore", watched(graph, visits))
     setting = replace(SETTING, every=900.0)
-    there = dynamic.world("small", graph, setting)
-    source = dynamic.source_of(there, 4)
-    dynamic.tracked(there, expansion, recrawl, 4, source)
+    there = dynamic.make_world("small", graph, setting)
+    source = dynamic.choose_source(there, 4)
+    dynamic.track_targets(there, expansion, recrawl, 4, source)
     expected = referee(graph, setting, (expansion, recrawl, source), 4, len(visits))
     assert [node for node, _ in visits] == expected
     assert 50 < len(set(expected)) < len(expected) > 250
@@ -182,8 +182,8 @@ def test_a_crawl_goes_by_every_part_of_its_setting(graph, monkeypatch):
     for other in ({}, *others):
         visits.clear()
         setting = replace(usual, **other)
-        there = dynamic.world("small", graph, setting)
-        table = dynamic.tracked(there, "gai", "ldu", 4, 5)
+        there = dynamic.make_world("small", graph, setting)
+        table = dynamic.track_targets(there, "gai", "ldu", 4, 5)
         assert table["day"][-1] == pytest.approx(setting.length / DAY, abs=setting.every / DAY)
         assert [node for node, _ in visits] == referee(graph, setting, ("gai", "ldu", 5), 4, len(visits))
         seen.append([node for node, _ in visits])
@@ -193,8 +193,8 @@ def test_a_crawl_goes_by_every_part_of_its_setting(graph, monkeypatch):
 def test_greedy_discovery_takes_the_node_of_most_links_from_those_crawled(graph, monkeypatch):
     visits = []
     monkeypatch.setattr(fixed_graphs, "RankedSequenceStore", watched(graph, visits))
-    there = fixed_graphs.fixed("small", plain(graph), 30, 150)
-    table = fixed_graphs.discovered(there, "gai", 1, 5)
+    there = fixed_graphs.make_world("small", build_plain_graph(graph), 30, 150)
+    table = fixed_graphs.discover_targets(there, "gai", 1, 5)
     out = [there.graph.out(u)[0].tolist() for u in range(300)]
     crawled_, count = [5], {}
     while len(crawled_) < 150:
@@ -219,7 +219,7 @@ def test_greedy_discovery_takes_the_node_of_most_links_from_those_crawled(graph,
 def test_a_sampler_of_a_fixed_graph_draws_by_links_in_or_in_and_out_or_by_nothing(monkeypatch, expansion):
     pairs_ = [(0, 1), (0, 2), (0, 3), (1, 2), (3, 2), (4, 2), (4, 1), (4, 3), (4, 0)]
     rows = np.array(pairs_)
-    known = plain(time_graph(rows[:, 0], rows[:, 1], np.zeros(len(rows)), 5))
+    known = build_plain_graph(build_time_graph(rows[:, 0], rows[:, 1], np.zeros(len(rows)), 5))
     weights = {
         "sample-i": [sum(v == node for _, v in pairs_) for node in range(5)],
         "sample-io": [sum(node in pair for pair in pairs_) for node in range(5)],
@@ -227,10 +227,10 @@ def test_a_sampler_of_a_fixed_graph_draws_by_links_in_or_in_and_out_or_by_nothin
     }[expansion]
     visits, counts = [], Counter()
     monkeypatch.setattr(fixed_graphs, "RankedSequenceStore", watched(known, visits))
-    there = fixed_graphs.fixed("tiny", known, 2, 2)
+    there = fixed_graphs.make_world("tiny", known, 2, 2)
     for seed in range(600):
         visits.clear()
-        fixed_graphs.discovered(there, expansion, seed, 3)
+        fixed_graphs.discover_targets(there, expansion, seed, 3)
         counts[visits[1][0]] += 1
     left = [node for node in (0, 1, 2, 4) if weights[node]]  # the source is 3
     assert set(counts) == set(left)
@@ -239,11 +239,11 @@ def test_a_sampler_of_a_fixed_graph_draws_by_links_in_or_in_and_out_or_by_nothin
 
 
 def test_crawls_of_a_fixed_graph_begin_with_any_node_of_its_largest_component(graph):
-    known = plain(time_graph(graph.sources()[:900], graph.targets[:900], graph.times[:900], 300))
-    there = fixed_graphs.fixed("small", known, 10, 10)
+    known = build_plain_graph(build_time_graph(graph.sources()[:900], graph.targets[:900], graph.times[:900], 300))
+    there = fixed_graphs.make_world("small", known, 10, 10)
     links = nx.DiGraph([(u, v) for u in range(300) for v in known.out(u)[0].tolist()])
     inside = sorted(max(nx.strongly_connected_components(links), key=len))
-    counts = Counter(fixed_graphs.sources(there, range(40 * len(inside))).values())
+    counts = Counter(fixed_graphs.choose_sources(there, range(40 * len(inside))).values())
     assert 3 < len(inside) < 150
     assert set(counts) <= set(inside)
     assert stats.chisquare([counts[node] for node in inside]).pvalue > 1e-3
@@ -251,8 +251,8 @@ def test_crawls_of_a_fixed_graph_begin_with_any_node_of_its_largest_component(gr
 
 @pytest.mark.parametrize("expansion", fixed_graphs.EXPANSIONS)
 def test_discovery_asks_nobody_twice_and_finds_all_in_the_end(graph, expansion):
-    there = fixed_graphs.fixed("small", plain(graph), 10, 10_000)
-    table = fixed_graphs.discovered(there, expansion, 1, fixed_graphs.sources(there, [1])[1])
+    there = fixed_graphs.make_world("small", build_plain_graph(graph), 10, 10_000)
+    table = fixed_graphs.discover_targets(there, expansion, 1, fixed_graphs.choose_sources(there, [1])[1])
     assert table["crawled"][-1] <= 300
     assert (np.diff(table["crawl"]) >= 0).all()
     assert table["crawl"][-1] == 1.0
@@ -262,7 +262,7 @@ def test_discovery_asks_nobody_twice_and_finds_all_in_the_end(graph, expansion):
 
 
 def test_without_targets_there_is_no_measure():
-    found = dynamic.measured(RankedSequenceStore(4), np.empty(0, np.int64))
+    found = dynamic.measure_crawl(RankedSequenceStore(4), np.empty(0, np.int64))
     assert all(np.isnan(found[name]) for name in dynamic.COLUMNS)
 
 
@@ -280,20 +280,20 @@ def test_progress_counts_a_pair_once_and_a_return_as_a_recrawl():
 
 
 def test_the_source_is_in_the_largest_component_of_the_first_window_and_the_same_for_all_policies(graph):
-    there = dynamic.world("small", graph, SETTING)
+    there = dynamic.make_world("small", graph, SETTING)
     kept = graph.times <= graph.begin + DAY
     links = nx.DiGraph(list(zip(graph.sources()[kept].tolist(), graph.targets[kept].tolist(), strict=True)))
     largest = max(nx.strongly_connected_components(links), key=len)
-    drawn = {dynamic.source_of(there, seed) for seed in range(20)}
+    drawn = {dynamic.choose_source(there, seed) for seed in range(20)}
     assert drawn <= largest
     assert len(drawn) > 3
-    given = {job.given[-1] for job in dynamic.jobs(there, dynamic.EXPANSIONS, dynamic.RECRAWLS, [5])}
+    given = {job.given[-1] for job in dynamic.list_jobs(there, dynamic.EXPANSIONS, dynamic.RECRAWLS, [5])}
     assert len(given) == 1
 
 
 @pytest.mark.parametrize("any_source", [False, True])
 def test_the_source_is_drawn_by_what_it_writes_unless_anybody_will_do(graph, any_source):
-    there = dynamic.world("small", graph, replace(SETTING, any_source=any_source))
+    there = dynamic.make_world("small", graph, replace(SETTING, any_source=any_source))
     kept = graph.times <= graph.begin + DAY
     links = nx.DiGraph(list(zip(graph.sources()[kept].tolist(), graph.targets[kept].tolist(), strict=True)))
     inside = sorted(max(nx.strongly_connected_components(links), key=len))
@@ -301,7 +301,7 @@ def test_the_source_is_drawn_by_what_it_writes_unless_anybody_will_do(graph, any
     chances = np.ones(len(inside)) / len(inside) if any_source else written / written.sum()
     expected = chances @ written
     error = np.sqrt(chances @ (written - expected) ** 2 / 100)
-    found = np.mean([written[inside.index(dynamic.source_of(there, seed))] for seed in range(100)])
+    found = np.mean([written[inside.index(dynamic.choose_source(there, seed))] for seed in range(100)])
     assert abs(found - expected) < 3 * error
 
 
@@ -316,4 +316,4 @@ def test_a_setting_out_of_range_is_refused(wrong):
 
 def test_a_crawl_cannot_begin_after_the_last_link(graph):
     with pytest.raises(SettingsError, match="begin earlier"):
-        dynamic.world("small", graph, dynamic.TrackingSettings(begin=9 * DAY))
+        dynamic.make_world("small", graph, dynamic.TrackingSettings(begin=9 * DAY))

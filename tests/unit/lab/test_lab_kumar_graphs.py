@@ -14,17 +14,23 @@ from shared_data import needed
 from socialcrawl.engine.model import Pick
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.strong_components import find_components, find_largest_component
-from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate
-from socialcrawl.lab.experiments.kumar.source import TickingClock, WindowedSource, instants
-from socialcrawl.lab.experiments.kumar.timegraphs import DAY, plain, read_times, time_graph, within
-from socialcrawl.lab.experiments.kumar.top_nodes import targets, top
+from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate_time_graph
+from socialcrawl.lab.experiments.kumar.source import TickingClock, WindowedSource, choose_instants
+from socialcrawl.lab.experiments.kumar.timegraphs import (
+    DAY,
+    build_plain_graph,
+    build_time_graph,
+    read_times,
+    select_span,
+)
+from socialcrawl.lab.experiments.kumar.top_nodes import find_targets, find_top_nodes
 
 LINKS = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(0, 30)), min_size=1, max_size=60)
 
 
 def made(links, size=8):
     rows = np.array([*links, (0, 1, 7)], np.int64)
-    return time_graph(rows[:, 0], rows[:, 1], rows[:, 2].astype(float), size)
+    return build_time_graph(rows[:, 0], rows[:, 1], rows[:, 2].astype(float), size)
 
 
 def plainly(links):
@@ -54,7 +60,7 @@ def test_what_a_node_links_to_in_a_span_includes_both_ends(links, node, begin, l
 @given(LINKS)
 @settings(deadline=None, max_examples=40)
 def test_the_plain_graph_has_each_pair_once(links):
-    graph = plain(made(links))
+    graph = build_plain_graph(made(links))
     pairs = {(u, v) for u, v, _ in plainly(links)}
     assert {(u, v) for u in range(8) for v in graph.out(u)[0].tolist()} == pairs
     assert graph.links == len(pairs)
@@ -66,10 +72,10 @@ def test_a_span_keeps_its_links_and_their_nodes_in_order(links, begin, length):
     kept = [(u, v, t) for u, v, t in plainly(links) if begin <= t <= begin + length]
     if not kept:
         with pytest.raises(SettingsError, match="no links"):
-            within(made(links), begin, begin + length)
+            select_span(made(links), begin, begin + length)
         return
     names = sorted({node for u, v, _ in kept for node in (u, v)})
-    graph = within(made(links), begin, begin + length)
+    graph = select_span(made(links), begin, begin + length)
     assert graph.size == len(names)
     held = zip(graph.sources().tolist(), graph.targets.tolist(), graph.times.tolist(), strict=True)
     assert sorted((names[u], names[v], t) for u, v, t in held) == sorted(kept)
@@ -162,7 +168,7 @@ def test_the_clock_ticks_once_a_fetch_and_can_be_slept_on():
 @given(st.integers(0, 500), st.integers(1, 60), st.integers(1, 30))
 @settings(deadline=None, max_examples=60)
 def test_a_crawl_is_looked_at_evenly_and_at_its_last_fetch(length, every, most):
-    found = instants(1000.0, 1000.0 + length, every, most)
+    found = choose_instants(1000.0, 1000.0 + length, every, most)
     last = len([fetch for fetch in range(length + 1) if fetch * every <= length])
     assert found[-1] == last
     assert len(found) <= most + 1
@@ -176,13 +182,13 @@ def test_a_crawl_is_looked_at_evenly_and_at_its_last_fetch(length, every, most):
 @settings(deadline=None, max_examples=60)
 def test_the_top_nodes_are_those_of_most_links_ties_by_number(degrees, k):
     best = sorted(range(len(degrees)), key=lambda node: (-degrees[node], node))[:k]
-    assert top(np.array(degrees), k).tolist() == sorted(node for node in best if degrees[node] > 0)
+    assert find_top_nodes(np.array(degrees), k).tolist() == sorted(node for node in best if degrees[node] > 0)
 
 
 @given(LINKS, st.integers(1, 15), st.integers(1, 5), st.lists(st.integers(-3, 45), min_size=1, max_size=6))
 @settings(deadline=None, max_examples=60)
 def test_the_targets_of_each_instant_are_those_counted_from_its_window_alone(links, window, k, at):
-    found = targets(made(links), sorted(at), window, k)
+    found = find_targets(made(links), sorted(at), window, k)
     for instant, nodes in zip(found.at, found.nodes, strict=True):
         heads = [v for _, v, t in plainly(links) if instant - window <= t <= instant]
         best = sorted(set(heads), key=lambda node: (-heads.count(node), node))[:k]
@@ -220,28 +226,28 @@ def test_a_chain_of_many_nodes_needs_no_deep_recursion():
 
 def test_a_generated_graph_has_the_size_that_was_asked_for_and_is_the_same_again():
     shape = BurstyGraphParameters(2000, 9000, days=6.0, seed=4)
-    graph, again = generate(shape), generate(shape)
+    graph, again = generate_time_graph(shape), generate_time_graph(shape)
     assert (graph.size, graph.links) == (2000, 9000)
     assert 0 <= graph.begin < DAY
     assert 5 * DAY < graph.end < 6 * DAY
     assert all((getattr(graph, name) == getattr(again, name)).all() for name in ("indptr", "targets", "times"))
-    assert (generate(BurstyGraphParameters(2000, 9000, days=6.0, seed=5)).targets != graph.targets).any()
+    assert (generate_time_graph(BurstyGraphParameters(2000, 9000, days=6.0, seed=5)).targets != graph.targets).any()
 
 
 def test_a_generated_graph_has_heavy_tails_and_targets_that_come_and_go():
-    graph = generate(BurstyGraphParameters(20_000, 70_000, days=24.0))
+    graph = generate_time_graph(BurstyGraphParameters(20_000, 70_000, days=24.0))
     degree = np.sort(np.bincount(graph.targets, minlength=graph.size))[::-1]
     assert degree[:200].sum() > 0.3 * graph.links  # one node in a hundred
     assert (degree == 0).mean() > 0.3
     week = 7 * DAY
-    found = targets(graph, [week, week + 3600, 3 * week], week, 200).nodes
+    found = find_targets(graph, [week, week + 3600, 3 * week], week, 200).nodes
     stays = [len(np.intersect1d(found[0], other)) / 200 for other in found]
     assert stays[1] > 0.95
     assert 0.2 < stays[2] < 0.8
 
 
 def test_attention_comes_in_bursts():
-    graph = generate(BurstyGraphParameters(20_000, 70_000, days=24.0))
+    graph = generate_time_graph(BurstyGraphParameters(20_000, 70_000, days=24.0))
     day = (graph.times // DAY).astype(int)
     counts = np.zeros((graph.size, 24))
     np.add.at(counts, (graph.targets, day), 1)

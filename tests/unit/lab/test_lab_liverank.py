@@ -16,8 +16,14 @@ from socialcrawl.lab.experiments import figures, runner
 from socialcrawl.lab.experiments.liverank import cost_curves, follower_graphs, runs, weblike, world_options
 from socialcrawl.lab.experiments.liverank.commands import COMMANDS, liverank_app
 from socialcrawl.lab.experiments.liverank.dated import SnapshotCut
-from socialcrawl.lab.experiments.liverank.death import DeathModel, passed
-from socialcrawl.lab.experiments.liverank.probe_orders import ProbeTerms, crawled, ordered, pagerank_of, straight
+from socialcrawl.lab.experiments.liverank.death import DeathModel, plant_death
+from socialcrawl.lab.experiments.liverank.probe_orders import (
+    ProbeTerms,
+    compute_pagerank,
+    find_probe_order,
+    probe_by_crawl,
+    probe_in_order,
+)
 from socialcrawl.lab.experiments.liverank.ways import FRAMES, LETTERS, Way
 from socialcrawl.lab.experiments.liverank.world_options import KINDS, DatasetOptions
 
@@ -27,8 +33,8 @@ KINDS_IN_ORDER = ["table1", *(f"fig{n}" for n in range(1, 12)), "dpr"]
 
 @pytest.fixture(scope="module")
 def world():
-    web = weblike.generate(weblike.WebParameters(pages=400, degree=6, a_site=20, seed=2))
-    return passed("w", web, DeathModel(0.2))
+    web = weblike.generate_web(weblike.WebParameters(pages=400, degree=6, a_site=20, seed=2))
+    return plant_death("w", web, DeathModel(0.2))
 
 
 @pytest.fixture
@@ -56,16 +62,16 @@ def out_of(world, node):
 @pytest.mark.parametrize("neighbours", [True, False])
 def test_an_order_taken_straight_is_that_of_the_crawl(world, rank, training, neighbours):
     way, terms = Way(rank, training, neighbours), ProbeTerms(30, 5)
-    order = ordered(world, way, terms)
+    order = find_probe_order(world, way, terms)
     assert sorted(order.tolist()) == list(range(400))
-    assert order.tolist() == crawled(world, way, terms).tolist()
+    assert order.tolist() == probe_by_crawl(world, way, terms).tolist()
     if rank not in STATIC:
         assert order[:30].tolist() == LiveRanks(world.old(), 5).training(training, 30, neighbours=neighbours).tolist()
 
 
 def test_breadth_first_follows_active_nodes_in_the_order_in_which_they_were_found(world):
-    order = ordered(world, Way("bfs", "pagerank"), ProbeTerms(10, 1)).tolist()
-    by_rank = straight(world, Way("pagerank"), ProbeTerms(0, 1)).tolist()
+    order = find_probe_order(world, Way("bfs", "pagerank"), ProbeTerms(10, 1)).tolist()
+    by_rank = probe_in_order(world, Way("pagerank"), ProbeTerms(0, 1)).tolist()
     queue, seen, tested = by_rank[:10], set(by_rank[:10]), []
     while len(tested) < 400:
         node = queue.pop(0) if queue else next(node for node in by_rank if node not in seen)
@@ -81,8 +87,8 @@ def test_breadth_first_follows_active_nodes_in_the_order_in_which_they_were_foun
 
 @pytest.mark.parametrize("batch", [1, 7])
 def test_active_indegree_takes_whom_most_active_nodes_link_to_as_known_before_the_batch(world, batch):
-    order = ordered(world, Way("ai", "pagerank"), ProbeTerms(10, 1, batch)).tolist()
-    by_rank = straight(world, Way("pagerank"), ProbeTerms(0, 1)).tolist()
+    order = find_probe_order(world, Way("ai", "pagerank"), ProbeTerms(10, 1, batch)).tolist()
+    by_rank = probe_in_order(world, Way("pagerank"), ProbeTerms(0, 1)).tolist()
     place = {node: i for i, node in enumerate(by_rank)}
     tested = by_rank[:10]
     while len(tested) < 400:
@@ -96,7 +102,7 @@ def test_active_indegree_takes_whom_most_active_nodes_link_to_as_known_before_th
 
 
 def test_dynamic_pagerank_tests_everybody_once(world):
-    order = ordered(world, Way("dpr", "random"), ProbeTerms(30, 1, 10)).tolist()
+    order = find_probe_order(world, Way("dpr", "random"), ProbeTerms(30, 1, 10)).tolist()
     assert sorted(order) == list(range(400))
     assert order[:30] == LiveRanks(world.old(), 1).training("random", 30).tolist()
 
@@ -107,17 +113,17 @@ def test_pagerank_is_that_of_the_equation(world):
         for v in out_of(world, node):
             walk[node, v] = 1 / len(out_of(world, node))
     exact = np.linalg.solve(np.eye(400) - 0.85 * walk.T, np.full(400, 0.15 / 400))
-    assert pagerank_of(world) == pytest.approx(exact, rel=1e-5)
+    assert compute_pagerank(world) == pytest.approx(exact, rel=1e-5)
 
 
 # --- curves
 
 
 def test_a_cost_curve_is_the_definitions(world):
-    order = straight(world, Way("pa", "random"), ProbeTerms(30, 5))
+    order = probe_in_order(world, Way("pa", "random"), ProbeTerms(30, 5))
     found = np.cumsum(world.active[order])
     least = [np.flatnonzero(found >= alpha * world.alive - 1e-9)[0] + 1 for alpha in cost_curves.ALPHAS]
-    table = cost_curves.curve(world, "f", Way("pa", "random"), ProbeTerms(30, 5))
+    table = cost_curves.compute_curve(world, "f", Way("pa", "random"), ProbeTerms(30, 5))
     assert table["cost"] == pytest.approx(np.array(least) / (cost_curves.ALPHAS * world.alive))
     assert {key: set(table[key].tolist()) for key in ("graph", "frame", "way", "seed", "z")} == {
         "graph": {"w"},
@@ -130,7 +136,7 @@ def test_a_cost_curve_is_the_definitions(world):
 
 def test_only_what_draws_decide_is_crawled_more_than_once(world):
     frame = FRAMES["fig4"][0]
-    assert [job.given[2].rank for job in cost_curves.jobs(world, frame, [1, 2], 20, 1)] == [
+    assert [job.given[2].rank for job in cost_curves.list_jobs(world, frame, [1, 2], 20, 1)] == [
         *("random", "random"),
         *("indegree", "pagerank", "pa", "pa+-"),
     ]
@@ -143,15 +149,17 @@ def test_a_curve_has_a_name_of_its_own_whatever_of_it_is_another(world):
     dead = np.zeros(400, bool)
     dead[0] = True
     worlds = [world, replace(world, name="v"), replace(world, active=dead), replace(world, sites=world.sites + 1)]
-    keys = [job.key for one in worlds for job in cost_curves.jobs(one, frame, [1, 2], 20, 1)]
-    keys += [job.key for z, batch in ((21, 1), (20, 2)) for job in cost_curves.jobs(world, frame, [1, 2], z, batch)]
-    keys += [job.key for job in cost_curves.jobs(world, replace(frame, title="other"), [1, 2], 20, 1)]
+    keys = [job.key for one in worlds for job in cost_curves.list_jobs(one, frame, [1, 2], 20, 1)]
+    keys += [
+        job.key for z, batch in ((21, 1), (20, 2)) for job in cost_curves.list_jobs(world, frame, [1, 2], z, batch)
+    ]
+    keys += [job.key for job in cost_curves.list_jobs(world, replace(frame, title="other"), [1, 2], 20, 1)]
     assert len(set(keys)) == len(keys)
 
 
 def test_means_are_read_at_some_alphas_with_their_usual_errors(world):
-    parts = [cost_curves.curve(world, "f", Way("random"), ProbeTerms(0, seed)) for seed in (1, 2, 3)]
-    means = cost_curves.read({key: np.concatenate([part[key] for part in parts]) for key in parts[0]})
+    parts = [cost_curves.compute_curve(world, "f", Way("random"), ProbeTerms(0, seed)) for seed in (1, 2, 3)]
+    means = cost_curves.summarize_curves({key: np.concatenate([part[key] for part in parts]) for key in parts[0]})
     at = means["alpha"].tolist().index(0.4)
     own = [part["cost"][39] for part in parts]
     assert means["cost"][at] == pytest.approx(np.mean(own))
@@ -214,8 +222,8 @@ def test_a_command_leaves_its_data_and_says_what_it_found(tmp_path, name):
 
 def test_a_figure_of_costs_shows_them_from_the_ideal_one_up(tmp_path, monkeypatch):
     saved = []
-    save = figures._saved
-    monkeypatch.setattr(figures, "_saved", lambda figure, path, kind: saved.append(figure) or save(figure, path, kind))
+    save = figures._save
+    monkeypatch.setattr(figures, "_save", lambda figure, path, kind: saved.append(figure) or save(figure, path, kind))
     done("fig8", *TINY, "--seeds", 1, "--out", tmp_path)
     assert (tmp_path / "fig8.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "fig8.svg").exists()
@@ -230,7 +238,7 @@ def test_a_figure_of_costs_shows_them_from_the_ideal_one_up(tmp_path, monkeypatc
 @pytest.mark.usefixtures("undrawn")
 def test_a_command_that_was_stopped_goes_on(tmp_path, monkeypatch):
     done("fig8", *TINY, "--out", tmp_path)
-    monkeypatch.setattr(cost_curves, "ordered", None)
+    monkeypatch.setattr(cost_curves, "find_probe_order", None)
     done("fig8", *TINY, "--out", tmp_path)
 
 
@@ -249,7 +257,7 @@ def test_shares_are_told_and_drawn(tmp_path, name):
 @pytest.mark.parametrize("name", ["fig2", "fig3"])
 def test_distributions_begin_where_the_smallest_value_is(tmp_path, monkeypatch, name):
     saved = []
-    monkeypatch.setattr(figures, "_saved", lambda figure, path, _kind: saved.append(figure) or path)
+    monkeypatch.setattr(figures, "_save", lambda figure, path, _kind: saved.append(figure) or path)
     said = done(name, *TINY, "--out", tmp_path)
     frames = saved[-1].axes
     rows = csv.read_csv(tmp_path / f"{name}.csv").to_pydict()
@@ -266,7 +274,7 @@ def test_files_and_webs_are_worlds_of_any_command(tmp_path):
     rng = np.random.default_rng(1)
     lines = [f"{a},{b},{t}" for a, b, t in zip(*rng.integers(0, 50, (2, 900)), np.sort(rng.random(900)), strict=True)]
     (tmp_path / "acts.csv").write_text("a,b,ts\n" + "\n".join(lines))
-    made = weblike.generate(weblike.WebParameters(pages=300, degree=4, a_site=30))
+    made = weblike.generate_web(weblike.WebParameters(pages=300, degree=4, a_site=30))
     np.savez(tmp_path / "net.npz", offsets=made.indptr, targets=made.indices)
     files = ["--file", tmp_path / "acts.csv", "--recent", 1e-6, "--web", tmp_path / "net.npz", "--alive", 0.5]
     said = done("fig9", *files, "--z", 10, "--jobs", 1, "--out", tmp_path)
@@ -284,7 +292,7 @@ def test_active_sites_first_needs_sites(tmp_path, monkeypatch):
     with pytest.raises(SettingsError, match=r"acts has no sites.*leave --file out"):
         done("fig8", *given)
     run = []
-    for name in ("_costs", "_distributions", "_statuses"):
+    for name in ("_run_costs", "_run_distributions", "_run_statuses"):
         monkeypatch.setattr(runs, name, lambda one, *_: run.append(one))
     assert "fig8 is left out: acts has no sites" in done("all", *given)
     assert run == [name for name in KINDS_IN_ORDER if name != "fig8"]
@@ -309,7 +317,7 @@ def test_options_that_cannot_be_are_refused(tmp_path, words, said):
 def asked(monkeypatch):
     """What a command hands on, for words."""
     given = []
-    monkeypatch.setattr(runs, "experiment", lambda *some: given.append(some))
+    monkeypatch.setattr(runs, "run_experiment", lambda *some: given.append(some))
     return lambda *words: (done(*words), given[-1])[1]
 
 
@@ -387,7 +395,7 @@ def test_worlds_are_as_dead_as_those_of_the_paper():
 
 def test_all_runs_every_experiment(tmp_path, monkeypatch):
     run = []
-    for name in ("_costs", "_distributions", "_statuses"):
+    for name in ("_run_costs", "_run_distributions", "_run_statuses"):
         monkeypatch.setattr(runs, name, lambda one, *_: run.append(one))
     done("all", *TINY, "--out", tmp_path)
     assert run == KINDS_IN_ORDER

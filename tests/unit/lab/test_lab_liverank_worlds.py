@@ -17,8 +17,8 @@ from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.experiments.liverank import death, file_webs, follower_graphs, shares, weblike
 from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld
-from socialcrawl.lab.experiments.liverank.dated import SnapshotCut, TimedActs, dated, world_of
-from socialcrawl.lab.experiments.liverank.death import DeathModel, passed
+from socialcrawl.lab.experiments.liverank.dated import SnapshotCut, TimedActs, build_world, read_dated_world
+from socialcrawl.lab.experiments.liverank.death import DeathModel, plant_death
 from socialcrawl.lab.graphs import write
 
 DAY = 86_400
@@ -65,7 +65,9 @@ def written(path, rows=ROWS, names=("a", "b", "ts"), time=lambda day: day * DAY)
     ],
 )
 def test_the_links_before_a_moment_are_the_old_snapshot_and_who_acted_lately_is_active(tmp_path, ending, names, time):
-    world = dated(written(tmp_path / f"acts.{ending}", ROWS, names, time), SnapshotCut(snapshot=0.2, recent=10))
+    world = read_dated_world(
+        written(tmp_path / f"acts.{ending}", ROWS, names, time), SnapshotCut(snapshot=0.2, recent=10)
+    )
     order = {"ann": 0, "bob": 1, "cid": 2, "dan": 3}  # sources by first appearance, then those who were only named
     assert world.name == "acts"
     assert links_of(world) == {(order["ann"], order["bob"]), (order["cid"], order["dan"])}
@@ -81,12 +83,12 @@ def test_the_links_before_a_moment_are_the_old_snapshot_and_who_acted_lately_is_
 
 
 def test_only_who_had_acted_is_a_node_where_that_is_asked_for(tmp_path):
-    world = dated(written(tmp_path / "acts.csv"), SnapshotCut(snapshot=0.2, recent=10, actors=True))
+    world = read_dated_world(written(tmp_path / "acts.csv"), SnapshotCut(snapshot=0.2, recent=10, actors=True))
     assert (world.size, world.links, world.alive) == (3, 1, 1)  # dan had only been named
 
 
 def test_what_came_after_the_present_is_not_looked_at(tmp_path):
-    world = dated(written(tmp_path / "acts.csv"), SnapshotCut(snapshot=0.2, recent=10, present=0.55))
+    world = read_dated_world(written(tmp_path / "acts.csv"), SnapshotCut(snapshot=0.2, recent=10, present=0.55))
     assert world.active.tolist() == [False, True, False, False]
     assert world.age[1] == pytest.approx(5)
     assert [world.words[status] for status in world.status][3] == "never acted"
@@ -100,7 +102,7 @@ def test_posts_are_acts_and_their_mentions_links_whatever_the_case(tmp_path):
         "mentions": [["BOB", "cid"], ["ann", "bob"], ["dan"], []],
     }
     parquet.write_table(pa.table(posts), tmp_path / "posts.parquet")
-    world = dated(tmp_path / "posts.parquet", SnapshotCut(snapshot=0.5, recent=20))
+    world = read_dated_world(tmp_path / "posts.parquet", SnapshotCut(snapshot=0.5, recent=20))
     assert links_of(world) == {(0, 1), (0, 2), (1, 0)}  # ann, bob, cid
     assert world.active.tolist() == [True, False, False]
     assert [world.words[status] for status in world.status] == ["active", "acted, but not lately", "never acted"]
@@ -122,9 +124,9 @@ def test_worlds_of_any_acts_are_what_the_definition_says(rows, snapshot, present
     cut = SnapshotCut(snapshot, recent, present, actors)
     if now - recent < taken:
         with pytest.raises(SettingsError, match="give --recent fewer days"):
-            world_of("w", acts, cut)
+            build_world("w", acts, cut)
         return
-    world = world_of("w", acts, cut)
+    world = build_world("w", acts, cut)
     old = [(a, b) for a, b, day in rows if day <= taken]
     nodes = sorted({a for a, _ in old} | (set() if actors else {b for _, b in old}))
     assert world.size == len(nodes)
@@ -167,23 +169,25 @@ def test_moments_that_cannot_be_are_refused(cut, said):
 )
 def test_a_file_that_makes_no_world_is_refused_with_what_to_do(tmp_path, rows, cut, said):
     with pytest.raises(SettingsError, match=said):
-        dated(written(tmp_path / "acts.csv", rows), cut)
+        read_dated_world(written(tmp_path / "acts.csv", rows), cut)
 
 
 def test_files_that_cannot_be_read_say_why(tmp_path):
     with pytest.raises(SettingsError, match=r"acts.csv: ts is no time \(.*soon.*\); give numbers of seconds"):
-        dated(written(tmp_path / "acts.csv", time=lambda day: "soon" if day == 30 else str(day)), SnapshotCut())
+        read_dated_world(
+            written(tmp_path / "acts.csv", time=lambda day: "soon" if day == 30 else str(day)), SnapshotCut()
+        )
     parquet.write_table(pa.table({"a": ["x"], "c": ["y"]}), tmp_path / "other.parquet")
     with pytest.raises(SettingsError, match="needs the columns a, b, ts"):
-        dated(tmp_path / "other.parquet", SnapshotCut())
+        read_dated_world(tmp_path / "other.parquet", SnapshotCut())
     with pytest.raises(PostsFileError):
-        dated(tmp_path / "missing.jsonl", SnapshotCut())
+        read_dated_world(tmp_path / "missing.jsonl", SnapshotCut())
     with pytest.raises(SettingsError, match="nothing was ever done"):
-        world_of("w", TimedActs(0, *[np.empty(0, np.int64)] * 5), SnapshotCut())
+        build_world("w", TimedActs(0, *[np.empty(0, np.int64)] * 5), SnapshotCut())
 
 
 def test_real_links_make_a_world_whose_parts_agree():
-    world = dated(needed("data/mathoverflow_activity.parquet"), SnapshotCut())
+    world = read_dated_world(needed("data/mathoverflow_activity.parquet"), SnapshotCut())
     table = parquet.read_table(needed("data/mathoverflow_activity.parquet"))
     a, b, ts = (table.column(name).to_numpy() for name in ("a", "b", "ts"))
     taken = ts.min() + 0.5 * np.ptp(ts)
@@ -201,13 +205,13 @@ def test_real_links_make_a_world_whose_parts_agree():
 
 @pytest.fixture(scope="module")
 def web():
-    return weblike.generate(weblike.WebParameters(pages=6_000, degree=10, a_site=60, seed=4))
+    return weblike.generate_web(weblike.WebParameters(pages=6_000, degree=10, a_site=60, seed=4))
 
 
 def test_a_generated_web_has_sites_whose_pages_link_mostly_to_each_other_and_then_to_near_ones(web):
     sources = np.repeat(np.arange(6_000), np.diff(web.indptr))
     assert (sources != web.indices).all()
-    assert len(links_of(passed("w", web, DeathModel()))) == len(web.indices)  # each once
+    assert len(links_of(plant_death("w", web, DeathModel()))) == len(web.indices)  # each once
     apart = np.abs(web.sites[sources] - web.sites[web.indices])
     assert 0.75 < np.mean(apart == 0) < 0.88  # doubles inside a site are dropped
     assert 0.5 < np.mean(apart[apart > 0] <= weblike.REACH) < 0.85  # two of three, and by chance a few more
@@ -226,24 +230,24 @@ def test_the_number_of_a_page_says_nothing(web):
 
 
 def test_generated_worlds_are_the_same_again_and_others_for_other_seeds(web):
-    again = weblike.generate(weblike.WebParameters(pages=6_000, degree=10, a_site=60, seed=4))
-    other = weblike.generate(weblike.WebParameters(pages=6_000, degree=10, a_site=60, seed=5))
+    again = weblike.generate_web(weblike.WebParameters(pages=6_000, degree=10, a_site=60, seed=4))
+    other = weblike.generate_web(weblike.WebParameters(pages=6_000, degree=10, a_site=60, seed=5))
     assert (again.indices == web.indices).all()
     assert len(other.indices) != len(web.indices)
-    assert (passed("w", web, DeathModel()).active == passed("w", web, DeathModel()).active).all()
-    assert (passed("w", web, DeathModel()).active != passed("w", web, DeathModel(seed=2)).active).any()
+    assert (plant_death("w", web, DeathModel()).active == plant_death("w", web, DeathModel()).active).all()
+    assert (plant_death("w", web, DeathModel()).active != plant_death("w", web, DeathModel(seed=2)).active).any()
 
 
 @pytest.mark.parametrize("alive", [0.0629, 0.3556])
 def test_as_many_pages_are_left_as_are_wanted(web, alive):
-    assert passed("w", web, DeathModel(alive)).alive == round(alive * 6_000)
+    assert plant_death("w", web, DeathModel(alive)).alive == round(alive * 6_000)
 
 
 def test_pages_die_by_their_hazards_as_a_plain_loop_has_it():
-    web = weblike.generate(weblike.WebParameters(pages=60, degree=4, a_site=6, seed=1))
+    web = weblike.generate_web(weblike.WebParameters(pages=60, degree=4, a_site=6, seed=1))
     wanted = DeathModel(alive=0.3, spread=2.0, seed=7)
     indegree = np.bincount(web.indices, minlength=60)
-    frailty = death._frailty(web, indegree, wanted)
+    frailty = death._draw_frailty(web, indegree, wanted)
     end = np.random.default_rng([7, zlib.crc32(b"death"), 0]).standard_exponential(60)
     into = [[u for u in range(60) if v in web.indices[web.indptr[u] : web.indptr[u + 1]]] for v in range(60)]
     living, suffered = set(range(60)), [0.0] * 60
@@ -256,26 +260,26 @@ def test_pages_die_by_their_hazards_as_a_plain_loop_has_it():
             suffered[v] += hazard[v] * 0.05 * 60 / sum(hazard.values())
         dying = sorted((v for v in living if suffered[v] >= end[v]), key=lambda v: end[v] - suffered[v])
         living -= set(dying[: len(living) - 18])
-    assert set(np.flatnonzero(passed("w", web, wanted).active).tolist()) == living
+    assert set(np.flatnonzero(plant_death("w", web, wanted).active).tolist()) == living
 
 
 def alike(world):
     """How much likelier a page is alive to which a living page points, than one to which a dead one points."""
-    return float(np.subtract(*shares.handed_on(world)))
+    return float(np.subtract(*shares.measure_links_of_active(world)))
 
 
 def test_death_spreads_along_links_and_takes_sites_only_where_it_is_told_to(web):
     nothing = DeathModel(0.3, spread=0, by_site=0, resist=0)
-    assert abs(alike(passed("w", web, nothing))) < 0.02
-    assert alike(passed("w", web, DeathModel(0.3, spread=5, by_site=0, resist=0))) > 0.05
-    assert alike(passed("w", web, DeathModel(0.3, spread=0, by_site=1.5, resist=0))) > 0.2
+    assert abs(alike(plant_death("w", web, nothing))) < 0.02
+    assert alike(plant_death("w", web, DeathModel(0.3, spread=5, by_site=0, resist=0))) > 0.05
+    assert alike(plant_death("w", web, DeathModel(0.3, spread=0, by_site=1.5, resist=0))) > 0.2
     indegree = np.bincount(web.indices, minlength=6_000)
-    assert shares.advantage(indegree, passed("w", web, DeathModel(0.3, 0, 0, resist=0.5)).active) > 0.6
-    assert abs(shares.advantage(indegree, passed("w", web, nothing).active) - 0.5) < 0.03
+    assert shares.compute_advantage(indegree, plant_death("w", web, DeathModel(0.3, 0, 0, resist=0.5)).active) > 0.6
+    assert abs(shares.compute_advantage(indegree, plant_death("w", web, nothing).active) - 0.5) < 0.03
 
 
 def test_a_site_goes_in_one_way_and_answers_in_one_way_for_what_is_gone(web):
-    world = passed("w", web, DeathModel(0.1))
+    world = plant_death("w", web, DeathModel(0.1))
     for site in range(int(web.sites.max()) + 1):
         here = web.sites == site
         said = {world.words[status] for status in world.status[here & ~world.active]}
@@ -286,8 +290,8 @@ def test_a_site_goes_in_one_way_and_answers_in_one_way_for_what_is_gone(web):
 
 
 def test_statuses_are_counted_with_the_targets_of_redirections_and_all_that_says_200(web):
-    world = passed("w", web, DeathModel(0.1))
-    found = shares.statuses(world)
+    world = plant_death("w", web, DeathModel(0.1))
+    found = shares.count_statuses(world)
     told = dict(zip(found["status"].tolist(), found["nodes"].tolist(), strict=True))
     names = Counter(world.words[status] for status in world.status)
     assert {name: told[name] for name in names} == dict(names)
@@ -326,23 +330,23 @@ def test_a_web_of_a_file_has_blocks_of_neighbouring_numbers_for_sites(tmp_path):
     sources = np.array([0, 2, 3, 0, 7, 9])
     targets = np.array([1, 1, 4, 2_499, 7, 6])
     by_hand = [0, 0, 0, 1, 1, 2, 3, 3, 3, 3]
-    assert file_webs.blocks(sources, targets, size)[:10].tolist() == by_hand
-    assert len(set(file_webs.blocks(sources, targets, size).tolist())) == 4 + size - 10
+    assert file_webs.find_blocks(sources, targets, size)[:10].tolist() == by_hand
+    assert len(set(file_webs.find_blocks(sources, targets, size).tolist())) == 4 + size - 10
     order = np.argsort(sources, kind="stable")
     offsets = np.searchsorted(sources[order], np.arange(size + 1))
     np.savez(tmp_path / "w.npz", offsets=offsets, targets=targets[order])
-    web = file_webs.web_of(tmp_path / "w.npz")
+    web = file_webs.read_web(tmp_path / "w.npz")
     assert web.sites[:10].tolist() == by_hand
     assert len(web.indices) == 5  # 7 pointed to itself
     graph = KnownGraph(offsets, targets[order], np.ones(6), np.ones(size))
     write(graph, tmp_path / "folder")
-    assert (file_webs.web_of(tmp_path / "folder").indices == web.indices).all()
+    assert (file_webs.read_web(tmp_path / "folder").indices == web.indices).all()
 
 
 def test_a_web_that_is_none_is_refused(tmp_path):
     (tmp_path / "w.npz").write_bytes(b"no zip")
     with pytest.raises(SettingsError, match=r"w\.npz"):
-        file_webs.web_of(tmp_path / "w.npz")
+        file_webs.read_web(tmp_path / "w.npz")
 
 
 @pytest.mark.parametrize(
@@ -356,11 +360,11 @@ def test_a_web_that_is_none_is_refused(tmp_path):
 def test_a_web_whose_links_lead_nowhere_is_refused(tmp_path, arrays, why):
     np.savez(tmp_path / "w.npz", **arrays)
     with pytest.raises(SettingsError, match=why):
-        file_webs.web_of(tmp_path / "w.npz")
+        file_webs.read_web(tmp_path / "w.npz")
 
 
 def test_a_real_web_has_most_links_inside_the_blocks():
-    web = file_webs.web_of(needed("data/cnr2000_web.npz"))
+    web = file_webs.read_web(needed("data/cnr2000_web.npz"))
     sources = np.repeat(np.arange(len(web.sites)), np.diff(web.indptr))
     assert np.mean(web.sites[sources] == web.sites[web.indices]) > 0.9
 
@@ -370,7 +374,7 @@ def test_a_real_web_has_most_links_inside_the_blocks():
 
 @pytest.fixture(scope="module")
 def accounts():
-    return follower_graphs.generate("t", follower_graphs.FollowerParameters(accounts=5_000, degree=10))
+    return follower_graphs.generate_followers("t", follower_graphs.FollowerParameters(accounts=5_000, degree=10))
 
 
 def test_accounts_have_the_statuses_that_are_wanted_and_ages_that_go_with_them(accounts):
@@ -385,9 +389,11 @@ def test_accounts_have_the_statuses_that_are_wanted_and_ages_that_go_with_them(a
 
 
 def test_the_famous_are_active_and_nothing_else_is_told_by_neighbours(accounts):
-    assert shares.advantage(accounts.indegrees(), accounts.active) > 0.6
-    none = follower_graphs.generate("t", follower_graphs.FollowerParameters(accounts=5_000, degree=10, bond=0))
-    assert abs(shares.advantage(none.indegrees(), none.active) - 0.5) < 0.03
+    assert shares.compute_advantage(accounts.indegrees(), accounts.active) > 0.6
+    none = follower_graphs.generate_followers(
+        "t", follower_graphs.FollowerParameters(accounts=5_000, degree=10, bond=0)
+    )
+    assert abs(shares.compute_advantage(none.indegrees(), none.active) - 0.5) < 0.03
     assert abs(alike(none)) < 0.02
 
 
@@ -395,9 +401,9 @@ def test_links_of_the_active_and_of_others_are_counted_apart():
     indptr, indices = np.array([0, 3, 4, 6, 6]), np.array([1, 2, 3, 0, 0, 3], np.int32)
     active = np.array([True, False, False, True])
     world = DatasetWorld("w", indptr, indices, active, None, np.zeros(4, int), "a", np.zeros(4))
-    assert shares.handed_on(world) == pytest.approx((1 / 3, 3 / 3))
+    assert shares.measure_links_of_active(world) == pytest.approx((1 / 3, 3 / 3))
     nobody = DatasetWorld("w", indptr, indices, np.zeros(4, bool), None, np.zeros(4, int), "a", np.zeros(4))
-    assert np.isnan(shares.handed_on(nobody)[0])
+    assert np.isnan(shares.measure_links_of_active(nobody)[0])
 
 
 def test_some_follow_back(accounts):
@@ -422,24 +428,24 @@ def test_follower_graphs_that_cannot_be_are_refused(shape):
 def test_the_advantage_of_the_active_is_that_of_mann_and_whitney(rows):
     values, active = (np.array(column) for column in zip(*rows, strict=True))
     if active.all() or not active.any():
-        assert shares.advantage(values, active) == 0.5
+        assert shares.compute_advantage(values, active) == 0.5
         return
     u = stats.mannwhitneyu(values[active], values[~active]).statistic
-    assert shares.advantage(values, active) == pytest.approx(u / (active.sum() * (~active).sum()))
+    assert shares.compute_advantage(values, active) == pytest.approx(u / (active.sum() * (~active).sum()))
 
 
 def test_distribution_functions_are_those_of_the_values():
     rng = np.random.default_rng(1)
     values, chosen = rng.integers(0, 400, 3_000) / 7, rng.random(3_000) < 0.4
-    x, share = shares.distribution(values, chosen)
+    x, share = shares.compute_distribution(values, chosen)
     assert len(x) <= 200
     assert share == pytest.approx([np.mean(values[chosen] <= point) for point in x])
     assert share[-1] == 1
-    assert shares.distribution(values, np.zeros(3_000, bool))[0].tolist() == []
+    assert shares.compute_distribution(values, np.zeros(3_000, bool))[0].tolist() == []
 
 
 def test_distributions_are_told_for_the_active_the_others_and_all(accounts):
-    table = shares.distributions(accounts, accounts.indegrees().astype(float), "in-degree")
+    table = shares.compute_distributions(accounts, accounts.indegrees().astype(float), "in-degree")
     assert list(dict.fromkeys(table["whose"].tolist())) == ["active", "not active", "all"]
     own = table["whose"] == "not active"
     values = accounts.indegrees()[~accounts.active]
@@ -447,7 +453,7 @@ def test_distributions_are_told_for_the_active_the_others_and_all(accounts):
 
 
 def test_ages_are_those_of_who_ever_acted(accounts):
-    table = shares.ages(accounts)
+    table = shares.compute_ages(accounts)
     known_ages = accounts.age[~np.isnan(accounts.age)]
     assert table["share"] == pytest.approx([np.mean(known_ages <= day) for day in table["days"]])
 
@@ -456,4 +462,4 @@ def test_a_world_without_sites_has_no_rows_about_sites():
     world = DatasetWorld(
         "w", np.zeros(3, int), np.empty(0, np.int32), np.array([1, 0], bool), None, np.array([1, 0]), "ab", np.zeros(2)
     )
-    assert shares.statuses(world)["status"].tolist() == ["a", "b", "all"]
+    assert shares.count_statuses(world)["status"].tolist() == ["a", "b", "all"]

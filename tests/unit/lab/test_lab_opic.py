@@ -18,12 +18,12 @@ from socialcrawl.lab.experiments.opic import importance_errors, moving, runs, st
 from socialcrawl.lab.experiments.opic import truth as truths
 from socialcrawl.lab.experiments.opic.changes import WebChanges
 from socialcrawl.lab.experiments.opic.commands import MOVING, STILL, opic_app
-from socialcrawl.lab.experiments.opic.moving import ChangingWebPlan, adaptation
-from socialcrawl.lab.experiments.opic.named_windows import WindowComparison, window
-from socialcrawl.lab.experiments.opic.static_web import OpicCrawl, StaticWebPlan, convergence, payments
-from socialcrawl.lab.experiments.opic.truth import truth
-from socialcrawl.lab.experiments.opic.webs import LAWS, GeneratedWeb, LinkLaw, generated, indegrees
-from socialcrawl.lab.result_tables import rows
+from socialcrawl.lab.experiments.opic.moving import ChangingWebPlan, measure_adaptation
+from socialcrawl.lab.experiments.opic.named_windows import WindowComparison, parse_window
+from socialcrawl.lab.experiments.opic.static_web import OpicCrawl, StaticWebPlan, measure_convergence, measure_payments
+from socialcrawl.lab.experiments.opic.truth import compute_truth
+from socialcrawl.lab.experiments.opic.webs import LAWS, GeneratedWeb, LinkLaw, draw_indegrees, generate_web
+from socialcrawl.lab.result_tables import list_rows
 
 SIZE = 60
 FEW = st.lists(st.integers(1, 6), min_size=2, max_size=30)
@@ -31,7 +31,7 @@ FEW = st.lists(st.integers(1, 6), min_size=2, max_size=30)
 
 @pytest.fixture
 def web():
-    return generated(LinkLaw("poisson", mean=3.0), SIZE, seed=4)
+    return generate_web(LinkLaw("poisson", mean=3.0), SIZE, seed=4)
 
 
 def degrees(web):
@@ -88,17 +88,21 @@ def in_turn(step, cash):
 
 @pytest.mark.parametrize("name", LAWS)
 def test_a_web_has_no_link_twice_and_none_to_itself_and_is_the_same_for_the_same_seed(name):
-    web, again, other = generated(LAWS[name], 400, 1), generated(LAWS[name], 400, 1), generated(LAWS[name], 400, 2)
+    web, again, other = (
+        generate_web(LAWS[name], 400, 1),
+        generate_web(LAWS[name], 400, 1),
+        generate_web(LAWS[name], 400, 2),
+    )
     assert web.out == again.out != other.out
     for page, targets in enumerate(web.out):
         assert len(set(targets)) == len(targets)
         assert page not in targets
         assert all(page in web.into[target] for target in targets)
-    assert (degrees(web) == indegrees(LAWS[name], 400, 1)).all()
+    assert (degrees(web) == draw_indegrees(LAWS[name], 400, 1)).all()
 
 
 def test_in_degrees_follow_the_power_law_with_exponent_2_1():
-    drawn = indegrees(LAWS["power"], 100_000, seed=3)
+    drawn = draw_indegrees(LAWS["power"], 100_000, seed=3)
     for k in (1, 2, 3, 10):
         share = k**-2.1 / zeta(2.1)
         assert abs((drawn == k).mean() - share) < 5 * np.sqrt(share / 100_000)
@@ -108,26 +112,26 @@ def test_in_degrees_follow_the_power_law_with_exponent_2_1():
 
 
 def test_in_degrees_follow_poisson():
-    drawn = indegrees(LAWS["poisson"], 50_000, seed=3)
+    drawn = draw_indegrees(LAWS["poisson"], 50_000, seed=3)
     assert abs(drawn.mean() - 8) < 5 * np.sqrt(8 / 50_000)
     assert abs(drawn.var() / 8 - 1) < 0.04
 
 
 def test_only_the_broder_web_has_out_degrees_with_a_heavy_tail():
-    most = {name: max(map(len, generated(LAWS[name], 5000, 1).out)) for name in ("power", "broder")}
+    most = {name: max(map(len, generate_web(LAWS[name], 5000, 1).out)) for name in ("power", "broder")}
     assert most["power"] < 25
     assert most["broder"] > 60
 
 
 def test_a_page_that_nearly_all_link_to_does_not_hang_the_generator():
-    web = generated(LinkLaw("power", exponent=1.05), 40, seed=1)
+    web = generate_web(LinkLaw("power", exponent=1.05), 40, seed=1)
     assert max(map(len, web.into)) <= 4
 
 
 @given(FEW, st.integers(0, 3))
 @settings(deadline=None, max_examples=30)
 def test_sparse_rows_and_targets_are_the_lists_after_any_links_and_cuts(pages, seed):
-    web = generated(LinkLaw("poisson", mean=1.0), 12, seed)
+    web = generate_web(LinkLaw("poisson", mean=1.0), 12, seed)
     for page in pages:
         web.targets(page)
         fresh = page + 1 not in web.out[page]
@@ -154,14 +158,14 @@ def test_sparse_rows_and_targets_are_the_lists_after_any_links_and_cuts(pages, s
 )
 def test_a_law_or_size_that_makes_no_web_is_refused(law, size):
     with pytest.raises(SettingsError):
-        generated(law, size, 1)
+        generate_web(law, size, 1)
 
 
 # --- changes
 
 
 def test_as_many_pages_change_as_the_rate_says_and_each_doubles_or_halves():
-    web = generated(LAWS["power"], 1000, 1)
+    web = generate_web(LAWS["power"], 1000, 1)
     before = degrees(web)
     assert WebChanges(web, 0.1, seed=2).until(3) == 300
     after = degrees(web)
@@ -175,7 +179,7 @@ def test_as_many_pages_change_as_the_rate_says_and_each_doubles_or_halves():
 
 
 def test_changes_are_the_same_in_one_go_and_bit_by_bit():
-    one, two = generated(LAWS["power"], 200, 1), generated(LAWS["power"], 200, 1)
+    one, two = generate_web(LAWS["power"], 200, 1), generate_web(LAWS["power"], 200, 1)
     WebChanges(one, 0.7, 3).until(2)
     slow = WebChanges(two, 0.7, 3)
     assert sum(slow.until(part / 50) for part in range(101)) == 280
@@ -206,7 +210,7 @@ def test_errors_are_those_of_a_few_plain_lines(truths, data):
     taken = sorted(range(n), key=lambda i: (-guesses[i], i))[: max(1, n // 10)]
     pairs = [(i, j) for i in range(n) for j in range(n) if truths[i] < truths[j]]
     wrong = sum(1.0 if guesses[i] > guesses[j] else 0.5 * (guesses[i] == guesses[j]) for i, j in pairs)
-    found = importance_errors.errors(guess, x)
+    found = importance_errors.measure_errors(guess, x)
     assert found.mean == pytest.approx(np.mean(off))
     assert found.median == pytest.approx(np.median(off))
     assert found.top == pytest.approx(np.mean([off[i] for i in best]))
@@ -224,7 +228,7 @@ def test_errors_are_those_of_a_few_plain_lines(truths, data):
 def test_outliers_are_the_pages_with_more_than_twice_the_mean_error():
     x = np.full(20, 0.05)
     guess = x * (1 + np.array([0.0] * 16 + [0.1] * 3 + [0.8]))
-    found = importance_errors.errors(guess, x)
+    found = importance_errors.measure_errors(guess, x)
     assert found.mean == pytest.approx(5.5)
     assert found.outliers == pytest.approx(1 / 20)
     assert found.top_outliers == 0.0
@@ -234,13 +238,13 @@ def test_outliers_are_the_pages_with_more_than_twice_the_mean_error():
 def test_disorder_is_scipys_somers_d_and_rounding_is_no_order():
     rng = np.random.default_rng(1)
     x, guess = rng.integers(1, 40, 500).astype(float), rng.integers(0, 30, 500).astype(float)
-    assert importance_errors.disordered(guess, x) == pytest.approx((1 - stats.somersd(x, guess).statistic) / 2)
-    assert importance_errors.disordered(np.array([1.0, 2.0]), np.array([0.3, 0.1 + 0.2])) == 0.0
+    assert importance_errors.compute_disorder(guess, x) == pytest.approx((1 - stats.somersd(x, guess).statistic) / 2)
+    assert importance_errors.compute_disorder(np.array([1.0, 2.0]), np.array([0.3, 0.1 + 0.2])) == 0.0
 
 
 def test_a_perfect_estimate_has_no_error():
     x = np.array([0.5, 0.3, 0.2])
-    assert set(importance_errors.errors(x, x).columns().values()) == {0.0}
+    assert set(importance_errors.measure_errors(x, x).columns().values()) == {0.0}
 
 
 # --- crawls of webs that stand still
@@ -250,15 +254,15 @@ def test_a_perfect_estimate_has_no_error():
 def test_the_truth_is_the_eigenvector_of_the_walk_with_the_virtual_page(web, small):
     values, vectors = np.linalg.eig(walk(web, small).T)
     leading = np.real(vectors[:, np.argmax(np.real(values))])
-    x = truth(web, small)
+    x = compute_truth(web, small)
     assert x == pytest.approx(leading / leading.sum(), abs=1e-10)
-    assert truth(web, small, np.roll(x, 1)) == pytest.approx(x, abs=1e-10)
+    assert compute_truth(web, small, np.roll(x, 1)) == pytest.approx(x, abs=1e-10)
 
 
 @pytest.mark.parametrize("links", [[], [(3, 4)]])
 def test_the_truth_of_a_web_of_hardly_any_links_is_found_though_its_circles_are_all_of_two(links):
     star = GeneratedWeb(12, *(np.array([link[end] for link in links], np.int64) for end in (0, 1)))
-    x = truth(star, 1.0)
+    x = compute_truth(star, 1.0)
     assert x @ walk(star) == pytest.approx(x, abs=1e-11)
     assert x[-1] == pytest.approx(0.5 - 0.25 * len(links) * x[3])
     assert x.sum() == pytest.approx(1)
@@ -267,13 +271,13 @@ def test_the_truth_of_a_web_of_hardly_any_links_is_found_though_its_circles_are_
 def test_a_truth_that_takes_too_long_is_refused(monkeypatch, web):
     monkeypatch.setattr(truths, "MOST", 5)
     with pytest.raises(SettingsError, match=r"not found in 5 iterations.*--small"):
-        truth(web, 1.0)
+        compute_truth(web, 1.0)
 
 
 def test_convergence_is_that_of_a_dumb_crawl(monkeypatch, web):
-    monkeypatch.setattr(static_web, "generated", lambda law, size, seed: web)
-    found = rows(convergence(StaticWebPlan(size=SIZE, crawls=3)))
-    x = truth(web, 1.0)[:-1]
+    monkeypatch.setattr(static_web, "generate_web", lambda law, size, seed: web)
+    found = list_rows(measure_convergence(StaticWebPlan(size=SIZE, crawls=3)))
+    x = compute_truth(web, 1.0)[:-1]
     for way, choose in (("greedy", richest), ("cycle", in_turn)):
         dumb = list(opic(web, choose, 3 * SIZE))
         for row in (row for row in found if row["way"] == way):
@@ -284,9 +288,9 @@ def test_convergence_is_that_of_a_dumb_crawl(monkeypatch, web):
 
 
 def test_the_off_line_algorithm_is_the_power_of_the_walk(monkeypatch, web):
-    monkeypatch.setattr(static_web, "generated", lambda law, size, seed: web)
-    found = rows(convergence(StaticWebPlan(size=SIZE, crawls=4)))
-    x, matrix = truth(web, 1.0), walk(web).T
+    monkeypatch.setattr(static_web, "generate_web", lambda law, size, seed: web)
+    found = list_rows(measure_convergence(StaticWebPlan(size=SIZE, crawls=4)))
+    x, matrix = compute_truth(web, 1.0), walk(web).T
     for way, step in (("off-line", matrix), ("off-line convergent", (np.eye(SIZE + 1) + matrix) / 2)):
         vector = np.full(SIZE + 1, 1 / (SIZE + 1))
         mine = [row for row in found if row["way"] == way]
@@ -297,18 +301,18 @@ def test_the_off_line_algorithm_is_the_power_of_the_walk(monkeypatch, web):
 
 
 def test_every_selection_comes_to_the_truth_and_the_error_factor_bounds_how_far_it_is(web):
-    x = truth(web, 1.0)[:-1]
+    x = compute_truth(web, 1.0)[:-1]
     for way in static_web.SELECTIONS:
         crawl = OpicCrawl(web, way, seed=1, small=1.0)
         crawl.until(150 * SIZE)
-        assert importance_errors.errors(crawl.cash.estimate(crawl.rows), x).mean < 2.0
+        assert importance_errors.measure_errors(crawl.cash.estimate(crawl.rows), x).mean < 2.0
         ours = np.append(crawl.cash.rough(crawl.rows), crawl.cash.virtual_history / crawl.cash.paid)
         assert abs(walk(web).T @ ours - ours).max() <= 1 / crawl.cash.paid
 
 
 def test_payments_are_the_means_of_what_a_dumb_crawl_paid(monkeypatch, web):
-    monkeypatch.setattr(static_web, "generated", lambda law, size, seed: web)
-    found = [row for row in rows(payments(StaticWebPlan(size=SIZE, crawls=2))) if row["way"] == "greedy"]
+    monkeypatch.setattr(static_web, "generate_web", lambda law, size, seed: web)
+    found = [row for row in list_rows(measure_payments(StaticWebPlan(size=SIZE, crawls=2))) if row["way"] == "greedy"]
     held = [held for _, held, *_ in opic(web, richest, 2 * SIZE)]
     assert len(found) == 40
     for number, row in enumerate(found):
@@ -320,7 +324,9 @@ def test_greedys_pages_hold_2_nths_where_cash_comes_in_many_small_payments_and_m
     held = {}
     for mean in (2.0, 50.0):
         found = [
-            row for row in rows(payments(StaticWebPlan(("poisson",), 500, 6, mean=mean))) if row["way"] == "greedy"
+            row
+            for row in list_rows(measure_payments(StaticWebPlan(("poisson",), 500, 6, mean=mean)))
+            if row["way"] == "greedy"
         ]
         held[mean] = np.mean([row["held"] for row in found if row["crawls"] > 3])
     assert held[50.0] == pytest.approx(2.0, abs=0.1)
@@ -344,8 +350,8 @@ def test_windows_see_each_crawl_before_it_pays_and_do_not_steer(web):
 
 
 def test_without_changes_plain_opic_among_the_windows_is_the_crawl_of_figure_2():
-    moved = rows(adaptation(ChangingWebPlan(("none",), (0.0,), "power", 200, 2, month=2.0)))
-    still = rows(convergence(StaticWebPlan(size=200, crawls=2)))
+    moved = list_rows(measure_adaptation(ChangingWebPlan(("none",), (0.0,), "power", 200, 2, month=2.0)))
+    still = list_rows(measure_convergence(StaticWebPlan(size=200, crawls=2)))
     greedy = {row["crawls"]: row for row in still if (row["way"], row["estimate"]) == ("greedy", "paid and held")}
     assert [row["mean"] for row in moved] == pytest.approx([greedy[1]["mean"], greedy[2]["mean"]], rel=1e-6)
     assert [row["measures"] for row in moved] == [1.0, 1.0]
@@ -353,28 +359,29 @@ def test_without_changes_plain_opic_among_the_windows_is_the_crawl_of_figure_2()
 
 def test_errors_are_taken_against_the_web_of_the_moment():
     calm, moved = (
-        rows(adaptation(ChangingWebPlan(("none",), (rate,), "power", 200, 3, month=2.0))) for rate in (0.0, 0.4)
+        list_rows(measure_adaptation(ChangingWebPlan(("none",), (rate,), "power", 200, 3, month=2.0)))
+        for rate in (0.0, 0.4)
     )
     assert [row["changed"] for row in moved] == [80, 160, 240]
-    web = generated(LAWS["power"], 200, 1)
+    web = generate_web(LAWS["power"], 200, 1)
     changes, crawl = WebChanges(web, 0.4, 1), OpicCrawl(web, "greedy", 1, 1.0)
     for step in range(1, 601):
         crawl.until(step)
         if step % 2 == 0:
             changes.until(step / 200)
-    x = truth(web, 1.0)[:-1]
-    assert moved[-1]["mean"] == pytest.approx(importance_errors.errors(crawl.cash.estimate(crawl.rows), x).mean)
+    x = compute_truth(web, 1.0)[:-1]
+    assert moved[-1]["mean"] == pytest.approx(importance_errors.measure_errors(crawl.cash.estimate(crawl.rows), x).mean)
     assert moved[-1]["mean"] > calm[-1]["mean"]
 
 
 def test_a_month_is_what_a_crawl_adds_to_g_after_the_first_two():
     plan = ChangingWebPlan(size=200)
-    crawl = OpicCrawl(generated(LAWS["power"], 200, 1), "greedy", 1, 1.0)
+    crawl = OpicCrawl(generate_web(LAWS["power"], 200, 1), "greedy", 1, 1.0)
     crawl.until(400)
     before = crawl.cash.paid
     crawl.until(800)
-    assert moving.measured_month(plan, 1) == (crawl.cash.paid - before) / 2
-    assert moving.measured_month(ChangingWebPlan(month=1.5), 1) == 1.5
+    assert moving.measure_month(plan, 1) == (crawl.cash.paid - before) / 2
+    assert moving.measure_month(ChangingWebPlan(month=1.5), 1) == 1.5
 
 
 @pytest.mark.parametrize(
@@ -389,14 +396,14 @@ def test_windows_begin_with_what_was_asked_for(web, begin, expected):
 
 
 def test_a_name_says_kind_size_and_whether_held_cash_counts():
-    assert window("variable-16", 2.0).last == 16
-    assert window("improved-4", 2.0).time == 8.0
-    held = window("interpolation-4+held", 2.0)
+    assert parse_window("variable-16", 2.0).last == 16
+    assert parse_window("improved-4", 2.0).time == 8.0
+    held = parse_window("interpolation-4+held", 2.0)
     assert isinstance(held, InterpolatedHistory)
     assert held.fresh
     for name in ("interpolation", "variable-0", "fixed-x", "none-4", "+held"):
         with pytest.raises(SettingsError, match="is no window"):
-            window(name, 2.0)
+            parse_window(name, 2.0)
 
 
 def test_summaries_are_means_over_the_last_three_crawls_then_over_webs():
@@ -407,7 +414,7 @@ def test_summaries_are_means_over_the_last_three_crawls_then_over_webs():
             made.append(
                 {"seed": seed, "rate": 0.1, "window": "w", "crawl": crawl, "month": 2.0, "measures": crawl} | flat
             )
-    (one,) = rows(summaries.of_windows({name: np.array([row[name] for row in made]) for name in made[0]}))
+    (one,) = list_rows(summaries.summarize_windows({name: np.array([row[name] for row in made]) for name in made[0]}))
     assert (one["runs"], one["measures"], one["mean"]) == (2, 5.0, 8.0)  # (4 + 12) / 2
     assert one["mean_spread"] == pytest.approx(4.0)  # sqrt(((4 - 8)^2 + (12 - 8)^2) / 1) / sqrt(2)
 
@@ -458,7 +465,7 @@ def asked_of(monkeypatch, work, *words):
 
 @pytest.mark.parametrize("name", MOVING)
 def test_without_options_the_papers_windows_are_compared_at_all_rates_of_change(monkeypatch, name):
-    plan = asked_of(monkeypatch, "adapt", name)
+    plan = asked_of(monkeypatch, "run_adaptation", name)
     assert plan.rates == ((0.01,) if name == "fig5" else (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3))
     sizes = ("variable-4", "variable-8", "variable-16", "interpolation-4")
     assert plan.windows == (sizes if name == "fig4" else ("variable-8", "fixed-8", "improved-4", "interpolation-4"))
@@ -468,9 +475,9 @@ def test_without_options_the_papers_windows_are_compared_at_all_rates_of_change(
 
 def test_an_option_given_twice_counts_once(monkeypatch):
     laws = ["--law", "power", "--law", "poisson", "--law", "power"]
-    assert asked_of(monkeypatch, "converge", "fig2", *laws).laws == ("power", "poisson")
+    assert asked_of(monkeypatch, "run_convergence", "fig2", *laws).laws == ("power", "poisson")
     twice = ["--rate", "0.1", "--rate", "0.1", "--window", "none", "--window", "none"]
-    plan = asked_of(monkeypatch, "adapt", "fig4", *twice)
+    plan = asked_of(monkeypatch, "run_adaptation", "fig4", *twice)
     assert (plan.rates, plan.windows) == ((0.1,), ("none",))
 
 
@@ -486,7 +493,7 @@ def test_where_nothing_can_be_written_or_nobody_works_is_told_before_the_work(mo
     def never(*_):
         raise AssertionError("work began")
 
-    for work in ("convergence", "payments", "adaptation"):
+    for work in ("measure_convergence", "measure_payments", "measure_adaptation"):
         monkeypatch.setattr(runs, work, never)
     (tmp_path / "file").write_text("")
     for more, why in (
@@ -509,8 +516,8 @@ def test_a_command_that_was_stopped_goes_on(monkeypatch, tmp_path, name):
     kept.pop().unlink()  # as if it had been stopped before its last crawl
     made = []
     for module in (static_web, moving):
-        generate = module.generated
-        monkeypatch.setattr(module, "generated", lambda *terms, make=generate: made.append(terms) or make(*terms))
+        generate = module.generate_web
+        monkeypatch.setattr(module, "generate_web", lambda *terms, make=generate: made.append(terms) or make(*terms))
     again = CliRunner().invoke(opic_app, words)
     assert (again.stdout, len(made)) == (first.stdout, 1)
 

@@ -12,16 +12,16 @@ from typer.testing import CliRunner
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling import audit_coverage, frozen_lists, measured, truths
 from socialcrawl.lab.experiments.sampling.commands import COMMANDS, sampling_app
-from socialcrawl.lab.experiments.sampling.generated_webs import TopicWebParameters, generate
+from socialcrawl.lab.experiments.sampling.generated_webs import TopicWebParameters, generate_web
 from socialcrawl.lab.experiments.sampling.known_walks import (
     HITS,
     METHODS,
     PAPER,
     WalkSetup,
-    jobs,
-    possible,
-    starts,
-    together,
+    choose_starts,
+    join_runs,
+    list_jobs,
+    list_methods,
 )
 from socialcrawl.lab.experiments.sampling.run_setup import TITLES, WorldOptions
 from socialcrawl.lab.experiments.sampling.source import COMPLETE, InlinkSearch
@@ -33,7 +33,7 @@ TINY = ["--size", 300, "--length", 120, "--burn-in", 5, "--walkers", 2, "--runs"
 
 @pytest.fixture(scope="module")
 def world():
-    return generate(TopicWebParameters(400, trap=0.0, seed=5))
+    return generate_web(TopicWebParameters(400, trap=0.0, seed=5))
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def uk(world):
 
 
 def seen(world, topic, method, setup=SHORT):
-    return [job.crawl(*job.given) for job in jobs(world, topic, method, setup)]
+    return [job.crawl(*job.given) for job in list_jobs(world, topic, method, setup)]
 
 
 def neighbours(world):
@@ -79,23 +79,23 @@ def test_crawls_of_a_kind_differ_by_their_draws_and_are_the_same_again(world, uk
     assert {name: column.tolist() for name, column in first.items()} == {
         name: column.tolist() for name, column in again.items()}  # fmt: skip
     assert first["node"].tolist() != second["node"].tolist()
-    keys = [job.key for method in METHODS for job in jobs(world, uk, method, SHORT)]
+    keys = [job.key for method in METHODS for job in list_jobs(world, uk, method, SHORT)]
     assert len(set(keys)) == len(keys)
 
 
 def test_samples_of_several_crawls_keep_their_walks_apart(world, uk):
     runs = seen(world, uk, "hard")
-    whole = together(runs)
+    whole = join_runs(runs)
     assert len(set(zip(whole["run"].tolist(), whole["walk"].tolist(), strict=True))) == 6
     assert len(set(whole["walk"].tolist())) == 6
     assert whole["node"].tolist() == [*runs[0]["node"].tolist(), *runs[1]["node"].tolist()]
 
 
 def test_walks_begin_with_famous_pages_of_the_topic_that_are_within_reach(world, uk):
-    within = truths.reached(world, uk, "hard")
+    within = truths.find_reached(world, uk, "hard")
     known = Counter(world.graph.indices.tolist())
     famous = sorted(np.flatnonzero(within).tolist(), key=lambda page: (-known[page], page))[:HITS]
-    drawn = {tuple(starts(world, uk, 3, seed)) for seed in range(20)}
+    drawn = {tuple(choose_starts(world, uk, 3, seed)) for seed in range(20)}
     assert {page for some in drawn for page in some} <= set(famous)
     assert len(drawn) > 10
 
@@ -116,9 +116,9 @@ def test_a_method_that_is_unknown_is_refused():
 
 
 def test_estimates_are_weighed_shares_of_the_visits(world, uk):
-    visits = together(seen(world, uk, "hard"))
-    quantity = measured.degrees(world)
-    found = measured.compared(visits, quantity, world, uk, "hard")
+    visits = join_runs(seen(world, uk, "hard"))
+    quantity = measured.count_degrees(world)
+    found = measured.compare_shares(visits, quantity, world, uk, "hard")
     out = np.diff(world.graph.indptr)
     for row in found:
         low, _, high = row["bin"].partition("-")
@@ -131,16 +131,16 @@ def test_estimates_are_weighed_shares_of_the_visits(world, uk):
 
 
 def test_domains_of_a_topic_are_those_that_its_pages_have(world, uk):
-    quantity = measured.domains(world, uk)
+    quantity = measured.count_domains(world, uk)
     assert set(quantity.bins) == {host.split(".", 1)[1] for host, on in zip(world.hosts, uk.on, strict=True) if on}
-    true = dict(zip(quantity.bins, measured.truth(quantity, uk.on), strict=True))
+    true = dict(zip(quantity.bins, measured.compute_truth(quantity, uk.on), strict=True))
     counted = Counter(host.split(".", 1)[1] for host, on in zip(world.hosts, uk.on, strict=True) if on)
     assert true == pytest.approx({name: count / uk.on.sum() for name, count in counted.items()})
 
 
 def test_camps_are_one_part_the_other_both_or_neither(world):
     topic = world.topic("abortion")
-    quantity = measured.camps(topic)
+    quantity = measured.count_camps(topic)
     for page in np.flatnonzero(topic.on).tolist():
         words = world.texts[page].split()
         told = tuple(name for name in ("pro-choice", "pro-life") if name in words)
@@ -152,7 +152,7 @@ def test_camps_are_one_part_the_other_both_or_neither(world):
 
 
 def test_a_collected_dataset_has_its_share_of_what_is_within_reach_and_prefers_the_famous(world, uk):
-    held, within = audit_coverage.collected(world, uk, 0.3, 1), truths.reached(world, uk, "hard")
+    held, within = audit_coverage.draw_dataset(world, uk, 0.3, 1), truths.find_reached(world, uk, "hard")
     assert held.sum() == round(0.3 * within.sum())
     assert not (held & ~within).any()
     known = np.bincount(world.graph.indices, minlength=world.size)
@@ -160,24 +160,24 @@ def test_a_collected_dataset_has_its_share_of_what_is_within_reach_and_prefers_t
 
 
 def test_a_dataset_goes_on_where_links_have_ended():
-    world = generate(TopicWebParameters(300, seed=1))
-    assert audit_coverage.collected(world, world.topic("hiv"), 0.99, 1).sum() > 10
+    world = generate_web(TopicWebParameters(300, seed=1))
+    assert audit_coverage.draw_dataset(world, world.topic("hiv"), 0.99, 1).sum() > 10
 
 
 def test_an_audit_answers_with_the_share_held_and_the_size_of_the_topic(world, uk):
-    held = audit_coverage.collected(world, uk, 0.4, 1)
-    (job, _) = audit_coverage.jobs(world, uk, "hard", SHORT, held)
+    held = audit_coverage.draw_dataset(world, uk, 0.4, 1)
+    (job, _) = audit_coverage.list_jobs(world, uk, "hard", SHORT, held)
     rows = job.crawl(*job.given)
     visits = seen(world, uk, "hard")[0]
     share = visits["weight"] @ held[visits["node"]] / visits["weight"].sum()
     place = {name: i for i, name in enumerate(rows["question"].tolist())}
-    within = truths.reached(world, uk, "hard")
+    within = truths.find_reached(world, uk, "hard")
     assert rows["value"][place["held"]] == pytest.approx(share)
     assert rows["value"][place["size"]] == pytest.approx(held.sum() / share)
     assert rows["truth"][place["size"]] == within.sum()
     assert rows["all"][place["size"]] == uk.on.sum()
     assert rows["truth"][place["held"]] == pytest.approx(held[within].mean())
-    famous = audit_coverage.popular(world)
+    famous = audit_coverage.find_popular(world)
     assert famous.sum() == round(0.3 * world.size)
     assert rows["truth"][place["popular"]] == pytest.approx(famous[within].mean())
 
@@ -192,7 +192,7 @@ def test_coverage_counts_the_intervals_that_have_the_truth():
         "all": np.full(4, 0.35),
         **{name: np.array([1.0, 2.0, 6.0, 3.0]) for name in ("effective", "visits", "fetches", "precision", "jumps")},
     }
-    found = audit_coverage.coverage(runs)
+    found = audit_coverage.measure_coverage(runs)
     assert (found["inside"], found["inside_all"], found["shown"], found["runs"], found["fetches"]) == (2, 1, 3, 4, 3)
     assert found["width"] == pytest.approx(0.2)
     assert found["mean"] == pytest.approx(0.25)
@@ -203,8 +203,8 @@ def test_coverage_counts_the_intervals_that_have_the_truth():
 
 def test_symmetric_lists_make_an_even_law_and_printed_ones_do_not(monkeypatch):
     monkeypatch.setattr(frozen_lists, "GONE_ROUND", 40)
-    world = generate(TopicWebParameters(200, seed=3))
-    rows = list(frozen_lists.biases(world, world.topic("uk"), replace(SHORT, runs=1)))
+    world = generate_web(TopicWebParameters(200, seed=3))
+    rows = list(frozen_lists.measure_biases(world, world.topic("uk"), replace(SHORT, runs=1)))
     assert len(rows) == 6
     for row in rows:
         assert row["pages"] > 150
@@ -221,8 +221,8 @@ def test_gaps_are_those_of_all_eigenvalues(world):
     whole = np.zeros((world.size, world.size))
     for u, v in neighbours(world):
         whole[u, v] = 1
-    for row in frozen_lists.mixing(world, topic):
-        rows = np.flatnonzero(truths.walkable(world, topic, row["graph"]))
+    for row in frozen_lists.measure_mixing(world, topic):
+        rows = np.flatnonzero(truths.find_walkable(world, topic, row["graph"]))
         links = whole[np.ix_(rows, rows)]
         most = links.sum(axis=1).max()
         chain = links / most + np.diag(1 - links.sum(axis=1) / most)
@@ -233,10 +233,10 @@ def test_gaps_are_those_of_all_eigenvalues(world):
 
 
 def test_a_tree_tells_a_topic_by_other_words_than_the_one_it_was_searched_by():
-    world = generate(TopicWebParameters(800, seed=2))
+    world = generate_web(TopicWebParameters(800, seed=2))
     topic = world.topic("abortion")
-    told = frozen_lists.by_tree(world, topic, 1)
-    precision, recall = frozen_lists.quality(told.on, world.about["abortion"])
+    told = frozen_lists.classify_by_tree(world, topic, 1)
+    precision, recall = frozen_lists.measure_quality(told.on, world.about["abortion"])
     assert precision > 0.7
     assert recall > 0.6
     assert told.on.tolist() != topic.on.tolist()
@@ -245,18 +245,18 @@ def test_a_tree_tells_a_topic_by_other_words_than_the_one_it_was_searched_by():
 
 def test_precision_and_recall_are_counted():
     on, about = np.array([1, 1, 0, 0, 1], bool), np.array([1, 0, 1, 0, 1], bool)
-    assert frozen_lists.quality(on, about) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert frozen_lists.measure_quality(on, about) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
 def test_what_cannot_be_computed_is_refused(world):
-    large = generate(TopicWebParameters(frozen_lists.SMALL + 1))
+    large = generate_web(TopicWebParameters(frozen_lists.SMALL + 1))
     with pytest.raises(SettingsError, match="this is computed for 5,000"):
-        next(frozen_lists.mixing(large, large.topic("uk")))
+        next(frozen_lists.measure_mixing(large, large.topic("uk")))
     with pytest.raises(SettingsError, match="no texts"):
-        frozen_lists.by_tree(replace(world, texts=None), world.topic("uk"), 1)
+        frozen_lists.classify_by_tree(replace(world, texts=None), world.topic("uk"), 1)
     nobody = PageTopic("nobody", np.zeros(world.size, bool))
     with pytest.raises(SettingsError, match="no page is on topic"):
-        truths.reached(world, nobody, "hard")
+        truths.find_reached(world, nobody, "hard")
 
 
 # --- commands
@@ -278,7 +278,7 @@ def test_a_figure_is_drawn_and_its_data_have_estimates_beside_the_truth(tmp_path
     said = done("fig2", *TINY, "--topic", "uk", "--out", tmp_path)
     assert "chi-square" in said
     rows = csv.read_csv(tmp_path / "fig2.csv").to_pylist()
-    world = generate(TopicWebParameters(300))
+    world = generate_web(TopicWebParameters(300))
     on = [host.split(".", 1)[1] for host, of in zip(world.hosts, world.topic("uk").on, strict=True) if of]
     for row in rows:
         assert row["truth"] == pytest.approx(Counter(on)[row["bin"]] / len(on))
@@ -335,16 +335,16 @@ def test_walks_on_a_wider_topic_of_ones_own_stay_on_it(tmp_path, world):
     for visits in seen(wanted, hiv, "ancestor"):
         assert hiv.above[visits["node"]].all()
         assert 0.0 < visits["precision"][0] < 1.0
-    keys = {job.key for topic in (hiv, world.topic("hiv")) for job in jobs(wanted, topic, "ancestor", SHORT)}
+    keys = {job.key for topic in (hiv, world.topic("hiv")) for job in list_jobs(wanted, topic, "ancestor", SHORT)}
     assert len(keys) == 4  # another wider topic, other crawls
 
 
 def test_a_topic_of_which_no_wider_one_is_known_is_audited_by_all_other_methods(world, uk):
     alone = replace(uk, wider=None)
-    assert {*METHODS} - {*possible(alone)} == {"ancestor"}
-    assert possible(uk) == tuple(METHODS)
+    assert {*METHODS} - {*list_methods(alone)} == {"ancestor"}
+    assert list_methods(uk) == tuple(METHODS)
     with pytest.raises(SettingsError, match="give --wider NAME"):
-        jobs(world, alone, "ancestor", SHORT)
+        list_jobs(world, alone, "ancestor", SHORT)
 
 
 @pytest.mark.parametrize(

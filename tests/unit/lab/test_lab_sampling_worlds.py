@@ -15,14 +15,14 @@ from socialcrawl.engine.model import Node, Pick
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling import file_worlds, laws, truths
 from socialcrawl.lab.experiments.sampling.file_worlds import TopicRequest
-from socialcrawl.lab.experiments.sampling.generated_webs import CYCLING, TopicWebParameters, generate
-from socialcrawl.lab.experiments.sampling.source import COMPLETE, InlinkSearch, WalkedSource, covered, shown
-from socialcrawl.lab.experiments.sampling.worlds import PageTopic, PageWorld, linked, turned
+from socialcrawl.lab.experiments.sampling.generated_webs import CYCLING, TopicWebParameters, generate_web
+from socialcrawl.lab.experiments.sampling.source import COMPLETE, InlinkSearch, WalkedSource, draw_covered, find_shown
+from socialcrawl.lab.experiments.sampling.worlds import PageTopic, PageWorld, link_pages, reverse_links
 
 
 @pytest.fixture(scope="module")
 def world():
-    return generate(TopicWebParameters(800, seed=3))
+    return generate_web(TopicWebParameters(800, seed=3))
 
 
 def edges(graph):
@@ -33,7 +33,7 @@ def small(links, on, size=None, there=None):
     """A world of given links, whose only topic is `on`."""
     size = size or len(on)
     there = np.ones(size, bool) if there is None else np.array(there, bool)
-    graph = linked(*np.array(links).reshape(-1, 2).T, size, there)
+    graph = link_pages(*np.array(links).reshape(-1, 2).T, size, there)
     topic = PageTopic("t", np.array(on, bool))
     return PageWorld("small", graph, [""] * size, np.zeros(size, np.int64), ["all"], {"t": topic}, there)
 
@@ -42,7 +42,7 @@ def small(links, on, size=None, there=None):
 
 
 def test_a_generated_world_is_the_same_again_and_another_with_another_seed(world):
-    again, other = generate(TopicWebParameters(800, seed=3)), generate(TopicWebParameters(800, seed=4))
+    again, other = generate_web(TopicWebParameters(800, seed=3)), generate_web(TopicWebParameters(800, seed=4))
     assert edges(again.graph) == edges(world.graph)
     assert again.texts == world.texts
     assert edges(other.graph) != edges(world.graph)
@@ -84,7 +84,7 @@ def test_communities_link_to_themselves_and_camps_hardly_to_each_other(world):
 
 
 def test_a_trap_is_one_host_that_is_easily_entered_and_hardly_left():
-    world = generate(TopicWebParameters(2_000, trap=0.1, seed=1))
+    world = generate_web(TopicWebParameters(2_000, trap=0.1, seed=1))
     host, pages = Counter(world.hosts).most_common(1)[0]
     trapped = np.array([name == host for name in world.hosts])
     assert pages == 200
@@ -100,7 +100,7 @@ def test_a_trap_is_one_host_that_is_easily_entered_and_hardly_left():
 )
 def test_a_world_too_small_or_all_trap_is_refused(shape):
     with pytest.raises(SettingsError, match="200 pages"):
-        generate(shape)
+        generate_web(shape)
 
 
 # --- from files
@@ -114,7 +114,7 @@ def test_pages_of_a_file_keep_their_links_categories_and_words(tmp_path):
         "categories": [["subject.Science.Biology.Birds", "subject.Art"], ["subject.Science.Biology"], []],
     }
     parquet.write_table(pa.table(table), tmp_path / "pages.parquet")
-    world = file_worlds.pages(
+    world = file_worlds.read_page_world(
         tmp_path / "pages.parquet", [TopicRequest("bird", ("owl",)), TopicRequest("category:Science.Biology")]
     )
     assert edges(world.graph) == {(0, 1), (1, 2)}
@@ -124,7 +124,7 @@ def test_pages_of_a_file_keep_their_links_categories_and_words(tmp_path):
     assert world.topic("bird").parts["owl"].tolist() == [True, False, False]
     assert world.topic("category:Science.Biology").on.tolist() == [True, True, False]
     with pytest.raises(SettingsError, match="nothing there is on topic 'whale'"):
-        file_worlds.pages(tmp_path / "pages.parquet", [TopicRequest("whale")])
+        file_worlds.read_page_world(tmp_path / "pages.parquet", [TopicRequest("whale")])
     with pytest.raises(SettingsError, match="no topic 'owl'"):
         world.topic("owl")
 
@@ -133,7 +133,7 @@ def test_a_category_is_whole_words_of_a_path(tmp_path):
     table = {"key": ["a", "b"], "text": ["x", "y"], "links": [[], []],
              "categories": [["subject.Art"], ["subject.Artillery"]]}  # fmt: skip
     parquet.write_table(pa.table(table), tmp_path / "pages.parquet")
-    assert file_worlds.pages(tmp_path / "pages.parquet", [TopicRequest("category:Art")]).topic(
+    assert file_worlds.read_page_world(tmp_path / "pages.parquet", [TopicRequest("category:Art")]).topic(
         "category:Art"
     ).on.tolist() == [
         True,
@@ -146,7 +146,7 @@ def test_posts_make_a_world_of_accounts_in_which_who_only_is_mentioned_is_not_th
         "author,created_at,text,mentions\nAnn,1100000000,the kernel,bob carl\nbob,1200000000,hm,ANN\n"
         "ann,1000000000,first,\n"
     )
-    world = file_worlds.posts(tmp_path / "posts.csv", [TopicRequest("kernel")])
+    world = file_worlds.read_post_world(tmp_path / "posts.csv", [TopicRequest("kernel")])
     assert edges(world.graph) == {(0, 1), (0, 2), (1, 0)}
     assert world.there.tolist() == [True, True, False]
     assert [world.domains[place] for place in world.domain] == ["2001", "2008", "unknown"]
@@ -155,7 +155,7 @@ def test_posts_make_a_world_of_accounts_in_which_who_only_is_mentioned_is_not_th
 
 def test_a_web_graph_has_ranges_of_addresses_for_topics(tmp_path):
     np.savez(tmp_path / "w.npz", offsets=np.arange(201), targets=(np.arange(200) + 1) % 200)
-    world = file_worlds.web(tmp_path / "w.npz")
+    world = file_worlds.read_web_world(tmp_path / "w.npz")
     assert edges(world.graph) == {(u, (u + 1) % 200) for u in range(200)}
     assert np.flatnonzero(world.topic("range 3").on).tolist() == list(range(60, 80))
     assert np.flatnonzero(world.topic("range 3").parts["first half"]).tolist() == list(range(60, 70))
@@ -173,12 +173,12 @@ def test_a_web_graph_has_ranges_of_addresses_for_topics(tmp_path):
 def test_a_broken_web_graph_is_refused(tmp_path, arrays, why):
     np.savez(tmp_path / "w.npz", **arrays)
     with pytest.raises(SettingsError, match=why):
-        file_worlds.web(tmp_path / "w.npz")
+        file_worlds.read_web_world(tmp_path / "w.npz")
 
 
 def test_shared_pages_make_a_world():
     path = needed("data/wikispeedia_6k.parquet")
-    world = file_worlds.pages(path, [TopicRequest("category:Music")])
+    world = file_worlds.read_page_world(path, [TopicRequest("category:Music")])
     table = parquet.read_table(path).to_pylist()
     assert world.size == len(table) == 4598
     keys = {row["key"]: number for number, row in enumerate(table)}
@@ -233,9 +233,9 @@ def test_a_complete_search_shows_all_who_link_to_a_page(world):
 
 def test_a_search_shows_so_many_of_the_pages_it_has_and_always_the_same(world):
     search = InlinkSearch(0.5, 3, seed=5)
-    has, links = covered(world.size, search), edges(world.graph)
+    has, links = draw_covered(world.size, search), edges(world.graph)
     assert 0.4 < has.mean() < 0.6
-    back = shown(world.graph, search)
+    back = find_shown(world.graph, search)
     ascending = 0
     for node in range(world.size):
         seen = back.out(node)[0].tolist()
@@ -245,12 +245,12 @@ def test_a_search_shows_so_many_of_the_pages_it_has_and_always_the_same(world):
             assert len(seen) == min(3, len(known)) == len(set(seen))
         ascending += seen == sorted(seen)
     assert ascending < world.size  # the order is of the search's making
-    assert edges(shown(world.graph, search)) == edges(back)
-    assert edges(shown(world.graph, replace(search, seed=6))) != edges(back)
+    assert edges(find_shown(world.graph, search)) == edges(back)
+    assert edges(find_shown(world.graph, replace(search, seed=6))) != edges(back)
 
 
 def test_turning_a_graph_turns_every_link(world):
-    assert edges(turned(world.graph)) == {(v, u) for u, v in edges(world.graph)}
+    assert edges(reverse_links(world.graph)) == {(v, u) for u, v in edges(world.graph)}
 
 
 # --- truths
@@ -258,19 +258,19 @@ def test_turning_a_graph_turns_every_link(world):
 
 def test_bins_of_out_degrees_cover_all_and_part_where_they_say():
     degrees = np.array([0, 1, 2, 3, 4, 5, 99, 100, 5000])
-    assert [truths.DEGREE_BINS[i] for i in truths.degree_bin(degrees)] == [
+    assert [truths.DEGREE_BINS[i] for i in truths.find_degree_bin(degrees)] == [
         "0", "1", "2-3", "2-3", "4-5", "4-5", "60-99", "100+", "100+"]  # fmt: skip
 
 
 def test_the_fraction_that_stays_on_topic_is_counted_link_by_link(world):
     on = world.topic("hiv").on
-    found = truths.staying(world, on)
+    found = truths.measure_staying(world, on)
     for node in range(0, world.size, 31):
         heads = world.graph.out(node)[0]
         assert found[node] == pytest.approx(np.mean([on[v] for v in heads])) if len(heads) else np.isnan(found[node])
-    bins = truths.fraction_bin(np.array([0.0, 0.04, 0.05, 0.96, 1.0, np.nan]))
+    bins = truths.find_fraction_bin(np.array([0.0, 0.04, 0.05, 0.96, 1.0, np.nan]))
     assert [truths.FRACTIONS[i] for i in bins] == ["0%", "0%", "10%", "100%", "100%", "no links"]
-    assert truths.shares(bins, 12).tolist() == pytest.approx([2 / 6, 1 / 6, *[0] * 8, 2 / 6, 1 / 6])
+    assert truths.compute_shares(bins, 12).tolist() == pytest.approx([2 / 6, 1 / 6, *[0] * 8, 2 / 6, 1 / 6])
 
 
 def test_what_is_reached_is_the_component_with_most_of_the_topic():
@@ -280,7 +280,7 @@ def test_what_is_reached_is_the_component_with_most_of_the_topic():
     topic = world.topic("t")
 
     def found(focus, k=1):
-        return np.flatnonzero(truths.reached(world, topic, focus, k)).tolist()
+        return np.flatnonzero(truths.find_reached(world, topic, focus, k)).tolist()
 
     assert found("hard") == [0, 1, 2]
     assert found("trial") == [0, 1, 2, 3]
@@ -306,14 +306,14 @@ def test_what_is_reached_in_a_world_is_what_networkx_says(world):
         for focus, nodes in (("none", set(whole)), ("hard", on), ("neighbourhood", near), ("ancestor", above)):
             parts = nx.connected_components(whole.subgraph(nodes))
             most = max((part & on for part in parts), key=len)
-            assert set(np.flatnonzero(truths.reached(world, topic, focus)).tolist()) == most
+            assert set(np.flatnonzero(truths.find_reached(world, topic, focus)).tolist()) == most
 
 
 def test_distances_from_a_topic_are_those_of_networkx(world):
     on = world.topic("abortion").on
     whole = nx.Graph(sorted(edges(world.graph)))
     expected = nx.multi_source_dijkstra_path_length(whole, set(np.flatnonzero(on).tolist()))
-    found = truths.distances(world, on)
+    found = truths.measure_distances(world, on)
     assert {node: int(found[node]) for node in expected} == expected
     assert all(found[node] == world.size for node in range(world.size) if node not in expected)
 
@@ -325,16 +325,16 @@ def test_lists_are_frozen_as_the_paper_says_and_agree_where_both_sides_must_have
     # 2 links to 0, 0 to 1, 1 to 2; visited in the order 0, 1, 2 without any search.
     world = small([(2, 0), (0, 1), (1, 2)], [1, 1, 1])
     unseen = InlinkSearch(0.0, 100)
-    printed = laws.lists(world, np.array([0, 1, 2]), unseen, "printed")
+    printed = laws.make_lists(world, np.array([0, 1, 2]), unseen, "printed")
     assert printed.tolist() == [[False, True, False], [True, False, True], [True, True, False]]
-    symmetric = laws.lists(world, np.array([0, 1, 2]), unseen, "symmetric")
+    symmetric = laws.make_lists(world, np.array([0, 1, 2]), unseen, "symmetric")
     assert symmetric.tolist() == [[False, True, False], [True, False, True], [False, True, False]]
-    assert laws.lists(world, np.array([0, 1, 2]), COMPLETE, "printed").sum() == 6
+    assert laws.make_lists(world, np.array([0, 1, 2]), COMPLETE, "printed").sum() == 6
 
 
 def walked(world, search, steps):
     """Lists as a walk freezes them, page by page, from page 0: a referee."""
-    back, lists, page, dice = shown(world.graph, search), {}, 0, Random(1)
+    back, lists, page, dice = find_shown(world.graph, search), {}, 0, Random(1)
     out = [set(world.graph.out(u)[0].tolist()) for u in range(world.size)]
     for _ in range(steps):
         if page not in lists:
@@ -344,10 +344,10 @@ def walked(world, search, steps):
 
 
 def test_the_lists_and_the_law_of_a_walk_are_those_of_a_referee():
-    world, search = generate(TopicWebParameters(200, seed=2)), InlinkSearch(0.3, 5)
+    world, search = generate_web(TopicWebParameters(200, seed=2)), InlinkSearch(0.3, 5)
     referee = walked(world, search, 20_000)
     order = np.array(list(referee))
-    printed = laws.lists(world, order, search, "printed")
+    printed = laws.make_lists(world, order, search, "printed")
     assert len(order) > 180
     for place, page in enumerate(order.tolist()):
         assert set(order[printed[place]].tolist()) == set(referee[page]) & set(referee)
@@ -356,16 +356,20 @@ def test_the_lists_and_the_law_of_a_walk_are_those_of_a_referee():
     values, vectors = np.linalg.eig(chain.T)
     (one,) = np.flatnonzero(np.abs(values - 1) < 1e-9)
     expected = np.real(vectors[:, one])
-    assert laws.law(printed) == pytest.approx(expected / expected.sum(), abs=1e-9)
-    assert laws.uneven(laws.law(printed))["misplaced"] > 0.1
-    both = laws.law(laws.lists(world, order, search, "symmetric"))
+    assert laws.compute_law(printed) == pytest.approx(expected / expected.sum(), abs=1e-9)
+    assert laws.measure_unevenness(laws.compute_law(printed))["misplaced"] > 0.1
+    both = laws.compute_law(laws.make_lists(world, order, search, "symmetric"))
     assert len(both[both > 1e-12]) > 160
     assert np.ptp(both[both > 1e-12]) < 1e-12
 
 
 def test_first_visits_are_in_order():
-    assert laws.first_visits(np.array([5, 2, 5, 9, 2, 1])).tolist() == [5, 2, 9, 1]
+    assert laws.find_first_visits(np.array([5, 2, 5, 9, 2, 1])).tolist() == [5, 2, 9, 1]
 
 
 def test_unevenness_is_counted_in_even_shares():
-    assert laws.uneven(np.array([0.5, 0.25, 0.25, 0.0])) == {"largest": 2.0, "least": 0.0, "misplaced": 0.25}
+    assert laws.measure_unevenness(np.array([0.5, 0.25, 0.25, 0.0])) == {
+        "largest": 2.0,
+        "least": 0.0,
+        "misplaced": 0.25,
+    }

@@ -16,7 +16,7 @@ from optimum import optimum
 from socialcrawl.crawls.collect.strategies import STRATEGIES
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.graphs import checked
+from socialcrawl.lab.graphs import check_graph
 from socialcrawl.lab.simulation import ReplaySetup, simulate
 
 VALUES = [0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 0.1, 0.2, 0.1 + 0.2, 1e-300, 1e16]
@@ -270,7 +270,7 @@ def test_an_l_that_no_tree_has_is_refused(size, counted, said):
 
 
 def greedily(known, seeds, budget, objective, **more):
-    return simulate(checked(known), seeds, ReplaySetup("oracle", budget, objective=objective, **more))
+    return simulate(check_graph(known), seeds, ReplaySetup("oracle", budget, objective=objective, **more))
 
 
 def test_greedy_with_the_oracle_is_not_optimal_for_sum():

@@ -13,7 +13,7 @@ from scipy import sparse, stats
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.lab.generators.twitterlike import TOPICS, twitter_like, usual_link_share
+from socialcrawl.lab.generators.twitterlike import TOPICS, estimate_link_share, generate_twitter_like
 from socialcrawl.lab.generators.twitterlike.people import MOST_LINKS
 
 USERS, LINKS = 20_000, 110_000
@@ -21,13 +21,13 @@ USERS, LINKS = 20_000, 110_000
 
 @pytest.fixture(scope="module")
 def graph() -> KnownGraph:
-    return twitter_like(USERS, LINKS, seed=3)
+    return generate_twitter_like(USERS, LINKS, seed=3)
 
 
 @pytest.fixture(scope="module")
 def large() -> KnownGraph:
     """A hundredth of the paper's size."""
-    return twitter_like(170_000, 930_000, seed=4)
+    return generate_twitter_like(170_000, 930_000, seed=4)
 
 
 def source(graph: KnownGraph) -> np.ndarray:
@@ -75,17 +75,17 @@ def check_sound(graph: KnownGraph, users: int, links: int) -> None:
 def test_the_same_arguments_give_the_same_arrays_in_another_process_on_one_core_too(graph):
     code = (
         "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}) if hasattr(os, 'sched_setaffinity') else 0;"
-        "from test_twitterlike import digest; from socialcrawl.lab.generators.twitterlike import twitter_like;"
-        f"print(digest(twitter_like({USERS}, {LINKS}, seed=3)))"
+        "from test_twitterlike import digest; from socialcrawl.lab.generators.twitterlike import generate_twitter_like;"
+        f"print(digest(generate_twitter_like({USERS}, {LINKS}, seed=3)))"
     )
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     env = {"PYTHONHASHSEED": "77", "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     answer = subprocess.run([sys.executable, "-c", code], check=True, env=env, capture_output=True, text=True)
-    assert answer.stdout.strip() == digest(graph) == digest(twitter_like(USERS, LINKS, seed=3))
+    assert answer.stdout.strip() == digest(graph) == digest(generate_twitter_like(USERS, LINKS, seed=3))
 
 
 def test_another_seed_gives_another_graph(graph):
-    other = twitter_like(USERS, LINKS, seed=5)
+    other = generate_twitter_like(USERS, LINKS, seed=5)
     assert (other.indptr != graph.indptr).mean() > 0.5
     assert ((other.beta > 0) & (graph.beta > 0)).mean() < 0.03  # two independent draws of 0.109 meet in 0.012
 
@@ -96,21 +96,21 @@ def test_the_links_are_as_many_as_asked_for_distinct_and_lead_to_others(graph):
 
 @pytest.mark.parametrize(("topic_share", "link_share"), [*TOPICS.values(), (0.5, 0.1)])
 def test_the_shares_of_the_topic_are_met_to_the_nearest_node_and_link(topic_share, link_share):
-    graph = twitter_like(USERS, LINKS, topic_share, link_share, seed=1)
+    graph = generate_twitter_like(USERS, LINKS, topic_share, link_share, seed=1)
     assert np.count_nonzero(graph.beta) == round(topic_share * USERS)
     assert np.count_nonzero(graph.alpha) == round(link_share * LINKS)
 
 
 def test_the_usual_share_of_links_goes_through_the_papers_topics_and_is_straight_between_and_beyond():
     for nodes, links in TOPICS.values():
-        assert usual_link_share(nodes) == pytest.approx(links)
+        assert estimate_link_share(nodes) == pytest.approx(links)
     happy, weird, jazz = TOPICS["happy"], TOPICS["weird"], TOPICS["jazz"]
     for (x0, y0), (x1, y1), at in [(weird, happy, 0.06), (weird, happy, 0.5), (jazz, weird, 0.01), (jazz, weird, 5e-4)]:
         power = np.log(y1 / y0) / np.log(x1 / x0)
-        assert usual_link_share(at) == pytest.approx(y0 * (at / x0) ** power)
-    assert 0 < usual_link_share(1) < 1
-    graph = twitter_like(USERS, LINKS, topic_share=0.06, seed=1)
-    assert np.count_nonzero(graph.alpha) == round(usual_link_share(0.06) * LINKS)
+        assert estimate_link_share(at) == pytest.approx(y0 * (at / x0) ** power)
+    assert 0 < estimate_link_share(1) < 1
+    graph = generate_twitter_like(USERS, LINKS, topic_share=0.06, seed=1)
+    assert np.count_nonzero(graph.alpha) == round(estimate_link_share(0.06) * LINKS)
 
 
 def test_degrees_are_heavy_tailed_with_hubs_and_many_who_mention_nobody(large):
@@ -144,7 +144,7 @@ def test_the_order_of_a_nodes_links_says_nothing(large):
 @pytest.mark.parametrize(("topic", "times"), [("happy", 1.1), ("weird", 1.3), ("jazz", 1.8)])
 def test_like_mentions_like_more_than_if_targets_are_shuffled_among_all_links(topic, times):
     """The null keeps all degrees, so that only who meets whom counts; by numbers of nodes alone it is far more."""
-    graph = twitter_like(60_000, 330_000, *TOPICS[topic], seed=2)
+    graph = generate_twitter_like(60_000, 330_000, *TOPICS[topic], seed=2)
     shuffled = np.random.default_rng(0).permutation(graph.indices)
     assert both(graph, graph.indices) > times * both(graph, shuffled)
     assert both(graph, graph.indices) > 15 * (graph.beta > 0).mean() ** 2 * graph.links
@@ -238,7 +238,7 @@ def test_a_greedy_crawl_touches_many_links_and_has_a_wide_frontier(large):
 
 
 def test_with_the_shares_of_jazz_a_crawl_runs_out_of_positive_scores_while_its_frontier_is_wide():
-    graph = twitter_like(170_000, 930_000, *TOPICS["jazz"], seed=4)
+    graph = generate_twitter_like(170_000, 930_000, *TOPICS["jazz"], seed=4)
     scores, _, frontier = crawl(graph, 1_000)
     assert (scores == 0).mean() > 0.5
     assert scores[-1] == 0
@@ -256,13 +256,13 @@ def test_with_the_shares_of_jazz_a_crawl_runs_out_of_positive_scores_while_its_f
 def test_any_small_graph_is_sound_or_its_share_of_links_is_refused(users, fill, topic_share, link_share, seed):
     links = max(1, int(fill * (users * (users - 1) // 2)))
     try:
-        graph = twitter_like(users, links, topic_share, link_share, seed)
+        graph = generate_twitter_like(users, links, topic_share, link_share, seed)
     except SettingsError as error:
         assert "those who use the word have" in str(error)  # noqa: PT017 - either end is right
         return
     check_sound(graph, users, links)
     assert np.count_nonzero(graph.beta) == max(1, round(topic_share * users))
-    share = usual_link_share(topic_share) if link_share is None else link_share
+    share = estimate_link_share(topic_share) if link_share is None else link_share
     assert np.count_nonzero(graph.alpha) == max(1, round(share * links))
     assert (counts(graph.alpha) <= counts(graph.beta)[source(graph)]).all()
 
@@ -271,8 +271,8 @@ def test_a_share_of_links_that_is_too_large_is_refused_and_the_largest_that_is_n
     with pytest.raises(
         SettingsError, match=r"link_share = 1 asks for 110,000 links .* have [\d,]+: give a link_share up"
     ):
-        twitter_like(USERS, LINKS, 0.1, 1.0)
-    everyone = twitter_like(USERS, LINKS, 1.0, 1.0)
+        generate_twitter_like(USERS, LINKS, 0.1, 1.0)
+    everyone = generate_twitter_like(USERS, LINKS, 1.0, 1.0)
     assert (everyone.alpha > 0).all()
     assert (everyone.beta > 0).all()
 
@@ -296,5 +296,5 @@ def test_a_share_of_links_that_is_too_large_is_refused_and_the_largest_that_is_n
 )
 def test_what_cannot_be_made_is_refused_with_the_range(wrong, message):
     with pytest.raises(SettingsError) as error:
-        twitter_like(**{"users": 2_000, "links": 9_000, **wrong})
+        generate_twitter_like(**{"users": 2_000, "links": 9_000, **wrong})
     assert message in str(error.value)

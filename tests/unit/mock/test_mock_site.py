@@ -26,8 +26,8 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraphSource
 from socialcrawl.graph.link_context import WebPage, find_context, normalize_line, parse_title
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.lab.graphs import from_pages
-from socialcrawl.lab.instant import ImmediateExecutor, NullMonitor, SequenceStore, parts
+from socialcrawl.lab.graphs import build_page_graph
+from socialcrawl.lab.instant import ImmediateExecutor, NullMonitor, SequenceStore, make_parts
 from socialcrawl.mock.server import running
 from socialcrawl.mock.service import Asked, Guest, Standing
 from socialcrawl.mock.web.html import marked, marks, page_of, path_of
@@ -99,7 +99,7 @@ def columns(pages):
 
 
 def test_the_same_pages_give_the_same_graph_as_in_the_laboratory():
-    known = from_pages(columns(PAGES), MUSIC)
+    known = build_page_graph(columns(PAGES), MUSIC)
     assert sum(known.alpha > 0) == 8
     check_same(PAGES, MUSIC, known)
 
@@ -108,25 +108,25 @@ def test_recorded_pages_give_the_same_graph_as_in_the_laboratory():
     table = parquet.read_table(needed("data/wikispeedia_6k.parquet")).slice(1_000, 200)
     pages = {row["key"]: (row["text"], row["links"]) for row in table.to_pylist()}
     topic = Topic(["music", "france", "city"])
-    known = from_pages(columns(pages), topic)
+    known = build_page_graph(columns(pages), topic)
     assert known.links > 3_000
     check_same(pages, topic, known)
 
 
 def test_a_crawl_of_the_site_goes_the_way_of_a_crawl_of_the_known_graph():
-    known = from_pages(columns(PAGES), MUSIC)
+    known = build_page_graph(columns(PAGES), MUSIC)
     store, crawl = MemoryStore(), {}
     (first,) = store.enlist([f"{HOST}{path_of('Art_music')}"], 0.0)
     source = WebSource(POLICY, "socialcrawl", hosts=["*.example"])
     with plays(of_service(site_of(PAGES))) as (url, _):
         made = wire(url)
-        assert run(parts(collect("nh-ne-sum", [first]), source, store, made)).kind == "done"
+        assert run(make_parts(collect("nh-ne-sum", [first]), source, store, made)).kind == "done"
         made.door.http.close()
     for batch, outcomes in store.history():
         for pick, outcome in zip(batch, outcomes, strict=True):
             crawl[key_of(store.accounts([pick.node])[pick.node].id)] = outcome
     again = SequenceStore()
-    run(parts(collect("nh-ne-sum", [list(known.names).index("Art_music")]), KnownGraphSource(known), again))
+    run(make_parts(collect("nh-ne-sum", [list(known.names).index("Art_music")]), KnownGraphSource(known), again))
     assert list(crawl) == [known.names[node] for node in again.nodes]
     assert [outcome.value for outcome in crawl.values()] == again.values
     # The laboratory knows pages that are only linked to as empty ones.

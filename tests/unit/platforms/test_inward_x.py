@@ -11,7 +11,7 @@ from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Credential, Node, Pick, Stop, Who
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.names import HERE, SUSPENDED
 from socialcrawl.platforms.x.source import BY_NAME, MENTIONS, XSource, make_time_bounds
 from socialcrawl.platforms.x.vocabulary import POST, TWEET
@@ -38,7 +38,7 @@ def asking(url, words=TWEET, **more):
 def mentioners(people, name, most=100, begin=0):
     """The ids of those who mention somebody in the newest posts to be seen, straight from the rows."""
     posts = [row for row in FANS if row[1] >= begin and len(row) > 3 and name in row[3]]
-    shown = [fold(row[0]) for row in posts[::-1] if people.fate(fold(row[0])) == HERE][:most]
+    shown = [fold_name(row[0]) for row in posts[::-1] if people.fate(fold_name(row[0])) == HERE][:most]
     return [people.number(one) for one in dict.fromkeys(shown) if one != name], len(shown)
 
 
@@ -151,7 +151,7 @@ def test_the_loop_carries_probes_walks_and_in_links_within_the_windows_of_either
         reason = run(Parts(crawl, who.source, store, who.wire, planner, clock, pool, Watcher()), size=4)
     assert (reason.kind, reason.why) == ("done", "all were asked")
     for name, node in zip(names, crawl.nodes, strict=True):
-        written = [row for row in FANS if fold(row[0]) == name]
+        written = [row for row in FANS if fold_name(row[0]) == name]
         assert crawl.outcomes["probe", node].value == float(bool(written))
         inward, walk = crawl.outcomes["inward", node], crawl.outcomes["walk", node]
         assert [ids(store, one) for one in inward.targets] == mentioners(people, name)[0]

@@ -21,7 +21,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, Request, Stop, Who, format_time
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.lab.instant import parts
+from socialcrawl.lab.instant import make_parts
 from socialcrawl.mock.server import running
 from socialcrawl.mock.service import Told
 from socialcrawl.platforms.http_client import HttpAnswer
@@ -258,7 +258,7 @@ def test_a_probe_is_not_answered_by_what_a_visit_has_read():
         store = SqlStore(made.connection, made.campaign, "web", reuse=AnswerReuse(24.0, MUSIC.hits))
         seeds = store.enlist([f"{HOST}/wiki/Paris"], 0.0)
         door = wire(url, now=lambda: 1_700_000_000.0)
-        work = parts(collect("bfs", seeds, 1), source_of(), store, door)
+        work = make_parts(collect("bfs", seeds, 1), source_of(), store, door)
         work.clock.sleep(1_700_000_000.0)
         assert isinstance(run(work), Stop)
         before = len(targets)

@@ -11,7 +11,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, SameAs, Who
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.lab.instant import parts
+from socialcrawl.lab.instant import make_parts
 from socialcrawl.mock.service import Told
 from socialcrawl.platforms.web.source import WebSource
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
@@ -215,7 +215,7 @@ def test_a_campaign_asks_for_the_rules_of_a_host_once_and_for_no_page_twice():
         store = SqlStore(made.connection, made.campaign, "web", reuse=AnswerReuse(24.0, MUSIC.hits))
         seeds = store.enlist(["http://x.example/a"], 0.0)
         door, crawl = wire(url, now=lambda: 1_700_000_000.0), crawl_from(seeds)
-        work = parts(crawl, source(), store, door)
+        work = make_parts(crawl, source(), store, door)
         work.clock.sleep(1_700_000_000.0)
         assert run(work).kind == "done"
         door.door.http.close()

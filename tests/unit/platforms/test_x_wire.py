@@ -7,7 +7,7 @@ from x_crawls import TOKEN, TOPIC, posts
 from socialcrawl.campaign.policies import policy
 from socialcrawl.engine.model import Grant, Page, Request, Who
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.lab.post_table import fold
+from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock import faults
 from socialcrawl.mock.server import running
 from socialcrawl.mock.world import build_world
@@ -94,7 +94,7 @@ def test_a_look_up_tells_who_is_missing_and_why(words):
         key: words_for[fate[key]] for key in ids.split(",") if fate[key]
     }
     assert {row.id for row in by_id.accounts} == {key for key in ids.split(",") if fate[key] in (0, 2)}
-    reasons = {fold(who.username): reason for who, reason in by_name.missing}
+    reasons = {fold_name(who.username): reason for who, reason in by_name.missing}
     assert reasons["nobody_at_all"] == "unknown"
     assert set(reasons.values()) == {"suspended", "unknown"}  # `protected` was not asked for
 

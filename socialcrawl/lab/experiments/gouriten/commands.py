@@ -68,7 +68,7 @@ TABLES = {
 }
 
 
-def _crawl(name: str) -> Callable[..., None]:
+def _make_crawl_command(name: str) -> Callable[..., None]:
     def command(
         *,
         posts: Posts = None,
@@ -88,7 +88,7 @@ def _crawl(name: str) -> Callable[..., None]:
         seed: Seed = 1,
         jobs: Processes = -1,
     ) -> None:
-        from socialcrawl.lab.experiments.gouriten.runs import CrawlOptions, compare, steer  # noqa: PLC0415
+        from socialcrawl.lab.experiments.gouriten.runs import CrawlOptions, compare_scorings, compare_variants  # noqa: PLC0415
         from socialcrawl.lab.experiments.gouriten.test_graphs import GraphOptions  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
@@ -97,14 +97,14 @@ def _crawl(name: str) -> Callable[..., None]:
         )
         asked, run = CrawlOptions(tuple(variant or ()), sets, size, least, steps), ExperimentRun(out, jobs, seed)
         if name == "scorings":
-            steer(wanted, asked, run)
+            compare_scorings(wanted, asked, run)
         else:
-            compare(name, wanted, asked, run)
+            compare_variants(name, wanted, asked, run)
 
     return command
 
 
-def _table(name: str) -> Callable[..., None]:
+def _make_table_command(name: str) -> Callable[..., None]:
     def command(
         *,
         posts: Posts = None,
@@ -117,19 +117,19 @@ def _table(name: str) -> Callable[..., None]:
         graph_seed: GraphSeed = 1,
         out: Out = HERE,
     ) -> None:
-        from socialcrawl.lab.experiments.gouriten.runs import tabulate  # noqa: PLC0415
+        from socialcrawl.lab.experiments.gouriten.runs import make_table  # noqa: PLC0415
         from socialcrawl.lab.experiments.gouriten.test_graphs import GraphOptions  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         wanted = GraphOptions(
             posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed
         )
-        tabulate(name, wanted, ExperimentRun(out))
+        make_table(name, wanted, ExperimentRun(out))
 
     return command
 
 
-def _fig3(
+def _run_fig3(
     *,
     posts: Posts = None,
     pages: Pages = None,
@@ -150,15 +150,19 @@ def _fig3(
     window: Window = 1000,
 ) -> None:
     """How far estimators' first choices fall short of the oracle's, along its crawl (figure 3)."""
-    from socialcrawl.lab.experiments.gouriten.runs import CrawlOptions, follow  # noqa: PLC0415
+    from socialcrawl.lab.experiments.gouriten.runs import CrawlOptions, follow_oracle  # noqa: PLC0415
     from socialcrawl.lab.experiments.gouriten.test_graphs import GraphOptions  # noqa: PLC0415
     from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
     wanted = GraphOptions(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)
-    follow(wanted, CrawlOptions(tuple(variant or ()), sets, size, least, steps), ExperimentRun(out, jobs, seed), window)
+    follow_oracle(
+        wanted, CrawlOptions(tuple(variant or ()), sets, size, least, steps), ExperimentRun(out, jobs, seed), window
+    )
 
 
-add_commands(gouriten_app, {name: CRAWLS[name] for name in ("fig1", "fig2")}, _crawl)
-gouriten_app.command("fig3")(_fig3)
-add_commands(gouriten_app, {name: text for name, text in CRAWLS.items() if name not in ("fig1", "fig2")}, _crawl)
-add_commands(gouriten_app, TABLES, _table)
+add_commands(gouriten_app, {name: CRAWLS[name] for name in ("fig1", "fig2")}, _make_crawl_command)
+gouriten_app.command("fig3")(_run_fig3)
+add_commands(
+    gouriten_app, {name: text for name, text in CRAWLS.items() if name not in ("fig1", "fig2")}, _make_crawl_command
+)
+add_commands(gouriten_app, TABLES, _make_table_command)

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.measures import Floats, cells, mean, rounds, tested
-from socialcrawl.lab.result_tables import Table, table
+from socialcrawl.lab.measures import Floats, choose_round_steps, compare_groups, compute_mean, make_cells
+from socialcrawl.lab.result_tables import Table, make_table
 
 
 class Curves:
@@ -42,56 +42,56 @@ class Curves:
         return self.of(graph, variant, column)[:, int(np.searchsorted(self.steps(graph), step))]
 
 
-def summed_up(curves: Curves) -> Table:
+def summarize_curves(curves: Curves) -> Table:
     """Return the means over the sets of seeds at the round steps: a row for each graph, variant and step.
 
     Columns: graph, variant, step, sets, score and relative, each with its standard error over the sets and the ends of
     its 95 % interval (NAME_error, NAME_low, NAME_high), seconds (the mean of a whole crawl).
     """
-    return table(
+    return make_table(
         [
-            _row(curves, graph, variant, int(step))
+            _make_row(curves, graph, variant, int(step))
             for graph in curves.graphs
             for variant in curves.variants(graph)
-            for step in rounds(int(curves.steps(graph)[-1]))
+            for step in choose_round_steps(int(curves.steps(graph)[-1]))
         ]
     )
 
 
-def pairs(curves: Curves) -> Table:
+def compare_pairs(curves: Curves) -> Table:
     """Return what each variant is above each later one, compared set by set at the round steps.
 
     Columns: graph, step, sets, one, other, difference (of the shares of the reference's score), difference_error,
-    difference_low and difference_high (its 95 % interval), difference_p, difference_holm (as of `tested`, over all
-    pairs of a graph and step).
+    difference_low and difference_high (its 95 % interval), difference_p, difference_holm (as of
+    `compare_groups`, over all pairs of a graph and step).
     """
     listed = []
     for graph in curves.graphs:
-        for step in rounds(int(curves.steps(graph)[-1])).tolist():
+        for step in choose_round_steps(int(curves.steps(graph)[-1])).tolist():
             shares = {variant: curves.at(graph, variant, "relative", step) for variant in curves.variants(graph)}
             sets = len(next(iter(shares.values())))
-            for (one, other), found in tested("difference", shares).items():
+            for (one, other), found in compare_groups("difference", shares).items():
                 listed.append({"graph": graph, "step": step, "sets": sets, "one": one, "other": other, **found})
-    return table(listed)
+    return make_table(listed)
 
 
-def _row(curves: Curves, graph: str, variant: str, step: int) -> dict[str, str | int | float]:
+def _make_row(curves: Curves, graph: str, variant: str, step: int) -> dict[str, str | int | float]:
     score = curves.at(graph, variant, "score", step)
     return {
         "graph": graph,
         "variant": variant,
         "step": step,
         "sets": len(score),
-        **cells("score", mean(score)),
-        **cells("relative", mean(curves.at(graph, variant, "relative", step))),
+        **make_cells("score", compute_mean(score)),
+        **make_cells("relative", compute_mean(curves.at(graph, variant, "relative", step))),
         "seconds": float(curves.at(graph, variant, "seconds", step).mean()),
     }
 
 
-def shortfalls(curves: Curves) -> Table:
-    """Return the means over the sets of what `precision` found.
+def summarize_shortfalls(curves: Curves) -> Table:
+    """Return the means over the sets of what `measure_precision` found.
 
-    Columns: graph, variant, step, sets, difference with its standard error and interval, as of `summed_up`.
+    Columns: graph, variant, step, sets, difference with its standard error and interval, as of `summarize_curves`.
     """
     listed = []
     for graph in curves.graphs:
@@ -99,5 +99,5 @@ def shortfalls(curves: Curves) -> Table:
             for step in curves.steps(graph).tolist():
                 short = curves.at(graph, variant, "difference", step)
                 names = {"graph": graph, "variant": variant, "step": step, "sets": len(short)}
-                listed.append({**names, **cells("difference", mean(short))})
-    return table(listed)
+                listed.append({**names, **make_cells("difference", compute_mean(short))})
+    return make_table(listed)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.experiments.gouriten.test_graphs import StoredGraph
-from socialcrawl.lab.measures import Floats, pearson, r_squared
-from socialcrawl.lab.result_tables import Table, joined, table
+from socialcrawl.lab.measures import Floats, compute_correlation, compute_r_squared
+from socialcrawl.lab.result_tables import Table, join_tables, make_table
 
 OF, H = ("n", "e", "ne"), ("sum", "max")
 TYPES = ("in", "out")
@@ -29,7 +29,7 @@ class LinkSides(NamedTuple):
     values: Floats
 
 
-def sides(graph: KnownGraph, kind: str) -> LinkSides:
+def compute_sides(graph: KnownGraph, kind: str) -> LinkSides:
     """Return the features over the links of the whole graph, as nobody knows them during a crawl.
 
     Args:
@@ -39,7 +39,7 @@ def sides(graph: KnownGraph, kind: str) -> LinkSides:
     """
     counts = np.zeros(graph.size, np.int64)
     values = np.zeros((6, graph.size))
-    for source, target, alpha in _links(graph):
+    for source, target, alpha in _iterate_links(graph):
         node, other = (target, source) if kind == "in" else (source, target)
         far = graph.beta[other]
         counts += np.bincount(node, minlength=graph.size)
@@ -49,7 +49,7 @@ def sides(graph: KnownGraph, kind: str) -> LinkSides:
     return LinkSides(counts, values)
 
 
-def _links(graph: KnownGraph) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Floats]]:
+def _iterate_links(graph: KnownGraph) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Floats]]:
     """Sources, targets and weights of all links, some at a time, in their order."""
     for begin in range(0, graph.links, CHUNK):
         place = np.arange(begin, min(begin + CHUNK, graph.links))
@@ -57,12 +57,12 @@ def _links(graph: KnownGraph) -> Iterator[tuple[NDArray[np.int64], NDArray[np.in
         yield source, np.asarray(graph.indices[place], np.int64), np.asarray(graph.alpha[place])
 
 
-def statistics(worlds: list[StoredGraph]) -> Table:
+def count_statistics(worlds: list[StoredGraph]) -> Table:
     """Table 1, a row for each graph: graph, nodes, links, value_nodes, weight_links, and the shares of the last two."""
-    return table([_statistics(world.name, world.open()) for world in worlds])
+    return make_table([_count_statistics(world.name, world.open()) for world in worlds])
 
 
-def _statistics(name: str, graph: KnownGraph) -> dict[str, str | int | float]:
+def _count_statistics(name: str, graph: KnownGraph) -> dict[str, str | int | float]:
     nodes, links = int(np.count_nonzero(graph.beta)), int(np.count_nonzero(graph.alpha))
     return {
         "graph": name,
@@ -75,27 +75,27 @@ def _statistics(name: str, graph: KnownGraph) -> dict[str, str | int | float]:
     }
 
 
-def correlations(worlds: list[StoredGraph]) -> Table:
+def compute_correlations(worlds: list[StoredGraph]) -> Table:
     """Table 2: Pearson's correlation of nodes' values with each feature.
 
     Columns: graph, type (in | out), over (all nodes, or those linked in that direction), nodes, feature, pearson.
     """
-    return joined([table(_fits(world, pearsons=True)) for world in worlds])
+    return join_tables([make_table(_compute_fits(world, pearsons=True)) for world in worlds])
 
 
-def fits(worlds: list[StoredGraph]) -> Table:
+def compute_fits(worlds: list[StoredGraph]) -> Table:
     """Table 3: R2 of the linear model with n, e and ne of one aggregation.
 
     Columns: graph, type (in | out), over (all nodes, or those linked in that direction), nodes, h, r2.
     """
-    return joined([table(_fits(world, pearsons=False)) for world in worlds])
+    return join_tables([make_table(_compute_fits(world, pearsons=False)) for world in worlds])
 
 
-def _fits(world: StoredGraph, *, pearsons: bool) -> list[dict[str, str | int | float]]:
+def _compute_fits(world: StoredGraph, *, pearsons: bool) -> list[dict[str, str | int | float]]:
     graph = world.open()
     rows: list[dict[str, str | int | float]] = []
     for kind in TYPES:
-        links, values = sides(graph, kind)
+        links, values = compute_sides(graph, kind)
         for over in OVER:
             chosen = slice(None) if over == "all" else links > 0
             x, y = values[:, chosen], np.asarray(graph.beta[chosen])
@@ -103,7 +103,10 @@ def _fits(world: StoredGraph, *, pearsons: bool) -> list[dict[str, str | int | f
             for h, three in zip(H, (x[:3], x[3:]), strict=True):
                 if pearsons:
                     each = zip(OF, three, strict=True)
-                    rows += [{**head, "feature": f"{of}_{h}", "pearson": pearson(feature, y)} for of, feature in each]
+                    rows += [
+                        {**head, "feature": f"{of}_{h}", "pearson": compute_correlation(feature, y)}
+                        for of, feature in each
+                    ]
                 else:
-                    rows.append({**head, "h": h, "r2": r_squared(three, y)})
+                    rows.append({**head, "h": h, "r2": compute_r_squared(three, y)})
     return rows

@@ -14,12 +14,12 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Act, Node
 from socialcrawl.graph.graph import Graph
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
-from socialcrawl.lab.experiments.gouriten.replays import CrawlPlan, ReplayOptions, rows
-from socialcrawl.lab.experiments.gouriten.setups import Experiment, setup
-from socialcrawl.lab.instant import parts
-from socialcrawl.lab.measures import Floats, points, rolling
-from socialcrawl.lab.result_tables import Table, joined
-from socialcrawl.lab.simulation import ReplaySetup, estimator, simulate
+from socialcrawl.lab.experiments.gouriten.replays import CrawlPlan, ReplayOptions, make_rows
+from socialcrawl.lab.experiments.gouriten.setups import Experiment, parse_variant
+from socialcrawl.lab.instant import make_parts
+from socialcrawl.lab.measures import Floats, choose_points, compute_rolling_mean
+from socialcrawl.lab.result_tables import Table, join_tables
+from socialcrawl.lab.simulation import ReplaySetup, make_named_estimator, simulate
 from socialcrawl.storage.memory_store import MemoryStore
 
 NOTHING = "nothing"
@@ -43,7 +43,7 @@ class GuidedStrategy:
         return np.array([self.graph.row(Node(int(self.way[n])))]), self.beta[self.graph.nodes(rows)]
 
 
-def wished(graph: KnownGraph, seeds: list[int], estimator: Estimator, way: NDArray[np.int64]) -> Floats:
+def find_first_choices(graph: KnownGraph, seeds: list[int], estimator: Estimator, way: NDArray[np.int64]) -> Floats:
     """Return the true value of what `estimator` ranks first at each step of `way`, from which it learns.
 
     Shape (len(way),).
@@ -59,11 +59,11 @@ def wished(graph: KnownGraph, seeds: list[int], estimator: Estimator, way: NDArr
     crawl = Collect(line, estimator, len(way))
     crawl.strategy = GuidedStrategy(crawl.graph, way, graph.beta)
     store = MemoryStore()
-    run(parts(crawl, KnownGraphSource(graph), store))
+    run(make_parts(crawl, KnownGraphSource(graph), store))
     return np.array([batch[0].score for batch, _ in store.history() if batch[0].act == Act.EXPAND], np.float64)
 
 
-def precision(experiment: Experiment, plan: CrawlPlan, work: ReplayOptions, window: int) -> tuple[Table, Table]:
+def measure_precision(experiment: Experiment, plan: CrawlPlan, work: ReplayOptions, window: int) -> tuple[Table, Table]:
     """Return what each variant's first choice falls short of the reference's, along the reference's crawl.
 
     Both tables have the columns graph, variant, set, step, difference: the value of the reference's first choice less
@@ -72,34 +72,37 @@ def precision(experiment: Experiment, plan: CrawlPlan, work: ReplayOptions, wind
     since the one before. NaN where the frontier was empty by then. The variant NOTHING chooses what is worth nothing:
     who falls as short as that has found nothing either, however small the difference.
     """
-    leaders = [setup(experiment, experiment.reference, plan.budget, work.seed + i) for i in range(len(plan.sets))]
-    ways = _at_once(_way, [(plan, leader, number) for number, leader in enumerate(leaders)], work)
+    leaders = [
+        parse_variant(experiment, experiment.reference, plan.budget, work.seed + i) for i in range(len(plan.sets))
+    ]
+    ways = _run_at_once(_find_way, [(plan, leader, number) for number, leader in enumerate(leaders)], work)
     tasks = [
-        (plan, setup(experiment, variant, plan.budget, work.seed + number), number, way)
+        (plan, parse_variant(experiment, variant, plan.budget, work.seed + number), number, way)
         for variant in experiment.variants
         for number, way in enumerate(ways)
     ]
-    found = _at_once(_falls_short, tasks, work)
+    found = _run_at_once(_compute_shortfall, tasks, work)
     beta = plan.world.open().beta
     found += [np.asarray(beta[way]) for way in ways]
     names = [(variant, number) for variant in (*experiment.variants, NOTHING) for number in range(len(ways))]
-    at, ends = points(plan.budget), parted(plan.budget)
+    at, ends = choose_points(plan.budget), split_crawl(plan.budget)
     smooth = [
-        rows(plan, *name, at, difference=taken(rolling(some, window), at))
+        make_rows(plan, *name, at, difference=take_values(compute_rolling_mean(some, window), at))
         for name, some in zip(names, found, strict=True)
     ]
     parts = [
-        rows(plan, *name, ends, difference=means_between(some, ends)) for name, some in zip(names, found, strict=True)
+        make_rows(plan, *name, ends, difference=average_between(some, ends))
+        for name, some in zip(names, found, strict=True)
     ]
-    return joined(smooth), joined(parts)
+    return join_tables(smooth), join_tables(parts)
 
 
-def parted(steps: int) -> NDArray[np.int64]:
+def split_crawl(steps: int) -> NDArray[np.int64]:
     """Return the ends of the parts of a crawl: 10, 100, 1000, ... as far as they go, and its last step."""
     return np.array([*(end for end in (10**power for power in range(1, 10)) if end < steps), steps], np.int64)
 
 
-def means_between(values: Floats, ends: NDArray[np.int64]) -> Floats:
+def average_between(values: Floats, ends: NDArray[np.int64]) -> Floats:
     """Return the mean of the values since the end before, up to each of `ends` (counted from 1).
 
     NaN where there are none.
@@ -109,13 +112,13 @@ def means_between(values: Floats, ends: NDArray[np.int64]) -> Floats:
     return np.array([one.mean() if len(one) else np.nan for one in some])
 
 
-def taken(values: Floats, at: NDArray[np.int64]) -> Floats:
+def take_values(values: Floats, at: NDArray[np.int64]) -> Floats:
     """Return the values at those steps, counted from 1; NaN after the last."""
     inside = at <= len(values)
     return np.where(inside, values[np.where(inside, at, 1) - 1], np.nan)
 
 
-def _at_once(function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], work: ReplayOptions) -> list[Any]:
+def _run_at_once(function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], work: ReplayOptions) -> list[Any]:
     from joblib import Parallel, delayed  # noqa: PLC0415
 
     found: list[Any] = []
@@ -126,10 +129,12 @@ def _at_once(function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], wor
     return found
 
 
-def _way(plan: CrawlPlan, leader: ReplaySetup, number: int) -> NDArray[np.int64]:
+def _find_way(plan: CrawlPlan, leader: ReplaySetup, number: int) -> NDArray[np.int64]:
     return simulate(plan.world.open(), plan.sets[number], leader).steps
 
 
-def _falls_short(plan: CrawlPlan, given: ReplaySetup, number: int, way: NDArray[np.int64]) -> Floats:
+def _compute_shortfall(plan: CrawlPlan, given: ReplaySetup, number: int, way: NDArray[np.int64]) -> Floats:
     graph = plan.world.open()
-    return np.asarray(graph.beta[way] - wished(graph, plan.sets[number], estimator(graph, given), way))
+    return np.asarray(
+        graph.beta[way] - find_first_choices(graph, plan.sets[number], make_named_estimator(graph, given), way)
+    )

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.experiments.gouriten.setups import Experiment, SeedDraw, setup
+from socialcrawl.lab.experiments.gouriten.setups import Experiment, SeedDraw, parse_variant
 from socialcrawl.lab.experiments.gouriten.test_graphs import StoredGraph
-from socialcrawl.lab.grid import ReplayJob, replay_all, results, seed_sets
-from socialcrawl.lab.measures import Floats, points, share
-from socialcrawl.lab.result_tables import Table, joined
-from socialcrawl.lab.simulation import scored
+from socialcrawl.lab.grid import ReplayJob, draw_seed_sets, read_results, replay_all
+from socialcrawl.lab.measures import Floats, choose_points, compute_share
+from socialcrawl.lab.result_tables import Table, join_tables
+from socialcrawl.lab.simulation import score_values
 
 GIVEN_AWAY = 10  # seeds are at most one in so many of the nodes they are drawn from, unless their number is insisted on
 
@@ -47,7 +47,7 @@ class CrawlPlan:
     budget: int
 
 
-def plan(world: StoredGraph, draw: SeedDraw, steps: int, work: ReplayOptions) -> CrawlPlan:
+def plan_crawls(world: StoredGraph, draw: SeedDraw, steps: int, work: ReplayOptions) -> CrawlPlan:
     """Return the sets of seeds, and `steps`, or fewer where no set reaches so many nodes.
 
     A set has at most one in ten of the nodes it is drawn from, so that what is to be found is not given away; as many
@@ -61,10 +61,10 @@ def plan(world: StoredGraph, draw: SeedDraw, steps: int, work: ReplayOptions) ->
     graph = world.open()
     rich = int((graph.beta > draw.least).sum())
     size = draw.size if work.insist else max(1, min(draw.size, rich // GIVEN_AWAY))
-    sets = seed_sets(graph, draw.sets, size, work.seed, draw.least)
+    sets = draw_seed_sets(graph, draw.sets, size, work.seed, draw.least)
     most = 0
     for seeds in sets:
-        most = max(most, reach(graph, seeds, steps))
+        most = max(most, count_reachable(graph, seeds, steps))
         if most >= steps:
             return CrawlPlan(world, sets, steps)
     if not most:
@@ -72,7 +72,7 @@ def plan(world: StoredGraph, draw: SeedDraw, steps: int, work: ReplayOptions) ->
     return CrawlPlan(world, sets, most)
 
 
-def reach(graph: KnownGraph, seeds: Sequence[int], enough: int) -> int:
+def count_reachable(graph: KnownGraph, seeds: Sequence[int], enough: int) -> int:
     """Return how many nodes can be crawled from `seeds`, themselves left out.
 
     It stops counting at `enough` or above.
@@ -91,8 +91,8 @@ def reach(graph: KnownGraph, seeds: Sequence[int], enough: int) -> int:
     return found
 
 
-def crawls(experiment: Experiment, plan: CrawlPlan, work: ReplayOptions, judge: Floats | None = None) -> Table:
-    """The curves of all variants on one graph: a row for each variant, set of seeds and point of `measures.points`.
+def replay_crawls(experiment: Experiment, plan: CrawlPlan, work: ReplayOptions, judge: Floats | None = None) -> Table:
+    """Return the curves of all variants on one graph: a row for each variant, set of seeds and point of the curve.
 
     Columns: graph, variant, set, step, score (without the seeds' own), relative (the share of the reference's score
     from the same seeds at the same step; NaN where that is 0), seconds (of the whole crawl, when it was replayed).
@@ -104,41 +104,43 @@ def crawls(experiment: Experiment, plan: CrawlPlan, work: ReplayOptions, judge: 
         judge: float64[n], the values by which the crawls are scored; None: those of the graph.
     """
     variants = list(dict.fromkeys([experiment.reference, *experiment.variants]))
-    jobs = {name: _jobs(experiment, plan, name, work.seed) for name in variants}
+    jobs = {name: _list_jobs(experiment, plan, name, work.seed) for name in variants}
     replay_all([job for some in jobs.values() for job in some], work.out, n_jobs=work.n_jobs, watch=work.watch)
     beta = plan.world.open().beta if judge is None else judge
-    at = points(plan.budget)
-    whole = {name: [_curve(work.out, job, beta, experiment.objective) for job in some] for name, some in jobs.items()}
+    at = choose_points(plan.budget)
+    whole = {
+        name: [_read_curve(work.out, job, beta, experiment.objective) for job in some] for name, some in jobs.items()
+    }
     reference = [curve for curve, _ in whole[experiment.reference]]
     parts = []
     for name in variants:
         for number, (curve, seconds) in enumerate(whole[name]):
-            relative = share(curve, reference[number])
+            relative = compute_share(curve, reference[number])
             same = np.full(len(at), seconds)
-            parts.append(rows(plan, name, number, at, score=curve, relative=relative, seconds=same))
-    return joined(parts)
+            parts.append(make_rows(plan, name, number, at, score=curve, relative=relative, seconds=same))
+    return join_tables(parts)
 
 
-def _jobs(experiment: Experiment, plan: CrawlPlan, variant: str, seed: int) -> list[ReplayJob]:
+def _list_jobs(experiment: Experiment, plan: CrawlPlan, variant: str, seed: int) -> list[ReplayJob]:
     graph = str(plan.world.folder.absolute())
     return [
-        ReplayJob(graph, number, tuple(seeds), setup(experiment, variant, plan.budget, seed + number))
+        ReplayJob(graph, number, tuple(seeds), parse_variant(experiment, variant, plan.budget, seed + number))
         for number, seeds in enumerate(plan.sets)
     ]
 
 
-def _curve(out: Path, job: ReplayJob, beta: Floats, objective: str) -> tuple[Floats, float]:
+def _read_curve(out: Path, job: ReplayJob, beta: Floats, objective: str) -> tuple[Floats, float]:
     """Return the score at the points of the curve, from the steps, so that one replay serves any objective.
 
     The seconds.
     """
-    result = results(out, ["steps", "seconds"], [job.key])
+    result = read_results(out, ["steps", "seconds"], [job.key])
     steps = result.column("steps")[0].values.to_numpy()
-    curve = np.concatenate([[0.0], np.cumsum(scored(np.asarray(beta[steps]), objective))])
-    return curve[np.minimum(points(job.setup.budget), len(steps))], float(result.column("seconds")[0].as_py())
+    curve = np.concatenate([[0.0], np.cumsum(score_values(np.asarray(beta[steps]), objective))])
+    return curve[np.minimum(choose_points(job.setup.budget), len(steps))], float(result.column("seconds")[0].as_py())
 
 
-def rows(plan: CrawlPlan, variant: str, number: int, steps: NDArray[np.int64], **columns: Floats) -> Table:
+def make_rows(plan: CrawlPlan, variant: str, number: int, steps: NDArray[np.int64], **columns: Floats) -> Table:
     """The rows of one variant from set `number`: graph, variant, set, step, and what else there is at those steps."""
     size = len(steps)
     return {

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.experiments.gouriten.replays import CrawlPlan, ReplayOptions, crawls
+from socialcrawl.lab.experiments.gouriten.replays import CrawlPlan, ReplayOptions, replay_crawls
 from socialcrawl.lab.experiments.gouriten.setups import Experiment
-from socialcrawl.lab.experiments.gouriten.test_graphs import StoredGraph, rescored
+from socialcrawl.lab.experiments.gouriten.test_graphs import StoredGraph, rescore_graph
 from socialcrawl.lab.graphs import write
-from socialcrawl.lab.measures import Floats, cells, mean, share
-from socialcrawl.lab.result_tables import Table, joined, table
+from socialcrawl.lab.measures import Floats, compute_mean, compute_share, make_cells
+from socialcrawl.lab.result_tables import Table, join_tables, make_table
 
 F = "f"
 SCORINGS: Mapping[str, Callable[[NDArray[np.int64]], Floats]] = {
@@ -24,11 +24,11 @@ SCORINGS: Mapping[str, Callable[[NDArray[np.int64]], Floats]] = {
 """Functions of the occurrences x: 0 for 0, and rising, but for `binary`."""
 
 
-def scorings(experiment: Experiment, usual: CrawlPlan, work: ReplayOptions, folder: Path) -> Table:
+def replay_scorings(experiment: Experiment, usual: CrawlPlan, work: ReplayOptions, folder: Path) -> Table:
     """Return the experiment on one graph under f and under each of SCORINGS, from the same sets of seeds.
 
-    Columns: those of `crawls` and scoring, as_f: the score by f of the crawl that was steered by the other scoring, as
-    a share of that of the same variant steered by f. `relative` compares within a scoring.
+    Columns: those of `replay_crawls` and scoring, as_f: the score by f of the crawl that was steered by the other
+    scoring, as a share of that of the same variant steered by f. `relative` compares within a scoring.
 
     Args:
         experiment: what is compared.
@@ -40,16 +40,16 @@ def scorings(experiment: Experiment, usual: CrawlPlan, work: ReplayOptions, fold
         SettingsError: the values of the graph are not f of whole numbers.
     """
     beta = np.asarray(usual.world.open().beta)
-    plain = crawls(experiment, usual, work)
-    found = [_with(plain, F, np.asarray(plain["score"]), plain)]
+    plain = replay_crawls(experiment, usual, work)
+    found = [_add_column(plain, F, np.asarray(plain["score"]), plain)]
     for name, scoring in SCORINGS.items():
-        same = CrawlPlan(_rescored(usual.world, name, scoring, folder), usual.sets, usual.budget)
-        by_f = crawls(experiment, same, work, judge=beta)
-        found.append(_with(crawls(experiment, same, work), name, np.asarray(by_f["score"]), plain))
-    return joined(found)
+        same = CrawlPlan(_write_rescored(usual.world, name, scoring, folder), usual.sets, usual.budget)
+        by_f = replay_crawls(experiment, same, work, judge=beta)
+        found.append(_add_column(replay_crawls(experiment, same, work), name, np.asarray(by_f["score"]), plain))
+    return join_tables(found)
 
 
-def last_of(curves: Table) -> Table:
+def summarize_last_steps(curves: Table) -> Table:
     """Return the means over the sets at the last step, a row for each graph, scoring and variant.
 
     Columns: graph, scoring, variant, step, sets, relative and as_f, each with its standard error and the ends of its
@@ -69,28 +69,28 @@ def last_of(curves: Table) -> Table:
                     "variant": variant,
                     "step": int(last),
                     "sets": int(here.sum()),
-                    **cells("relative", mean(curves["relative"][here])),
-                    **cells("as_f", mean(curves["as_f"][here])),
+                    **make_cells("relative", compute_mean(curves["relative"][here])),
+                    **make_cells("as_f", compute_mean(curves["as_f"][here])),
                 }
             )
-    return table(listed)
+    return make_table(listed)
 
 
-def _with(rows: Table, scoring: str, by_f: Floats, plain: Table) -> Table:
+def _add_column(rows: Table, scoring: str, by_f: Floats, plain: Table) -> Table:
     size = len(by_f)
     return {
         **rows,
         "graph": plain["graph"],
         "scoring": np.full(size, scoring),
-        "as_f": share(by_f, np.asarray(plain["score"])),
+        "as_f": compute_share(by_f, np.asarray(plain["score"])),
     }
 
 
-def _rescored(
+def _write_rescored(
     world: StoredGraph, name: str, scoring: Callable[[NDArray[np.int64]], Floats], folder: Path
 ) -> StoredGraph:
     """Return the same graph with other values, written again: a replay of it is known by what is in its files."""
     there = replace(world, folder=folder / f"{world.folder.stem}-{name}")
     folder.mkdir(parents=True, exist_ok=True)
-    write(rescored(world.open(), scoring), there.folder)
+    write(rescore_graph(world.open(), scoring), there.folder)
     return there

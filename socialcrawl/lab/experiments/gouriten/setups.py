@@ -111,7 +111,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 """The crawls; tables 1 to 3 need none."""
 
 
-def chosen(
+def choose_experiment(
     name: str, variants: tuple[str, ...] = (), draw: SeedDraw | None = None, steps: int | None = None
 ) -> Experiment:
     """Return the experiment called `name`, with other variants, sets of seeds or steps where they are given."""
@@ -124,7 +124,7 @@ def chosen(
     )
 
 
-def setup(experiment: Experiment, variant: str, budget: int, seed: int) -> ReplaySetup:
+def parse_variant(experiment: Experiment, variant: str, budget: int, seed: int) -> ReplaySetup:
     """Return what a variant replays.
 
     Raises:
@@ -136,7 +136,7 @@ def setup(experiment: Experiment, variant: str, budget: int, seed: int) -> Repla
         if not equals:
             given["estimator"] = word
         elif name in FIELDS:
-            given[name] = _typed(name, value)
+            given[name] = _parse_value(name, value)
         else:
             raise SettingsError(f"{variant!r}: there is no {name!r} to vary. Known are: {', '.join(sorted(FIELDS))}.")
     if "estimator" not in given:
@@ -144,7 +144,7 @@ def setup(experiment: Experiment, variant: str, budget: int, seed: int) -> Repla
     return ReplaySetup(budget=budget, seed=seed, **given)
 
 
-def _typed(name: str, value: str) -> str | int | float:
+def _parse_value(name: str, value: str) -> str | int | float:
     """Return the value of a field, of the field's type."""
     if name in ("strategy", "start"):
         return value

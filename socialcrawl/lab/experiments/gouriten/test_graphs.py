@@ -13,8 +13,8 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab.experiments.runner import require_different_names
-from socialcrawl.lab.generators.twitterlike import TOPICS, twitter_like
-from socialcrawl.lab.graphs import from_pages, from_posts, read, write
+from socialcrawl.lab.generators.twitterlike import TOPICS, generate_twitter_like
+from socialcrawl.lab.graphs import build_mention_graph, build_page_graph, read, write
 from socialcrawl.lab.post_table import read_posts
 
 MENTIONS, PAGES = "mentions", "pages"
@@ -64,7 +64,7 @@ class GraphOptions:
     seed: int = 1
 
 
-def worlds(wanted: GraphOptions, out: Path) -> list[StoredGraph]:
+def make_graphs(wanted: GraphOptions, out: Path) -> list[StoredGraph]:
     """Return the graphs that are wanted; those that `out` has not yet are made.
 
     A file's graph is made again when the file has changed. Graphs that were given are left where they are.
@@ -75,15 +75,15 @@ def worlds(wanted: GraphOptions, out: Path) -> list[StoredGraph]:
     """
     _check(wanted)
     found = [StoredGraph(path.stem, "", path) for path in wanted.graphs]
-    found += [_from_file(path, MENTIONS, word, out) for path in wanted.posts for word in wanted.keywords]
-    found += [_from_file(path, PAGES, word, out) for path in wanted.pages for word in wanted.keywords]
+    found += [_make_from_file(path, MENTIONS, word, out) for path in wanted.posts for word in wanted.keywords]
+    found += [_make_from_file(path, PAGES, word, out) for path in wanted.pages for word in wanted.keywords]
     topics = wanted.topics or ([] if found else list(TOPICS))
-    found += [_generated(topic, wanted, out) for topic in topics]
+    found += [_make_generated(topic, wanted, out) for topic in topics]
     require_different_names([world.name for world in found], "graphs")
     return found
 
 
-def rescored(graph: KnownGraph, scoring: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> KnownGraph:
+def rescore_graph(graph: KnownGraph, scoring: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> KnownGraph:
     """Return the graph with another function of the counts than f(x) = 1 + ln x, which its values and weights are of.
 
     Args:
@@ -94,11 +94,11 @@ def rescored(graph: KnownGraph, scoring: Callable[[NDArray[np.int64]], NDArray[n
         SettingsError: a value or weight is not f of a whole number.
     """
     return KnownGraph(
-        graph.indptr, graph.indices, scoring(_counts(graph.alpha)), scoring(_counts(graph.beta)), graph.names
+        graph.indptr, graph.indices, scoring(_find_counts(graph.alpha)), scoring(_find_counts(graph.beta)), graph.names
     )
 
 
-def _counts(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def _find_counts(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the occurrences x of which `values` are f(x)."""
     counts = np.where(values > 0, np.exp(values - 1.0), 0.0)
     whole = np.rint(counts)
@@ -122,30 +122,30 @@ def _check(wanted: GraphOptions) -> None:
         raise SettingsError(f"{missing[0]} is not there; give the path of a file or folder.")
 
 
-def _from_file(path: Path, kind: str, keyword: str, out: Path) -> StoredGraph:
+def _make_from_file(path: Path, kind: str, keyword: str, out: Path) -> StoredGraph:
     stat = path.stat()
     origin: list[str | int] = [str(path.resolve()), stat.st_size, stat.st_mtime_ns]
     name = f"{path.stem}-{keyword}"
 
     def make() -> KnownGraph:
         topic = Topic([keyword])
-        return from_posts(read_posts(path), topic) if kind == MENTIONS else from_pages(path, topic)
+        return build_mention_graph(read_posts(path), topic) if kind == MENTIONS else build_page_graph(path, topic)
 
-    return _kept(StoredGraph(name, kind, out / _plain(name)), origin, make)
+    return _make_missing(StoredGraph(name, kind, out / _make_folder_name(name)), origin, make)
 
 
-def _generated(topic: str, wanted: GraphOptions, out: Path) -> StoredGraph:
+def _make_generated(topic: str, wanted: GraphOptions, out: Path) -> StoredGraph:
     origin: list[str | int] = [topic, wanted.users, wanted.links, wanted.seed]
     folder = out / "-".join(map(str, origin))
     shares = TOPICS[topic]
-    return _kept(
+    return _make_missing(
         StoredGraph(topic, MENTIONS, folder),
         origin,
-        lambda: twitter_like(wanted.users, wanted.links, *shares, wanted.seed),
+        lambda: generate_twitter_like(wanted.users, wanted.links, *shares, wanted.seed),
     )
 
 
-def _kept(world: StoredGraph, origin: list[str | int], make: Callable[[], KnownGraph]) -> StoredGraph:
+def _make_missing(world: StoredGraph, origin: list[str | int], make: Callable[[], KnownGraph]) -> StoredGraph:
     """Return the world, whose graph was made now if it was not there, or is there but of another origin."""
     note = world.folder.with_name(f"{world.folder.name}.json")
     text = json.dumps(origin) + "\n"
@@ -157,7 +157,7 @@ def _kept(world: StoredGraph, origin: list[str | int], make: Callable[[], KnownG
     return world
 
 
-def _plain(name: str) -> str:
+def _make_folder_name(name: str) -> str:
     """Return a name for a folder: letters, digits, - and _ stay; a checksum tells apart what would be the same."""
     kept = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "-" for char in name)
     return kept if kept == name else f"{kept}-{zlib.crc32(name.encode()):08x}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.kumar.timegraphs import DAY, Floats, Ints, TimeGraph, time_graph
+from socialcrawl.lab.experiments.kumar.timegraphs import DAY, Floats, Ints, TimeGraph, build_time_graph
 
 SLOT = DAY / 4  # attention stays as it is for so long
 TAIL = 1.1  # of fame and writing: densities fall with the power 2.1
@@ -62,16 +62,16 @@ class _People:
     gone: Floats
 
 
-def generate(shape: BurstyGraphParameters) -> TimeGraph:
+def generate_time_graph(shape: BurstyGraphParameters) -> TimeGraph:
     """Return the time graph of that shape; time 0 is where it begins, times are whole seconds."""
     rng = make_generator(shape.seed, "time graph", 0)
-    people = _people(shape, rng)
-    posts, sources = _posts(shape, people, rng)
-    targets = _targets(shape, people, posts, sources, rng)
-    return time_graph(sources, targets, np.floor(posts), shape.nodes)
+    people = _draw_people(shape, rng)
+    posts, sources = _draw_posts(shape, people, rng)
+    targets = _draw_targets(shape, people, posts, sources, rng)
+    return build_time_graph(sources, targets, np.floor(posts), shape.nodes)
 
 
-def _people(shape: BurstyGraphParameters, rng: np.random.Generator) -> _People:
+def _draw_people(shape: BurstyGraphParameters, rng: np.random.Generator) -> _People:
     writing = rng.pareto(TAIL, shape.nodes) + 0.05
     fame = (1.0 + writing) ** SHARED * (rng.pareto(TAIL, shape.nodes) + 0.05)
     fame = np.minimum(fame, MOST_FAME * fame.sum())
@@ -82,7 +82,7 @@ def _people(shape: BurstyGraphParameters, rng: np.random.Generator) -> _People:
     return _People(np.minimum(writing, 5e-4 * writing.sum()), fame, come, gone)
 
 
-def _posts(shape: BurstyGraphParameters, people: _People, rng: np.random.Generator) -> tuple[Floats, Ints]:
+def _draw_posts(shape: BurstyGraphParameters, people: _People, rng: np.random.Generator) -> tuple[Floats, Ints]:
     """When each link is made, ascending, float64[m], and by whom, int64[m]: the links of a post have one instant."""
     sizes = rng.geometric(1.0 / LINKS_A_POST, shape.links)  # more than enough
     sizes = sizes[: int(np.searchsorted(np.cumsum(sizes), shape.links)) + 1]
@@ -97,34 +97,34 @@ def _posts(shape: BurstyGraphParameters, people: _People, rng: np.random.Generat
     )
 
 
-def _targets(
+def _draw_targets(
     shape: BurstyGraphParameters, people: _People, when: Floats, sources: Ints, rng: np.random.Generator
 ) -> Ints:
     """Return whom each link names: a friend who is there, or anybody by the attention of the hour, int64[m]."""
     slots = (when / SLOT).astype(np.int64)
     targets = np.empty(len(when), np.int64)
-    bursts = _bursts(shape, rng)
+    bursts = _draw_bursts(shape, rng)
     for slot in np.unique(slots).tolist():
         here = slice(int(np.searchsorted(slots, slot)), int(np.searchsorted(slots, slot, side="right")))
         middle = (slot + 0.5) * SLOT
-        drawn = np.cumsum(_attention(people, bursts, middle))
+        drawn = np.cumsum(_compute_attention(people, bursts, middle))
         places = np.searchsorted(drawn, rng.random(here.stop - here.start) * drawn[-1], side="right")
         targets[here] = np.minimum(places, shape.nodes - 1)
-    friends = _friends(shape, people, rng)
+    friends = _draw_friends(shape, people, rng)
     chosen = friends[sources, rng.integers(0, FRIENDS, len(when))]
     loyal = (rng.random(len(when)) < LOYAL) & (people.come[chosen] <= when) & (when <= people.gone[chosen])
     targets = np.where(loyal, chosen, targets)
     return np.where(targets == sources, (sources + 1) % shape.nodes, targets)  # nobody names himself
 
 
-def _bursts(shape: BurstyGraphParameters, rng: np.random.Generator) -> tuple[Ints, Floats, Floats]:
+def _draw_bursts(shape: BurstyGraphParameters, rng: np.random.Generator) -> tuple[Ints, Floats, Floats]:
     """Return the bursts: who, when (seconds), and how loud (times its fame)."""
     number = int(rng.poisson(FEW * shape.nodes * shape.days))
     who = rng.integers(0, shape.nodes, number)
     return who, rng.random(number) * shape.days * DAY, LOUD * rng.random(number)
 
 
-def _attention(people: _People, bursts: tuple[Ints, Floats, Floats], now: float) -> Floats:
+def _compute_attention(people: _People, bursts: tuple[Ints, Floats, Floats], now: float) -> Floats:
     """How likely each node is named at `now`, float64[n]: its fame, louder in a burst, 0 for who is not there."""
     who, began, loud = bursts
     shown = people.fame * ((people.come <= now) & (now <= people.gone))
@@ -137,7 +137,7 @@ def _attention(people: _People, bursts: tuple[Ints, Floats, Floats], now: float)
     return np.asarray(np.minimum(shown, 20 * MOST_FAME * shown.sum()))
 
 
-def _friends(shape: BurstyGraphParameters, people: _People, rng: np.random.Generator) -> Ints:
+def _draw_friends(shape: BurstyGraphParameters, people: _People, rng: np.random.Generator) -> Ints:
     fame = np.cumsum(people.fame)
     drawn = np.searchsorted(fame, rng.random((shape.nodes, FRIENDS)) * fame[-1], side="right")
     return np.asarray(np.minimum(drawn, shape.nodes - 1), np.int64)

@@ -64,7 +64,7 @@ DYNAMIC = {
 }
 
 
-def _static(name: str) -> Callable[..., None]:
+def _make_static_command(name: str) -> Callable[..., None]:
     def command(
         *,
         file: Links = None,
@@ -97,7 +97,7 @@ def _static(name: str) -> Callable[..., None]:
     return command
 
 
-def _dynamic(name: str) -> Callable[..., None]:
+def _make_dynamic_command(name: str) -> Callable[..., None]:
     def command(
         *,
         file: Links = None,
@@ -139,5 +139,5 @@ def _dynamic(name: str) -> Callable[..., None]:
     return command
 
 
-add_commands(kumar_app, STATIC, _static)
-add_commands(kumar_app, DYNAMIC, _dynamic)
+add_commands(kumar_app, STATIC, _make_static_command)
+add_commands(kumar_app, DYNAMIC, _make_dynamic_command)

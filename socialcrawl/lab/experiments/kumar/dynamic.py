@@ -22,14 +22,14 @@ from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.strong_components import find_largest_component
-from socialcrawl.lab.experiments.kumar.sampling import choice
-from socialcrawl.lab.experiments.kumar.source import TickingClock, WindowedSource, instants
+from socialcrawl.lab.experiments.kumar.sampling import make_policies
+from socialcrawl.lab.experiments.kumar.source import TickingClock, WindowedSource, choose_instants
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY, Ints, TimeGraph
-from socialcrawl.lab.experiments.kumar.top_nodes import Targets, targets
+from socialcrawl.lab.experiments.kumar.top_nodes import Targets, find_targets
 from socialcrawl.lab.experiments.kumar.watching import RankedSequenceStore
 from socialcrawl.lab.instant import ImmediateExecutor, NullMonitor, NullWire, UnlimitedPlanner
-from socialcrawl.lab.process_pool import CrawlJob, fingerprint
-from socialcrawl.lab.result_tables import Table, table
+from socialcrawl.lab.process_pool import CrawlJob, compute_fingerprint
+from socialcrawl.lab.result_tables import Table, make_table
 from socialcrawl.system.garbage_collection import uncollected
 
 EXPANSIONS = ("sample-u", "ai", "gai")
@@ -100,7 +100,7 @@ class TrackedWorld:
         return self.graph.begin + self.setting.begin
 
 
-def world(name: str, graph: TimeGraph, setting: TrackingSettings) -> TrackedWorld:
+def make_world(name: str, graph: TimeGraph, setting: TrackingSettings) -> TrackedWorld:
     """Return a time graph with the targets of the instants at which crawls are looked at.
 
     Raises:
@@ -116,12 +116,12 @@ def world(name: str, graph: TimeGraph, setting: TrackingSettings) -> TrackedWorl
             f"{name}: a fetch every {setting.every:g} seconds for {(end - begin) / DAY:,.4g} days are more than "
             f"{MOST:,} fetches; let there be more seconds between them (--every), or fewer days (--days)."
         )
-    looks = instants(begin, end, setting.every, setting.points)
+    looks = choose_instants(begin, end, setting.every, setting.points)
     at = [begin + (fetches - 1) * setting.every for fetches in looks]
-    return TrackedWorld(name, graph, setting, looks, targets(graph, at, setting.window, setting.k))
+    return TrackedWorld(name, graph, setting, looks, find_targets(graph, at, setting.window, setting.k))
 
 
-def source_of(world: TrackedWorld, seed: int) -> int:
+def choose_source(world: TrackedWorld, seed: int) -> int:
     """The node that a crawl begins with: any of the largest strongly connected component of what one window shows.
 
     The window begins with the crawl. Nodes are drawn in proportion to their links out in it (see `any_source`): before
@@ -143,17 +143,17 @@ def source_of(world: TrackedWorld, seed: int) -> int:
     return int(make_generator(seed, "source", 0).choice(inside, p=chances))
 
 
-def jobs(
+def list_jobs(
     world: TrackedWorld, expansions: Sequence[str], recrawls: Sequence[str], seeds: Sequence[int]
 ) -> list[CrawlJob]:
     """Return a crawl for each pair of policies and each seed, those of one seed together."""
     graph = world.graph
-    mark = fingerprint(graph.indptr, graph.targets, graph.times)
-    sources = {seed: source_of(world, seed) for seed in seeds}
+    mark = compute_fingerprint(graph.indptr, graph.targets, graph.times)
+    sources = {seed: choose_source(world, seed) for seed in seeds}
     return [
         CrawlJob(
             ["dynamic", mark, world.name, *astuple(world.setting), expansion, recrawl, seed],
-            tracked,
+            track_targets,
             (world, expansion, recrawl, seed, sources[seed]),
         )
         for seed in seeds
@@ -162,7 +162,7 @@ def jobs(
     ]
 
 
-def tracked(world: TrackedWorld, expansion: str, recrawl: str, seed: int, source: int) -> Table:
+def track_targets(world: TrackedWorld, expansion: str, recrawl: str, seed: int, source: int) -> Table:
     """One crawl, a row an instant: expansion, recrawl, seed, fetches, day, the four measures, sizes of C, C + F and K.
 
     `day` counts from the beginning of the crawl; `recrawls` are the fetches so far that were recrawls, `steered` is the
@@ -178,13 +178,13 @@ def tracked(world: TrackedWorld, expansion: str, recrawl: str, seed: int, source
         nodes = world.targets.nodes[len(rows)]
         day = (clock.now() - world.setting.every - world.begin) / DAY
         said = {"graph": world.name, "expansion": expansion, "recrawl": recrawl, "seed": seed, "day": day}
-        rows.append(said | measured(progress, nodes))
+        rows.append(said | measure_crawl(progress, nodes))
 
     progress = RankedSequenceStore(world.graph.size, world.looks, look)
     line = Seeds()
     line.ready = [Node(source)]
     weights = np.ones(world.graph.size) if expansion == "sample-u" else None
-    chosen = choice(expansion, recrawl, world.setting.p, seed, weights)
+    chosen = make_policies(expansion, recrawl, world.setting.p, seed, weights)
     target = Target(parallel="each", per_time=world.setting.per_time)
     platform = WindowedSource(world.graph, world.setting.window, clock)
     crawl = Track(line, chosen, world.looks[-1] - 1, mark=platform.mark, target=target)
@@ -194,10 +194,10 @@ def tracked(world: TrackedWorld, expansion: str, recrawl: str, seed: int, source
     while len(rows) < len(world.looks):  # nothing more can ever be fetched: time goes on without
         clock.fetches = world.looks[len(rows)]
         look(progress)
-    return table(rows)
+    return make_table(rows)
 
 
-def measured(progress: RankedSequenceStore, nodes: Ints) -> dict[str, float | int]:
+def measure_crawl(progress: RankedSequenceStore, nodes: Ints) -> dict[str, float | int]:
     """Return the four measures of a crawl against the targets `nodes` (NaN where there are none), and sizes."""
     crawled, known = int(progress.crawled.sum()), int(progress.known.sum())
     hit, seen = int(progress.crawled[nodes].sum()), int(progress.known[nodes].sum())

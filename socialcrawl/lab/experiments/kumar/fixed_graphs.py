@@ -22,13 +22,13 @@ from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.importance.strong_components import find_largest_component
-from socialcrawl.lab.experiments.kumar.sampling import choice
+from socialcrawl.lab.experiments.kumar.sampling import make_policies
 from socialcrawl.lab.experiments.kumar.timegraphs import Floats, Ints
-from socialcrawl.lab.experiments.kumar.top_nodes import top
+from socialcrawl.lab.experiments.kumar.top_nodes import find_top_nodes
 from socialcrawl.lab.experiments.kumar.watching import RankedSequenceStore
-from socialcrawl.lab.instant import parts
-from socialcrawl.lab.process_pool import CrawlJob, fingerprint
-from socialcrawl.lab.result_tables import Table, table
+from socialcrawl.lab.instant import make_parts
+from socialcrawl.lab.process_pool import CrawlJob, compute_fingerprint
+from socialcrawl.lab.result_tables import Table, make_table
 from socialcrawl.system.garbage_collection import uncollected
 
 EXPANSIONS = ("sample-i", "sample-io", "sample-u", "ai", "gai")
@@ -58,7 +58,7 @@ class FixedWorld:
     looks: Sequence[int]
 
 
-def fixed(name: str, graph: KnownGraph, k: int, steps: int, points: int = 100) -> FixedWorld:
+def make_world(name: str, graph: KnownGraph, k: int, steps: int, points: int = 100) -> FixedWorld:
     """Return a graph with its targets; as many steps as it has nodes, where it has fewer than `steps`.
 
     Raises:
@@ -69,18 +69,18 @@ def fixed(name: str, graph: KnownGraph, k: int, steps: int, points: int = 100) -
     indegree = np.bincount(graph.indices, minlength=graph.size)
     steps = min(steps, graph.size)
     looks = sorted({*range(0, steps + 1, max(1, -(-steps // points))), steps} - {0})
-    return FixedWorld(name, graph, k, steps, top(indegree, k), indegree, looks)
+    return FixedWorld(name, graph, k, steps, find_top_nodes(indegree, k), indegree, looks)
 
 
-def jobs(there: FixedWorld, expansions: Sequence[str], seeds: Sequence[int]) -> list[CrawlJob]:
+def list_jobs(there: FixedWorld, expansions: Sequence[str], seeds: Sequence[int]) -> list[CrawlJob]:
     """Return a crawl for each expansion and seed."""
     graph = there.graph
-    mark = fingerprint(graph.indptr, graph.indices)
-    first = sources(there, seeds)
+    mark = compute_fingerprint(graph.indptr, graph.indices)
+    first = choose_sources(there, seeds)
     return [
         CrawlJob(
             ["static", mark, there.name, there.k, there.steps, len(there.looks), expansion, seed],
-            discovered,
+            discover_targets,
             (there, expansion, seed, first[seed]),
         )
         for seed in seeds
@@ -88,13 +88,13 @@ def jobs(there: FixedWorld, expansions: Sequence[str], seeds: Sequence[int]) -> 
     ]
 
 
-def sources(there: FixedWorld, seeds: Sequence[int]) -> dict[int, int]:
+def choose_sources(there: FixedWorld, seeds: Sequence[int]) -> dict[int, int]:
     """Return the node that the crawls of each seed begin with: any of the largest strongly connected component."""
     inside = find_largest_component(there.graph.indptr, np.asarray(there.graph.indices, np.int64))
     return {seed: int(make_generator(seed, "source", 0).choice(inside)) for seed in seeds}
 
 
-def discovered(there: FixedWorld, expansion: str, seed: int, source: int) -> Table:
+def discover_targets(there: FixedWorld, expansion: str, seed: int, source: int) -> Table:
     """One crawl, a row a look: graph, expansion, seed, step (nodes crawled, the source included), crawl and rank.
 
     A crawl that has nobody left in its frontier stays as it is. Samplers begin with the source too, as any crawl here
@@ -117,16 +117,16 @@ def discovered(there: FixedWorld, expansion: str, seed: int, source: int) -> Tab
     progress = RankedSequenceStore(there.graph.size, there.looks, look)
     line = Seeds()
     line.ready = [Node(source)]
-    chosen = choice(expansion, "u", 0.0, seed, _weights(there, expansion))
+    chosen = make_policies(expansion, "u", 0.0, seed, _choose_weights(there, expansion))
     crawl = Track(line, chosen, there.steps - 1, target=Target(parallel="once"))
     with uncollected():
-        run(parts(crawl, KnownGraphSource(there.graph), progress))
+        run(make_parts(crawl, KnownGraphSource(there.graph), progress))
     while len(rows) < len(there.looks):
         look(progress)
-    return table(rows)
+    return make_table(rows)
 
 
-def _weights(there: FixedWorld, expansion: str) -> Floats | None:
+def _choose_weights(there: FixedWorld, expansion: str) -> Floats | None:
     """Return what a sampler draws by, float64[n]: in-degree (I), in- plus out-degree (IO), 1 (U); None for a crawl."""
     if expansion == "sample-u":
         return np.ones(there.graph.size)

@@ -8,19 +8,25 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.experiments.figures import Curve, Panel, spread_over
+from socialcrawl.lab.experiments.figures import Curve, Panel, describe_intervals
 from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs
-from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate
-from socialcrawl.lab.experiments.kumar.timegraphs import DAY, TimeGraph, plain, read_times
+from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate_time_graph
+from socialcrawl.lab.experiments.kumar.timegraphs import DAY, TimeGraph, build_plain_graph, read_times
 from socialcrawl.lab.experiments.runner import (
     CRAWLS,
     ExperimentRun,
     format_mean,
     require_different_names,
 )
-from socialcrawl.lab.experiments.seed_means import drawn, pairs, picked, summed_up, variants
+from socialcrawl.lab.experiments.seed_means import (
+    average_for_figure,
+    compare_pairs,
+    list_variants,
+    select_variant,
+    summarize_means,
+)
 from socialcrawl.lab.graphs import read
-from socialcrawl.lab.result_tables import Table, joined, rows
+from socialcrawl.lab.result_tables import Table, join_tables, list_rows
 from socialcrawl.text.terminal import write_line
 
 GENERATED = "generated"
@@ -69,7 +75,7 @@ class TimeGraphOptions:
                 write_line(f"{path.stem}: {graph.own:,} of {rows:,} links go from a node to itself; they are left out")
             yield path.stem, graph
         if not names:
-            yield GENERATED, generate(self.shape)
+            yield GENERATED, generate_time_graph(self.shape)
 
     def plain(self) -> Iterator[tuple[str, KnownGraph]]:
         """Yield names and fixed graphs.
@@ -78,7 +84,7 @@ class TimeGraphOptions:
             SettingsError: a file or folder cannot be used, or two have the same name.
         """
         for name, graph in self.timed():
-            yield name, plain(graph)
+            yield name, build_plain_graph(graph)
         for path in self.graphs:
             yield path.stem, read(path)
 
@@ -101,18 +107,18 @@ def discover(
     Raises:
         SettingsError: an option or file cannot be used.
     """
-    expansions = _known("expansion", expansions, fixed_graphs.EXPANSIONS)
+    expansions = _choose_known("expansion", expansions, fixed_graphs.EXPANSIONS)
     run.prepare(CRAWLS)
     parts = []
     for title, graph in wanted.plain():
-        there = fixed_graphs.fixed(title, graph, k, steps)
+        there = fixed_graphs.make_world(title, graph, k, steps)
         least = min(there.indegree[there.targets].tolist(), default=0)
         write_line(
             f"{title}: {graph.size:,} nodes, {graph.links:,} links, {there.steps:,} steps; "
             f"{len(there.targets):,} targets of {least:,} links in or more"
         )
-        parts += run.crawl(f"{name}: {title}", fixed_graphs.jobs(there, expansions, run.seeds))
-    _write(name, run, joined(parts), policies=("expansion",), x="step", columns=fixed_graphs.COLUMNS)
+        parts += run.crawl(f"{name}: {title}", fixed_graphs.list_jobs(there, expansions, run.seeds))
+    _write_results(name, run, join_tables(parts), policies=("expansion",), x="step", columns=fixed_graphs.COLUMNS)
 
 
 def track(
@@ -139,43 +145,43 @@ def track(
     Raises:
         SettingsError: an option or file cannot be used.
     """
-    expansions = _known("expansion", expansions, dynamic.EXPANSIONS)
-    recrawls = _known("recrawl policy", recrawls, dynamic.RECRAWLS, dynamic.MORE)
+    expansions = _choose_known("expansion", expansions, dynamic.EXPANSIONS)
+    recrawls = _choose_known("recrawl policy", recrawls, dynamic.RECRAWLS, dynamic.MORE)
     run.prepare(CRAWLS)
     parts = []
     for title, graph in wanted.timed():
-        there = dynamic.world(title, graph, setting)
+        there = dynamic.make_world(title, graph, setting)
         days = (graph.end - graph.begin) / DAY
         write_line(
             f"{title}: {graph.size:,} nodes, {graph.links:,} links in {days:,.1f} days; {there.looks[-1]:,} fetches"
         )
-        parts += run.crawl(f"{name}: {title}", dynamic.jobs(there, expansions, recrawls, run.seeds))
+        parts += run.crawl(f"{name}: {title}", dynamic.list_jobs(there, expansions, recrawls, run.seeds))
     columns = (*dynamic.COLUMNS, *dynamic.SIZES)
-    _write(name, run, joined(parts), policies=("expansion", "recrawl"), x="day", columns=columns)
+    _write_results(name, run, join_tables(parts), policies=("expansion", "recrawl"), x="day", columns=columns)
 
 
-def _known(what: str, asked: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> Sequence[str]:
+def _choose_known(what: str, asked: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> Sequence[str]:
     if unknown := [one for one in asked if one not in (*known, *more)]:
         raise SettingsError(f"there is no {what} {unknown[0]!r} here. Known are: {', '.join((*known, *more))}.")
     return tuple(dict.fromkeys(asked)) or known
 
 
-def _write(
+def _write_results(
     name: str, run: ExperimentRun, table: Table, *, policies: Sequence[str], x: str, columns: Sequence[str]
 ) -> None:
     run.write_parquet(name, table)
-    means = summed_up(table, ("graph", *policies), x, columns)
+    means = summarize_means(table, ("graph", *policies), x, columns)
     run.write_csv(name, means)
-    if differences := pairs(table, policies, columns):
+    if differences := compare_pairs(table, policies, columns):
         run.write_csv(f"{name}-pairs", differences)
-    _tell(means, policies, x, columns)
-    across = len(variants(table, ("expansion" if "recrawl" in policies else "graph",)))
-    title = spread_over(TITLES[name], len(set(table["seed"].tolist())), "seed")
+    _print_means(means, policies, x, columns)
+    across = len(list_variants(table, ("expansion" if "recrawl" in policies else "graph",)))
+    title = describe_intervals(TITLES[name], len(set(table["seed"].tolist())), "seed")
     data = f"{name}.parquet, .csv, -pairs.csv"
-    run.draw(name, _panels(name, table, policies, x), min(3, across), title, even=True, data=data)
+    run.draw(name, _make_panels(name, table, policies, x), min(3, across), title, even=True, data=data)
 
 
-def _panels(name: str, table: Table, policies: Sequence[str], x: str) -> list[Panel]:
+def _make_panels(name: str, table: Table, policies: Sequence[str], x: str) -> list[Panel]:
     """Return a row of frames for each graph and measure: a frame an expansion, a curve a recrawl policy.
 
     In figure 1 one.
@@ -183,35 +189,35 @@ def _panels(name: str, table: Table, policies: Sequence[str], x: str) -> list[Pa
     *frames, curves = policies
     along = "nodes crawled" if x == "step" else "days"
     panels = []
-    for (graph,) in variants(table, ("graph",)):
-        here = picked(table, ("graph",), (graph,))
+    for (graph,) in list_variants(table, ("graph",)):
+        here = select_variant(table, ("graph",), (graph,))
         for column in FIGURES[name]:
-            for frame in variants(here, frames) if frames else [()]:
-                part = picked(here, frames, frame)
+            for frame in list_variants(here, frames) if frames else [()]:
+                part = select_variant(here, frames, frame)
                 lines = [
-                    Curve(curve, *drawn(picked(part, (curves,), (curve,)), x, column))
-                    for (curve,) in variants(part, (curves,))
+                    Curve(curve, *average_for_figure(select_variant(part, (curves,), (curve,)), x, column))
+                    for (curve,) in list_variants(part, (curves,))
                 ]
                 title = " · ".join((graph, *frame))
                 panels.append(Panel(title, SHOWN[column], lines, along=along, share=column in SHARES))
     return panels
 
 
-def _tell(means: Table, policies: Sequence[str], x: str, columns: Sequence[str]) -> None:
+def _print_means(means: Table, policies: Sequence[str], x: str, columns: Sequence[str]) -> None:
     """A line a variant: each measure as the mean over all points, and at the last one."""
     write_line("mean over the crawl ± half of its 95 % interval over the seeds, where there are several (at the end)")
     write_line(" " * 18 + "".join(f"{column:>24}" for column in columns))
     for graph in dict.fromkeys(means["graph"].tolist()):
         write_line(graph)
-        for variant in variants(picked(means, ("graph",), (graph,)), policies):
-            own = rows(picked(means, ("graph", *policies), (graph, *variant)))
+        for variant in list_variants(select_variant(means, ("graph",), (graph,)), policies):
+            own = list_rows(select_variant(means, ("graph", *policies), (graph, *variant)))
             whole = next(row for row in own if np.isnan(row[x]))
             last = [row for row in own if not np.isnan(row[x])][-1]
-            cells = (_cell(whole[c], (whole[f"{c}_high"] - whole[f"{c}_low"]) / 2, last[c]) for c in columns)
+            cells = (_format_cell(whole[c], (whole[f"{c}_high"] - whole[f"{c}_low"]) / 2, last[c]) for c in columns)
             write_line(f"  {' + '.join(variant):<16}" + "".join(f"{cell:>24}" for cell in cells))
 
 
-def _cell(whole: float, half: float, last: float) -> str:
+def _format_cell(whole: float, half: float, last: float) -> str:
     """Return a mean with half of its interval and the last value: three digits or so."""
     digits = 3 if abs(whole) < 2 else 1 if abs(whole) < 1000 else 0
     return f"{format_mean(whole, half, f',.{digits}f')} ({last:,.{digits}f})"

@@ -41,7 +41,7 @@ class SamplingExpansion:
         return None
 
 
-def choice(expansion: str, recrawl: str, p: float, seed: int, weights: Floats | None) -> PolicyMixture:
+def make_policies(expansion: str, recrawl: str, p: float, seed: int, weights: Floats | None) -> PolicyMixture:
     """Return a mixture of policies.
 
     `weights` (float64[n]) are those of an expansion that samples, None for one that crawls.

@@ -81,7 +81,7 @@ class WindowedSource:
         return {pick.n: self.outcome(pick, now)}
 
 
-def instants(begin: float, end: float, every: float, most: int) -> list[int]:
+def choose_instants(begin: float, end: float, every: float, most: int) -> list[int]:
     """The numbers of fetches, ascending, after which a crawl from `begin` to `end` is looked at, at most `most` + 1.
 
     Evenly spread; the last is the last fetch that is not later than `end`.

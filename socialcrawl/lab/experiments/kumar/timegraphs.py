@@ -65,7 +65,7 @@ class TimeGraph:
         return self.targets[low + np.searchsorted(own, begin) : low + np.searchsorted(own, end, side="right")]
 
 
-def time_graph(sources: Ints, targets: Ints, times: Floats, size: int) -> TimeGraph:
+def build_time_graph(sources: Ints, targets: Ints, times: Floats, size: int) -> TimeGraph:
     """Return the time graph of m links among `size` nodes; links of a node to itself are left out.
 
     Args:
@@ -96,10 +96,10 @@ def read_times(path: Path) -> TimeGraph:
         SettingsError: the file cannot be read, lacks a column, or has a row without a node or without a time.
     """
     found = read_timed_links(path)
-    return time_graph(found.sources, found.targets, found.times, found.size)
+    return build_time_graph(found.sources, found.targets, found.times, found.size)
 
 
-def within(graph: TimeGraph, begin: float, end: float) -> TimeGraph:
+def select_span(graph: TimeGraph, begin: float, end: float) -> TimeGraph:
     """Return the part of a time graph whose links arrived from `begin` to `end`, both included.
 
     Nodes without any are gone.
@@ -111,10 +111,10 @@ def within(graph: TimeGraph, begin: float, end: float) -> TimeGraph:
     sources, targets = graph.sources()[kept], graph.targets[kept]
     nodes, places = np.unique(np.concatenate([sources, targets]), return_inverse=True)
     ends = places.reshape(2, -1).astype(np.int64)
-    return time_graph(ends[0], ends[1], graph.times[kept], len(nodes))
+    return build_time_graph(ends[0], ends[1], graph.times[kept], len(nodes))
 
 
-def plain(graph: TimeGraph) -> KnownGraph:
+def build_plain_graph(graph: TimeGraph) -> KnownGraph:
     """Return the fixed graph of all links ever: each link once, of weight 1; no values (Kumar et al., section II)."""
     links = np.unique(graph.sources() * graph.size + graph.targets)
     indptr = np.searchsorted(links, np.arange(graph.size + 1) * graph.size)

@@ -23,7 +23,7 @@ class Targets:
     size: int
 
 
-def top(degree: Ints, k: int) -> Ints:
+def find_top_nodes(degree: Ints, k: int) -> Ints:
     """Return the k nodes of highest `degree` (int64[n]), ascending; ties by their numbers (setting).
 
     No node of degree 0.
@@ -38,7 +38,7 @@ def top(degree: Ints, k: int) -> Ints:
     return np.sort(np.concatenate([above, level[: k - len(above)]]))
 
 
-def targets(graph: TimeGraph, at: Sequence[float], window: float, k: int) -> Targets:
+def find_targets(graph: TimeGraph, at: Sequence[float], window: float, k: int) -> Targets:
     """K_t of the links from t - `window` to t, both included, parallel ones counted each, at each instant of `at`.
 
     Args:
@@ -57,5 +57,5 @@ def targets(graph: TimeGraph, at: Sequence[float], window: float, k: int) -> Tar
         np.add.at(degree, heads[last:high], 1)
         np.subtract.at(degree, heads[first:low], 1)  # all of them were added: low <= high
         first, last = low, high
-        found.append(top(degree, k))
+        found.append(find_top_nodes(degree, k))
     return Targets(tuple(at), tuple(found), graph.size)

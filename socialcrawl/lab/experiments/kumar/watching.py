@@ -7,7 +7,7 @@ import numpy as np
 from socialcrawl.engine.model import Outcome
 from socialcrawl.engine.protocols import Batch
 from socialcrawl.lab.experiments.kumar.timegraphs import Ints
-from socialcrawl.lab.experiments.kumar.top_nodes import top
+from socialcrawl.lab.experiments.kumar.top_nodes import find_top_nodes
 from socialcrawl.lab.instant import SequenceStore
 
 
@@ -61,4 +61,4 @@ class RankedSequenceStore(SequenceStore):
         inside = np.flatnonzero(self.crawled)
         if len(inside) <= k:
             return inside
-        return inside[top(self.indegree[inside] + 1, k)]
+        return inside[find_top_nodes(self.indegree[inside] + 1, k)]

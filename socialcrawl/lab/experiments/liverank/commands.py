@@ -72,7 +72,7 @@ COMMANDS = {
 }
 
 
-def _command(name: str) -> Callable[..., None]:
+def _make_command(name: str) -> Callable[..., None]:
     def command(
         *,
         file: Dated = None,
@@ -97,16 +97,16 @@ def _command(name: str) -> Callable[..., None]:
         jobs: Processes = -1,
     ) -> None:
         from socialcrawl.lab.experiments.liverank.dated import SnapshotCut  # noqa: PLC0415  (likewise)
-        from socialcrawl.lab.experiments.liverank.runs import ProbeOptions, experiment  # noqa: PLC0415  (what a command needs, it loads)
+        from socialcrawl.lab.experiments.liverank.runs import ProbeOptions, run_experiment  # noqa: PLC0415  (what a command needs, it loads)
         from socialcrawl.lab.experiments.liverank.world_options import DatasetOptions  # noqa: PLC0415  (likewise)
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415  (likewise)
 
         cut = SnapshotCut(snapshot, recent, present, actors)
         planted = {"spread": spread, "by_site": by_site, "resist": resist, "seed": world_seed}
         wanted = DatasetOptions(tuple(file or ()), tuple(web or ()), cut, nodes, degree, alive, bond, planted)
-        experiment(name, wanted, ProbeOptions(z, batch), ExperimentRun(out, jobs, seed, seeds))
+        run_experiment(name, wanted, ProbeOptions(z, batch), ExperimentRun(out, jobs, seed, seeds))
 
     return command
 
 
-add_commands(liverank_app, COMMANDS, _command)
+add_commands(liverank_app, COMMANDS, _make_command)

@@ -69,7 +69,7 @@ class DatasetWorld:
         return {"status": names, "nodes": np.append(nodes, self.size), "share": np.append(nodes / self.size, 1.0)}
 
 
-def usable(world: DatasetWorld) -> DatasetWorld:
+def require_usable(world: DatasetWorld) -> DatasetWorld:
     """Return the same world.
 
     Raises:

@@ -12,9 +12,9 @@ import numpy as np
 from socialcrawl.crawls.refresh.old_dataset import compress_links
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.kumar.timegraphs import DAY
-from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Flags, Floats, Ints, usable
-from socialcrawl.lab.graphs.column_files import READERS, lacking
-from socialcrawl.lab.graphs.timed_links import COLUMNS, timed_links
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Flags, Floats, Ints, require_usable
+from socialcrawl.lab.graphs.column_files import READERS, describe_missing_columns
+from socialcrawl.lab.graphs.timed_links import COLUMNS, find_timed_links
 
 NEVER, ONCE, LATELY = range(3)
 WORDS = ("never acted", "acted, but not lately", "active")
@@ -67,7 +67,7 @@ class TimedActs:
     since: Floats
 
 
-def dated(path: Path, cut: SnapshotCut) -> DatasetWorld:
+def read_dated_world(path: Path, cut: SnapshotCut) -> DatasetWorld:
     """Return the world of a file: links with times (see `timed_links`), or posts (see `post_table`).
 
     Nodes are those
@@ -77,10 +77,10 @@ def dated(path: Path, cut: SnapshotCut) -> DatasetWorld:
         SettingsError: the file cannot be used, or the snapshot does not end before the present begins.
         PostsFileError: a file of posts cannot be read.
     """
-    return usable(world_of(path.stem, _read(path), cut))
+    return require_usable(build_world(path.stem, _read(path), cut))
 
 
-def world_of(name: str, acts: TimedActs, cut: SnapshotCut) -> DatasetWorld:
+def build_world(name: str, acts: TimedActs, cut: SnapshotCut) -> DatasetWorld:
     """Return the old snapshot of some acts, and who of it is active at their end.
 
     Raises:
@@ -96,7 +96,7 @@ def world_of(name: str, acts: TimedActs, cut: SnapshotCut) -> DatasetWorld:
             f"{name} spans {span / DAY:,.1f} days: the {cut.recent:g} before {cut.present:.0%} of that begin before "
             f"{cut.snapshot:.0%} are over; give --recent fewer days, or --snapshot an earlier moment."
         )
-    nodes, numbers = _there(acts, taken, only=cut.actors)
+    nodes, numbers = _find_nodes(acts, taken, only=cut.actors)
     kept = (acts.since <= taken) & (numbers[acts.sources] >= 0) & (numbers[acts.targets] >= 0)
     indptr, indices = compress_links(numbers[acts.sources[kept]], numbers[acts.targets[kept]], len(nodes))
     last = np.full(acts.size, -np.inf)
@@ -107,7 +107,7 @@ def world_of(name: str, acts: TimedActs, cut: SnapshotCut) -> DatasetWorld:
     return DatasetWorld(name, indptr, indices, status == LATELY, None, status, WORDS, age)
 
 
-def _there(acts: TimedActs, taken: float, *, only: bool) -> tuple[Ints, Ints]:
+def _find_nodes(acts: TimedActs, taken: float, *, only: bool) -> tuple[Ints, Ints]:
     """Return the nodes of the snapshot, ascending, and for each node its number among them or -1."""
     here: Flags = np.zeros(acts.size, np.bool_)
     here[acts.actors[acts.times <= taken]] = True
@@ -123,17 +123,17 @@ def _there(acts: TimedActs, taken: float, *, only: bool) -> tuple[Ints, Ints]:
 def _read(path: Path) -> TimedActs:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        return _posts(path)
+        return _read_posts(path)
     table = reader(path)
-    links = timed_links(path, table)
+    links = find_timed_links(path, table)
     if links is not None:
         return TimedActs(links.size, links.sources, links.times, links.sources, links.targets, links.times)
     if not {"author", "created_at"} <= set(table.column_names):
-        raise lacking(path, table, COLUMNS[-1])
-    return _posts(path)
+        raise describe_missing_columns(path, table, COLUMNS[-1])
+    return _read_posts(path)
 
 
-def _posts(path: Path) -> TimedActs:
+def _read_posts(path: Path) -> TimedActs:
     from socialcrawl.lab.post_table import read_posts  # noqa: PLC0415  (only where there are posts)
 
     posts = read_posts(path)

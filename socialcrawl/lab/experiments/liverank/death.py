@@ -47,15 +47,15 @@ class DeathModel:
             raise SettingsError("what spreads death, and the seed, are 0 or more.")
 
 
-def passed(name: str, web: SitedWeb, death: DeathModel) -> DatasetWorld:
+def plant_death(name: str, web: SitedWeb, death: DeathModel) -> DatasetWorld:
     """Return the web as the old snapshot of a world in which that death has passed."""
     indegree = np.bincount(web.indices, minlength=len(web.sites))
-    active = _survivors(web, _frailty(web, indegree, death), death)
-    status = _status(web, active, death)
+    active = _draw_survivors(web, _draw_frailty(web, indegree, death), death)
+    status = _choose_status(web, active, death)
     return DatasetWorld(name, web.indptr, web.indices, active, web.sites, status, WORDS, np.full(len(active), np.nan))
 
 
-def _frailty(web: SitedWeb, indegree: Ints, death: DeathModel) -> Floats:
+def _draw_frailty(web: SitedWeb, indegree: Ints, death: DeathModel) -> Floats:
     rng = make_generator(death.seed, "frailty", 0)
     count = int(web.sites.max()) + 1
     drawn = rng.normal(size=count + 4)
@@ -65,7 +65,7 @@ def _frailty(web: SitedWeb, indegree: Ints, death: DeathModel) -> Floats:
     return np.asarray(site[web.sites] * own * (1.0 + indegree) ** -death.resist)
 
 
-def _survivors(web: SitedWeb, frailty: Floats, death: DeathModel) -> Flags:
+def _draw_survivors(web: SitedWeb, frailty: Floats, death: DeathModel) -> Flags:
     """Return who is left, bool[n]: a page dies when its hazards have added up to a number that was drawn for it."""
     size = len(frailty)
     end = make_generator(death.seed, "death", 0).standard_exponential(size)
@@ -86,7 +86,7 @@ def _survivors(web: SitedWeb, frailty: Floats, death: DeathModel) -> Flags:
     return active
 
 
-def _status(web: SitedWeb, active: Flags, death: DeathModel) -> Ints:
+def _choose_status(web: SitedWeb, active: Flags, death: DeathModel) -> Ints:
     """What a request for each page is answered with: sites with nothing left go in one way, others have one fault."""
     count = int(web.sites.max()) + 1
     rng = make_generator(death.seed, "status", 0)

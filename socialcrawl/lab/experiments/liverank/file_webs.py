@@ -13,22 +13,22 @@ from socialcrawl.lab.graphs import read
 REACH = 1_000  # how far apart two numbers are, at most, for a link to say that they are one site's
 
 
-def web_of(path: Path) -> SitedWeb:
+def read_web(path: Path) -> SitedWeb:
     """Return the web of a known graph: a folder or .npz as `lab graph` makes them, or an .npz with offsets and targets.
 
-    Sites are blocks of consecutive numbers: see `blocks`.
+    Sites are blocks of consecutive numbers: see `find_blocks`.
 
     Raises:
         SettingsError: it cannot be read.
     """
-    indptr, targets = _links(path)
+    indptr, targets = _read_links(path)
     size = len(indptr) - 1
     sources = np.repeat(np.arange(size), np.diff(indptr))
     kept = compress_links(sources, targets, size)
-    return SitedWeb(*kept, blocks(sources, targets, size))
+    return SitedWeb(*kept, find_blocks(sources, targets, size))
 
 
-def blocks(sources: Ints, targets: Ints, size: int) -> Ints:
+def find_blocks(sources: Ints, targets: Ints, size: int) -> Ints:
     """The block of each page, int64[n], from 0: a new one begins where no link of at most `REACH` numbers crosses.
 
     Crawls published as graphs number pages in the order of their addresses, so that a site's stand side by side. This
@@ -40,7 +40,7 @@ def blocks(sources: Ints, targets: Ints, size: int) -> Ints:
     return np.concatenate([[0], np.cumsum(crossing[:-1] == 0)]).astype(np.int64)
 
 
-def _links(path: Path) -> tuple[Ints, Ints]:
+def _read_links(path: Path) -> tuple[Ints, Ints]:
     if path.suffix.lower() == ".npz" and (found := read_offsets(path, ("offsets", "targets"))):
         return found
     graph = read(path)

@@ -50,7 +50,7 @@ class FollowerParameters:
             raise SettingsError(f"--alive {self.alive:g}: give a share between 0 and {1 - LEFT - MUTE:g}.")
 
 
-def generate(name: str, shape: FollowerParameters) -> DatasetWorld:
+def generate_followers(name: str, shape: FollowerParameters) -> DatasetWorld:
     """Return the follower graph of that shape, and who is active in it."""
     rng = make_generator(shape.seed, "follower graph", 0)
     fame = rng.pareto(FAME, shape.accounts) + 0.05
@@ -63,11 +63,11 @@ def generate(name: str, shape: FollowerParameters) -> DatasetWorld:
     back = rng.random(len(sources)) < BACK
     ends = np.concatenate([sources, targets[back]]), np.concatenate([targets, sources[back]])
     indptr, indices = compress_links(*ends, shape.accounts)
-    status, age = _lives(shape, fame, busy, rng)
+    status, age = _draw_lives(shape, fame, busy, rng)
     return DatasetWorld(name, indptr, indices, status == LATELY, None, status, WORDS, age)
 
 
-def _lives(shape: FollowerParameters, fame: Floats, busy: Floats, rng: np.random.Generator) -> tuple[Ints, Floats]:
+def _draw_lives(shape: FollowerParameters, fame: Floats, busy: Floats, rng: np.random.Generator) -> tuple[Ints, Floats]:
     """Return the status of each account, and the days since its last post; who was gone or mute was seldom famous."""
     size = shape.accounts
     zeal = shape.bond * (np.log(fame) + 0.3 * np.log(busy)) + rng.logistic(0.0, 1.5, size)
@@ -81,10 +81,10 @@ def _lives(shape: FollowerParameters, fame: Floats, busy: Floats, rng: np.random
     lately = max(1, round(shape.alive * size))
     status[posted] = ONCE
     status[posted[:lately]] = LATELY
-    return status, _ages(posted, lately, size)
+    return status, _compute_ages(posted, lately, size)
 
 
-def _ages(posted: Ints, lately: int, size: int) -> Floats:
+def _compute_ages(posted: Ints, lately: int, size: int) -> Floats:
     """Days since the last post, float64[n]: the most zealous today, the `lately`th six months ago, the last at SPAN."""
     age = np.full(size, np.nan)
     place = (np.arange(len(posted)) + 0.5) / lately

@@ -11,7 +11,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Floats, Ints
 from socialcrawl.lab.experiments.liverank.source import ProbedSource
 from socialcrawl.lab.experiments.liverank.ways import Way
-from socialcrawl.lab.instant import SequenceStore, parts
+from socialcrawl.lab.instant import SequenceStore, make_parts
 
 
 class ProbeTerms(NamedTuple):
@@ -25,7 +25,7 @@ class ProbeTerms(NamedTuple):
 MANY = 10_000  # tests a batch, where nothing is learned between batches
 
 
-def ordered(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
+def find_probe_order(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
     """Return all nodes in the order in which a way tests them, int64[n]: z nodes first, but for static ranks.
 
     Dynamic ranks are those of the crawl, others are taken straight; they are the crawl's too (a test says so).
@@ -35,11 +35,11 @@ def ordered(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
         way: how.
         terms: how many nodes it tests first, and the like.
     """
-    return (crawled if way.rank in DYNAMIC else straight)(world, way, terms)
+    return (probe_by_crawl if way.rank in DYNAMIC else probe_in_order)(world, way, terms)
 
 
-def straight(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
-    """Return the order of a static or sample-based rank; arguments as of `ordered`."""
+def probe_in_order(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
+    """Return the order of a static or sample-based rank; arguments as of `find_probe_order`."""
     ranks = LiveRanks(world.old(), terms.seed)
     if way.rank in STATIC:
         return ranks.static(way.rank)
@@ -47,8 +47,10 @@ def straight(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
     return np.concatenate([tested, ranks.order(way.rank, tested, world.active[tested])])
 
 
-def crawled(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
-    """Return the order in which the crawl of campaigns of kind "refresh" tests the world; arguments as of `ordered`.
+def probe_by_crawl(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
+    """Return the order in which the crawl of campaigns of kind "refresh" tests the world.
+
+    Arguments are those of `find_probe_order`.
 
     DPR computes its PageRanks again after every z tests: that takes as long as all of a sample-based rank does.
     """
@@ -56,10 +58,10 @@ def crawled(world: DatasetWorld, way: Way, terms: ProbeTerms) -> Ints:
     how = RefreshRules(way.rank, way.training, neighbours=way.neighbours, z=z, every=max(1, z))
     tape = SequenceStore()
     crawl = Refresh(how, terms.seed, old=world.old())
-    run(parts(crawl, ProbedSource(world.active), tape), size=terms.batch if way.rank in DYNAMIC else MANY)
+    run(make_parts(crawl, ProbedSource(world.active), tape), size=terms.batch if way.rank in DYNAMIC else MANY)
     return np.array(tape.nodes, np.int64)
 
 
-def pagerank_of(world: DatasetWorld) -> Floats:
+def compute_pagerank(world: DatasetWorld) -> Floats:
     """Return the PageRank of every node, zapped evenly to all, float64[n]."""
     return LiveRanks(world.old(), 0).pagerank

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.figures import Bars, Curve, Panel, spread_over
+from socialcrawl.lab.experiments.figures import Bars, Curve, Panel, describe_intervals
 from socialcrawl.lab.experiments.liverank import cost_curves, shares
 from socialcrawl.lab.experiments.liverank import frames as liverank_figures
 from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Floats
-from socialcrawl.lab.experiments.liverank.probe_orders import pagerank_of
+from socialcrawl.lab.experiments.liverank.probe_orders import compute_pagerank
 from socialcrawl.lab.experiments.liverank.ways import FRAMES
 from socialcrawl.lab.experiments.liverank.world_options import KINDS, DatasetOptions
 from socialcrawl.lab.experiments.runner import CRAWLS, ExperimentRun, format_cell
-from socialcrawl.lab.experiments.seed_means import picked, variants
-from socialcrawl.lab.result_tables import Table, joined, rows
+from socialcrawl.lab.experiments.seed_means import list_variants, select_variant
+from socialcrawl.lab.result_tables import Table, join_tables, list_rows
 from socialcrawl.text.terminal import write_line
 
 TOLD = (0.1, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9, 1.0)  # alphas in the terminal
@@ -50,7 +50,7 @@ class ProbeOptions:
     batch: int
 
 
-def experiment(name: str, wanted: DatasetOptions, asked: ProbeOptions, run: ExperimentRun) -> None:
+def run_experiment(name: str, wanted: DatasetOptions, asked: ProbeOptions, run: ExperimentRun) -> None:
     """One experiment, or `all` of them: `name`.csv, .png, .svg, and .parquet where there are cost curves.
 
     Raises:
@@ -60,18 +60,18 @@ def experiment(name: str, wanted: DatasetOptions, asked: ProbeOptions, run: Expe
     for one in KINDS if name == "all" else (name,):
         worlds = list(wanted.worlds(KINDS[one]))
         if one == NEEDS_SITES:
-            worlds = _with_sites(worlds, say_so=name == "all")
+            worlds = _select_with_sites(worlds, say_so=name == "all")
         if not worlds:
             continue
         if one in FRAMES:
-            _costs(one, worlds, asked, run)
+            _run_costs(one, worlds, asked, run)
         elif one in ("fig2", "fig3"):
-            _distributions(one, worlds, run)
+            _run_distributions(one, worlds, run)
         else:
-            _statuses(one, worlds, run)
+            _run_statuses(one, worlds, run)
 
 
-def _with_sites(worlds: Sequence[DatasetWorld], *, say_so: bool) -> list[DatasetWorld]:
+def _select_with_sites(worlds: Sequence[DatasetWorld], *, say_so: bool) -> list[DatasetWorld]:
     """Return the worlds that have sites; those that have none are refused, or passed over with a word."""
     for world in worlds:
         if world.sites is None:
@@ -82,16 +82,16 @@ def _with_sites(worlds: Sequence[DatasetWorld], *, say_so: bool) -> list[Dataset
     return [world for world in worlds if world.sites is not None]
 
 
-def _statuses(name: str, worlds: Sequence[DatasetWorld], run: ExperimentRun) -> None:
-    found = joined([shares.statuses(world) for world in worlds])
+def _run_statuses(name: str, worlds: Sequence[DatasetWorld], run: ExperimentRun) -> None:
+    found = join_tables([shares.count_statuses(world) for world in worlds])
     run.write_csv(name, found)
-    for row in rows(found):
+    for row in list_rows(found):
         write_line(f"  {row['graph']:<24}{row['status']:<26}{row['nodes']:>12,}{row['share']:>9.2%}")
     frames: list[Panel | Bars] = []
     for world in worlds:
-        frames.append(liverank_figures.statuses(world))
+        frames.append(liverank_figures.draw_statuses(world))
         if name == "fig1":
-            ages = shares.ages(world)
+            ages = shares.compute_ages(world)
             if len(ages["days"]):
                 run.write_csv(f"{name}-{world.name}-ages", ages)
                 line = Curve("last act", ages["days"], ages["share"], 0 * ages["share"])
@@ -100,63 +100,65 @@ def _statuses(name: str, worlds: Sequence[DatasetWorld], run: ExperimentRun) -> 
     run.draw(name, frames, 2, TITLES[name], data=f"{name}.csv")
 
 
-def _distributions(name: str, worlds: Sequence[DatasetWorld], run: ExperimentRun) -> None:
+def _run_distributions(name: str, worlds: Sequence[DatasetWorld], run: ExperimentRun) -> None:
     parts = []
     frames: list[Panel | Bars] = []
     for world in worlds:
         measures: tuple[tuple[str, Floats], ...] = (
             ("in-degree", np.asarray(world.indegrees() + 1.0)),
-            ("PageRank times n", np.asarray(pagerank_of(world) * world.size)),
+            ("PageRank times n", np.asarray(compute_pagerank(world) * world.size)),
         )
         for measure, values in measures:
-            found = shares.distributions(world, values, measure)
+            found = shares.compute_distributions(world, values, measure)
             parts.append(found)
             lines = [
                 Curve(whose, own["x"], own["share"], 0 * own["share"], liverank_figures.WHOSE.get(whose))
-                for (whose,) in variants(found, ("whose",))
-                for own in [picked(found, ("whose",), (whose,))]
+                for (whose,) in list_variants(found, ("whose",))
+                for own in [select_variant(found, ("whose",), (whose,))]
             ]
             along = f"{measure}{' plus 1' if measure == 'in-degree' else ''}"
             least = float(values.min())
             frames.append(Panel(world.name, "share that has no more", lines, log=True, along=along, begin=least))
-            ahead = shares.advantage(values, world.active)
+            ahead = shares.compute_advantage(values, world.active)
             medians = [float(np.median(values[chosen])) for chosen in (world.active, ~world.active)]
             shift = 1.0 if measure == "in-degree" else 0.0
             write_line(
                 f"  {measure:<18}an active node has more than another one with chance {ahead:.3f}; medians "
                 f"{medians[0] - shift:.3g} and {medians[1] - shift:.3g}"
             )
-        active, others = shares.handed_on(world)
+        active, others = shares.measure_links_of_active(world)
         write_line(
             f"  links of active nodes lead to active ones with chance {active:.3f}, those of others {others:.3f}"
         )
-    run.write_csv(name, joined(parts))
+    run.write_csv(name, join_tables(parts))
     run.draw(name, frames, 2, TITLES[name], data=f"{name}.csv")
 
 
-def _costs(name: str, worlds: Sequence[DatasetWorld], asked: ProbeOptions, run: ExperimentRun) -> None:
+def _run_costs(name: str, worlds: Sequence[DatasetWorld], asked: ProbeOptions, run: ExperimentRun) -> None:
     parts = []
     for world in worlds:
         jobs = [
-            job for frame in FRAMES[name] for job in cost_curves.jobs(world, frame, run.seeds, asked.z, asked.batch)
+            job
+            for frame in FRAMES[name]
+            for job in cost_curves.list_jobs(world, frame, run.seeds, asked.z, asked.batch)
         ]
         parts += run.crawl(f"{name}: {world.name}", jobs)
-    found = joined(parts)
+    found = join_tables(parts)
     run.write_parquet(name, found)
-    means = cost_curves.read(found)
+    means = cost_curves.summarize_curves(found)
     run.write_csv(name, means)
-    _tell(means)
-    title = spread_over(TITLES[name], run.repeats, "seed")
-    frames = liverank_figures.costs(found, FRAMES[name])
+    _print_costs(means)
+    title = describe_intervals(TITLES[name], run.repeats, "seed")
+    frames = liverank_figures.draw_costs(found, FRAMES[name])
     run.draw(name, frames, len(frames), title, even=True, data=f"{name}.parquet, {name}.csv")
 
 
-def _tell(means: Table) -> None:
+def _print_costs(means: Table) -> None:
     """A line a way: its mean cost at some alphas, and half of its interval over the seeds where there are several."""
-    for graph, frame in variants(means, ("graph", "frame")):
-        here = picked(means, ("graph", "frame"), (graph, frame))
+    for graph, frame in list_variants(means, ("graph", "frame")):
+        here = select_variant(means, ("graph", "frame"), (graph, frame))
         write_line(f"{graph}: {frame} (cost at alpha, ± half of its 95 % interval over the seeds)")
         write_line(" " * 18 + "".join(f"{alpha:>15}" for alpha in TOLD))
-        for (way,) in variants(here, ("way",)):
-            own = {row["alpha"]: row for row in rows(picked(here, ("way",), (way,)))}
+        for (way,) in list_variants(here, ("way",)):
+            own = {row["alpha"]: row for row in list_rows(select_variant(here, ("way",), (way,)))}
             write_line(f"  {way:<16}" + "".join(f"{format_cell(own[alpha], 'cost', '.2f'):>15}" for alpha in TOLD))

@@ -4,13 +4,13 @@ import numpy as np
 
 from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Flags, Floats
 from socialcrawl.lab.experiments.liverank.death import MOVED, SOFT, THERE, WORDS
-from socialcrawl.lab.result_tables import Table, joined
+from socialcrawl.lab.result_tables import Table, join_tables
 
 POINTS = 200  # of a distribution function, at most
 WHOSE = ("active", "not active", "all")
 
 
-def statuses(world: DatasetWorld) -> Table:
+def count_statuses(world: DatasetWorld) -> Table:
     """Table 1: columns graph, status, nodes, share; the last row is all.
 
     Of a web, two rows are no parts of the whole: the targets of redirections, each once (those of a site that moved
@@ -26,11 +26,11 @@ def statuses(world: DatasetWorld) -> Table:
             "nodes": nodes,
             "share": nodes / world.size,
         }
-        table = joined([table, extra])
+        table = join_tables([table, extra])
     return {"graph": np.full(len(table["nodes"]), world.name)} | dict(table)
 
 
-def distribution(values: Floats, chosen: Flags) -> tuple[Floats, Floats]:
+def compute_distribution(values: Floats, chosen: Flags) -> tuple[Floats, Floats]:
     """The distribution function of some values: at most `POINTS` values, ascending, and the share that is no larger."""
     own = np.sort(values[chosen])
     if not len(own):
@@ -39,27 +39,27 @@ def distribution(values: Floats, chosen: Flags) -> tuple[Floats, Floats]:
     return points, np.searchsorted(own, points, side="right") / len(own)
 
 
-def distributions(world: DatasetWorld, values: Floats, measure: str) -> Table:
+def compute_distributions(world: DatasetWorld, values: Floats, measure: str) -> Table:
     """Figures 2 and 3: the distribution of a measure among the active, the others and all.
 
     Columns: graph, measure, whose, x, share (of those, whose value is at most x).
     """
     parts = []
     for whose, chosen in zip(WHOSE, (world.active, ~world.active, np.ones(world.size, np.bool_)), strict=True):
-        x, share = distribution(values, chosen)
+        x, share = compute_distribution(values, chosen)
         named = {"graph": world.name, "measure": measure, "whose": whose}
         parts.append({key: np.full(len(x), value) for key, value in named.items()} | {"x": x, "share": share})
-    return joined(parts)
+    return join_tables(parts)
 
 
-def ages(world: DatasetWorld) -> Table:
+def compute_ages(world: DatasetWorld) -> Table:
     """Figure 1: columns graph, days, share: which share of those who ever acted did so in the last so many days."""
     known = ~np.isnan(world.age)
-    x, share = distribution(world.age, known)
+    x, share = compute_distribution(world.age, known)
     return {"graph": np.full(len(x), world.name), "days": x, "share": share}
 
 
-def handed_on(world: DatasetWorld) -> tuple[float, float]:
+def measure_links_of_active(world: DatasetWorld) -> tuple[float, float]:
     """Return the share of links that lead to an active node: of those of active nodes, and of those of the others.
 
     Where the first is larger, activity or death goes along links; NaN where there are no such links.
@@ -70,7 +70,7 @@ def handed_on(world: DatasetWorld) -> tuple[float, float]:
     return float(shares[0]), float(shares[1])
 
 
-def advantage(values: Floats, active: Flags) -> float:
+def compute_advantage(values: Floats, active: Flags) -> float:
     """The chance that an active node has a larger value than another one has, ties half: 0.5 where it says nothing."""
     order = np.argsort(values, kind="stable")
     ranks = np.empty(len(values))

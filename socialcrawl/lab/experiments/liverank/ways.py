@@ -62,47 +62,47 @@ class Frame:
         return min(size, max(1, round(way.times * usual)))
 
 
-def _main(training: str, *more: Way) -> tuple[Way, ...]:
+def _list_main_ways(training: str, *more: Way) -> tuple[Way, ...]:
     return (*map(Way, STATIC), Way("pa", training), Way("pa+-", training), *more)
 
 
-def _trained(rank: str) -> tuple[Way, ...]:
+def _list_trained_ways(rank: str) -> tuple[Way, ...]:
     apart = tuple(Way(rank, kind, neighbours=False, by="training") for kind in TRAININGS[1:])
     return (*(Way(rank, kind, by="training") for kind in TRAININGS), *apart)
 
 
-def _swept(rank: str, training: str, times: tuple[float, ...]) -> tuple[Way, ...]:
+def _list_swept_ways(rank: str, training: str, times: tuple[float, ...]) -> tuple[Way, ...]:
     return tuple(Way(rank, training, times=one, by="z") for one in times)
 
 
-def _moving(training: str, landmark: Way) -> tuple[Way, ...]:
+def _list_dynamic_ways(training: str, landmark: Way) -> tuple[Way, ...]:
     return (landmark, Way("bfs", training), Way("ai", training))
 
 
-def _moved(landmark: Way) -> tuple[Way, ...]:
+def _list_dynamic_frames(landmark: Way) -> tuple[Way, ...]:
     return (landmark, *(Way(rank, kind, by="both") for rank in ("bfs", "ai") for kind in TRAININGS))
 
 
 FRAMES: dict[str, tuple[Frame, ...]] = {
-    "fig4": (Frame("training by PageRank", _main("pagerank"), WEB_Z),),
+    "fig4": (Frame("training by PageRank", _list_main_ways("pagerank"), WEB_Z),),
     "fig5": (
-        Frame("size of the training set (Pa+/-)", _swept("pa+-", "pagerank", (0.5, 1, 2, 5)), WEB_Z),
-        Frame("kind of training set (Pa+/-)", _trained("pa+-"), WEB_Z),
+        Frame("size of the training set (Pa+/-)", _list_swept_ways("pa+-", "pagerank", (0.5, 1, 2, 5)), WEB_Z),
+        Frame("kind of training set (Pa+/-)", _list_trained_ways("pa+-"), WEB_Z),
     ),
     "fig6": (
-        Frame("dynamic, training at random", _moving("random", Way("pa+-", "random")), WEB_Z),
-        Frame("kind of training set", _moved(Way("pa+-", "random", by="both")), WEB_Z),
+        Frame("dynamic, training at random", _list_dynamic_ways("random", Way("pa+-", "random")), WEB_Z),
+        Frame("kind of training set", _list_dynamic_frames(Way("pa+-", "random", by="both")), WEB_Z),
     ),
-    "fig7": (Frame("training at random", _main("random"), WEB06_Z),),
+    "fig7": (Frame("training at random", _list_main_ways("random"), WEB06_Z),),
     "fig8": (Frame("training at random", (Way("random"), Way("pa+-", "random"), Way("asf", "random")), WEB_Z),),
-    "fig9": (Frame("training by PageRank", _main("pagerank"), SOCIAL_Z),),
+    "fig9": (Frame("training by PageRank", _list_main_ways("pagerank"), SOCIAL_Z),),
     "fig10": (
-        Frame("size of the training set (Pa)", _swept("pa", "pagerank", (2, 4, 7, 10)), SOCIAL_Z),
-        Frame("kind of training set (Pa)", _trained("pa"), SOCIAL_Z),
+        Frame("size of the training set (Pa)", _list_swept_ways("pa", "pagerank", (2, 4, 7, 10)), SOCIAL_Z),
+        Frame("kind of training set (Pa)", _list_trained_ways("pa"), SOCIAL_Z),
     ),
     "fig11": (
-        Frame("dynamic, training by PageRank", _moving("pagerank", Way("pa")), SOCIAL_Z),
-        Frame("kind of training set", _moved(Way("pa", "pagerank", by="both")), SOCIAL_Z),
+        Frame("dynamic, training by PageRank", _list_dynamic_ways("pagerank", Way("pa")), SOCIAL_Z),
+        Frame("kind of training set", _list_dynamic_frames(Way("pa", "pagerank", by="both")), SOCIAL_Z),
     ),
     "dpr": (
         Frame("training at random", tuple(Way(rank, "random") for rank in ("pa", "pa+-", "ai", "dpr")), WEB_Z),

@@ -55,16 +55,16 @@ class SitedWeb:
     sites: Ints
 
 
-def generate(shape: WebParameters) -> SitedWeb:
+def generate_web(shape: WebParameters) -> SitedWeb:
     """Return the web of that shape."""
     rng = make_generator(shape.seed, "web-like", 0)
-    first = _sites(shape, rng)  # where each site's pages begin, while they still stand one beside the other
+    first = _draw_sites(shape, rng)  # where each site's pages begin, while they still stand one beside the other
     count = len(first) - 1
     site = np.repeat(np.arange(count), np.diff(first))
     fame = np.minimum((rng.pareto(FAME, count) + 0.05) * np.sqrt(np.diff(first)), 1e6)
-    sources = np.repeat(np.arange(shape.pages), _degrees(shape, rng))
-    goals = _goals(site[sources], fame, rng)
-    targets = _pages(goals, first, site[sources] == goals, rng)
+    sources = np.repeat(np.arange(shape.pages), _draw_degrees(shape, rng))
+    goals = _draw_goals(site[sources], fame, rng)
+    targets = _draw_pages(goals, first, site[sources] == goals, rng)
     name = rng.permutation(shape.pages)
     indptr, indices = compress_links(name[sources], name[targets], shape.pages)
     sites = np.empty(shape.pages, np.int64)
@@ -72,7 +72,7 @@ def generate(shape: WebParameters) -> SitedWeb:
     return SitedWeb(indptr, indices, sites)
 
 
-def _sites(shape: WebParameters, rng: np.random.Generator) -> Ints:
+def _draw_sites(shape: WebParameters, rng: np.random.Generator) -> Ints:
     """Return the first page of each site, and the end: int64[sites + 1]."""
     count = max(1, round(shape.pages / shape.a_site))
     weight = rng.pareto(SIZES, count) + 1.0
@@ -83,7 +83,7 @@ def _sites(shape: WebParameters, rng: np.random.Generator) -> Ints:
     return np.unique(np.concatenate([[0], ends])).astype(np.int64)
 
 
-def _degrees(shape: WebParameters, rng: np.random.Generator) -> Ints:
+def _draw_degrees(shape: WebParameters, rng: np.random.Generator) -> Ints:
     """Return how many links each page has before doubles are left out: heavy tails, int64[n]."""
     drawn = rng.lognormal(0.0, 1.0, shape.pages)
     drawn[rng.random(shape.pages) < SILENT] = 0.0
@@ -91,7 +91,7 @@ def _degrees(shape: WebParameters, rng: np.random.Generator) -> Ints:
     return np.asarray(np.minimum(links, MOST), np.int64)
 
 
-def _goals(own: Ints, fame: Floats, rng: np.random.Generator) -> Ints:
+def _draw_goals(own: Ints, fame: Floats, rng: np.random.Generator) -> Ints:
     """Return the site that each link goes to, int64[m]: its own, one near by, or any, the latter two by their fame."""
     total = np.concatenate([[0.0], np.cumsum(fame)])
     kind = rng.random(len(own))
@@ -101,7 +101,7 @@ def _goals(own: Ints, fame: Floats, rng: np.random.Generator) -> Ints:
     return np.asarray(np.where(kind < LOCAL, own, np.minimum(drawn, len(fame) - 1)), np.int64)
 
 
-def _pages(goals: Ints, first: Ints, inside: NDArray[np.bool_], rng: np.random.Generator) -> Ints:
+def _draw_pages(goals: Ints, first: Ints, inside: NDArray[np.bool_], rng: np.random.Generator) -> Ints:
     """The page of its site that each link goes to, int64[m]: the first ones most, from outside nearly only them."""
     size = first[goals + 1] - first[goals]
     place = (size * rng.random(len(goals)) ** np.where(inside, 4.0, 8.0)).astype(np.int64)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.lab.experiments.liverank import follower_graphs, weblike
-from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, usable
-from socialcrawl.lab.experiments.liverank.dated import SnapshotCut, dated
-from socialcrawl.lab.experiments.liverank.death import DeathModel, passed
-from socialcrawl.lab.experiments.liverank.file_webs import web_of
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, require_usable
+from socialcrawl.lab.experiments.liverank.dated import SnapshotCut, read_dated_world
+from socialcrawl.lab.experiments.liverank.death import DeathModel, plant_death
+from socialcrawl.lab.experiments.liverank.file_webs import read_web
 from socialcrawl.lab.experiments.runner import require_different_names
 from socialcrawl.text.terminal import write_line
 
@@ -64,15 +64,15 @@ class DatasetOptions:
                 f"{world.name}: {world.size:,} nodes, {world.links:,} links in the old snapshot; {world.alive:,} "
                 f"active ({world.alive / world.size:.2%}), n/n_a = {world.size / world.alive:.2f}"
             )
-            yield usable(world)
+            yield require_usable(world)
 
     def _made(self, kind: str) -> Iterator[DatasetWorld]:
         for path in self.files:
-            yield dated(path, self.cut)
+            yield read_dated_world(path, self.cut)
         alive = ALIVE[kind] if self.alive is None else self.alive
         for path in self.webs:
             death = DeathModel(alive, **self.planted)
-            yield passed(path.stem, web_of(path), death)
+            yield plant_death(path.stem, read_web(path), death)
         if not (self.files or self.webs):
             yield self._generated(kind, alive)
 
@@ -80,11 +80,13 @@ class DatasetOptions:
         seed = self.planted["seed"]
         given = {} if self.degree is None else {"degree": self.degree}
         if kind == ACCOUNTS:
-            return follower_graphs.generate(
+            return follower_graphs.generate_followers(
                 kind,
                 follower_graphs.FollowerParameters(
                     accounts=self.nodes, alive=alive, bond=self.bond, seed=seed, **given
                 ),
             )
         death = DeathModel(alive, **self.planted)
-        return passed(kind, weblike.generate(weblike.WebParameters(pages=self.nodes, seed=seed, **given)), death)
+        return plant_death(
+            kind, weblike.generate_web(weblike.WebParameters(pages=self.nodes, seed=seed, **given)), death
+        )

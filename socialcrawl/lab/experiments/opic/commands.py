@@ -77,7 +77,7 @@ MOVING = {
 }
 
 
-def _still(name: str) -> Callable[..., None]:
+def _make_static_command(name: str) -> Callable[..., None]:
     def command(
         *,
         pages: Pages = 100_000,
@@ -90,7 +90,7 @@ def _still(name: str) -> Callable[..., None]:
         out: Out = HERE,
         jobs: Processes = -1,
     ) -> None:
-        from socialcrawl.lab.experiments.opic.runs import converge, pay  # noqa: PLC0415
+        from socialcrawl.lab.experiments.opic.runs import run_convergence, run_payments  # noqa: PLC0415
         from socialcrawl.lab.experiments.opic.static_web import StaticWebPlan  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
@@ -99,14 +99,14 @@ def _still(name: str) -> Callable[..., None]:
         )
         run = ExperimentRun(out, jobs, seed, webs)
         if name == "cash":
-            pay(plan, run)
+            run_payments(plan, run)
         else:
-            converge(name, plan, run)
+            run_convergence(name, plan, run)
 
     return command
 
 
-def _moving(name: str) -> Callable[..., None]:
+def _make_moving_command(name: str) -> Callable[..., None]:
     def command(
         *,
         window: Windows = None,
@@ -124,14 +124,14 @@ def _moving(name: str) -> Callable[..., None]:
         jobs: Processes = -1,
     ) -> None:
         from socialcrawl.lab.experiments.opic.moving import ChangingWebPlan  # noqa: PLC0415
-        from socialcrawl.lab.experiments.opic.runs import FIGURES, adapt  # noqa: PLC0415
+        from socialcrawl.lab.experiments.opic.runs import FIGURES, run_adaptation  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         usual = FIGURES[name]
         windows, rates = tuple(dict.fromkeys(window or usual.windows)), tuple(dict.fromkeys(rate or usual.rates))
         there = windows, rates, law, pages, crawls
         plan = ChangingWebPlan(*there, range(seed, seed + webs), small, selection, month, begin)
-        adapt(name, plan, ExperimentRun(out, jobs, seed, webs))
+        run_adaptation(name, plan, ExperimentRun(out, jobs, seed, webs))
 
     return command
 
@@ -162,16 +162,16 @@ def importance(  # the parts of one question, each an option
     out: Out = HERE,
 ) -> None:
     """The importance of the nodes of a graph, and of the sites they lie on (sections 1, 3 and 4)."""
-    from socialcrawl.lab.experiments.opic.importance_command import GraphSelection, weigh  # noqa: PLC0415
+    from socialcrawl.lab.experiments.opic.importance_command import GraphSelection, compare_importance  # noqa: PLC0415
     from socialcrawl.lab.experiments.opic.importances import ImportanceOptions  # noqa: PLC0415
     from socialcrawl.lab.experiments.opic.static_web import StaticWebPlan  # noqa: PLC0415
     from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
     web = StaticWebPlan((law,), pages, 1, (seed,), mean=mean)
     asked = ImportanceOptions(matrix, by, crawls, small, first, history, eps, walk, damping, dangling, owners, buffer)
-    weigh(GraphSelection(graph, weighted, web, sites, hosts), asked, top, ExperimentRun(out))
+    compare_importance(GraphSelection(graph, weighted, web, sites, hosts), asked, top, ExperimentRun(out))
 
 
 opic_app.command()(importance)
-add_commands(opic_app, STILL, _still)
-add_commands(opic_app, MOVING, _moving)
+add_commands(opic_app, STILL, _make_static_command)
+add_commands(opic_app, MOVING, _make_moving_command)

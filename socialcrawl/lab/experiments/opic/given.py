@@ -50,7 +50,7 @@ class LinkGraph:
         return normalize_rows(made) if walk else made
 
 
-def known(path: Path, *, weighted: bool = False) -> LinkGraph:
+def read_known_graph(path: Path, *, weighted: bool = False) -> LinkGraph:
     """Return the graph of a folder or .npz (`lab.graphs`): every link counts 1, or its weight.
 
     Raises:
@@ -62,17 +62,17 @@ def known(path: Path, *, weighted: bool = False) -> LinkGraph:
     links = make_out_links(sources, np.asarray(graph.indices, np.int64), graph.size, weights)
     if weighted and not links.nnz:
         raise SettingsError(f"No link of {path} has a weight above 0; leave --weighted out.")
-    return LinkGraph(links, graph.names or _numbers(graph.size))
+    return LinkGraph(links, graph.names or _list_numbers(graph.size))
 
 
-def of_web(web: GeneratedWeb) -> LinkGraph:
+def build_web_graph(web: GeneratedWeb) -> LinkGraph:
     """Return a generated web; its pages are called by their numbers."""
     indptr, targets = web.links()
     sources = np.repeat(np.arange(web.size, dtype=np.int64), np.diff(indptr))
-    return LinkGraph(make_out_links(sources, targets, web.size), _numbers(web.size))
+    return LinkGraph(make_out_links(sources, targets, web.size), _list_numbers(web.size))
 
 
-def host(name: str) -> str:
+def find_host(name: str) -> str:
     """Return the server a name lies on: of an address its host, of user@server the server, else the name itself."""
     if "://" in name:
         try:
@@ -83,12 +83,12 @@ def host(name: str) -> str:
     return server.lower() if at and server else name
 
 
-def by_host(names: Sequence[str]) -> tuple[list[str], Rows]:
+def group_by_host(names: Sequence[str]) -> tuple[list[str], Rows]:
     """Return the hosts of `names` in order of first appearance, and which of them each is on, int64[n]."""
-    return _numbered([host(name) for name in names])
+    return _number_sites([find_host(name) for name in names])
 
 
-def by_file(path: Path, names: Sequence[str]) -> tuple[list[str], Rows]:
+def group_by_file(path: Path, names: Sequence[str]) -> tuple[list[str], Rows]:
     """Return the sites of `names` by a text file with a name and its site a line, parted by a tab or else by blanks.
 
     Lines that are blank or begin with # are comments; names of no node are passed over.
@@ -112,13 +112,13 @@ def by_file(path: Path, names: Sequence[str]) -> tuple[list[str], Rows]:
     without = [name for name in names if name not in found]
     if without:
         raise SettingsError(f"{path} names no site of {len(without):,} nodes, as {without[0]}; give one for each.")
-    return _numbered([found[name] for name in names])
+    return _number_sites([found[name] for name in names])
 
 
-def _numbers(size: int) -> list[str]:
+def _list_numbers(size: int) -> list[str]:
     return [str(row) for row in range(size)]
 
 
-def _numbered(sites: Sequence[str]) -> tuple[list[str], Rows]:
+def _number_sites(sites: Sequence[str]) -> tuple[list[str], Rows]:
     place = {site: number for number, site in enumerate(dict.fromkeys(sites))}
     return list(place), np.array([place[site] for site in sites], np.int64)

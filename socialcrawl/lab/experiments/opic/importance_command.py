@@ -10,15 +10,21 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.site_importance import sum_by_site
-from socialcrawl.lab.experiments.opic.given import LinkGraph, by_file, by_host, known, of_web
-from socialcrawl.lab.experiments.opic.importance_errors import errors
+from socialcrawl.lab.experiments.opic.given import (
+    LinkGraph,
+    build_web_graph,
+    group_by_file,
+    group_by_host,
+    read_known_graph,
+)
+from socialcrawl.lab.experiments.opic.importance_errors import measure_errors
 from socialcrawl.lab.experiments.opic.importances import (
     DividedResult,
     ImportanceOptions,
     ImportanceResult,
-    divided,
-    importances,
-    site_flow,
+    compute_importance,
+    compute_site_flow,
+    divide_among_owners,
 )
 from socialcrawl.lab.experiments.opic.static_web import StaticWebPlan
 from socialcrawl.lab.experiments.runner import ExperimentRun
@@ -60,17 +66,17 @@ class GraphSelection:
     def given(self) -> LinkGraph:
         """Return the graph."""
         if self.graph is not None:
-            return known(self.graph, weighted=self.weighted)
-        return of_web(self.web.web(self.web.laws[0], self.web.seeds[0]))
+            return read_known_graph(self.graph, weighted=self.weighted)
+        return build_web_graph(self.web.web(self.web.laws[0], self.web.seeds[0]))
 
     def sites_of(self, names: Sequence[str]) -> tuple[list[str], NDArray[np.int64]] | None:
         """Return the sites, and which of them each node lies on; None: nobody asked."""
         if self.sites is not None:
-            return by_file(self.sites, names)
-        return by_host(names) if self.hosts else None
+            return group_by_file(self.sites, names)
+        return group_by_host(names) if self.hosts else None
 
 
-def weigh(place: GraphSelection, asked: ImportanceOptions, most: int, run: ExperimentRun) -> None:
+def compare_importance(place: GraphSelection, asked: ImportanceOptions, most: int, run: ExperimentRun) -> None:
     """Find the importance of all nodes: importance.csv, for sites sites.csv, and the `most` important in the terminal.
 
     Raises:
@@ -82,36 +88,36 @@ def weigh(place: GraphSelection, asked: ImportanceOptions, most: int, run: Exper
     write_line(f"{len(given.names):,} nodes, {given.links.nnz:,} links; matrix {asked.matrix}, by {asked.by}")
     flow: Floats | None = None
     if sites is not None and asked.by == "opic":
-        found, flow = site_flow(given, asked, sites[1], len(sites[0]))
+        found, flow = compute_site_flow(given, asked, sites[1], len(sites[0]))
     else:
-        found = importances(given, asked)
+        found = compute_importance(given, asked)
     columns = {"importance": found.importance}
     if found.fixpoint is not None:
-        _tell_opic(found, found.fixpoint)
+        _print_opic(found, found.fixpoint)
         columns["fixpoint"] = found.fixpoint
     if asked.owners:
-        parts = divided(given, asked)
-        _tell_owners(asked, found, parts)
+        parts = divide_among_owners(given, asked)
+        _print_owners(asked, found, parts)
         columns["owners"] = parts.importance
-    _keep(run.out / "importance.csv", "name", given.names, columns, most)
+    _write_ranking(run.out / "importance.csv", "name", given.names, columns, most)
     if sites is not None:
         nodes = np.bincount(sites[1], minlength=len(sites[0]))
         sums = {"importance": sum_by_site(sites[1], found.importance, len(sites[0])), "nodes": nodes}
-        _keep(run.out / "sites.csv", "site", sites[0], sums if flow is None else {**sums, "flow": flow}, most)
+        _write_ranking(run.out / "sites.csv", "site", sites[0], sums if flow is None else {**sums, "flow": flow}, most)
 
 
-def _tell_opic(found: ImportanceResult, fixpoint: Floats) -> None:
+def _print_opic(found: ImportanceResult, fixpoint: Floats) -> None:
     there = found.importance > 0
-    off = errors(found.importance[there], fixpoint[there])
+    off = measure_errors(found.importance[there], fixpoint[there])
     write_line(
         f"G = {found.gained:.2f}; {np.count_nonzero(there):,} nodes found, off the fixpoint by {off.mean:.3g} % in the "
         f"mean ({off.median:.3g} % the median), by {off.top:.3g} % on the top ten per cent"
     )
 
 
-def _tell_owners(asked: ImportanceOptions, found: ImportanceResult, parts: DividedResult) -> None:
+def _print_owners(asked: ImportanceOptions, found: ImportanceResult, parts: DividedResult) -> None:
     assert found.fixpoint is not None
-    off, far = errors(parts.importance, found.importance), errors(parts.importance, found.fixpoint)
+    off, far = measure_errors(parts.importance, found.importance), measure_errors(parts.importance, found.fixpoint)
     write_line(
         f"{asked.owners} owners: {parts.transfers:,} transfers with {parts.amounts:,} amounts for {parts.payments:,} "
         f"payments; {100 * parts.waiting:.2g} % of all cash waits in buffers\n"
@@ -121,7 +127,7 @@ def _tell_owners(asked: ImportanceOptions, found: ImportanceResult, parts: Divid
     )
 
 
-def _keep(path: Path, first: str, names: Sequence[str], columns: dict[str, Any], most: int) -> None:
+def _write_ranking(path: Path, first: str, names: Sequence[str], columns: dict[str, Any], most: int) -> None:
     """Write and tell a table, the most important first; ties go to the lower row."""
     order = np.argsort(-columns["importance"], kind="stable")
     ranked = [names[row] for row in order.tolist()]

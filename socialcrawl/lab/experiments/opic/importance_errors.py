@@ -48,10 +48,10 @@ class ImportanceErrors:
         return asdict(self)
 
 
-def errors(estimate: Floats, truth: Floats) -> ImportanceErrors:
+def measure_errors(estimate: Floats, truth: Floats) -> ImportanceErrors:
     """Return all errors of `estimate` against `truth`, shape (n,), all of the truth above 0."""
-    off = percent(estimate, truth)
-    best = top(truth)
+    off = compute_percentages(estimate, truth)
+    best = find_top(truth)
     mean, high = float(off.mean()), float(off[best].mean())
     total = float(estimate.sum())
     return ImportanceErrors(
@@ -63,53 +63,53 @@ def errors(estimate: Floats, truth: Floats) -> ImportanceErrors:
         top_deviation=float(off[best].std()),
         top_outliers=float((off[best] > 2 * high).mean()),
         weighted=100 * float(np.abs(estimate - truth).sum() / truth.sum()),
-        relative=float(percent(estimate / total, truth / truth.sum()).mean()) if total > 0 else 100.0,
-        disordered=100 * disordered(estimate, truth),
-        missed=100 * (1 - float(np.isin(best, top(estimate)).mean())),
+        relative=float(compute_percentages(estimate / total, truth / truth.sum()).mean()) if total > 0 else 100.0,
+        disordered=100 * compute_disorder(estimate, truth),
+        missed=100 * (1 - float(np.isin(best, find_top(estimate)).mean())),
     )
 
 
-def percent(estimate: Floats, truth: Floats) -> Floats:
+def compute_percentages(estimate: Floats, truth: Floats) -> Floats:
     """Return the error of each page, 100 * |X - x| / x, shape (n,)."""
     return np.asarray(100 * np.abs(estimate - truth) / truth)
 
 
-def top(values: Floats) -> NDArray[np.int64]:
+def find_top(values: Floats) -> NDArray[np.int64]:
     """Return the rows of the top ten per cent by value, at least one; ties go to the lower row."""
     count = max(1, len(values) * TOP // 100)
     return np.asarray(np.argsort(-values, kind="stable")[:count], np.int64)
 
 
-def disordered(estimate: Floats, truth: Floats) -> float:
+def compute_disorder(estimate: Floats, truth: Floats) -> float:
     """Return the share of pairs of unequal truth that the estimate puts in the wrong order, a tie as half.
 
     0 without pairs.
 
     O(n log n): (1 - Somers' D of the estimate given the truth) / 2.
     """
-    x, y = _ranks(_rounded(truth)), _ranks(estimate)
+    x, y = _compute_ranks(_round_values(truth)), _compute_ranks(estimate)
     order = np.lexsort((y, x))
-    wrong = _inversions(y[order])
-    pairs = _pairs(np.full(1, len(x))) - _pairs(np.bincount(x))
+    wrong = _count_inversions(y[order])
+    pairs = _count_pairs(np.full(1, len(x))) - _count_pairs(np.bincount(x))
     both = np.bincount(np.unique(x * len(x) + y, return_inverse=True)[1])
-    ties = _pairs(np.bincount(y)) - _pairs(both)
+    ties = _count_pairs(np.bincount(y)) - _count_pairs(both)
     return (wrong + ties / 2) / pairs if pairs else 0.0
 
 
-def _rounded(values: Floats) -> Floats:
+def _round_values(values: Floats) -> Floats:
     powers = 10.0 ** (DIGITS - 1 - np.floor(np.log10(values)))
     return np.asarray(np.rint(values * powers) / powers)
 
 
-def _ranks(values: Floats) -> NDArray[np.int64]:
+def _compute_ranks(values: Floats) -> NDArray[np.int64]:
     return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)
 
 
-def _pairs(counts: NDArray[np.int64]) -> int:
+def _count_pairs(counts: NDArray[np.int64]) -> int:
     return int((counts * (counts - 1) // 2).sum())
 
 
-def _inversions(ranks: NDArray[np.int64]) -> int:
+def _count_inversions(ranks: NDArray[np.int64]) -> int:
     """Return how many pairs i < j have ranks[i] > ranks[j]: a radix sort, in which each bit tells its share of them."""
     found = 0
     values = ranks

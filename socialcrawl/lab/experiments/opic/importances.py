@@ -22,7 +22,7 @@ from socialcrawl.importance.site_importance import SiteFlow
 from socialcrawl.importance.static_opic import StaticGraph
 from socialcrawl.importance.visit_order import make_visit_order
 from socialcrawl.lab.experiments.opic.given import LinkGraph
-from socialcrawl.lab.experiments.opic.static_web import checked
+from socialcrawl.lab.experiments.opic.static_web import check_terms
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ class ImportanceOptions:
     buffer: int = BUFFER
 
     def __post_init__(self) -> None:
-        checked(self.crawls, self.small)
+        check_terms(self.crawls, self.small)
         named = {"--matrix": (self.matrix, MATRICES), "--by": (self.by, WAYS), "--dangling": (self.dangling, DANGLING)}
         for option, (name, known) in named.items():
             if name not in known:
@@ -120,7 +120,7 @@ class DividedResult:
     waiting: float
 
 
-def importances(given: LinkGraph, asked: ImportanceOptions, seen: Seen | None = None) -> ImportanceResult:
+def compute_importance(given: LinkGraph, asked: ImportanceOptions, seen: Seen | None = None) -> ImportanceResult:
     """Return the importance of all nodes; `seen` looks on while OPIC visits.
 
     Raises:
@@ -134,29 +134,31 @@ def importances(given: LinkGraph, asked: ImportanceOptions, seen: Seen | None = 
         )
     if asked.by == "fixpoint":
         matrix = given.matrix(asked.matrix, walk=asked.walk)
-        return ImportanceResult(_fixpoint(matrix, asked.eps))
+        return ImportanceResult(_compute_fixpoint(matrix, asked.eps))
     matrix = given.matrix(asked.matrix)
-    cash = _run(matrix, asked, seen)
+    cash = _run_opic(matrix, asked, seen)
     every = np.arange(matrix.shape[0])
-    return ImportanceResult(cash.estimate(every), _reference(matrix, asked.small), cash.paid)
+    return ImportanceResult(cash.estimate(every), _compute_reference(matrix, asked.small), cash.paid)
 
 
-def site_flow(given: LinkGraph, asked: ImportanceOptions, sites: Rows, count: int) -> tuple[ImportanceResult, Floats]:
+def compute_site_flow(
+    given: LinkGraph, asked: ImportanceOptions, sites: Rows, count: int
+) -> tuple[ImportanceResult, Floats]:
     """Return the importance of all nodes by OPIC, and that of `count` sites by cash along the links between them.
 
     Args:
         given: the graph.
-        asked: as of `importances`; a site pays whenever a node of it is visited.
+        asked: as of `compute_importance`; a site pays whenever a node of it is visited.
         sites: int64[n], the site of each node.
         count: how many sites there are.
     """
     flow = SiteFlow(asked.small)
     flow.start(np.arange(count))
-    found = importances(given, asked, lambda row, to: flow.crawled(row, int(sites[row]), sites[to]))
+    found = compute_importance(given, asked, lambda row, to: flow.crawled(row, int(sites[row]), sites[to]))
     return found, flow.importance(np.arange(count))
 
 
-def divided(given: LinkGraph, asked: ImportanceOptions) -> DividedResult:
+def divide_among_owners(given: LinkGraph, asked: ImportanceOptions) -> DividedResult:
     """The importance of all nodes by owners who visit in turn, each its own richest node, as often as one alone would.
 
     Raises:
@@ -187,7 +189,7 @@ def divided(given: LinkGraph, asked: ImportanceOptions) -> DividedResult:
     return DividedResult(several.importance(names), transfers, amounts, payments, waiting)
 
 
-def _run(matrix: Any, asked: ImportanceOptions, seen: Seen | None) -> Cash:
+def _run_opic(matrix: Any, asked: ImportanceOptions, seen: Seen | None) -> Cash:
     """Return the accounts after all visits."""
     graph = StaticGraph(matrix)
     cash = Cash(asked.small)
@@ -216,7 +218,7 @@ def _introduce(cash: Cash, rows: Rows, newcomers: deque[int]) -> None:
         newcomers.extend(rows.tolist())
 
 
-def _fixpoint(matrix: Any, eps: float) -> Floats:
+def _compute_fixpoint(matrix: Any, eps: float) -> Floats:
     try:
         return find_fixpoint(matrix, eps=eps, tolerance=TOLERANCE, most=MOST)
     except ValueError as error:
@@ -226,7 +228,7 @@ def _fixpoint(matrix: Any, eps: float) -> Floats:
         ) from error
 
 
-def _reference(matrix: Any, small: float) -> Floats:
+def _compute_reference(matrix: Any, small: float) -> Floats:
     """Return what OPIC tends to, without the virtual page's."""
     try:
         return compute_reference(matrix, small, TOLERANCE)[:-1]

@@ -11,13 +11,13 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.opic.changes import WebChanges
-from socialcrawl.lab.experiments.opic.importance_errors import errors
-from socialcrawl.lab.experiments.opic.named_windows import BEGINNINGS, FIG4, NONE, WindowComparison, window
-from socialcrawl.lab.experiments.opic.static_web import SELECTIONS, OpicCrawl, checked
-from socialcrawl.lab.experiments.opic.truth import truth
-from socialcrawl.lab.experiments.opic.webs import generated, law
+from socialcrawl.lab.experiments.opic.importance_errors import measure_errors
+from socialcrawl.lab.experiments.opic.named_windows import BEGINNINGS, FIG4, NONE, WindowComparison, parse_window
+from socialcrawl.lab.experiments.opic.static_web import SELECTIONS, OpicCrawl, check_terms
+from socialcrawl.lab.experiments.opic.truth import compute_truth
+from socialcrawl.lab.experiments.opic.webs import generate_web, get_law
 from socialcrawl.lab.process_pool import Crawl, CrawlJob, crawl_here
-from socialcrawl.lab.result_tables import Table, joined, table
+from socialcrawl.lab.result_tables import Table, join_tables, make_table
 
 RATES: Final = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 STEPS: Final = 100  # of a crawl, between which the web changes
@@ -52,8 +52,8 @@ class ChangingWebPlan:
     begin: str = "listing"
 
     def __post_init__(self) -> None:
-        checked(self.crawls, self.small)
-        law(self.law)
+        check_terms(self.crawls, self.small)
+        get_law(self.law)
         if self.way not in SELECTIONS:
             raise SettingsError(f"{self.way} is no selection; there are {', '.join(SELECTIONS)}.")
         if self.begin not in BEGINNINGS:
@@ -62,7 +62,7 @@ class ChangingWebPlan:
             raise SettingsError("A change rate is a share of pages, 0 or more.")
         for name in self.windows:
             if name != NONE:
-                window(name, 1.0)
+                parse_window(name, 1.0)
         if not 0 <= self.month < float("inf"):
             raise SettingsError(f"A month of {self.month:g} is none; give units of G, or 0 to have it measured.")
 
@@ -72,7 +72,7 @@ class ChangingWebPlan:
         return CrawlJob(["opic", work.__name__, *terms, seed, *rate], work, (self, seed, *rate))
 
 
-def adaptation(plan: ChangingWebPlan, crawl: Crawl = crawl_here) -> Table:
+def measure_adaptation(plan: ChangingWebPlan, crawl: Crawl = crawl_here) -> Table:
     """Return the errors of all windows at the end of each crawl, against the importance of that moment.
 
     Columns: law, seed, rate, window, crawl (1, 2, ...), month, measures (kept, a page), changed (pages since the
@@ -81,29 +81,31 @@ def adaptation(plan: ChangingWebPlan, crawl: Crawl = crawl_here) -> Table:
     Raises:
         SettingsError: there are too few pages.
     """
-    months = [float(found["month"][0]) for found in crawl([plan.job(_measuring, seed) for seed in plan.seeds])]
+    months = [float(found["month"][0]) for found in crawl([plan.job(_measure_month, seed) for seed in plan.seeds])]
     plans = [(replace(plan, month=month), seed) for seed, month in zip(plan.seeds, months, strict=True)]
-    return joined(crawl([there.job(_adapting, seed, rate) for there, seed in plans for rate in plan.rates]))
+    return join_tables(
+        crawl([there.job(_measure_adaptation, seed, rate) for there, seed in plans for rate in plan.rates])
+    )
 
 
-def _measuring(plan: ChangingWebPlan, seed: int) -> Table:
+def _measure_month(plan: ChangingWebPlan, seed: int) -> Table:
     """Return the month of the web of `seed`, as a table of one number."""
-    return {"month": np.array([measured_month(plan, seed)])}
+    return {"month": np.array([measure_month(plan, seed)])}
 
 
-def measured_month(plan: ChangingWebPlan, seed: int) -> float:
+def measure_month(plan: ChangingWebPlan, seed: int) -> float:
     """What n fetches add to G on the web of `seed`, before it changes: the mean of two crawls after the first two."""
     if plan.month:
         return plan.month
-    crawl = OpicCrawl(generated(law(plan.law), plan.size, seed), plan.way, seed, plan.small)
+    crawl = OpicCrawl(generate_web(get_law(plan.law), plan.size, seed), plan.way, seed, plan.small)
     crawl.until(WARM * plan.size)
     before = crawl.cash.paid
     crawl.until(2 * WARM * plan.size)
     return (crawl.cash.paid - before) / WARM
 
 
-def _adapting(plan: ChangingWebPlan, seed: int, rate: float) -> Table:
-    web = generated(law(plan.law), plan.size, seed)
+def _measure_adaptation(plan: ChangingWebPlan, seed: int, rate: float) -> Table:
+    web = generate_web(get_law(plan.law), plan.size, seed)
     changes = WebChanges(web, rate, seed)
     crawl = OpicCrawl(web, plan.way, seed, plan.small)
     watching = WindowComparison(plan.windows, plan.month, crawl.rows, plan.begin)
@@ -113,10 +115,10 @@ def _adapting(plan: ChangingWebPlan, seed: int, rate: float) -> Table:
         for part in range(1, STEPS + 1):
             crawl.until((number - 1) * plan.size + part * plan.size // STEPS)
             changes.until(number - 1 + part / STEPS)
-        x = truth(web, plan.small, x)
+        x = compute_truth(web, plan.small, x)
         kept = watching.measures()
         for name, estimate in watching.importance(crawl.cash).items():
             first = {"law": plan.law, "seed": seed, "rate": rate, "window": name, "crawl": number}
             also = {"month": plan.month, "measures": kept[name], "changed": changes.done}
-            found.append({**first, **also, **errors(estimate, x[:-1]).columns()})
-    return table(found)
+            found.append({**first, **also, **measure_errors(estimate, x[:-1]).columns()})
+    return make_table(found)

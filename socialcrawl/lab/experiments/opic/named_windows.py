@@ -29,7 +29,7 @@ NONE: Final = "none"
 HELD: Final = "+held"
 
 
-def window(name: str, month: float) -> HistoryWindow:
+def parse_window(name: str, month: float) -> HistoryWindow:
     """Return the window of that name, a month being `month` units of G.
 
     Raises:
@@ -67,7 +67,7 @@ class WindowComparison:
 
     def __init__(self, names: tuple[str, ...], month: float, pages: Rows, begin: str = "listing") -> None:
         self.names, self.pages = names, pages
-        self.windows = {name: window(name, month) for name in names if name != NONE}
+        self.windows = {name: parse_window(name, month) for name in names if name != NONE}
         for each in self.windows.values():
             if begin == "equal" or (begin == "listing" and isinstance(each, InterpolatedHistory)):
                 for page in pages.tolist():

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from socialcrawl.lab.experiments.figures import Bars, Curve, Panel, spread_over
-from socialcrawl.lab.experiments.opic.moving import RATES, ChangingWebPlan, adaptation
+from socialcrawl.lab.experiments.figures import Bars, Curve, Panel, describe_intervals
+from socialcrawl.lab.experiments.opic.moving import RATES, ChangingWebPlan, measure_adaptation
 from socialcrawl.lab.experiments.opic.named_windows import FIG4, FIG6
-from socialcrawl.lab.experiments.opic.static_web import PARTS, StaticWebPlan, convergence, payments
-from socialcrawl.lab.experiments.opic.summaries import of_ways, of_windows
+from socialcrawl.lab.experiments.opic.static_web import PARTS, StaticWebPlan, measure_convergence, measure_payments
+from socialcrawl.lab.experiments.opic.summaries import summarize_ways, summarize_windows
 from socialcrawl.lab.experiments.runner import (
     CRAWLS,
     ExperimentRun,
@@ -21,8 +21,8 @@ from socialcrawl.lab.experiments.runner import (
     list_values,
     select_rows,
 )
-from socialcrawl.lab.measures import Mean, mean
-from socialcrawl.lab.result_tables import rows
+from socialcrawl.lab.measures import Mean, compute_mean
+from socialcrawl.lab.result_tables import list_rows
 from socialcrawl.text.terminal import write_line
 
 DRAWN: Final = ("paid and held", "iterate")  # estimates in the figures; the others are in the data
@@ -58,128 +58,130 @@ FIGURES: Final = {
 }
 
 
-def converge(name: str, plan: StaticWebPlan, run: ExperimentRun) -> None:
+def run_convergence(name: str, plan: StaticWebPlan, run: ExperimentRun) -> None:
     """Crawl by all selections, and iterate: `name`.csv (all errors at all times and seeds), -means.csv, .png, .svg.
 
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
     run.prepare(CRAWLS)
-    found = convergence(plan, partial(run.crawl, name))
+    found = measure_convergence(plan, partial(run.crawl, name))
     run.write_csv(name, found)
-    means = of_ways(found)
+    means = summarize_ways(found)
     run.write_csv(f"{name}-means", means)
-    listed = rows(means)
-    _tell_meaning(listed[0]["runs"])
+    listed = list_rows(means)
+    _print_meaning(listed[0]["runs"])
     main = "top" if name == "fig3" else "mean"
     for law in plan.laws:
         for error in (main, *OTHERS):
-            _tell_ways(select_rows(listed, law=law), f"{law}: {ERRORS[error]}", error)
+            _print_ways(select_rows(listed, law=law), f"{law}: {ERRORS[error]}", error)
     seen = [row for row in listed if row["estimate"] in DRAWN]
-    frames = [_way_panel(seen, law, error) for law in plan.laws for error in (main, "weighted", "disordered")]
-    run.draw(name, frames, 3, spread_over(TITLES[name], listed[0]["runs"], "web"))
+    frames = [_make_way_panel(seen, law, error) for law in plan.laws for error in (main, "weighted", "disordered")]
+    run.draw(name, frames, 3, describe_intervals(TITLES[name], listed[0]["runs"], "web"))
 
 
-def pay(plan: StaticWebPlan, run: ExperimentRun) -> None:
+def run_payments(plan: StaticWebPlan, run: ExperimentRun) -> None:
     """Tell what crawled pages held: cash.csv, .png and .svg.
 
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
     run.prepare(CRAWLS)
-    found = payments(plan, partial(run.crawl, "cash"))
+    found = measure_payments(plan, partial(run.crawl, "cash"))
     run.write_csv("cash", found)
-    listed = rows(found)
-    _tell_meaning(len(plan.seeds))
+    listed = list_rows(found)
+    _print_meaning(len(plan.seeds))
     for law in plan.laws:
         for way in list_values(listed, "way"):
             here = select_rows(listed, law=law, way=way)
-            late = _of_webs([row for row in here if row["crawls"] > plan.crawls / 2], "held")
-            first = _of_webs([row for row in here if row["crawls"] <= 1], "held")
-            paid = _of_webs([row for row in here if row["crawls"] == plan.crawls], "gained")
+            late = _average_webs([row for row in here if row["crawls"] > plan.crawls / 2], "held")
+            first = _average_webs([row for row in here if row["crawls"] <= 1], "held")
+            paid = _average_webs([row for row in here if row["crawls"] == plan.crawls], "gained")
             write_line(
-                f"{law:10}{way:10} crawled pages held {_with_half(first)} of 1/n in the first crawl, "
-                f"{_with_half(late)} in the second half; {_with_half(paid)} paid in all"
+                f"{law:10}{way:10} crawled pages held {_format_mean(first)} of 1/n in the first crawl, "
+                f"{_format_mean(late)} in the second half; {_format_mean(paid)} paid in all"
             )
-    frames = [_cash_panel(listed, law) for law in plan.laws]
-    run.draw("cash", frames, 2, spread_over("Mean cash of crawled pages", len(plan.seeds), "web"))
+    frames = [_make_cash_panel(listed, law) for law in plan.laws]
+    run.draw("cash", frames, 2, describe_intervals("Mean cash of crawled pages", len(plan.seeds), "web"))
 
 
-def adapt(name: str, plan: ChangingWebPlan, run: ExperimentRun) -> None:
+def run_adaptation(name: str, plan: ChangingWebPlan, run: ExperimentRun) -> None:
     """Crawl webs that change: `name`.csv (all crawls and seeds), -means.csv (over the last three), .png and .svg.
 
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
     """
     run.prepare(CRAWLS)
-    found = adaptation(plan, partial(run.crawl, name))
+    found = measure_adaptation(plan, partial(run.crawl, name))
     run.write_csv(name, found)
-    means = of_windows(found)
+    means = summarize_windows(found)
     run.write_csv(f"{name}-means", means)
-    listed = rows(means)
+    listed = list_rows(means)
     write_line(f"a month, {plan.size:,} fetches, adds {listed[0]['month']:.3f} to G; means of the last three crawls")
-    _tell_meaning(listed[0]["runs"])
+    _print_meaning(listed[0]["runs"])
     for error in ("mean", "median", "top", "measures"):
-        _tell_windows(listed, "measures kept, a page" if error == "measures" else ERRORS[error], error)
+        _print_windows(listed, "measures kept, a page" if error == "measures" else ERRORS[error], error)
     if name == "fig5":
-        frames: list[Panel | Bars] = [_stored(listed), *(_error_bars(listed, error) for error in ("mean", "top"))]
+        frames: list[Panel | Bars] = [_draw_stored(listed), *(_draw_errors(listed, error) for error in ("mean", "top"))]
     else:
-        frames = [_window_panel(listed, error) for error in ("mean", "median", "top")]
-    run.draw(name, frames, 3, spread_over(FIGURES[name].title, listed[0]["runs"], "web"))
+        frames = [_make_window_panel(listed, error) for error in ("mean", "median", "top")]
+    run.draw(name, frames, 3, describe_intervals(FIGURES[name].title, listed[0]["runs"], "web"))
 
 
-def _way_panel(listed: list[dict[str, Any]], law: str, error: str) -> Panel:
+def _make_way_panel(listed: list[dict[str, Any]], law: str, error: str) -> Panel:
     here = select_rows(listed, law=law)
-    lines = [_line(select_rows(here, way=way), way, error) for way in list_values(here, "way")]
-    return Panel(law, ERRORS[error], lines, along="crawls of all pages", steep=_above_0(lines))
+    lines = [_make_line(select_rows(here, way=way), way, error) for way in list_values(here, "way")]
+    return Panel(law, ERRORS[error], lines, along="crawls of all pages", steep=_is_positive(lines))
 
 
-def _line(listed: list[dict[str, Any]], label: str, error: str) -> Curve:
+def _make_line(listed: list[dict[str, Any]], label: str, error: str) -> Curve:
     x = np.array([row["crawls"] for row in listed])
-    return Curve(label, x, _column(listed, error), _halves(listed, error))
+    return Curve(label, x, _read_column(listed, error), _read_halves(listed, error))
 
 
-def _cash_panel(listed: list[dict[str, Any]], law: str) -> Panel:
+def _make_cash_panel(listed: list[dict[str, Any]], law: str) -> Panel:
     lines = []
     for way in list_values(listed, "way"):
         here = select_rows(listed, law=law, way=way)
         times = list_values(here, "fetches")
         held = [[row["held"] for row in select_rows(here, fetches=time)] for time in times]
         x = np.array([row["crawls"] for row in here[: len(times)]])
-        means = [mean(np.array(some)) for some in held]
+        means = [compute_mean(np.array(some)) for some in held]
         each = np.array([one.mean for one in means]), np.array([one.half for one in means])
         lines.append(Curve(way, x, *each))
     return Panel(law, f"mean cash, times n\n(each 1/{PARTS} of a crawl)", lines, level=2.0, along="crawls")
 
 
-def _window_panel(listed: list[dict[str, Any]], error: str) -> Panel:
+def _make_window_panel(listed: list[dict[str, Any]], error: str) -> Panel:
     rates = list_values(listed, "rate")
     x = np.arange(len(rates), dtype=np.int64)
     lines = []
     for window in list_values(listed, "window"):
         here = select_rows(listed, window=window)
-        lines.append(Curve(window, x, _column(here, error), _halves(here, error)))
+        lines.append(Curve(window, x, _read_column(here, error), _read_halves(here, error)))
     ticks = [f"{100 * rate:g}" for rate in rates]
-    return Panel("", ERRORS[error], lines, along="pages that change in a crawl (%)", ticks=ticks, steep=_above_0(lines))
+    return Panel(
+        "", ERRORS[error], lines, along="pages that change in a crawl (%)", ticks=ticks, steep=_is_positive(lines)
+    )
 
 
-def _stored(listed: list[dict[str, Any]]) -> Bars:
-    return Bars("measures a page", "measures", *_heights(listed, "measures"))
+def _draw_stored(listed: list[dict[str, Any]]) -> Bars:
+    return Bars("measures a page", "measures", *_collect_heights(listed, "measures"))
 
 
-def _error_bars(listed: list[dict[str, Any]], error: str) -> Bars:
-    return Bars("", ERRORS[error], *_heights(listed, error))
+def _draw_errors(listed: list[dict[str, Any]], error: str) -> Bars:
+    return Bars("", ERRORS[error], *_collect_heights(listed, error))
 
 
-def _heights(listed: list[dict[str, Any]], column: str) -> tuple[Any, ...]:
+def _collect_heights(listed: list[dict[str, Any]], column: str) -> tuple[Any, ...]:
     """The groups (change rates) of a frame of bars, and what each window has in them, with errors where there are."""
     groups = [f"{100 * rate:g} % a crawl" for rate in list_values(listed, "rate")]
     of = {name: select_rows(listed, window=name) for name in list_values(listed, "window")}
     series = [(name, [row[column] for row in own]) for name, own in of.items()]
-    return groups, series, [_halves(own, column).tolist() for own in of.values()]
+    return groups, series, [_read_halves(own, column).tolist() for own in of.values()]
 
 
-def _tell_ways(listed: list[dict[str, Any]], title: str, error: str) -> None:
+def _print_ways(listed: list[dict[str, Any]], title: str, error: str) -> None:
     """The means of an error after whole crawls, a line a way and estimate."""
     times = [time for time in list_values(listed, "crawls") if time in TOLD or time == listed[-1]["crawls"]]
     write_line(f"{title:<42}" + "".join(f"{time:>18g}" for time in times) + " crawls")
@@ -189,7 +191,7 @@ def _tell_ways(listed: list[dict[str, Any]], title: str, error: str) -> None:
         write_line(f"  {way + ', ' + estimate:<40}" + "".join(f"{cells[time]:>18}" for time in times))
 
 
-def _tell_windows(listed: list[dict[str, Any]], title: str, column: str) -> None:
+def _print_windows(listed: list[dict[str, Any]], title: str, column: str) -> None:
     """The means of a column, a line a window, by change rate."""
     rates = list_values(listed, "rate")
     write_line(f"{title:<40}" + "".join(f"{100 * rate:>18g}" for rate in rates) + " % change in a crawl")
@@ -198,7 +200,7 @@ def _tell_windows(listed: list[dict[str, Any]], title: str, column: str) -> None
         write_line(f"  {window:<38}" + "".join(f"{cell:>18}" for cell in cells))
 
 
-def _tell_meaning(webs: int) -> None:
+def _print_meaning(webs: int) -> None:
     """Say what the numbers below are."""
     if webs > 1:
         write_line(f"means over {webs} webs, ± half of their 95 % intervals")
@@ -206,25 +208,25 @@ def _tell_meaning(webs: int) -> None:
         write_line("one web, so no intervals: --webs 3 shows how far webs differ")
 
 
-def _of_webs(listed: list[dict[str, Any]], column: str) -> Mean:
+def _average_webs(listed: list[dict[str, Any]], column: str) -> Mean:
     """Return the mean over the webs of what each has on average."""
     webs = [[row[column] for row in select_rows(listed, seed=seed)] for seed in list_values(listed, "seed")]
-    return mean(np.array([np.mean(one) for one in webs]))
+    return compute_mean(np.array([np.mean(one) for one in webs]))
 
 
-def _with_half(found: Mean) -> str:
+def _format_mean(found: Mean) -> str:
     return format_mean(found.mean, found.half, ".3f")
 
 
-def _above_0(lines: Sequence[Curve]) -> bool:
+def _is_positive(lines: Sequence[Curve]) -> bool:
     """Return whether a logarithmic axis can show all heights: on a web of hardly any links some errors are none."""
     return all(bool((line.y > 0).all()) for line in lines)
 
 
-def _column(listed: list[dict[str, Any]], name: str) -> Any:
+def _read_column(listed: list[dict[str, Any]], name: str) -> Any:
     return np.array([row[name] for row in listed], np.float64)
 
 
-def _halves(listed: list[dict[str, Any]], name: str) -> Any:
+def _read_halves(listed: list[dict[str, Any]], name: str) -> Any:
     """Half of the intervals of a column; NaN where it has none."""
     return np.array([half_interval(row, name) for row in listed])

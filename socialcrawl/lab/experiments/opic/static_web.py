@@ -13,11 +13,11 @@ import numpy as np
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.visit_order import make_visit_order
-from socialcrawl.lab.experiments.opic.importance_errors import errors
-from socialcrawl.lab.experiments.opic.truth import offline, truth
-from socialcrawl.lab.experiments.opic.webs import GeneratedWeb, generated, law
+from socialcrawl.lab.experiments.opic.importance_errors import measure_errors
+from socialcrawl.lab.experiments.opic.truth import compute_truth, iterate_offline
+from socialcrawl.lab.experiments.opic.webs import GeneratedWeb, generate_web, get_law
 from socialcrawl.lab.process_pool import Crawl, CrawlJob, crawl_here
-from socialcrawl.lab.result_tables import Table, joined, table
+from socialcrawl.lab.result_tables import Table, join_tables, make_table
 
 SELECTIONS: Final = ("random", "cycle", "greedy")
 OFFLINE: Final = {"off-line": False, "off-line convergent": True}
@@ -49,13 +49,13 @@ class StaticWebPlan:
     mean: float = 8.0
 
     def __post_init__(self) -> None:
-        checked(self.crawls, self.small)
+        check_terms(self.crawls, self.small)
         for name in self.laws:
-            law(name)
+            get_law(name)
 
     def web(self, name: str, seed: int) -> GeneratedWeb:
         """Return the web of a law and seed."""
-        return generated(replace(law(name), mean=self.mean), self.size, seed)
+        return generate_web(replace(get_law(name), mean=self.mean), self.size, seed)
 
     def jobs(self, work: Callable[..., Table], ways: Sequence[str]) -> list[CrawlJob]:
         """Return a crawl by `work` for each law, seed and way, the ways being selections or off-line ones."""
@@ -68,51 +68,55 @@ class StaticWebPlan:
         ]
 
 
-def convergence(plan: StaticWebPlan, crawl: Crawl = crawl_here) -> Table:
+def measure_convergence(plan: StaticWebPlan, crawl: Crawl = crawl_here) -> Table:
     """Return the errors of all selections and of the off-line algorithm, as they go.
 
     Columns: law, seed, way (selection or off-line), estimate ("paid and held": (H+C)/(G+1); "paid": H/G; or
     "iterate"), fetches, crawls (fetches / n), gained (G), then those of `Errors`.
     """
-    return joined(crawl(plan.jobs(_converging, [*SELECTIONS, *OFFLINE])))
+    return join_tables(crawl(plan.jobs(_measure_convergence, [*SELECTIONS, *OFFLINE])))
 
 
-def payments(plan: StaticWebPlan, crawl: Crawl = crawl_here) -> Table:
+def measure_payments(plan: StaticWebPlan, crawl: Crawl = crawl_here) -> Table:
     """Return how much cash crawled pages held, as it goes: the mean over parts of a crawl, for each selection.
 
     Columns: law, seed, way, fetches, crawls, held (the mean cash of the pages crawled since the row before, times n,
     the total being 1; the paper: 2 under greedy, 1 under random), gained (G), by_pages (G without the virtual page's).
     """
-    return joined(crawl(plan.jobs(_paying, SELECTIONS)))
+    return join_tables(crawl(plan.jobs(_measure_payments, SELECTIONS)))
 
 
-def _converging(plan: StaticWebPlan, name: str, seed: int, way: str) -> Table:
+def _measure_convergence(plan: StaticWebPlan, name: str, seed: int, way: str) -> Table:
     web = plan.web(name, seed)
-    x = truth(web, plan.small)[:-1]
+    x = compute_truth(web, plan.small)[:-1]
     rows = []
-    for steps, gained, estimates in _offline(plan, web, way) if way in OFFLINE else _online(plan, web, way, seed):
+    for steps, gained, estimates in (
+        _iterate_offline(plan, web, way) if way in OFFLINE else _crawl_online(plan, web, way, seed)
+    ):
         first = {"law": name, "seed": seed, "way": way}
         for kind, estimate in estimates.items():
             at = {"estimate": kind, "fetches": steps, "crawls": steps / plan.size, "gained": gained}
-            rows.append({**first, **at, **errors(estimate, x).columns()})
-    return table(rows)
+            rows.append({**first, **at, **measure_errors(estimate, x).columns()})
+    return make_table(rows)
 
 
-def _offline(plan: StaticWebPlan, web: GeneratedWeb, way: str) -> Iterator[tuple[int, float, dict[str, Any]]]:
-    found = offline(web, plan.small, convergent=OFFLINE[way])
+def _iterate_offline(plan: StaticWebPlan, web: GeneratedWeb, way: str) -> Iterator[tuple[int, float, dict[str, Any]]]:
+    found = iterate_offline(web, plan.small, convergent=OFFLINE[way])
     for number, x in enumerate(islice(found, plan.crawls), 1):
         yield number * plan.size, float("nan"), {"iterate": x[:-1]}
 
 
-def _online(plan: StaticWebPlan, web: GeneratedWeb, way: str, seed: int) -> Iterator[tuple[int, float, dict[str, Any]]]:
+def _crawl_online(
+    plan: StaticWebPlan, web: GeneratedWeb, way: str, seed: int
+) -> Iterator[tuple[int, float, dict[str, Any]]]:
     crawl = OpicCrawl(web, way, seed, plan.small)
-    for point in points(plan.crawls):
+    for point in choose_times(plan.crawls):
         crawl.until(round(point * plan.size))
         cash, rows = crawl.cash, crawl.rows
         yield crawl.steps, cash.paid, {"paid and held": cash.estimate(rows), "paid": cash.rough(rows)}
 
 
-def _paying(plan: StaticWebPlan, name: str, seed: int, way: str) -> Table:
+def _measure_payments(plan: StaticWebPlan, name: str, seed: int, way: str) -> Table:
     web = plan.web(name, seed)
     crawl = OpicCrawl(web, way, seed, plan.small)
     rows, before, since = [], 0.0, 0
@@ -124,16 +128,16 @@ def _paying(plan: StaticWebPlan, name: str, seed: int, way: str) -> Table:
         paid = {"gained": crawl.cash.paid, "by_pages": by_pages}
         rows.append({"law": name, "seed": seed, "way": way, **at, **paid})
         before, since = by_pages, crawl.steps
-    return table(rows)
+    return make_table(rows)
 
 
-def points(crawls: int) -> list[float]:
+def choose_times(crawls: int) -> list[float]:
     """When errors are taken, in crawls: at each whole one, and evenly by the logarithm from a tenth of one on."""
     short = np.geomspace(0.1, crawls, SHORT).round(2).tolist()
     return sorted({*short, *(float(whole) for whole in range(1, crawls + 1))})
 
 
-def checked(crawls: int, small: float) -> None:
+def check_terms(crawls: int, small: float) -> None:
     """Nothing, where there is at least one crawl and small edges weigh something.
 
     Raises:

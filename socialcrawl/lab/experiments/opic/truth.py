@@ -18,14 +18,14 @@ NEGLIGIBLE = 1e-12  # the sum of all changes in the last iteration
 MOST = 10_000  # iterations; webs of the paper's kind take about a hundred
 
 
-def matrix(web: GeneratedWeb, small: float) -> Any:
+def build_matrix(web: GeneratedWeb, small: float) -> Any:
     """Return the random walk on a web of n pages and the virtual page, the last of n + 1 rows, as OPIC pays by."""
     indptr, targets = web.links()
     sources = np.repeat(np.arange(web.size, dtype=np.int64), np.diff(indptr))
     return add_virtual_page(make_out_links(sources, targets, web.size), small)
 
 
-def truth(web: GeneratedWeb, small: float, start: Floats | None = None) -> Floats:
+def compute_truth(web: GeneratedWeb, small: float, start: Floats | None = None) -> Floats:
     """Return the importance of the pages and, last, the virtual page, float64[n + 1] of sum 1.
 
     Convergent iterations: a web of few links is hardly more than a star around the virtual page, whose circles have
@@ -41,7 +41,7 @@ def truth(web: GeneratedWeb, small: float, start: Floats | None = None) -> Float
     """
     before = np.full(web.size + 1, 1.0 / (web.size + 1)) if start is None else start
     change = np.inf
-    for after in islice(iterate(matrix(web, small), before), MOST):
+    for after in islice(iterate(build_matrix(web, small), before), MOST):
         change = float(np.abs(after - before).sum())
         if change <= NEGLIGIBLE:
             return after
@@ -52,6 +52,6 @@ def truth(web: GeneratedWeb, small: float, start: Floats | None = None) -> Float
     )
 
 
-def offline(web: GeneratedWeb, small: float, *, convergent: bool) -> Iterator[Floats]:
+def iterate_offline(web: GeneratedWeb, small: float, *, convergent: bool) -> Iterator[Floats]:
     """The vectors after 1, 2, 3, ... iterations from equal shares, float64[n + 1] each: the off-line algorithm."""
-    return iterate(matrix(web, small), convergent=convergent)
+    return iterate(build_matrix(web, small), convergent=convergent)

@@ -41,7 +41,7 @@ LAWS: Final = {"power": LinkLaw(), "poisson": LinkLaw("poisson"), "broder": Link
 """The laws by name: the paper's, the one it began with, and one whose out-degrees follow a power law too."""
 
 
-def law(name: str) -> LinkLaw:
+def get_law(name: str) -> LinkLaw:
     """Return the law of that name.
 
     Raises:
@@ -62,8 +62,8 @@ class GeneratedWeb:
     """
 
     def __init__(self, size: int, sources: Rows, targets: Rows) -> None:
-        self.out: list[list[int]] = _lists(size, sources, targets)
-        self.into: list[list[int]] = _lists(size, targets, sources)
+        self.out: list[list[int]] = _group_targets(size, sources, targets)
+        self.into: list[list[int]] = _group_targets(size, targets, sources)
         self.arrays: list[Rows | None] = [None] * size
 
     @property
@@ -103,28 +103,28 @@ class GeneratedWeb:
             self.arrays[source] = None
 
 
-def generated(law: LinkLaw, size: int, seed: int) -> GeneratedWeb:
+def generate_web(law: LinkLaw, size: int, seed: int) -> GeneratedWeb:
     """Return the web of `size` pages that `seed` makes: in-degrees by the law, sources drawn, without doubles.
 
     Raises:
         SettingsError: the law or size cannot be used.
     """
     _check(law, size)
-    degrees = indegrees(law, size, seed)
+    degrees = draw_indegrees(law, size, seed)
     targets = np.repeat(np.arange(size, dtype=np.int64), degrees)
-    weights = _weights(law, size, seed)
+    weights = _draw_weights(law, size, seed)
     sources = np.full(len(targets), -1, np.int64)
     open_now = np.arange(len(targets))
     for attempt in range(TRIES):
-        sources[open_now] = _drawn(weights, len(open_now), size, seed, attempt)
-        open_now = _doubles(sources, targets, size)
+        sources[open_now] = _draw_links(weights, len(open_now), size, seed, attempt)
+        open_now = _find_doubles(sources, targets, size)
         if not len(open_now):
             break
     whole = np.setdiff1d(np.arange(len(targets)), open_now)  # a page that nearly all link to keeps a few links less
     return GeneratedWeb(size, sources[whole], targets[whole])
 
 
-def indegrees(law: LinkLaw, size: int, seed: int) -> Rows:
+def draw_indegrees(law: LinkLaw, size: int, seed: int) -> Rows:
     """Return how many links point to each page, int64[size]: at most a tenth of the pages do."""
     most = max(size // 10, 1)
     draws = make_generator(seed, "indegrees", 0)
@@ -148,7 +148,7 @@ def _check(law: LinkLaw, size: int) -> None:
         )
 
 
-def _weights(law: LinkLaw, size: int, seed: int) -> NDArray[np.float64] | None:
+def _draw_weights(law: LinkLaw, size: int, seed: int) -> NDArray[np.float64] | None:
     """Return the ends of the pages' shares of all sources; None: all pages alike."""
     if law.out == "even":
         return None
@@ -157,14 +157,14 @@ def _weights(law: LinkLaw, size: int, seed: int) -> NDArray[np.float64] | None:
     return np.asarray(ends / ends[-1])
 
 
-def _drawn(ends: NDArray[np.float64] | None, count: int, size: int, seed: int, attempt: int) -> Rows:
+def _draw_links(ends: NDArray[np.float64] | None, count: int, size: int, seed: int, attempt: int) -> Rows:
     draws = make_generator(seed, "sources", attempt)
     if ends is None:
         return np.asarray(draws.integers(0, size, count), np.int64)
     return np.minimum(np.searchsorted(ends, draws.random(count), side="right"), size - 1).astype(np.int64)
 
 
-def _doubles(sources: Rows, targets: Rows, size: int) -> Rows:
+def _find_doubles(sources: Rows, targets: Rows, size: int) -> Rows:
     """Return the places of links that lead to their own page or are there already, before them."""
     _, first = np.unique(sources * size + targets, return_index=True)
     fine = np.zeros(len(sources), bool)
@@ -172,7 +172,7 @@ def _doubles(sources: Rows, targets: Rows, size: int) -> Rows:
     return np.flatnonzero(~fine | (sources == targets))
 
 
-def _lists(size: int, keys: Rows, values: Rows) -> list[list[int]]:
+def _group_targets(size: int, keys: Rows, values: Rows) -> list[list[int]]:
     order = np.argsort(keys, kind="stable")
     ends = np.searchsorted(keys[order], np.arange(size + 1))
     listed = values[order].tolist()

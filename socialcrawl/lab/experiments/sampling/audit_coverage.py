@@ -19,12 +19,12 @@ import numpy as np
 from socialcrawl.crawls.sample.audit import estimate_size
 from socialcrawl.crawls.sample.estimates import Estimate, Series
 from socialcrawl.crawls.sample.rules import WalkRules
-from socialcrawl.lab.experiments.sampling.known_walks import WalkSetup, above, starts, walked
+from socialcrawl.lab.experiments.sampling.known_walks import WalkSetup, choose_starts, walk_method, widen_topic
 from socialcrawl.lab.experiments.sampling.source import InlinkSearch
-from socialcrawl.lab.experiments.sampling.truths import reached
+from socialcrawl.lab.experiments.sampling.truths import find_reached
 from socialcrawl.lab.experiments.sampling.worlds import Flags, PageTopic, PageWorld
-from socialcrawl.lab.process_pool import CrawlJob, fingerprint
-from socialcrawl.lab.result_tables import Table, table
+from socialcrawl.lab.process_pool import CrawlJob, compute_fingerprint
+from socialcrawl.lab.result_tables import Table, make_table
 
 FAMOUS = 0.3  # share of all pages that a search has which knows the most famous ones
 
@@ -46,16 +46,16 @@ class Questions:
     wider: Flags | None = None
 
 
-def collected(world: PageWorld, topic: PageTopic, share: float, seed: int) -> Flags:
+def draw_dataset(world: PageWorld, topic: PageTopic, share: float, seed: int) -> Flags:
     """Return a dataset to audit, bool[n]: what a breadth-first focused crawl has when it has so much of the topic.
 
     It begins with a famous page of the topic, follows links from pages on topic only, and finds famous pages rather
     than others, as crawls do: its errors are not those of a random sample. Where it ends early, it starts again.
     """
-    within = reached(world, topic, "hard")
+    within = find_reached(world, topic, "hard")
     wanted = max(1, round(share * int(within.sum())))
     held = np.zeros(world.size, bool)
-    line = starts(world, topic, 1, seed)
+    line = choose_starts(world, topic, 1, seed)
     rest = np.flatnonzero(within).tolist()
     place = 0
     while wanted:
@@ -71,7 +71,7 @@ def collected(world: PageWorld, topic: PageTopic, share: float, seed: int) -> Fl
     return held
 
 
-def popular(world: PageWorld) -> Flags:
+def find_popular(world: PageWorld) -> Flags:
     """Return the pages, bool[n], that most link to: as many as a search has which knows the famous ones."""
     known = np.bincount(world.graph.indices, minlength=world.size)
     found = np.zeros(world.size, bool)
@@ -79,37 +79,39 @@ def popular(world: PageWorld) -> Flags:
     return found
 
 
-def questions(world: PageWorld, topic: PageTopic, held: Flags) -> dict[str, Flags]:
+def list_questions(world: PageWorld, topic: PageTopic, held: Flags) -> dict[str, Flags]:
     """Return what is asked of a sample, bool[n] each, by name."""
     on = topic.on & world.there
     largest = int(np.argmax(np.bincount(world.domain[on])))
-    asked = {"held": held, "popular": popular(world), "largest domain": world.domain == largest}
+    asked = {"held": held, "popular": find_popular(world), "largest domain": world.domain == largest}
     return {**asked, **topic.parts}
 
 
-def jobs(world: PageWorld, topic: PageTopic, method: str, setup: WalkSetup, held: Flags) -> list[CrawlJob]:
+def list_jobs(world: PageWorld, topic: PageTopic, method: str, setup: WalkSetup, held: Flags) -> list[CrawlJob]:
     """Return the audits of a topic by a method, one a run."""
-    asked, on = questions(world, topic, held), topic.on & world.there
-    mark = fingerprint(world.graph.indptr, world.graph.indices, topic.on, world.there, world.domain, *asked.values())
+    asked, on = list_questions(world, topic, held), topic.on & world.there
+    mark = compute_fingerprint(
+        world.graph.indptr, world.graph.indices, topic.on, world.there, world.domain, *asked.values()
+    )
     made = []
     for number in range(setup.runs):
         how = setup.how(method, number)
-        within = reached(world, topic, how.focus, how.k)
-        begin = starts(world, topic, how.walkers, how.seed)
-        wider = above(topic, how)
+        within = find_reached(world, topic, how.focus, how.k)
+        begin = choose_starts(world, topic, how.walkers, how.seed)
+        wider = widen_topic(topic, how)
         said = ["sampling audit 2", mark, *asked, *astuple(how), *astuple(setup.search), *begin]
-        said += [] if wider is None else [fingerprint(wider)]
-        made.append(CrawlJob(said, audited, (world, how, setup.search, begin, Questions(asked, on, within, wider))))
+        said += [] if wider is None else [compute_fingerprint(wider)]
+        made.append(CrawlJob(said, run_audit, (world, how, setup.search, begin, Questions(asked, on, within, wider))))
     return made
 
 
-def audited(world: PageWorld, how: WalkRules, search: InlinkSearch, begin: Sequence[int], asking: Questions) -> Table:
+def run_audit(world: PageWorld, how: WalkRules, search: InlinkSearch, begin: Sequence[int], asking: Questions) -> Table:
     """Return the answers of one crawl, a row a question.
 
     Columns: question, value, low, high, effective, truth, all, and of the crawl fetches, jumps, visits, precision and
-    enough (see `walked`).
+    enough (see `walk_method`).
     """
-    visits = walked(world, PageTopic("asked", asking.on, wider=asking.wider), how, search, begin)
+    visits = walk_method(world, PageTopic("asked", asking.on, wider=asking.wider), how, search, begin)
     series = Series.of(visits["weight"], visits["walk"], world.domain[visits["node"]])
     told: dict[str, Any] = {name: int(visits[name][0]) for name in ("fetches", "jumps")}
     told["visits"] = series.visits
@@ -119,19 +121,19 @@ def audited(world: PageWorld, how: WalkRules, search: InlinkSearch, begin: Seque
     for name, flags in asking.asked.items():
         found = series.share(flags[visits["node"]])
         truths = {"truth": float(flags[within].mean()), "all": float(flags[whole].mean())}
-        rows.append({"question": name, **_of(found), **truths, **told})
+        rows.append({"question": name, **_answer(found), **truths, **told})
         if name == "held":
             truths = {"truth": float(within.sum()), "all": float(whole.sum())}
             guess = estimate_size(found, int((flags & whole).sum()))
-            rows.append({"question": "size", **_of(guess), **truths, **told})
-    return table(rows)
+            rows.append({"question": "size", **_answer(guess), **truths, **told})
+    return make_table(rows)
 
 
-def _of(found: Estimate) -> dict[str, float]:
+def _answer(found: Estimate) -> dict[str, float]:
     return {"value": found.value, "low": found.low, "high": found.high, "effective": found.effective}
 
 
-def coverage(runs: Table) -> dict[str, float]:
+def measure_coverage(runs: Table) -> dict[str, float]:
     """Return what many crawls say of one question together.
 
     Returns:

@@ -65,7 +65,7 @@ COMMANDS = {
 SIZES = {"bias": 600, "audit": 5_000, "gap": 5_000}  # pages of a generated world, where they are not 20,000
 
 
-def _command(name: str) -> Callable[..., None]:
+def _make_command(name: str) -> Callable[..., None]:
     def command(
         *,
         pages: PagesFile = None,
@@ -93,30 +93,30 @@ def _command(name: str) -> Callable[..., None]:
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415  (likewise)
         from socialcrawl.lab.experiments.sampling import figure_runs  # noqa: PLC0415  (heavy: numpy, pyarrow)
         from socialcrawl.lab.experiments.sampling import runs as sampling_runs  # noqa: PLC0415  (likewise)
-        from socialcrawl.lab.experiments.sampling.run_setup import WalkOptions, WorldOptions, setup  # noqa: PLC0415  (likewise)
+        from socialcrawl.lab.experiments.sampling.run_setup import WalkOptions, WorldOptions, make_setup  # noqa: PLC0415  (likewise)
 
         wanted = WorldOptions(pages, posts, web, tuple(topic or ()), size, trap, world_seed, tuple(wider or ()))
         made = {"length": length, "burn_in": burn_in, "walkers": walkers, "k": trial_k, "runs": runs}
-        made_so = setup(covers=covers, first=first, seed=seed, avoid=avoid, **made)
+        made_so = make_setup(covers=covers, first=first, seed=seed, avoid=avoid, **made)
         asked, run = WalkOptions(tuple(method or ()), made_so), ExperimentRun(out, jobs)
         if name == "audit":
-            sampling_runs.audit(wanted, asked, held, run)
+            sampling_runs.run_audit(wanted, asked, held, run)
         elif name == "bias":
-            sampling_runs.bias(wanted, asked, run)
+            sampling_runs.run_bias(wanted, asked, run)
         elif name == "gap":
-            sampling_runs.gap(wanted, run)
+            sampling_runs.run_gap(wanted, run)
         else:
-            figure_runs.figure(name, wanted, asked, run)
+            figure_runs.make_figure(name, wanted, asked, run)
 
     return command
 
 
-add_commands(sampling_app, COMMANDS, _command)
+add_commands(sampling_app, COMMANDS, _make_command)
 
 
 @sampling_app.command("all")
-def everything(*, quick: Quick = False, jobs: Processes = -1, out: Out = HERE) -> None:
+def run_all(*, quick: Quick = False, jobs: Processes = -1, out: Out = HERE) -> None:
     """Do all of the above in generated worlds, as they are by themselves."""
     for name in COMMANDS:
         words = {"size": 600, "runs": 2, "length": 400, "burn_in": 40, "walkers": 4} if quick else {}
-        _command(name)(**words, jobs=jobs, out=out)
+        _make_command(name)(**words, jobs=jobs, out=out)

@@ -11,11 +11,17 @@ from socialcrawl.crawls.sample.decision_tree import TreeParameters, grow
 from socialcrawl.crawls.sample.tfidf import count_words
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.sampling.known_walks import WalkSetup, starts, walked
-from socialcrawl.lab.experiments.sampling.laws import CONSISTENCIES, first_visits, law, lists, uneven
+from socialcrawl.lab.experiments.sampling.known_walks import WalkSetup, choose_starts, walk_method
+from socialcrawl.lab.experiments.sampling.laws import (
+    CONSISTENCIES,
+    compute_law,
+    find_first_visits,
+    make_lists,
+    measure_unevenness,
+)
 from socialcrawl.lab.experiments.sampling.source import InlinkSearch
-from socialcrawl.lab.experiments.sampling.truths import out_degrees, walkable
-from socialcrawl.lab.experiments.sampling.worlds import Flags, PageTopic, PageWorld, sources
+from socialcrawl.lab.experiments.sampling.truths import count_out_degrees, find_walkable
+from socialcrawl.lab.experiments.sampling.worlds import Flags, PageTopic, PageWorld, list_sources
 from socialcrawl.lab.result_tables import Table
 
 SEARCHES = (("none", InlinkSearch(0.0)), ("half, 10", InlinkSearch(0.5, 10)), ("all, 100", InlinkSearch(1.0, 100)))
@@ -25,17 +31,17 @@ POSITIVE, NEGATIVE = 300, 900  # texts that a tree learns from
 GRAPHS = ("none", "hard", "neighbourhood")
 
 
-def biases(world: PageWorld, topic: PageTopic, setup: WalkSetup) -> Iterator[dict[str, Any]]:
+def measure_biases(world: PageWorld, topic: PageTopic, setup: WalkSetup) -> Iterator[dict[str, Any]]:
     """Yield the exact long-run law of walks without focus, a row for each search and consistency, run by run.
 
-    Columns: world, search, consistency, run, pages (visited), largest, least, misplaced (see `uneven`), degree (mean
-    out-degree by the law, over the true mean), share (of the topic, likewise), walked (correlation of the law with how
-    often the walk was where in its second half).
+    Columns: world, search, consistency, run, pages (visited), largest, least, misplaced (see `measure_unevenness`),
+    degree (mean out-degree by the law, over the true mean), share (of the topic, likewise), walked (correlation of
+    the law with how often the walk was where in its second half).
 
     Raises:
         SettingsError: the world is too large.
     """
-    _small(world)
+    _require_small(world)
     length = GONE_ROUND * world.size
     for name, search in SEARCHES:
         for consistency in CONSISTENCIES:
@@ -49,33 +55,33 @@ def biases(world: PageWorld, topic: PageTopic, setup: WalkSetup) -> Iterator[dic
                     walkers=1,
                     inward=search.covers > 0,
                 )
-                seen = walked(world, topic, how, search, starts(world, topic, 1, how.seed))
+                seen = walk_method(world, topic, how, search, choose_starts(world, topic, 1, how.seed))
                 named = {"world": world.name, "search": name, "consistency": consistency, "run": run}
-                yield {**named, **_biased(world, topic, search, consistency, seen)}
+                yield {**named, **_measure_bias(world, topic, search, consistency, seen)}
 
 
-def _biased(
+def _measure_bias(
     world: PageWorld, topic: PageTopic, search: InlinkSearch, consistency: str, seen: Table
 ) -> dict[str, float]:
     nodes, degree = seen["node"], seen["degree"]
-    order = first_visits(nodes)
-    shares = law(lists(world, order, search, consistency))
+    order = find_first_visits(nodes)
+    shares = compute_law(make_lists(world, order, search, consistency))
     kept = shares > 1e-12 / len(order)  # where the walk is in the long run
     order, shares = order[kept], shares[kept] / shares[kept].sum()
     late = len(nodes) // 2
     stayed = np.bincount(nodes[late:], weights=1.0 / np.maximum(degree[late:], 1), minlength=world.size)[order]
-    true = out_degrees(world)[order]
+    true = count_out_degrees(world)[order]
     odd = np.ptp(shares) > 1e-9 / len(order)
     return {
         "pages": float(len(order)),
-        **uneven(shares),
+        **measure_unevenness(shares),
         "degree": float(shares @ true / true.mean()),
         "share": float(shares @ topic.on[order] / topic.on[order].mean()),
         "walked": float(np.corrcoef(shares, stayed)[0, 1]) if odd else float("nan"),
     }
 
 
-def mixing(world: PageWorld, topic: PageTopic) -> Iterator[dict[str, Any]]:
+def measure_mixing(world: PageWorld, topic: PageTopic) -> Iterator[dict[str, Any]]:
     """Yield the spectral gaps of the graphs that walks are on: all, S (hard), and S with its neighbours; a row each.
 
     Columns: world, topic, graph, pages, gap (of WebWalker with D the largest degree), plain (of the walk without
@@ -84,12 +90,12 @@ def mixing(world: PageWorld, topic: PageTopic) -> Iterator[dict[str, Any]]:
     Raises:
         SettingsError: the world is too large.
     """
-    _small(world)
+    _require_small(world)
     links = np.zeros((world.size, world.size), bool)
-    links[sources(world.graph), world.graph.indices] = True
+    links[list_sources(world.graph), world.graph.indices] = True
     links |= links.T
     for focus in GRAPHS:
-        rows = walkable(world, topic, focus)
+        rows = find_walkable(world, topic, focus)
         graph = gaps.restrict_links(links, rows)
         chain = gaps.make_regular_walk(graph)
         degree = np.asarray(graph.sum(axis=1), np.float64)
@@ -99,12 +105,12 @@ def mixing(world: PageWorld, topic: PageTopic) -> Iterator[dict[str, Any]]:
         yield {**named, "gap": found, "plain": plain, "steps": steps, "moves": steps * gaps.compute_move_chance(chain)}
 
 
-def _small(world: PageWorld) -> None:
+def _require_small(world: PageWorld) -> None:
     if world.size > SMALL:
         raise SettingsError(f"{world.name} has {world.size:,} pages; this is computed for {SMALL:,} at most (--size).")
 
 
-def by_tree(world: PageWorld, topic: PageTopic, seed: int) -> PageTopic:
+def classify_by_tree(world: PageWorld, topic: PageTopic, seed: int) -> PageTopic:
     """Return the topic as a decision tree tells it that has learned from a search for the keyword.
 
     Positive examples are the most linked-to pages of the keyword topic (what a search shows first), negative ones pages
@@ -113,7 +119,7 @@ def by_tree(world: PageWorld, topic: PageTopic, seed: int) -> PageTopic:
     Raises:
         SettingsError: the world has no texts.
     """
-    texts = texts_of(world)
+    texts = require_texts(world)
     known = np.bincount(world.graph.indices, minlength=world.size)
     on = np.flatnonzero(topic.on & world.there)
     positive = on[np.argsort(-known[on], kind="stable")[:POSITIVE]]
@@ -128,7 +134,7 @@ def by_tree(world: PageWorld, topic: PageTopic, seed: int) -> PageTopic:
     return PageTopic(topic.name, told & world.there, topic.parts, topic.wider)
 
 
-def texts_of(world: PageWorld) -> Sequence[str]:
+def require_texts(world: PageWorld) -> Sequence[str]:
     """Return the texts of a world.
 
     Raises:
@@ -141,7 +147,7 @@ def texts_of(world: PageWorld) -> Sequence[str]:
     return world.texts
 
 
-def quality(on: Flags, about: Flags) -> tuple[float, float]:
+def measure_quality(on: Flags, about: Flags) -> tuple[float, float]:
     """Return the precision and recall of a predicate against what pages are about."""
     both = float((on & about).sum())
     return both / max(1.0, float(on.sum())), both / max(1.0, float(about.sum()))

@@ -23,7 +23,16 @@ from numpy.typing import NDArray
 
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, PageTopic, PageWorld, keyed, linked, saying
+from socialcrawl.lab.experiments.sampling.worlds import (
+    Flags,
+    Floats,
+    Ints,
+    PageTopic,
+    PageWorld,
+    find_mentions,
+    link_pages,
+    make_word_topic,
+)
 
 GENERAL, CYCLING, CHOICE, LIFE, HIV = range(5)
 HOSTS = (0.70, 0.12, 0.045, 0.045, 0.09)  # how hosts divide among these
@@ -76,7 +85,7 @@ class TopicWebParameters:
     seed: int = 1
 
 
-def generate(shape: TopicWebParameters) -> PageWorld:
+def generate_web(shape: TopicWebParameters) -> PageWorld:
     """Return the world of a shape; the same for the same shape.
 
     Raises:
@@ -85,29 +94,31 @@ def generate(shape: TopicWebParameters) -> PageWorld:
     if shape.pages < 200 or not 0 <= shape.trap <= 0.2:
         raise SettingsError("A generated world has 200 pages or more, and a trap of 0 to 0.2 of them.")
     rng = make_generator(shape.seed, "sampling world", shape.pages)
-    host, domain, theme, trapped = _pages(shape, rng)
-    graph = linked(*_links(host, domain, theme, trapped, rng), shape.pages)
-    texts = _texts(host, theme, rng)
+    host, domain, theme, trapped = _draw_pages(shape, rng)
+    graph = link_pages(*_draw_links(host, domain, theme, trapped, rng), shape.pages)
+    texts = _write_texts(host, theme, rng)
     hosts = [f"{number}.{DOMAINS[place]}" for number, place in zip(host.tolist(), domain.tolist(), strict=True)]
     there = np.ones(shape.pages, bool)
     about = {"cycling": theme == CYCLING, "abortion": (theme == CHOICE) | (theme == LIFE), "hiv": theme == HIV}
-    return PageWorld("generated", graph, hosts, domain, DOMAINS, _topics(texts, domain), there, texts, about)
+    return PageWorld("generated", graph, hosts, domain, DOMAINS, _make_topics(texts, domain), there, texts, about)
 
 
-def _topics(texts: Sequence[str], domain: Ints) -> dict[str, PageTopic]:
+def _make_topics(texts: Sequence[str], domain: Ints) -> dict[str, PageTopic]:
     europe = (domain >= FIRST_UK) | (domain == DE)
-    riding, health = (saying(texts, *(word for word, shares in TOPICAL.items() if some & {*shares})) for some in ABOVE)
+    riding, health = (
+        find_mentions(texts, *(word for word, shares in TOPICAL.items() if some & {*shares})) for some in ABOVE
+    )
     found = [
-        PageTopic("uk", domain >= FIRST_UK, {"cycling": keyed(texts, "", ["cycling"]).on}, europe),
-        keyed(texts, "cycling", ["cycling"], ["mountain biking"]),
-        keyed(texts, "abortion", ["abortion"], ["pro-choice", "pro-life"]),
-        keyed(texts, "hiv", ["hiv", "aids"], ["treatment"]),
+        PageTopic("uk", domain >= FIRST_UK, {"cycling": make_word_topic(texts, "", ["cycling"]).on}, europe),
+        make_word_topic(texts, "cycling", ["cycling"], ["mountain biking"]),
+        make_word_topic(texts, "abortion", ["abortion"], ["pro-choice", "pro-life"]),
+        make_word_topic(texts, "hiv", ["hiv", "aids"], ["treatment"]),
     ]
     above = {"cycling": riding, "abortion": health, "hiv": health}
     return {one.name: replace(one, wider=above.get(one.name, one.wider)) for one in found}
 
 
-def _pages(shape: TopicWebParameters, rng: np.random.Generator) -> tuple[Ints, Ints, Ints, Flags]:
+def _draw_pages(shape: TopicWebParameters, rng: np.random.Generator) -> tuple[Ints, Ints, Ints, Flags]:
     """Return the host, domain and theme of every page, int64[n] each, and which are on the trap."""
     many = max(20, shape.pages // 40)
     theme = rng.choice(5, many, p=HOSTS)
@@ -124,7 +135,7 @@ def _pages(shape: TopicWebParameters, rng: np.random.Generator) -> tuple[Ints, I
     return host, np.where(trapped, 0, domain[host % many]), themes, trapped
 
 
-def _links(host: Ints, domain: Ints, theme: Ints, trapped: Flags, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def _draw_links(host: Ints, domain: Ints, theme: Ints, trapped: Flags, rng: np.random.Generator) -> tuple[Ints, Ints]:
     pages = len(host)
     fame = np.minimum(rng.pareto(FAME, pages) + 0.2, 60.0)
     lengths = np.clip(np.array(DEGREE)[theme] * rng.lognormal(0.0, SPREAD, pages), 1, MOST).astype(np.int64)
@@ -133,18 +144,18 @@ def _links(host: Ints, domain: Ints, theme: Ints, trapped: Flags, rng: np.random
     camp = np.where(np.isin(own, (CHOICE, LIFE)) & (rng.random(len(source)) < ACROSS), CHOICE + LIFE - own, own)
     region = np.where(domain >= FIRST_UK, 1, 0)
     regional = (region[source] == 1) & (rng.random(len(source)) < SAME_REGION)
-    target = _drawn(np.zeros(pages, np.int64), np.zeros(len(source), np.int64), fame, rng)
-    target = np.where(regional, _drawn(region, region[source], fame, rng), target)
+    target = _draw_targets(np.zeros(pages, np.int64), np.zeros(len(source), np.int64), fame, rng)
+    target = np.where(regional, _draw_targets(region, region[source], fame, rng), target)
     topical = (kind < SAME_HOST + SAME_TOPIC) & (own != GENERAL)
-    target = np.where(topical, _drawn(theme, camp, fame, rng), target)
+    target = np.where(topical, _draw_targets(theme, camp, fame, rng), target)
     near = (kind < SAME_HOST) | (trapped[source] & (kind < 0.97))
-    target = np.where(near, _drawn(host, host[source], fame, rng), target)
+    target = np.where(near, _draw_targets(host, host[source], fame, rng), target)
     back = rng.random(len(source)) < ANSWERED
     back &= ~(trapped[target] & ~trapped[source])  # a trap does not answer
     return np.concatenate((source, target[back])), np.concatenate((target, source[back]))
 
 
-def _drawn(group: Ints, wanted: Ints, fame: Floats, rng: np.random.Generator) -> Ints:
+def _draw_targets(group: Ints, wanted: Ints, fame: Floats, rng: np.random.Generator) -> Ints:
     """Return a page of each wanted group, int64[m], drawn by fame."""
     order = np.argsort(group, kind="stable")
     total = np.concatenate(([0.0], np.cumsum(fame[order])))
@@ -154,7 +165,7 @@ def _drawn(group: Ints, wanted: Ints, fame: Floats, rng: np.random.Generator) ->
     return np.asarray(order[np.minimum(place, len(order) - 1)])
 
 
-def _texts(host: Ints, theme: Ints, rng: np.random.Generator) -> list[str]:
+def _write_texts(host: Ints, theme: Ints, rng: np.random.Generator) -> list[str]:
     pages = len(host)
     usual = np.array(USUAL.split())[np.minimum(rng.geometric(0.1, (pages, WORDS)) - 1, USUAL.count(" "))]
     texts = [" ".join(words) for words in usual.tolist()]

@@ -15,11 +15,11 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling.source import InlinkSearch, WalkedSource
-from socialcrawl.lab.experiments.sampling.truths import reached
+from socialcrawl.lab.experiments.sampling.truths import find_reached
 from socialcrawl.lab.experiments.sampling.worlds import Flags, PageTopic, PageWorld
-from socialcrawl.lab.instant import SequenceStore, parts
-from socialcrawl.lab.process_pool import CrawlJob, fingerprint
-from socialcrawl.lab.result_tables import Table, joined
+from socialcrawl.lab.instant import SequenceStore, make_parts
+from socialcrawl.lab.process_pool import CrawlJob, compute_fingerprint
+from socialcrawl.lab.result_tables import Table, join_tables
 from socialcrawl.system.garbage_collection import uncollected
 
 HITS = 20  # a walk begins with one of so many pages of the topic that most link to: what a search would show first
@@ -83,24 +83,24 @@ class WalkSetup:
         return replace(plain, **special)
 
 
-def starts(world: PageWorld, topic: PageTopic, number: int, seed: int) -> list[int]:
+def choose_starts(world: PageWorld, topic: PageTopic, number: int, seed: int) -> list[int]:
     """Pages for walks to begin with, drawn from the HITS that most link to; of the part that a hard focus reaches.
 
     The paper takes "the top hit in Google".
     """
-    within = np.flatnonzero(reached(world, topic, "hard"))
+    within = np.flatnonzero(find_reached(world, topic, "hard"))
     known = np.bincount(world.graph.indices, minlength=world.size)[within]
     hits = within[np.argsort(-known, kind="stable")[: max(HITS, number)]]
     drawn: list[int] = make_generator(seed, "starts", 0).permutation(hits)[:number].tolist()
     return drawn
 
 
-def possible(topic: PageTopic) -> tuple[str, ...]:
+def list_methods(topic: PageTopic) -> tuple[str, ...]:
     """Return the methods by which a topic can be sampled: all, or all but the ancestor's, where none is known."""
     return tuple(name for name, how in METHODS.items() if how["focus"] != "ancestor" or topic.wider is not None)
 
 
-def above(topic: PageTopic, how: WalkRules) -> Flags | None:
+def widen_topic(topic: PageTopic, how: WalkRules) -> Flags | None:
     """Return the pages of the wider topic, bool[n], if walks look at it.
 
     Raises:
@@ -109,26 +109,28 @@ def above(topic: PageTopic, how: WalkRules) -> Flags | None:
     return topic.above if how.focus == "ancestor" else None
 
 
-def jobs(world: PageWorld, topic: PageTopic, method: str, setup: WalkSetup) -> list[CrawlJob]:
+def list_jobs(world: PageWorld, topic: PageTopic, method: str, setup: WalkSetup) -> list[CrawlJob]:
     """Return the crawls of a topic by a method, one a run.
 
     Raises:
         SettingsError: there is no such method, or no wider topic for it.
     """
     graph = world.graph
-    print_ = fingerprint(graph.indptr, graph.indices, topic.on, world.there)
+    print_ = compute_fingerprint(graph.indptr, graph.indices, topic.on, world.there)
     made = []
     for number in range(setup.runs):
         how = setup.how(method, number)
-        begin = starts(world, topic, how.walkers, how.seed)
-        wider = above(topic, how)
+        begin = choose_starts(world, topic, how.walkers, how.seed)
+        wider = widen_topic(topic, how)
         said = ["sampling 2", print_, *astuple(how), *astuple(setup.search), *begin]
-        said += [] if wider is None else [fingerprint(wider)]
-        made.append(CrawlJob(said, walked, (world, topic, how, setup.search, begin)))
+        said += [] if wider is None else [compute_fingerprint(wider)]
+        made.append(CrawlJob(said, walk_method, (world, topic, how, setup.search, begin)))
     return made
 
 
-def walked(world: PageWorld, topic: PageTopic, how: WalkRules, search: InlinkSearch, begin: Sequence[int]) -> Table:
+def walk_method(
+    world: PageWorld, topic: PageTopic, how: WalkRules, search: InlinkSearch, begin: Sequence[int]
+) -> Table:
     """Return the visits of one crawl, a row each, in the order of each walk.
 
     Columns: walk, node, on (whether it is on topic), degree, weight (0 for what does not count: off topic, or within
@@ -139,7 +141,7 @@ def walked(world: PageWorld, topic: PageTopic, how: WalkRules, search: InlinkSea
     tape = SequenceStore()
     with uncollected():
         run(
-            parts(crawl, WalkedSource(world, topic.on, search, above(topic, how)), tape),
+            make_parts(crawl, WalkedSource(world, topic.on, search, widen_topic(topic, how)), tape),
             size=max(how.walkers, TOGETHER),
         )
     found = crawl.visits()
@@ -159,10 +161,10 @@ def walked(world: PageWorld, topic: PageTopic, how: WalkRules, search: InlinkSea
     }
 
 
-def together(runs: Sequence[Table]) -> Table:
+def join_runs(runs: Sequence[Table]) -> Table:
     """Return the visits of several crawls as one sample, with a column `run`; all walks have different numbers."""
     numbered = []
     for number, one in enumerate(runs):
         walks = int(one["walk"].max(initial=0)) + 1
         numbered.append({**one, "walk": one["walk"] + number * walks, "run": np.full(len(one["walk"]), number)})
-    return joined(numbered)
+    return join_tables(numbered)

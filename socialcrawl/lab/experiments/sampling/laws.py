@@ -9,20 +9,20 @@ both sides have, the walk is on an undirected graph, and its law is even (`exact
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.experiments.sampling.source import InlinkSearch, shown
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, PageWorld, sources
+from socialcrawl.lab.experiments.sampling.source import InlinkSearch, find_shown
+from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, PageWorld, list_sources
 
 DOUBLINGS = 40  # of the steps that a walk is looked at: 2^40 of them are for ever in so small a world
 CONSISTENCIES = ("printed", "symmetric")
 
 
-def first_visits(nodes: Ints) -> Ints:
+def find_first_visits(nodes: Ints) -> Ints:
     """Return the different pages of a walk, in the order in which it first came to them."""
     _, first = np.unique(nodes, return_index=True)
     return np.asarray(nodes[np.sort(first)])
 
 
-def lists(world: PageWorld, order: Ints, search: InlinkSearch, consistency: str) -> Flags:
+def make_lists(world: PageWorld, order: Ints, search: InlinkSearch, consistency: str) -> Flags:
     """Return which page is in whose list, bool[p, p], by the place in `order`; a neighbour counts once.
 
     Args:
@@ -31,15 +31,15 @@ def lists(world: PageWorld, order: Ints, search: InlinkSearch, consistency: str)
         search: what it was shown of in-links.
         consistency: printed (a list as it was frozen) or symmetric (without whom one side has and the other has not).
     """
-    out = _among(order, sources(world.graph), world.graph.indices, world.size)
-    back = shown(world.graph, search)
-    searched = _among(order, sources(back), back.indices, world.size)
+    out = _find_among(order, list_sources(world.graph), world.graph.indices, world.size)
+    back = find_shown(world.graph, search)
+    searched = _find_among(order, list_sources(back), back.indices, world.size)
     earlier = np.tri(len(order), k=-1, dtype=bool)  # [u, w]: w was visited before u
     known = out | searched | (out.T & earlier)
     return np.asarray(known & known.T if consistency == "symmetric" else known)
 
 
-def _among(order: Ints, begin: Ints, end: NDArray[np.integer], size: int) -> Flags:
+def _find_among(order: Ints, begin: Ints, end: NDArray[np.integer], size: int) -> Flags:
     place = np.full(size, -1)
     place[order] = np.arange(len(order))
     kept = (place[begin] >= 0) & (place[end] >= 0)
@@ -48,7 +48,7 @@ def _among(order: Ints, begin: Ints, end: NDArray[np.integer], size: int) -> Fla
     return found
 
 
-def law(known: Flags, start: int = 0) -> Floats:
+def compute_law(known: Flags, start: int = 0) -> Floats:
     """Return the share of time that a walk on these lists spends at each page in the long run, float64[p].
 
     Free loops make all lists equally long (D of the longest, and one), so that on lists that agree it is even over all
@@ -67,7 +67,7 @@ def law(known: Flags, start: int = 0) -> Floats:
     return np.asarray(steps[start])
 
 
-def uneven(shares: Floats) -> dict[str, float]:
+def measure_unevenness(shares: Floats) -> dict[str, float]:
     """How far a law is from even: `largest` and `least` times the even share, and the share of time in wrong places.
 
     The last, `misplaced`, is the distance in total variation, 0 to 1.

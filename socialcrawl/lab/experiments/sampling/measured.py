@@ -10,11 +10,11 @@ from socialcrawl.crawls.sample.estimates import Estimate, Series
 from socialcrawl.lab.experiments.sampling.truths import (
     DEGREE_BINS,
     FRACTIONS,
-    degree_bin,
-    fraction_bin,
-    out_degrees,
-    shares,
-    staying,
+    compute_shares,
+    count_out_degrees,
+    find_degree_bin,
+    find_fraction_bin,
+    measure_staying,
 )
 from socialcrawl.lab.experiments.sampling.worlds import Flags, Ints, PageTopic, PageWorld
 from socialcrawl.lab.result_tables import Table
@@ -35,12 +35,12 @@ class Quantity:
     place: Ints
 
 
-def degrees(world: PageWorld) -> Quantity:
+def count_degrees(world: PageWorld) -> Quantity:
     """Return the distribution of out-degrees (figure 1)."""
-    return Quantity("degrees", DEGREE_BINS, degree_bin(out_degrees(world)))
+    return Quantity("degrees", DEGREE_BINS, find_degree_bin(count_out_degrees(world)))
 
 
-def domains(world: PageWorld, topic: PageTopic) -> Quantity:
+def count_domains(world: PageWorld, topic: PageTopic) -> Quantity:
     """Return the distribution of domains, without those that no page on topic has (figure 2)."""
     used = np.flatnonzero(np.bincount(world.domain[topic.on & world.there], minlength=len(world.domains)))
     place = np.full(len(world.domains), 0)
@@ -48,43 +48,43 @@ def domains(world: PageWorld, topic: PageTopic) -> Quantity:
     return Quantity("domains", [world.domains[one] for one in used.tolist()], place[world.domain])
 
 
-def links(world: PageWorld, topic: PageTopic) -> Quantity:
+def count_staying_links(world: PageWorld, topic: PageTopic) -> Quantity:
     """Return the distribution of the fraction of a page's links that stay on topic (figures 4, 5)."""
-    return Quantity("staying", FRACTIONS, fraction_bin(staying(world, topic.on)))
+    return Quantity("staying", FRACTIONS, find_fraction_bin(measure_staying(world, topic.on)))
 
 
-def part(topic: PageTopic, name: str) -> Quantity:
+def count_part(topic: PageTopic, name: str) -> Quantity:
     """Return the share of a sub-topic (figure 3)."""
     return Quantity(name, ("without", name), np.asarray(topic.parts[name], np.int64))
 
 
-def camps(topic: PageTopic) -> Quantity:
+def count_camps(topic: PageTopic) -> Quantity:
     """The shares of pages that tell of the first part only, of the second only, of both, of neither (figure 4)."""
     first, second = list(topic.parts)[:2]
     place = np.asarray(topic.parts[first], np.int64) + 2 * np.asarray(topic.parts[second], np.int64)
     return Quantity("camps", ("neither", f"{first} only", f"{second} only", "both"), place)
 
 
-def truth(quantity: Quantity, on: Flags) -> Any:
+def compute_truth(quantity: Quantity, on: Flags) -> Any:
     """Return the share of each bin among the pages of `on`, float64[bins]."""
-    return shares(quantity.place[on], len(quantity.bins))
+    return compute_shares(quantity.place[on], len(quantity.bins))
 
 
-def estimates(visits: Table, quantity: Quantity) -> list[Estimate]:
+def estimate_shares(visits: Table, quantity: Quantity) -> list[Estimate]:
     """Return the estimated share of each bin."""
     place = quantity.place[visits["node"]]
     series = Series.of(visits["weight"], visits["walk"], place)
     return [series.share(place == number) for number in range(len(quantity.bins))]
 
 
-def compared(
+def compare_shares(
     visits: Table, quantity: Quantity, world: PageWorld, topic: PageTopic, method: str
 ) -> list[dict[str, Any]]:
     """A row a bin: world, topic, method, quantity, bin, truth (of all on topic), share, low, high, effective size."""
-    true = truth(quantity, topic.on & world.there)
+    true = compute_truth(quantity, topic.on & world.there)
     named = {"world": world.name, "topic": topic.name, "method": method, "quantity": quantity.name}
     return [
         {**named, "bin": name, "truth": float(true[number]), "share": one.value, "low": one.low, "high": one.high,
          "effective": one.effective}
-        for number, (name, one) in enumerate(zip(quantity.bins, estimates(visits, quantity), strict=True))
+        for number, (name, one) in enumerate(zip(quantity.bins, estimate_shares(visits, quantity), strict=True))
     ]  # fmt: skip

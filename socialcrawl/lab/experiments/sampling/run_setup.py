@@ -10,7 +10,7 @@ import numpy as np
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling import file_worlds
 from socialcrawl.lab.experiments.sampling.file_worlds import TopicRequest as Named
-from socialcrawl.lab.experiments.sampling.generated_webs import TopicWebParameters, generate
+from socialcrawl.lab.experiments.sampling.generated_webs import TopicWebParameters, generate_web
 from socialcrawl.lab.experiments.sampling.known_walks import METHODS, WalkSetup
 from socialcrawl.lab.experiments.sampling.source import InlinkSearch
 from socialcrawl.lab.experiments.sampling.worlds import PageWorld
@@ -56,17 +56,21 @@ class WorldOptions:
         """
         if sum(file is not None for file in (self.pages, self.posts, self.web)) > 1:
             raise SettingsError("Give one of --pages, --posts and --web: a command is done in one world.")
-        asked, above = [_named(word) for word in self.topics], [Named(word.strip()) for word in self.wider]
+        asked, above = [_parse_topic(word) for word in self.topics], [Named(word.strip()) for word in self.wider]
         if self.pages or self.posts:
             if not asked:
                 raise SettingsError("Say what is looked for: --topic WORD, or --topic WORD=PART,PART.")
             both = [*above, *asked]  # a name that is both keeps its parts
             world = (
-                file_worlds.pages(self.pages, both) if self.pages else file_worlds.posts(Path(str(self.posts)), both)
+                file_worlds.read_page_world(self.pages, both)
+                if self.pages
+                else file_worlds.read_post_world(Path(str(self.posts)), both)
             )
         else:
             world = (
-                file_worlds.web(self.web) if self.web else generate(TopicWebParameters(self.size, self.trap, self.seed))
+                file_worlds.read_web_world(self.web)
+                if self.web
+                else generate_web(TopicWebParameters(self.size, self.trap, self.seed))
             )
         chosen = [world.topic(one.name) for one in asked] or list(world.topics.values())
         if above:
@@ -75,7 +79,7 @@ class WorldOptions:
         return replace(world, topics={topic.name: topic for topic in chosen})
 
 
-def _named(word: str) -> Named:
+def _parse_topic(word: str) -> Named:
     name, _, parts = word.partition("=")
     return Named(name.strip(), tuple(part.strip() for part in parts.split(",") if part.strip()))
 
@@ -103,7 +107,7 @@ class WalkOptions:
         return self.methods or tuple(usual)
 
 
-def setup(*, covers: float, first: int, seed: int, avoid: str, **rest: Any) -> WalkSetup:
+def make_setup(*, covers: float, first: int, seed: int, avoid: str, **rest: Any) -> WalkSetup:
     """Return how walks are made, from options.
 
     Raises:

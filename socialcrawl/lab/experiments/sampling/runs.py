@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.forecast.intervals import mean_of
-from socialcrawl.lab.experiments.figures import Bars, spread_over
+from socialcrawl.lab.experiments.figures import Bars, describe_intervals
 from socialcrawl.lab.experiments.runner import (
     CRAWLS,
     ExperimentRun,
@@ -19,14 +19,14 @@ from socialcrawl.lab.experiments.runner import (
 )
 from socialcrawl.lab.experiments.sampling import audit_coverage, frozen_lists
 from socialcrawl.lab.experiments.sampling.frozen_lists import GRAPHS
-from socialcrawl.lab.experiments.sampling.known_walks import possible
+from socialcrawl.lab.experiments.sampling.known_walks import list_methods
 from socialcrawl.lab.experiments.sampling.run_setup import TITLES, WalkOptions, WorldOptions
-from socialcrawl.lab.result_tables import Table, table
+from socialcrawl.lab.result_tables import Table, make_table
 from socialcrawl.text.terminal import write_line
 from socialcrawl.text.wording import pluralize
 
 
-def bias(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> None:
+def run_bias(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> None:
     """The exact law on frozen lists, printed and symmetric: bias.csv, .png and .svg.
 
     Raises:
@@ -38,20 +38,22 @@ def bias(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> None:
     rows = []
     total = len(frozen_lists.SEARCHES) * 2 * asked.setup.runs
     with show_progress(f"bias: {world.name}") as watch:
-        for row in frozen_lists.biases(world, topic, asked.setup):
+        for row in frozen_lists.measure_biases(world, topic, asked.setup):
             rows.append(row)
             watch(len(rows), total)
-    means = _means(rows, ("world", "search", "consistency"))
+    means = _average_rows(rows, ("world", "search", "consistency"))
     spread = f"means of {pluralize(asked.setup.runs, 'run')}"
     if asked.setup.runs > 1:
         spread += ", ± half of their 95 % intervals"
     write_line(f"{world.name}, {topic.name}: the law of a walk, times the even share; {spread}")
     for row in means:
+        forms = {"largest": ".2f", "least": ".3f", "misplaced": ".1%", "degree": ".2f", "share": ".2f"}
+        cells = {name: _format_spread(rows, row, name, form) for name, form in forms.items()}
         write_line(
             f"  search {row['search']:<9} {row['consistency']:<10} {row['pages']:>6,.0f} pages: largest "
-            f"{_spread(rows, row, 'largest', '.2f')}, least {_spread(rows, row, 'least', '.3f')}, misplaced "
-            f"{_spread(rows, row, 'misplaced', '.1%')}; mean out-degree {_spread(rows, row, 'degree', '.2f')}, topic "
-            f"{_spread(rows, row, 'share', '.2f')} of the true; correlation with visits {_known(row['walked'])}"
+            f"{cells['largest']}, least {cells['least']}, misplaced {cells['misplaced']}; mean out-degree "
+            f"{cells['degree']}, topic {cells['share']} of the true; correlation with visits "
+            f"{_format_correlation(row['walked'])}"
         )
     searches = [name for name, _ in frozen_lists.SEARCHES]
     kinds = ("printed", "symmetric")
@@ -61,7 +63,7 @@ def bias(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> None:
             axis,
             searches,
             [(one, [row[name] for row in select_rows(means, consistency=one)]) for one in kinds],
-            [[_half(rows, name, search, one) for search in searches] for one in kinds],
+            [[_find_half(rows, name, search, one) for search in searches] for one in kinds],
             thin=True,
         )
         for name, title, axis in (
@@ -69,28 +71,28 @@ def bias(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> None:
             ("largest", "the most visited page", "times the even share"),
         )
     ]
-    run.write_csv("bias", table(rows))
-    run.draw("bias", frames, 2, spread_over(TITLES["bias"], asked.setup.runs, "run"))
+    run.write_csv("bias", make_table(rows))
+    run.draw("bias", frames, 2, describe_intervals(TITLES["bias"], asked.setup.runs, "run"))
 
 
-def _half(rows: list[Row], name: str, search: str, consistency: str) -> float:
+def _find_half(rows: list[Row], name: str, search: str, consistency: str) -> float:
     """Half of the 95 % interval of a mean over the runs."""
     own = [row[name] for row in select_rows(rows, search=search, consistency=consistency)]
     found = mean_of(np.array(own, np.float64))
     return (found.high - found.low) / 2
 
 
-def _spread(rows: list[Row], row: dict[str, Any], name: str, form: str) -> str:
+def _format_spread(rows: list[Row], row: dict[str, Any], name: str, form: str) -> str:
     """Return a mean over the runs with half of its interval."""
-    return format_mean(row[name], _half(rows, name, row["search"], row["consistency"]), form)
+    return format_mean(row[name], _find_half(rows, name, row["search"], row["consistency"]), form)
 
 
-def _known(number: float) -> str:
+def _format_correlation(number: float) -> str:
     """Return a correlation as people read it; of a law that is even everywhere there is none."""
     return "-" if isnan(number) else f"{number:.3f}"
 
 
-def _means(rows: list[Row], by: Sequence[str]) -> list[Row]:
+def _average_rows(rows: list[Row], by: Sequence[str]) -> list[Row]:
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in by), []).append(row)
@@ -101,7 +103,7 @@ def _means(rows: list[Row], by: Sequence[str]) -> list[Row]:
     ]
 
 
-def audit(wanted: WorldOptions, asked: WalkOptions, held: float, run: ExperimentRun) -> None:
+def run_audit(wanted: WorldOptions, asked: WalkOptions, held: float, run: ExperimentRun) -> None:
     """How often true shares lie in the intervals: audit.csv (a row a question), .png and .svg.
 
     Raises:
@@ -112,34 +114,36 @@ def audit(wanted: WorldOptions, asked: WalkOptions, held: float, run: Experiment
     write_line(f"{world.name}: {world.size:,} pages, {world.graph.links:,} links")
     rows: list[Row] = []
     for topic in world.topics.values():
-        dataset = audit_coverage.collected(world, topic, held, asked.setup.seed)
-        for method in asked.chosen(possible(topic)):
-            made = audit_coverage.jobs(world, topic, method, asked.setup, dataset)
+        dataset = audit_coverage.draw_dataset(world, topic, held, asked.setup.seed)
+        for method in asked.chosen(list_methods(topic)):
+            made = audit_coverage.list_jobs(world, topic, method, asked.setup, dataset)
             own = run.crawl(f"audit: {topic.name}, {method}", made)
-            answers = _answers(own)
+            answers = _measure_answers(own)
             rows += [{"world": world.name, "topic": topic.name, "method": method, **row} for row in answers]
-            write_line(_answered(topic.name, method, answers))
-    frames = [_inside(topic, select_rows(rows, topic=topic)) for topic in world.topics]
-    run.write_csv("audit", table(rows))
+            write_line(_describe_answers(topic.name, method, answers))
+    frames = [_draw_coverage(topic, select_rows(rows, topic=topic)) for topic in world.topics]
+    run.write_csv("audit", make_table(rows))
     run.draw("audit", frames, 2, TITLES["audit"])
 
 
-def _answers(runs: Sequence[Table]) -> list[Row]:
+def _measure_answers(runs: Sequence[Table]) -> list[Row]:
     questions: Iterable[str] = runs[0]["question"].tolist()
     return [
         {
             "question": name,
-            **audit_coverage.coverage({key: _column(runs, key, place) for key in runs[0] if key != "question"}),
+            **audit_coverage.measure_coverage(
+                {key: _read_column(runs, key, place) for key in runs[0] if key != "question"}
+            ),
         }
         for place, name in enumerate(questions)
     ]
 
 
-def _column(runs: Sequence[Table], key: str, place: int) -> Any:
+def _read_column(runs: Sequence[Table], key: str, place: int) -> Any:
     return np.array([run[key][place] for run in runs])
 
 
-def _answered(topic: str, method: str, rows: list[Row]) -> str:
+def _describe_answers(topic: str, method: str, rows: list[Row]) -> str:
     """Return a line for a topic and method, a line for each question below it."""
     first = rows[0]
     crawls, worth = f"{first['runs']:.0f} crawls of {first['fetches']:,.0f} pages", f"{first['effective']:,.0f}"
@@ -158,7 +162,7 @@ def _answered(topic: str, method: str, rows: list[Row]) -> str:
     return "\n".join(said)
 
 
-def _inside(topic: str, rows: list[Row]) -> Bars:
+def _draw_coverage(topic: str, rows: list[Row]) -> Bars:
     questions = list_values(rows, "question")
     methods = list_values(rows, "method")
     series = [(one, [100 * r["inside"] / (r["shown"] or nan) for r in rows if r["method"] == one]) for one in methods]
@@ -168,7 +172,7 @@ def _inside(topic: str, rows: list[Row]) -> Bars:
     return Bars(topic, label, groups, series, form=".3g", thin=True)
 
 
-def gap(wanted: WorldOptions, run: ExperimentRun) -> None:
+def run_gap(wanted: WorldOptions, run: ExperimentRun) -> None:
     """Spectral gaps: gap.csv, .png and .svg.
 
     Raises:
@@ -176,7 +180,7 @@ def gap(wanted: WorldOptions, run: ExperimentRun) -> None:
     """
     run.prepare()
     world = wanted.world()
-    rows = [row for topic in world.topics.values() for row in frozen_lists.mixing(world, topic)]
+    rows = [row for topic in world.topics.values() for row in frozen_lists.measure_mixing(world, topic)]
     for row in rows:
         write_line(
             f"  {row['topic']:<20} {row['graph']:<14} {row['pages']:>6,} pages: gap {row['gap']:.2e} (without loops "
@@ -198,5 +202,5 @@ def gap(wanted: WorldOptions, run: ExperimentRun) -> None:
             ("hundreds", "ln N / gap", "hundreds of steps that move"),
         )
     ]
-    run.write_csv("gap", table(rows))
+    run.write_csv("gap", make_table(rows))
     run.draw("gap", frames, 2, TITLES["gap"])

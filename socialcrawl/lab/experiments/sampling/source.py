@@ -9,7 +9,7 @@ from socialcrawl.engine.draws import draw_uniform, make_generator
 from socialcrawl.engine.model import ON_TOPIC, WIDER, Act, Node, Outcome, Pick, Reason, Reply, Request, Who
 from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.experiments.sampling.worlds import Flags, PageWorld, sources, turned
+from socialcrawl.lab.experiments.sampling.worlds import Flags, PageWorld, list_sources, reverse_links
 
 
 @dataclass(frozen=True)
@@ -30,23 +30,23 @@ class InlinkSearch:
 COMPLETE = InlinkSearch(1.0, None)
 
 
-def covered(size: int, search: InlinkSearch) -> Flags:
+def draw_covered(size: int, search: InlinkSearch) -> Flags:
     """Return the pages that a search has, bool[n]."""
     return draw_uniform(search.seed, "covered", 0, size) < search.covers
 
 
-def shown(graph: KnownGraph, search: InlinkSearch) -> KnownGraph:
+def find_shown(graph: KnownGraph, search: InlinkSearch) -> KnownGraph:
     """Return the in-links that a search shows, as out-links of the page that is asked about.
 
     A page's own come in an order of the search's making, the same each time it is asked; ascending where it shows all.
     """
-    links = turned(graph)
-    to = sources(links)
+    links = reverse_links(graph)
+    to = list_sources(links)
     if search.most is None:
         order = np.arange(len(to))
     else:
         order = np.lexsort((make_generator(search.seed, "shown", 0).random(len(to)), to))
-    order = order[covered(graph.size, search)[links.indices[order]]]
+    order = order[draw_covered(graph.size, search)[links.indices[order]]]
     begins = np.searchsorted(to[order], np.arange(graph.size))
     if search.most is not None:
         order = order[np.arange(len(order)) - begins[to[order]] < search.most]
@@ -80,7 +80,7 @@ class WalkedSource:
     ) -> None:
         self._indptr: list[int] = world.graph.indptr.tolist()
         self._indices = np.asarray(world.graph.indices, np.int64)
-        self.back = back = shown(world.graph, search) if back is None else back
+        self.back = back = find_shown(world.graph, search) if back is None else back
         self._inptr: list[int] = back.indptr.tolist()
         self._inward = np.asarray(back.indices, np.int64)
         self._weights = np.ones(max(np.diff(world.graph.indptr).max(initial=0), np.diff(back.indptr).max(initial=0)))

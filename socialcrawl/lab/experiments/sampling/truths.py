@@ -10,7 +10,15 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.strong_components import find_components
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, PageTopic, PageWorld, linked, sources
+from socialcrawl.lab.experiments.sampling.worlds import (
+    Flags,
+    Floats,
+    Ints,
+    PageTopic,
+    PageWorld,
+    link_pages,
+    list_sources,
+)
 
 DEGREES = (0, 1, 2, 4, 6, 9, 13, 19, 28, 41, 60, 100)  # where bins of out-degrees begin
 _RANGES = [f"{low}" if high - low == 1 else f"{low}-{high - 1}" for low, high in pairwise(DEGREES)]
@@ -19,28 +27,28 @@ FRACTIONS = (*(f"{tenth * 10}%" for tenth in range(11)), "no links")
 FOCUSES = ("none", "hard", "neighbourhood", "trial", "ancestor")
 
 
-def out_degrees(world: PageWorld) -> Ints:
+def count_out_degrees(world: PageWorld) -> Ints:
     """Return the number of links of each page, int64[n], each counted once."""
     return np.diff(world.graph.indptr)
 
 
-def degree_bin(degrees: Ints) -> Ints:
+def find_degree_bin(degrees: Ints) -> Ints:
     """Return the places in `DEGREE_BINS` of some out-degrees, int64 of the same shape."""
     return np.searchsorted(DEGREES, degrees, side="right") - 1
 
 
-def staying(world: PageWorld, on: Flags) -> Floats:
+def measure_staying(world: PageWorld, on: Flags) -> Floats:
     """Return the fraction of each page's links that go to pages on topic, float64[n]; NaN where it has no links.
 
     What was linked to and is not there is off topic.
     """
-    degrees = out_degrees(world)
-    hits = np.bincount(sources(world.graph), weights=(on & world.there)[world.graph.indices], minlength=world.size)
+    degrees = count_out_degrees(world)
+    hits = np.bincount(list_sources(world.graph), weights=(on & world.there)[world.graph.indices], minlength=world.size)
     with np.errstate(invalid="ignore"):
         return np.asarray(hits / degrees)
 
 
-def fraction_bin(fractions: Floats) -> Ints:
+def find_fraction_bin(fractions: Floats) -> Ints:
     """Return the places in `FRACTIONS` of some fractions, int64 of the same shape: rounded to tenths.
 
     NaN has one of its own.
@@ -51,17 +59,17 @@ def fraction_bin(fractions: Floats) -> Ints:
     return np.where(np.isnan(fractions), len(FRACTIONS) - 1, known)
 
 
-def shares(places: Ints, bins: int) -> Floats:
+def compute_shares(places: Ints, bins: int) -> Floats:
     """Return the share of each bin, float64[bins], of pages that count alike; they add up to 1."""
     return np.asarray(np.bincount(places, minlength=bins) / max(len(places), 1))
 
 
-def reached(world: PageWorld, topic: PageTopic, focus: str, k: int = 1) -> Flags:
-    """Return the pages of S that a walk can get to, bool[n]; arguments as of `walkable`."""
-    return topic.on & walkable(world, topic, focus, k)
+def find_reached(world: PageWorld, topic: PageTopic, focus: str, k: int = 1) -> Flags:
+    """Return the pages of S that a walk can get to, bool[n]; arguments as of `find_walkable`."""
+    return topic.on & find_walkable(world, topic, focus, k)
 
 
-def walkable(world: PageWorld, topic: PageTopic, focus: str, k: int = 1) -> Flags:
+def find_walkable(world: PageWorld, topic: PageTopic, focus: str, k: int = 1) -> Flags:
     """Return the pages that a walk can be at, bool[n]: the component with most of S, links taken both ways.
 
     Args:
@@ -79,21 +87,21 @@ def walkable(world: PageWorld, topic: PageTopic, focus: str, k: int = 1) -> Flag
     on = topic.on & world.there
     if not on.any():
         raise SettingsError(f"{world.name}: no page is on topic {topic.name}.")
-    within, links = _walked(world, topic.above & world.there if focus == "ancestor" else on, focus, k)
-    label = _labels(world, within, links)
+    within, links = _follow_links(world, topic.above & world.there if focus == "ancestor" else on, focus, k)
+    label = _label_bins(world, within, links)
     most = np.argmax(np.bincount(label[on], minlength=int(label.max()) + 1))
     return np.asarray(label == most)
 
 
-def _walked(world: PageWorld, on: Flags, focus: str, k: int) -> tuple[Flags, Flags]:
+def _follow_links(world: PageWorld, on: Flags, focus: str, k: int) -> tuple[Flags, Flags]:
     """Return the nodes, bool[n], and links, bool[m], of the graph that a walk is on."""
-    begin, end = sources(world.graph), world.graph.indices
+    begin, end = list_sources(world.graph), world.graph.indices
     both = world.there[begin] & world.there[end]
     if focus == "none":
         return world.there, both
     if focus in ("hard", "ancestor"):
         return on, both & on[begin] & on[end]
-    distance = distances(world, on)
+    distance = measure_distances(world, on)
     if focus == "neighbourhood":
         within = distance <= k
         return within, both & within[begin] & within[end]
@@ -101,10 +109,10 @@ def _walked(world: PageWorld, on: Flags, focus: str, k: int) -> tuple[Flags, Fla
     return distance <= k, both & (distance[begin] + distance[end] <= k)
 
 
-def distances(world: PageWorld, on: Flags) -> Ints:
+def measure_distances(world: PageWorld, on: Flags) -> Ints:
     """Return how many links each page is from S, int64[n], directions ignored; n where there is no way."""
     distance = np.where(on, 0, world.size)
-    begin, end = sources(world.graph), world.graph.indices
+    begin, end = list_sources(world.graph), world.graph.indices
     kept = world.there[begin] & world.there[end]
     begin, end = begin[kept], end[kept]
     for step in range(1, world.size):
@@ -118,11 +126,11 @@ def distances(world: PageWorld, on: Flags) -> Ints:
     return distance
 
 
-def _labels(world: PageWorld, within: Flags, links: Flags) -> Ints:
+def _label_bins(world: PageWorld, within: Flags, links: Flags) -> Ints:
     """Return a number of the component for each page, int64[n].
 
     Pages outside the graph have components of their own.
     """
-    begin, end = sources(world.graph)[links], np.asarray(world.graph.indices[links], np.int64)
-    graph = linked(np.concatenate((begin, end)), np.concatenate((end, begin)), world.size, within)
+    begin, end = list_sources(world.graph)[links], np.asarray(world.graph.indices[links], np.int64)
+    graph = link_pages(np.concatenate((begin, end)), np.concatenate((end, begin)), world.size, within)
     return find_components(graph.indptr, np.asarray(graph.indices, np.int64))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import Topic as Words
-from socialcrawl.lab.graphs.csr_links import fitting, gathered, offsets
+from socialcrawl.lab.graphs.csr_links import compute_offsets, gather_links, shrink_indices
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -87,7 +87,7 @@ class PageWorld:
         return self.topics[name]
 
 
-def linked(source: NDArray[Any], target: NDArray[Any], size: int, there: Flags | None = None) -> KnownGraph:
+def link_pages(source: NDArray[Any], target: NDArray[Any], size: int, there: Flags | None = None) -> KnownGraph:
     """The graph of some links, each counted once, without those of a page to itself and those of pages not there.
 
     Args:
@@ -98,29 +98,29 @@ def linked(source: NDArray[Any], target: NDArray[Any], size: int, there: Flags |
     """
     kept = np.ones(len(source), bool) if there is None else there[source]
     ends = np.asarray(source[kept], np.int64), np.asarray(target[kept], np.int64)
-    indptr, indices, weights = gathered(range(size), size, *ends, np.ones(len(ends[0])))
+    indptr, indices, weights = gather_links(range(size), size, *ends, np.ones(len(ends[0])))
     return KnownGraph(indptr, indices, np.ones(len(weights)), np.zeros(size))
 
 
-def sources(graph: KnownGraph) -> Ints:
+def list_sources(graph: KnownGraph) -> Ints:
     """Return the page at which each link begins, int64[m], in the order of the links."""
     return np.repeat(np.arange(graph.size), np.diff(graph.indptr))
 
 
-def turned(graph: KnownGraph) -> KnownGraph:
+def reverse_links(graph: KnownGraph) -> KnownGraph:
     """Return the same graph with every link the other way round; who links to a page stands in ascending order."""
     order = np.argsort(graph.indices, kind="stable")
-    indptr = offsets(np.bincount(graph.indices, minlength=graph.size))
-    indices = fitting(sources(graph)[order], graph.size)
+    indptr = compute_offsets(np.bincount(graph.indices, minlength=graph.size))
+    indices = shrink_indices(list_sources(graph)[order], graph.size)
     return KnownGraph(indptr, indices, np.ones(graph.links), np.zeros(graph.size))
 
 
-def saying(texts: Sequence[str], *words: str) -> Flags:
+def find_mentions(texts: Sequence[str], *words: str) -> Flags:
     """Return which texts have one of the words or phrases, bool[n]; compared as keywords of a campaign are."""
     wanted = Words(words)
     return np.fromiter((wanted.count(text) > 0 for text in texts), bool, len(texts))
 
 
-def keyed(texts: Sequence[str], name: str, words: Sequence[str], parts: Sequence[str] = ()) -> PageTopic:
+def make_word_topic(texts: Sequence[str], name: str, words: Sequence[str], parts: Sequence[str] = ()) -> PageTopic:
     """Return the topic of all texts that have one of the words; its parts are those that have a further word, each."""
-    return PageTopic(name, saying(texts, *words), {part: saying(texts, part) for part in parts})
+    return PageTopic(name, find_mentions(texts, *words), {part: find_mentions(texts, part) for part in parts})

@@ -13,9 +13,9 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.generators.twitterlike.mentions import mention, pools
-from socialcrawl.lab.generators.twitterlike.people import most_links, populate
-from socialcrawl.lab.generators.twitterlike.topic_words import occurrences, weigh, worths
+from socialcrawl.lab.generators.twitterlike.mentions import draw_mentions, make_pools
+from socialcrawl.lab.generators.twitterlike.people import count_most_links, draw_profiles
+from socialcrawl.lab.generators.twitterlike.topic_words import compute_worths, draw_link_words, draw_occurrences
 
 TOPICS = {"happy": (0.109, 0.020), "weird": (0.032, 0.0037), "jazz": (0.0062, 0.00054)}
 """The paper's topics (Table 1): name -> share of nodes with positive value, share of links with positive weight."""
@@ -26,7 +26,7 @@ MOST_USERS = 2**31 - 1  # targets are int32
 _DRAW_PEOPLE, _DRAW_TOPIC, _DRAW_POOLS, _DRAW_LINKS, _DRAW_WEIGHTS = 1, 2, 3, 4, 5
 
 
-def twitter_like(
+def generate_twitter_like(
     users: int,
     links: int,
     topic_share: float = TOPICS["happy"][0],
@@ -44,7 +44,7 @@ def twitter_like(
         users: the number of nodes, from 10.
         links: the number of links, met exactly; on average at most half of what a node can have.
         topic_share: the share of nodes with positive value, met to the nearest node; at least one has it.
-        link_share: the share of links with positive weight, met likewise; `usual_link_share` when None.
+        link_share: the share of links with positive weight, met likewise; `estimate_link_share` when None.
         seed: any integer >= 0.
 
     The paper's happy is `twitter_like(17_000_000, 93_000_000)`: half a minute and some 2 GB. With `*TOPICS["jazz"]` as
@@ -54,29 +54,29 @@ def twitter_like(
         SettingsError: an argument is out of range, or the share of links is larger than those who use the word have.
     """
     _check("users", users, FEWEST_USERS, MOST_USERS)
-    _check("links", links, 1, users * most_links(users) // 2, f" for {users:,} users")
+    _check("links", links, 1, users * count_most_links(users) // 2, f" for {users:,} users")
     _check_share("topic_share", topic_share)
     if link_share is None:
-        link_share = usual_link_share(topic_share)
+        link_share = estimate_link_share(topic_share)
     else:
         _check_share("link_share", link_share)
     _check("seed", seed, 0, 2**63)
     carriers = max(1, round(link_share * links))
-    people = populate(users, links, np.random.default_rng([seed, _DRAW_PEOPLE]))
-    count = occurrences(people, max(1, round(topic_share * users)), np.random.default_rng([seed, _DRAW_TOPIC]))
+    people = draw_profiles(users, links, np.random.default_rng([seed, _DRAW_PEOPLE]))
+    count = draw_occurrences(people, max(1, round(topic_share * users)), np.random.default_rng([seed, _DRAW_TOPIC]))
     indptr = np.concatenate([[0], np.cumsum(people.degree)])
     _check_carriers(carriers, int(people.degree[count > 0].sum()), links)
-    pool = pools(people, count, np.random.default_rng([seed, _DRAW_POOLS]))
+    pool = make_pools(people, count, np.random.default_rng([seed, _DRAW_POOLS]))
     del people  # as much memory as the finished graph
-    indices = mention(indptr, pool, [seed, _DRAW_LINKS])
+    indices = draw_mentions(indptr, pool, [seed, _DRAW_LINKS])
     del pool
-    weights = weigh(indptr, indices, count, carriers, np.random.default_rng([seed, _DRAW_WEIGHTS]))
+    weights = draw_link_words(indptr, indices, count, carriers, np.random.default_rng([seed, _DRAW_WEIGHTS]))
     alpha = np.zeros(links)
-    alpha[weights.place] = worths(weights.occurrences)
-    return KnownGraph(indptr, indices, alpha, worths(count))
+    alpha[weights.place] = compute_worths(weights.occurrences)
+    return KnownGraph(indptr, indices, alpha, compute_worths(count))
 
 
-def usual_link_share(topic_share: float) -> float:
+def estimate_link_share(topic_share: float) -> float:
     """Return the share of links with positive weight that goes with a share of nodes, from 0 (excluded) to 1.
 
     It lies on the line through the paper's three topics where both shares are logarithms, drawn on at both ends.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.lab.generators.twitterlike.people import Floats, Ints, NodeProfiles
-from socialcrawl.lab.generators.twitterlike.topic_words import stretches, worths
+from socialcrawl.lab.generators.twitterlike.topic_words import compute_worths, split_rows
 
 Keys = NDArray[np.uint64]
 
@@ -43,14 +43,14 @@ class Pools:
     talks: NDArray[np.bool_]
 
 
-def pools(people: NodeProfiles, count: Ints, rng: np.random.Generator) -> Pools:
+def make_pools(people: NodeProfiles, count: Ints, rng: np.random.Generator) -> Pools:
     """Return the pools of a graph, given how often each person uses the word."""
     ring, users = people.ring, len(people.ring)
-    near = _appearances(np.minimum(people.fame, _MOST_NEAR)[ring], _NEAR_STUBS, rng)
-    far = _appearances(np.minimum(people.fame, _MOST_FAR * people.fame.sum()), _FAR_STUBS, rng)
+    near = _draw_appearances(np.minimum(people.fame, _MOST_NEAR)[ring], _NEAR_STUBS, rng)
+    far = _draw_appearances(np.minimum(people.fame, _MOST_FAR * people.fame.sum()), _FAR_STUBS, rng)
     talkers = np.flatnonzero(count).astype(ring.dtype)
-    due = np.sqrt(people.fame[talkers]) * worths(count[talkers]) ** 2
-    kindred = np.maximum(_appearances(due, _KINDRED_STUBS, rng), 1)
+    due = np.sqrt(people.fame[talkers]) * compute_worths(count[talkers]) ** 2
+    kindred = np.maximum(_draw_appearances(due, _KINDRED_STUBS, rng), 1)
     home = np.empty(users, np.int64)
     home[ring] = np.cumsum(near) - near
     everyone = np.arange(users, dtype=ring.dtype)
@@ -58,21 +58,21 @@ def pools(people: NodeProfiles, count: Ints, rng: np.random.Generator) -> Pools:
     return Pools(who, int(near.sum()), int(far.sum()), home, count > 0)
 
 
-def _appearances(weight: Floats, mean: float, rng: np.random.Generator) -> Ints:
+def _draw_appearances(weight: Floats, mean: float, rng: np.random.Generator) -> Ints:
     """Whole numbers that are `weight` scaled to that mean, rounded up or down by chance."""
     scaled = weight * (mean / weight.mean())
     scaled += rng.random(len(weight))
     return np.asarray(scaled, np.int64)
 
 
-def mention(indptr: Ints, pool: Pools, seed: list[int]) -> NDArray[np.int32]:
+def draw_mentions(indptr: Ints, pool: Pools, seed: list[int]) -> NDArray[np.int32]:
     """Return the targets of all links, shape (links,), row by row: no self-link, none twice, in random order.
 
     Row u has `indptr[u + 1] - indptr[u]` of them, which has to be below the number of users.
     """
     degree = np.diff(indptr)
     targets = np.empty(int(indptr[-1]), pool.who.dtype)
-    for low, high in stretches(indptr, _CHUNK):
+    for low, high in split_rows(indptr, _CHUNK):
         rows = _Rows(pool, low, degree[low:high], np.random.default_rng([*seed, low]))
         targets[indptr[low] : indptr[high]] = rows.targets()
     return targets

@@ -38,27 +38,27 @@ class NodeProfiles:
     ring: NDArray[np.int32]
 
 
-def populate(users: int, links: int, rng: np.random.Generator) -> NodeProfiles:
+def draw_profiles(users: int, links: int, rng: np.random.Generator) -> NodeProfiles:
     """Return the people of a graph of that many links; `links` is at most users * most_links(users) / 2."""
-    most = most_links(users) - 1.0  # rounding adds up to one
+    most = count_most_links(users) - 1.0  # rounding adds up to one
     zeal = rng.pareto(_ACTIVITY_TAIL, users) + 0.01
     speaks = rng.random(users) * (1.0 + zeal) >= _SILENT
     if speaks.sum() * most < links:  # so many links that everyone has to speak
         speaks[:] = True
     words = zeal * np.exp(_WHIM * rng.standard_normal(users)) * speaks
-    scale = _scale(words, most, links / users)
+    scale = _find_scale(words, most, links / users)
     activity = np.minimum(scale * zeal, most)
     fame = (1.0 + activity) ** _FAME_OF_ACTIVITY * (1.0 + rng.pareto(_FAME_TAIL, users))
     ring = rng.permutation(np.arange(users, dtype=np.int32))
-    return NodeProfiles(activity, fame, _rounded(np.minimum(scale * words, most), links), ring)
+    return NodeProfiles(activity, fame, _round_shares(np.minimum(scale * words, most), links), ring)
 
 
-def most_links(users: int) -> int:
+def count_most_links(users: int) -> int:
     """Return the largest number of people that one of `users` people can mention."""
     return min(MOST_LINKS, users - 1)
 
 
-def _scale(words: Floats, most: float, mean: float) -> float:
+def _find_scale(words: Floats, most: float, mean: float) -> float:
     """Return the factor that gives `words`, cut at `most`, that mean: found by halving on the logarithm."""
     low, high, sample = -40.0, 50.0, words[:_SAMPLE]
     for _ in range(50):
@@ -70,7 +70,7 @@ def _scale(words: Floats, most: float, mean: float) -> float:
     return scale
 
 
-def _rounded(wish: Floats, total: int) -> Ints:
+def _round_shares(wish: Floats, total: int) -> Ints:
     """Whole numbers in proportion to `wish`, each next to its share, that add up to `total` exactly."""
     ladder = np.cumsum(wish)
     ladder *= total / ladder[-1]

@@ -32,11 +32,11 @@ class Weights:
     occurrences: Ints
 
 
-def occurrences(people: NodeProfiles, speakers: int, rng: np.random.Generator) -> Ints:
+def draw_occurrences(people: NodeProfiles, speakers: int, rng: np.random.Generator) -> Ints:
     """Return how often each person uses the word, shape (users,): more than 0 for exactly `speakers` of them."""
     users = len(people.ring)
     rate = people.activity**_TALK * np.exp(_WHIM * rng.standard_normal(users))
-    rate[people.ring] *= _fervour(users, rng)
+    rate[people.ring] *= _draw_fervour(users, rng)
     first = rng.standard_exponential(users) / rate
     end = np.partition(first, speakers - 1)[speakers - 1]
     who = np.flatnonzero(first <= end)
@@ -46,7 +46,7 @@ def occurrences(people: NodeProfiles, speakers: int, rng: np.random.Generator) -
     return count
 
 
-def _fervour(users: int, rng: np.random.Generator) -> Floats:
+def _draw_fervour(users: int, rng: np.random.Generator) -> Floats:
     """How much the places of the ring care, shape (users,): each community as the larger one it is part of, or so."""
     log = np.zeros(1)
     while len(log) * _SMALLEST * 4 <= users:
@@ -55,21 +55,23 @@ def _fervour(users: int, rng: np.random.Generator) -> Floats:
     return np.asarray(np.exp(log)[np.arange(users) * len(log) // users])
 
 
-def worths(counts: Ints) -> Floats:
+def compute_worths(counts: Ints) -> Floats:
     """Return the worth of each of `counts`, same shape: f of it (see `relevance.worth`)."""
     table = np.array([compute_worth(count) for count in range(int(counts.max(initial=0)) + 1)])
     return np.asarray(table[counts])
 
 
-def weigh(indptr: Ints, indices: NDArray[np.int32], count: Ints, carriers: int, rng: np.random.Generator) -> Weights:
+def draw_link_words(
+    indptr: Ints, indices: NDArray[np.int32], count: Ints, carriers: int, rng: np.random.Generator
+) -> Weights:
     """Return the `carriers` links that carry the word: of people who use it, more of them the more they do.
 
     A link carries it at most as often as its person uses it. There have to be that many links of people who use it.
     """
-    pull = (1.0 + _ANSWER * worths(count)).astype(np.float32)
+    pull = (1.0 + _ANSWER * compute_worths(count)).astype(np.float32)
     place, first, rate = np.empty(0, np.int64), np.empty(0), np.empty(0)
     end = np.inf
-    for begin, rates in _rates(indptr, indices, count, pull):
+    for begin, rates in _compute_rates(indptr, indices, count, pull):
         at = np.flatnonzero(rates)
         speed = rates[at] * np.exp(_TIE * rng.standard_normal(len(at)))
         time = rng.standard_exponential(len(at)) / speed
@@ -77,27 +79,27 @@ def weigh(indptr: Ints, indices: NDArray[np.int32], count: Ints, carriers: int, 
         place = np.concatenate([place, begin + at[early]])
         first, rate = np.concatenate([first, time[early]]), np.concatenate([rate, speed[early]])
         if len(place) > 3 * carriers + _CHUNK:
-            place, first, rate, end = _earliest(carriers, place, first, rate)
-    place, first, rate, end = _earliest(carriers, place, first, rate)
+            place, first, rate, end = _find_earliest(carriers, place, first, rate)
+    place, first, rate, end = _find_earliest(carriers, place, first, rate)
     most = count[np.searchsorted(indptr, place, side="right") - 1]
     more = rng.poisson(np.minimum((end - first) * rate, MOST_OCCURRENCES))
     return Weights(place, np.minimum(1 + more, most))
 
 
-def _earliest(keep: int, place: Ints, first: Floats, rate: Floats) -> tuple[Ints, Floats, Floats, float]:
+def _find_earliest(keep: int, place: Ints, first: Floats, rate: Floats) -> tuple[Ints, Floats, Floats, float]:
     end = float(np.partition(first, keep - 1)[keep - 1])
     early = first <= end
     return place[early], first[early], rate[early], end
 
 
-def _rates(
+def _compute_rates(
     indptr: Ints, indices: NDArray[np.int32], count: Ints, pull: NDArray[np.float32]
 ) -> Iterator[tuple[int, Floats]]:
     """Yield where a stretch of links begins, and how fast the word comes to each of them.
 
     Stretches follow each other.
     """
-    for low, high in stretches(indptr, _CHUNK):
+    for low, high in split_rows(indptr, _CHUNK):
         begin, end = int(indptr[low]), int(indptr[high])
         degree = np.diff(indptr[low : high + 1])
         speed = np.repeat(count[low:high] ** _LOUD / np.maximum(degree, 1), degree)
@@ -106,7 +108,7 @@ def _rates(
         yield begin, speed
 
 
-def stretches(indptr: Ints, links: int) -> Iterator[tuple[int, int]]:
+def split_rows(indptr: Ints, links: int) -> Iterator[tuple[int, int]]:
     """First and one past the last row of stretches of about that many links, which cover all rows."""
     edges = np.searchsorted(indptr, np.arange(0, int(indptr[-1]), links))
     edges = np.unique(np.concatenate([[0], edges, [len(indptr) - 1]]))
