@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from socialcrawl.crawls.refresh.active_estimate import ActiveEstimate, estimate
 from socialcrawl.crawls.refresh.dataset_view import DatasetView
 from socialcrawl.crawls.refresh.liveranks import NO_SITES
-from socialcrawl.crawls.refresh.old_dataset import DatasetBuilder, OldDataset
+from socialcrawl.crawls.refresh.old_dataset import OldDataset, OldDatasetBuilder
 from socialcrawl.crawls.refresh.probe_answers import ProbeAnswers
 from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.crawls.refresh.stop_rule import StopVerdict, judge
@@ -61,7 +61,7 @@ class Refresh:
         self.seeds, self.seed_relevance = Seeds(), 0.0
         self.answers = ProbeAnswers()
         self.judged: StopVerdict | None = None
-        self._given, self._growing = old, DatasetBuilder()
+        self._given, self._growing = old, OldDatasetBuilder()
         self._view: DatasetView | None = None
 
     @property

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.refresh.liveranks import Floats, LiveRanks, sort_descending
 from socialcrawl.crawls.refresh.old_dataset import find_first
-from socialcrawl.crawls.refresh.test_order import CLOSED, OPEN, GrowingArray, Ints, RowQueue, States
+from socialcrawl.crawls.refresh.row_queue import CLOSED, OPEN, GrowingArray, Ints, RowQueue, States
 from socialcrawl.importance.pagerank_batch import list_links
 
 

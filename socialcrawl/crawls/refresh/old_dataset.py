@@ -78,7 +78,7 @@ class OldDataset:
         return self.nodes[order], order
 
 
-class DatasetBuilder:
+class OldDatasetBuilder:
     """An old dataset as imports bring it, piece by piece; a node that comes again has the links of all its pieces."""
 
     def __init__(self) -> None:

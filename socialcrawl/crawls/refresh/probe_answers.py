@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.refresh.test_order import ACTIVE, DEAD, LEFT, RESTING, SAME, UNKNOWN, GrowingArray, Ints
+from socialcrawl.crawls.refresh.row_queue import ACTIVE, DEAD, LEFT, RESTING, SAME, UNKNOWN, GrowingArray, Ints
 from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.engine.model import SAME_AS, Node, Reason
 

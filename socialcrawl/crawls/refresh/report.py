@@ -18,9 +18,9 @@ from socialcrawl.crawls.refresh.cost import assign_workers
 from socialcrawl.crawls.refresh.crawl import PROBE, Refresh
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC
 from socialcrawl.crawls.refresh.make import make_refresh
+from socialcrawl.crawls.refresh.row_queue import CLOSED
 from socialcrawl.crawls.refresh.rules import BOUND
 from socialcrawl.crawls.refresh.stop_rule import StopVerdict
-from socialcrawl.crawls.refresh.test_order import CLOSED
 from socialcrawl.engine.model import Node, Stop, StopKind, Who
 from socialcrawl.errors import SettingsError
 from socialcrawl.storage.queries.probed import Status, count_statuses, find_active, read_accounts

@@ -8,17 +8,17 @@ It decides and learns; it never waits, reads or writes. A path of a walk is a fu
 are keyed by its own number, so that all comes out the same whether the history was lived through or folded.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.sample.end_reasons import explain_end, explain_missing_start
 from socialcrawl.crawls.sample.neighbour_lists import UNREAD
 from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.crawls.sample.visits import ReadNodes, Visits, list_read_nodes, list_visits
-from socialcrawl.crawls.sample.walks import Walks
+from socialcrawl.crawls.sample.walks import ALONE, IDLE, LENGTH, QUOTA, Walks
 from socialcrawl.crawls.seeds import TRIES, Seeds
 from socialcrawl.engine.model import (
     ON_TOPIC,
@@ -34,6 +34,7 @@ from socialcrawl.engine.model import (
     Unavailable,
 )
 from socialcrawl.engine.protocols import Batch, History, skip_known
+from socialcrawl.text.wording import pluralize
 
 REST = 20  # picks after which a node that failed for a while is asked again
 CHUNK = 4096  # nodes whose lists are fixed together when a history is folded
@@ -289,3 +290,26 @@ def _flatten(rows: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDAr
     """Return rows of numbers as offsets and one column."""
     offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
     return offsets, np.concatenate(rows)
+
+
+def explain_end(walks: Walks) -> str:
+    """Return what ended the walks, a sentence, and what to do if it is too soon."""
+    rules, whys = walks.rules, Counter(walker.why for walker in walks.walkers)
+    words = {
+        QUOTA: f"all {rules.samples or 0:,} samples are drawn",
+        LENGTH: f"all {rules.length or 0:,} steps of each walk are done",
+        IDLE: (
+            f"the walks have met nobody new in {pluralize(rules.idle, 'step')}: what is in reach of their starts has "
+            f"{pluralize(len(walks.lists), 'account')}, and all was read; for more, name other seeds or a softer focus"
+        ),
+        ALONE: "the walks are at accounts without neighbours to go to: name other seeds, or a softer focus",
+    }
+    return "; ".join(words[why] for why in (QUOTA, LENGTH, IDLE, ALONE) if why in whys)
+
+
+def explain_missing_start(seeds: Seeds, missing: Mapping[Node, str]) -> str:
+    """Return why no walk can start, and what to do."""
+    if not missing:
+        return seeds.complaint()
+    reasons = ", ".join(f"{count:,} {why}" for why, count in sorted(Counter(missing.values()).items()))
+    return f"none of the seeds can be a start ({reasons}): name seeds that can be read and are on topic"

@@ -1,9 +1,10 @@
 """The wire to Mastodon's instances. It sends, parses and classifies; it never raises and never waits."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Request, Who
 from socialcrawl.graph.relevance import Hits
@@ -13,7 +14,6 @@ from socialcrawl.platforms.json_reader import decode_json, name_empty
 from socialcrawl.platforms.json_values import parse_instant
 from socialcrawl.platforms.mastodon import account_names, classify
 from socialcrawl.platforms.mastodon.instance_rules import InstanceRules, read_about
-from socialcrawl.platforms.mastodon.link_header import find_next_page
 from socialcrawl.platforms.mastodon.parse import PageParser
 from socialcrawl.platforms.mastodon.profiles import shows_opted_out
 from socialcrawl.platforms.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
@@ -28,6 +28,8 @@ OURS = (
     "opt_outs",
     "probe",
 )  # parameters that no server is asked for, but for the `acct` of a look-up
+LINK = re.compile(r"<([^<>]*)>([^<]*)")
+NEXT = re.compile(r";\s*rel\s*=\s*(?:\"(?:[^\"]*\s)?next(?:\s[^\"]*)?\"|next(?=[\s;,]|$))", re.IGNORECASE)
 
 
 class MastodonWire:
@@ -194,3 +196,15 @@ def _make_missing_page(request: Request, host: str, reason: str | None = None) -
 def _find_offset(params: Mapping[str, str], came: int) -> str | None:
     """Return where the next page of a search begins; None where this one was not full."""
     return str(int(params.get("offset", "0")) + came) if came >= int(params["limit"]) else None
+
+
+def find_next_page(link: str | None) -> str | None:
+    """Return the `max_id` of the address that a Link header calls the next; None at the end of a list."""
+    for url, parameters in LINK.findall(link or ""):
+        if NEXT.search(parameters):
+            try:
+                found = parse_qs(urlsplit(url).query).get("max_id")
+            except ValueError:
+                return None
+            return found[-1] if found else None
+    return None

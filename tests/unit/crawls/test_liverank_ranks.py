@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.crawls.refresh.liveranks import RANKS, SAMPLED, STATIC, LiveRanks, compute_log_ratio
-from socialcrawl.crawls.refresh.old_dataset import DatasetBuilder, OldDataset
+from socialcrawl.crawls.refresh.old_dataset import OldDataset, OldDatasetBuilder
 from socialcrawl.engine.splitmix import draw_chance, draw_keys, shuffle
 from socialcrawl.importance import pagerank_batch
 from socialcrawl.importance.link_matrix import make_out_links
@@ -275,7 +275,7 @@ def test_an_unknown_rank_is_refused():
 
 
 def added(pieces, *, linked=False):
-    growing = DatasetBuilder()
+    growing = OldDatasetBuilder()
     for piece in pieces:
         nodes = np.array([node for node, *_ in piece], np.int64)
         offsets = np.cumsum([0, *(len(targets) for _, targets, *_ in piece)])
@@ -308,7 +308,7 @@ def test_a_dataset_grows_by_pieces_to_the_same_whole_as_at_once():
 
 
 def test_an_empty_dataset_and_one_without_sites_are_datasets():
-    empty = DatasetBuilder().old()
+    empty = OldDatasetBuilder().old()
     assert (empty.size, empty.links, empty.rows(np.array([1])).tolist()) == (0, 0, [-1])
     assert LiveRanks(empty, 1).order("pa+-", np.array([], int), np.array([], bool)).tolist() == []
     assert added([[(1, [2], "", True), (2, [], "", True)]]).sites is None

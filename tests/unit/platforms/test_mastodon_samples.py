@@ -7,9 +7,9 @@ from mastodon_posts import account_of, mention_of, status_of
 from shared_data import SHARED, needed
 
 from socialcrawl.platforms.mastodon.classify import RequestContext, classify, parse_limits
-from socialcrawl.platforms.mastodon.link_header import find_next_page
 from socialcrawl.platforms.mastodon.parse import PageParser
 from socialcrawl.platforms.mastodon.post_text import parse_html
+from socialcrawl.platforms.mastodon.wire import find_next_page
 
 FOLDER = SHARED / "reference" / "samples"
 # What the source never asks for: statuses that were just deleted, and what an instance says of itself.

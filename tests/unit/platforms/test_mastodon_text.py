@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.platforms.mastodon import account_names
-from socialcrawl.platforms.mastodon.link_header import find_next_page
 from socialcrawl.platforms.mastodon.post_text import MAX_HTML, parse_html
+from socialcrawl.platforms.mastodon.wire import find_next_page
 
 
 @pytest.mark.parametrize(
