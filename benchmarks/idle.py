@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.figure import Figure, sized
 from socialcrawl.lab.generators.generate import choose_topics, generate, write
 from socialcrawl.lab.post_table import Posts, read_posts
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 TITLE = "Idle daemon: three campaigns that have worked and rest, health page served, over 60 s"
 SECONDS = sized(60, 1)
@@ -34,7 +34,7 @@ every = "9h"
 def measure() -> list[Figure]:
     """The share of a core and the resident memory."""
     word = next(iter(choose_topics().values()))
-    with tempfile.TemporaryDirectory() as place, running(_posts(Path(place)), limit=20, window=900.0) as mock:
+    with tempfile.TemporaryDirectory() as place, serve_in_thread(_posts(Path(place)), limit=20, window=900.0) as mock:
         folder = Path(place) / "campaigns"
         folder.mkdir()
         for name in ("one", "two", "three"):

@@ -14,7 +14,7 @@ import tweepy
 from pyarrow import parquet
 
 from benchmarks.figure import Figure, sized
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import checked
 from socialcrawl.engine.model import Act, Credential, Grant, Node, Pick, Who
 from socialcrawl.graph.relevance import Topic
@@ -91,7 +91,7 @@ def _timed(one: Callable[[int, str], None], number: int, key: str) -> float:
 
 
 def _ours(url: str, path: Path) -> Callable[[int, str], None]:
-    rules = policy("x").override_limits(1_000_000, 900.0)
+    rules = load_policy("x").override_limits(1_000_000, 900.0)
     settings = checked({"name": "bench", "topic": {"keywords": ["telescope"]}, "source": {"base_url": url}}, "bench")
     connection = connect(path)
     number = ensure_campaign(connection, settings.model_dump(mode="json"), settings.identity([]), time.time())

@@ -33,20 +33,20 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from socialcrawl.crawls.collect.crawl import Collect
-from socialcrawl.crawls.collect.estimators import named
+from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.lab.simulation import peak_rss_mb
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.engine.model import Credential
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.sql_store import SqlStore
 
 store = SqlStore(connect(Path(sys.argv[1])), 1, "x")
-planner = WindowPlanner(policy("x"), [Credential("main")], Caps())
+planner = WindowPlanner(load_policy("x"), [Credential("main")], Caps())
 planner.fold(store.ledger())
-crawl = Collect(Seeds(), named(sys.argv[2], seed=1), None)
+crawl = Collect(Seeds(), make_estimator(sys.argv[2], seed=1), None)
 crawl.fold(store.history())
 (pick,) = crawl.choose(1, 0.0)
 told = {"known": crawl.graph.size, "left": crawl.graph.left, "n": pick.n, "requests": planner.budget.requests}

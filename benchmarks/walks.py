@@ -12,7 +12,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.instant import SequenceStore, make_parts
-from socialcrawl.system.garbage_collection import uncollected
+from socialcrawl.system.garbage_collection import pause_garbage_collection
 
 TITLE = "Walks through a known graph of 1,000,000 nodes and 10,000,000 links, half of it on topic"
 NODES, LINKS = sized(1_000_000, 2_000), sized(10_000_000, 20_000)
@@ -60,7 +60,7 @@ def _graph(nodes: int = NODES, links: int = LINKS) -> KnownGraph:
 def _walked(graph: KnownGraph, how: WalkRules, steps: int | None) -> tuple[Sample, float]:
     seeds = Seeds(names=[Node(node) for node in range(min(graph.size, 4 * how.walkers))], known=True)
     crawl = Sample(seeds, how, steps)
-    with uncollected():
+    with pause_garbage_collection():
         begin = time.process_time()
         run(make_parts(crawl, KnownGraphSource(graph), SequenceStore()), size=how.walkers)
         return crawl, time.process_time() - begin

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import SHARED
-from socialcrawl.forecast.spread import ENOUGH, FEW, Needs
+from socialcrawl.forecast.spread import ENOUGH, FEW, StepNeeds
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.lab.experiments.sampling.worlds import Ints
@@ -54,7 +54,7 @@ def find_ranges(place: Place, seed: int, steps: int = STEPS) -> Iterator[Shown]:
         posts = np.minimum(visited, most)
         requests = np.maximum(1, -(-posts // PAGE))
         for what, needed, enough in (("requests", requests, FEW), ("posts", posts, ENOUGH)):
-            needs = Needs()
+            needs = StepNeeds()
             for n, (one, brought) in enumerate(zip(needed.tolist(), posts.tolist(), strict=True), 1):
                 needs.add(one, read=brought > 0)
                 for done, end in CASES:

@@ -14,14 +14,14 @@ from sqlalchemy import text
 
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.towns import LANGUAGES, WORD, Town, make_town
-from socialcrawl.campaign.build import House, build
+from socialcrawl.campaign.build import ProcessContext, build
 from socialcrawl.campaign.plan import plan
 from socialcrawl.campaign.settings import Settings, checked
 from socialcrawl.cli.commands import audit as auditing
-from socialcrawl.cli.commands.quote import quoted
-from socialcrawl.cli.commands.report import knowledge
+from socialcrawl.cli.commands.quote import make_campaign_quote
+from socialcrawl.cli.commands.report import collect_knowledge
 from socialcrawl.cli.render import quote
-from socialcrawl.cli.render.live_screen import View
+from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.crawls.reporting import report
 from socialcrawl.crawls.sample.audit_report import audit_datasets
 from socialcrawl.engine.loop import run
@@ -30,7 +30,7 @@ from socialcrawl.engine.protocols import Batch
 from socialcrawl.importers.import_dataset import DatasetFiles, import_dataset
 from socialcrawl.lab.instant import VirtualClock, VirtualExecutor
 from socialcrawl.mock import faults
-from socialcrawl.mock.server import Running, running
+from socialcrawl.mock.server import MockThread, serve_in_thread
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.traces import CampaignTraces
@@ -131,7 +131,7 @@ class Desk:
 
     place: Place
     town: Town
-    server: Running
+    server: MockThread
     clock: VirtualClock
     database: Path
     seed: int
@@ -154,10 +154,12 @@ class Desk:
         """Return the campaign that collects, up to a number of steps."""
         return self.settings("collected", steps, crawl={"estimator": "hybrid-sum", "steps": steps})
 
-    def run(self, settings: Settings, view: View | None = None) -> None:
+    def run(self, settings: Settings, view: CampaignView | None = None) -> None:
         """Run a campaign until it stops."""
-        watched = view or View()
-        campaign = build(settings, watched, House(self.clock, pool=lambda _: VirtualExecutor(self.clock, LATENCY)))
+        watched = view or CampaignView()
+        campaign = build(
+            settings, watched, ProcessContext(self.clock, pool=lambda _: VirtualExecutor(self.clock, LATENCY))
+        )
         with closing(campaign):
             watched.begin(campaign)
             reason = run(campaign.parts, size=campaign.together)
@@ -184,7 +186,7 @@ class Desk:
 def serve(place: Place, town: Town, seed: int) -> Iterator[Desk]:
     """Yield a mock server that fails now and then, with a clock that it shares with campaigns, and an empty folder."""
     clock = VirtualClock(BEGIN)
-    kinds: tuple[Callable[[], faults.Fault], ...] = (faults.cut, faults.html)
+    kinds: tuple[Callable[[], faults.Fault], ...] = (faults.make_cut, faults.make_html_fault)
 
     def fail(endpoint: str, nth: int) -> faults.Fault | None:
         return kinds[nth // FAILING % 2]() if (nth + seed) % FAILING == 0 else None
@@ -193,11 +195,11 @@ def serve(place: Place, town: Town, seed: int) -> Iterator[Desk]:
     with ExitStack() as ends:
         folder = ends.enter_context(tempfile.TemporaryDirectory())
         ends.enter_context(patch.dict(os.environ, {TOKEN: "a-token", "XDG_STATE_HOME": folder}))
-        mock = ends.enter_context(running(town.posts, fail, clock.now, **shown))
+        mock = ends.enter_context(serve_in_thread(town.posts, fail, clock.now, **shown))
         yield Desk(place, town, mock, clock, Path(folder) / "a.db", seed)
 
 
-class Noting(View):
+class Noting(CampaignView):
     """A view that notes the forecast of time, and the time, after `at` steps."""
 
     def __init__(self, at: int) -> None:
@@ -218,7 +220,7 @@ def collect(desk: Desk) -> Iterator[Shown]:
     for at, (done, steps) in zip((EARLY, LATE), pairwise(desk.place.size.collect), strict=True):
         settings = desk.collecting(steps)
         meant = plan(settings)
-        ranges = quote.as_object(meant, quoted(meant))["probably_ranges"]
+        ranges = quote.build_object(meant, make_campaign_quote(meant))["probably_ranges"]
         before, view = desk.spent(), Noting((done + steps) // 2)
         desk.run(settings, view)
         after = desk.spent()
@@ -246,8 +248,8 @@ def sample(desk: Desk) -> Iterator[Shown]:
         desk.run(settings)
         with open_readable(desk.database) as connection:
             traces = CampaignTraces(connection)
-            audit = auditing.as_object(audit_datasets(traces, settings, of=["collected"]))
-            known = knowledge(report(traces, "sampled"))["sampled"]
+            audit = auditing.build_object(audit_datasets(traces, settings, of=["collected"]))
+            known = collect_knowledge(report(traces, "sampled"))["sampled"]
         (one,) = audit["datasets"]
         gaps = {gap["group"]: gap["lacking"] for gap in one["languages"]}
         for what, estimate, truth in (
@@ -293,6 +295,6 @@ def refresh(desk: Desk) -> Iterator[Shown]:
             connection.engine.dispose()
         desk.run(settings)
         with open_readable(desk.database) as connection:
-            known = knowledge(report(CampaignTraces(connection), "refreshed"))["refreshed"]["known"]
+            known = collect_knowledge(report(CampaignTraces(connection), "refreshed"))["refreshed"]["known"]
         yield desk.show("report: active in all", at, (known["low"], known["high"]), alive)
         yield desk.show("report: share found", at, (known["share_low"], known["share_high"]), known["found"] / alive)

@@ -24,7 +24,7 @@ from socialcrawl.graph.known_graph import KnownGraphSource
 from socialcrawl.lab.experiments.sampling.worlds import Floats
 from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.storage.queries.traces import StepColumns
-from socialcrawl.system.garbage_collection import uncollected
+from socialcrawl.system.garbage_collection import pause_garbage_collection
 
 TITLE = "What steering gains"
 NOTE = """A run is three crawls from 20 accounts that are on topic, drawn; one step in ten is drawn for comparison
@@ -134,7 +134,7 @@ def crawl(
     expecting = Expecting(ControlledStrategy(strategy, control, seed), place.graph.beta)
     driven = Collect(line, make_estimator(by, seed=seed), steps, strategy=expecting)
     driven.graph.reserve(place.graph.size)
-    with uncollected():
+    with pause_garbage_collection():
         run(make_parts(driven, KnownGraphSource(place.graph), tape))
     return expecting, np.array(tape.values[len(seeds) :], np.float64)
 

@@ -13,7 +13,7 @@ import numpy as np
 from socialcrawl.lab.experiments.sampling.worlds import Flags
 from socialcrawl.lab.generators.generate import choose_topics, generate, write
 from socialcrawl.lab.post_table import Posts, fold_name, read_posts
-from socialcrawl.mock.bluesky.identifiers import did_of
+from socialcrawl.mock.bluesky.identifiers import make_did
 from socialcrawl.mock.names import HERE
 from socialcrawl.mock.world import World, build_world
 
@@ -100,7 +100,7 @@ class Town:
         """Return the accounts that a database calls by these ids or names."""
         accounts = self.world.accounts
         known = {str(number): row for row, number in enumerate(accounts.ids.tolist())}
-        known |= {did_of(key): row for row, key in enumerate(accounts.keys)} | accounts.by_username
+        known |= {make_did(key): row for row, key in enumerate(accounts.keys)} | accounts.by_username
         return {known[fold_name(name)] for name in names}
 
     def _named_in(self, posts: Iterable[int]) -> dict[int, set[int]]:

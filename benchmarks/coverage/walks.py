@@ -26,7 +26,7 @@ from socialcrawl.engine.model import Act, Node, Pick
 from socialcrawl.lab.experiments.sampling.truths import count_out_degrees, find_reached
 from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, list_sources
 from socialcrawl.lab.instant import SequenceStore, make_parts
-from socialcrawl.system.garbage_collection import uncollected
+from socialcrawl.system.garbage_collection import pause_garbage_collection
 
 TITLE = "Samples and audits by walks"
 NOTE = """A run is one hard-focused walk of eight walkers (burn-in 10) that begin with accounts near each other. It is
@@ -97,7 +97,7 @@ def find_intervals(
     looks: list[Look] = []
     first: list[Look] = []
     between = set(range(often, lengths[-1] + 1, often)) if often else set()
-    with uncollected():
+    with pause_garbage_collection():
         for length in sorted({*lengths, *between}):
             if length not in between and length not in lengths:
                 continue

@@ -6,13 +6,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from socialcrawl.campaign.credentials import Access, access
+from socialcrawl.campaign.credentials import CampaignAccess, open_access
 from socialcrawl.campaign.pace import Pace
 from socialcrawl.campaign.plan import THREADS, Plan, plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.campaign.siblings import Siblings, unite
-from socialcrawl.campaign.snapshot_writer import Keeping
-from socialcrawl.campaign.token_locks import TokenLeases, state_folder
+from socialcrawl.campaign.snapshot_writer import SnapshotWatcher
+from socialcrawl.campaign.token_locks import TokenLeases, make_state_folder
 from socialcrawl.crawls.base import Crawling, CrawlKind
 from socialcrawl.crawls.node_limit import NodeLimit
 from socialcrawl.crawls.registry import kind_of
@@ -42,7 +42,7 @@ from socialcrawl.storage.stored_answers import AnswerReuse
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class ProcessContext:
     """What the campaigns of one process share.
 
     Attributes:
@@ -72,7 +72,7 @@ class Campaign:
     clock: InterruptibleClock
     store: SqlStore
     lease: Lease
-    access: Access
+    access: CampaignAccess
     together: Callable[[], int]
     wire: Wired
     member: Membership
@@ -92,7 +92,7 @@ class Campaign:
 
     def keep(self, reason: Wait | Stop) -> None:
         """Write what it knows of accounts, where it tracks them, after a run that returned for `reason`."""
-        if isinstance(self.parts.watcher, Keeping):
+        if isinstance(self.parts.watcher, SnapshotWatcher):
             self.parts.watcher.after(reason)
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class Campaign:
 def build(
     settings: Settings,
     watcher: Watcher,
-    house: House | None = None,
+    house: ProcessContext | None = None,
     *,
     clock: InterruptibleClock | None = None,
     change: bool = False,
@@ -132,56 +132,56 @@ def build(
     kind_of(settings).check(settings)  # before the database keeps a choice that is none
     clock = clock or InterruptibleClock(house.time if house else None)
     with ExitStack() as undo:
-        allowed = _allowed(meant, house)
+        allowed = _open_access(meant, house)
         undo.callback(allowed.release)
-        shared = house.shared if house else SharedWindows()
-        member = shared.join(known_as(settings), settings.limits.weight, meant.base, allowed.marks, allowed.bills)
+        shared, name = house.shared if house else SharedWindows(), identify_campaign(settings)
+        member = shared.join(name, settings.limits.weight, meant.base, allowed.marks, allowed.bills)
         undo.callback(member.leave)
-        planner = _planner(meant, allowed, member)
-        wire = wired(meant, allowed, clock.now)
+        planner = _make_planner(meant, allowed, member)
+        wire = make_wire(meant, allowed, clock.now)
         undo.callback(wire.close)
-        store, lease = _opened(meant, allowed, clock.now(), change=change)
+        store, lease = _open_store(meant, allowed, clock.now(), change=change)
         undo.pop_all()
     _introduce(member, meant, allowed, store)
     store.note = allowed.noting(member.ledger, planner.window_sets.find_longest_window() + LAG)
     along = read_query_history(store.connection, store.campaign, meant.queries)
     names = store.enlist(meant.usernames, clock.now())
-    source, ahead = _source(meant, along.texts, store, clock.now)
-    seeds = _seeds(meant, along, names)
+    source, ahead = _make_source(meant, along.texts, store, clock.now)
+    seeds = _make_seeds(meant, along, names)
     crawl = ahead.crawl = meant.kind.make_crawl(settings, seeds, source.width, source.mark)
     together = settings.crawl.together
     pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
     watcher = _attend(watcher, meant.kind, crawl, store, clock.now)
-    parts = Parts(_bounded(crawl, settings, house), source, store, wire, planner, clock, pool, watcher)
+    parts = Parts(_bound_crawl(crawl, settings, house), source, store, wire, planner, clock, pool, watcher)
     windows = meant.policy, allowed.credentials, meant.timeline
     pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)
     return Campaign(settings, meant, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
 
 
-def _bounded(crawl: Crawling, settings: Settings, house: House | None) -> Crawl:
+def _bound_crawl(crawl: Crawling, settings: Settings, house: ProcessContext | None) -> Crawl:
     """Return the crawl within its budget of accounts and the room on its disk."""
     most = settings.budget.max_nodes
     bounded = crawl if most is None else NodeLimit(crawl, most)
-    return DiskSpaceGuard(bounded, reserve(settings, house))
+    return DiskSpaceGuard(bounded, find_reserved_space(settings, house))
 
 
-def _allowed(meant: Plan, house: House | None) -> Access:
+def _open_access(meant: Plan, house: ProcessContext | None) -> CampaignAccess:
     """Return the tokens of a campaign; if another process has them as it runs the same campaign, that is the error."""
     where = meant.settings.database
     try:
-        return access(meant.settings, meant.base, among=house.leases if house else None)
+        return open_access(meant.settings, meant.base, among=house.leases if house else None)
     except HeldError:
         if isinstance(where, Path) and where.exists():
             Lease(where, meant.settings.name).release()
         raise
 
 
-def reserve(settings: Settings, house: House | None) -> DiskReserve:
+def find_reserved_space(settings: Settings, house: ProcessContext | None) -> DiskReserve:
     """Return what has to stay free on the disk of a campaign's database."""
     return DiskReserve(settings.database, settings.limits.least_free, house.disk if house else measure_disk)
 
 
-def known_as(settings: Settings) -> str:
+def identify_campaign(settings: Settings) -> str:
     """Return what tells a campaign from all others of a machine: names are its database's own.
 
     A password is not shown.
@@ -190,7 +190,7 @@ def known_as(settings: Settings) -> str:
     return f"{settings.name!r} ({where.resolve() if isinstance(where, Path) else where})"
 
 
-def _introduce(member: Membership, meant: Plan, allowed: Access, store: SqlStore) -> None:
+def _introduce(member: Membership, meant: Plan, allowed: CampaignAccess, store: SqlStore) -> None:
     """Tell a campaign's part in shared windows how its ledger is called, and who else uses its tokens."""
     siblings = Siblings(store, allowed, meant.policy, meant.settings.limits.cycle_day)
     member.set_ledger(siblings.name_ledger(meant.settings.name))
@@ -201,10 +201,10 @@ def _introduce(member: Membership, meant: Plan, allowed: Access, store: SqlStore
 def _attend(watcher: Watcher, kind: CrawlKind, crawl: Crawling, store: SqlStore, now: Callable[[], float]) -> Watcher:
     """Return the watcher; of a kind of campaign that has a snapshot, one that also writes that."""
     snapshot = kind.snapshot()
-    return watcher if snapshot is None else Keeping(watcher, crawl, lambda: snapshot.write(store, crawl), now)
+    return watcher if snapshot is None else SnapshotWatcher(watcher, crawl, lambda: snapshot.write(store, crawl), now)
 
 
-def _seeds(meant: Plan, along: QueryHistory, names: Sequence[Node]) -> Seeds:
+def _make_seeds(meant: Plan, along: QueryHistory, names: Sequence[Node]) -> Seeds:
     settings, platform = meant.settings, meant.platform
     look_up, known = not platform.expanded(settings), not platform.look_up
     return Seeds(
@@ -219,7 +219,9 @@ def _seeds(meant: Plan, along: QueryHistory, names: Sequence[Node]) -> Seeds:
     )
 
 
-def _source(meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], float]) -> tuple[Source, LookAhead]:
+def _make_source(
+    meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], float]
+) -> tuple[Source, LookAhead]:
     """Return the platform, as the campaign asks it: neither the forgotten nor the excluded.
 
     A sample judges who is read.
@@ -231,7 +233,7 @@ def _source(meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], 
     return SkipForgottenSource(ExcludingSource(source, meant.accounts)), ahead
 
 
-def _planner(meant: Plan, allowed: Access, member: Membership) -> WindowPlanner:
+def _make_planner(meant: Plan, allowed: CampaignAccess, member: Membership) -> WindowPlanner:
     limits = meant.settings.limits
     backoff = Backoff(limits.pause, limits.longest_pause, limits.give_up, meant.settings.seed)
     own = parse_host(meant.timeline)
@@ -240,12 +242,12 @@ def _planner(meant: Plan, allowed: Access, member: Membership) -> WindowPlanner:
     )
 
 
-def wired(meant: Plan, allowed: Access, now: Callable[[], float]) -> Wired:
+def make_wire(meant: Plan, allowed: CampaignAccess, now: Callable[[], float]) -> Wired:
     """Return the wire of a campaign, with its tokens; `now` is the clock."""
-    return meant.platform.wire(meant.terms, Keys(allowed.secrets, state_folder), now)
+    return meant.platform.wire(meant.terms, Keys(allowed.secrets, make_state_folder), now)
 
 
-def _opened(meant: Plan, allowed: Access, now: float, *, change: bool) -> tuple[SqlStore, Lease]:
+def _open_store(meant: Plan, allowed: CampaignAccess, now: float, *, change: bool) -> tuple[SqlStore, Lease]:
     """Return the campaign's store, and the right to run it; both are let go again if it cannot be gone on with."""
     settings = meant.settings
     with ExitStack() as undo:

@@ -5,17 +5,23 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.campaign.token_journal import Journal
-from socialcrawl.campaign.token_locks import SharedLease, TokenLeases, distinct, mark, state_folder
+from socialcrawl.campaign.token_journal import TokenJournal
+from socialcrawl.campaign.token_locks import (
+    SharedLease,
+    TokenLeases,
+    check_distinct,
+    make_state_folder,
+    make_token_mark,
+)
 from socialcrawl.engine.model import Credential, Grant, Reply
 from socialcrawl.platforms.base import Platform, Secret, Variables
 from socialcrawl.platforms.registry import platform_of
 from socialcrawl.ratelimit.shared_windows import SentRequest
-from socialcrawl.system.secret import secret
+from socialcrawl.system.secret import read_secret
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class CampaignAccess:
     """The credentials of a campaign and what is behind their names: a bearer token, or OAuth 1.0a's four secrets.
 
     `marks` tell tokens apart that stood in one variable one after the other: they may belong to two accounts. Who asks
@@ -29,7 +35,7 @@ class Access:
     marks: dict[str, str] = field(default_factory=dict)
     bills: frozenset[str] = frozenset()
     leases: list[SharedLease] = field(default_factory=list, repr=False)
-    journals: dict[str, Journal] = field(default_factory=dict)
+    journals: dict[str, TokenJournal] = field(default_factory=dict)
 
     def noting(self, campaign: str, keep: float) -> Callable[[Grant, Reply | None], None]:
         """Return what notes the requests of a campaign, and their replies, in the journals of the tokens.
@@ -58,7 +64,9 @@ class Access:
             lease.release()
 
 
-def access(settings: Settings, base: str, *, lease: bool = True, among: TokenLeases | None = None) -> Access:
+def open_access(
+    settings: Settings, base: str, *, lease: bool = True, among: TokenLeases | None = None
+) -> CampaignAccess:
     """Return the tokens that the settings name, for the server at `base`.
 
     Args:
@@ -74,11 +82,11 @@ def access(settings: Settings, base: str, *, lease: bool = True, among: TokenLea
     platform = platform_of(settings)
     wanted = platform.credentials(settings)
     secrets = {credential.name: read_token(env) for credential, env in wanted if env is not None}
-    distinct(secrets)
+    check_distinct(secrets)
     platform.admits(settings, base, secrets)
     credentials = tuple(credential for credential, _ in wanted)
     if not lease:
-        return Access(credentials, secrets)
+        return CampaignAccess(credentials, secrets)
     held = among or TokenLeases()
     used = {credential.name: secrets.get(credential.name, "") for credential in credentials}
     with ExitStack() as undo:
@@ -88,8 +96,8 @@ def access(settings: Settings, base: str, *, lease: bool = True, among: TokenLea
             undo.callback(leases[-1].release)
         undo.pop_all()
     marks, bills = mark_tokens(platform, base, used)
-    journals = {name: Journal(state_folder() / f"{one}.sent") for name, one in marks.items()}
-    return Access(credentials, secrets, marks, bills, leases, journals)
+    journals = {name: TokenJournal(make_state_folder() / f"{one}.sent") for name, one in marks.items()}
+    return CampaignAccess(credentials, secrets, marks, bills, leases, journals)
 
 
 def read_token(variables: Variables | None) -> Secret:
@@ -98,7 +106,7 @@ def read_token(variables: Variables | None) -> Secret:
     Raises:
         SettingsError: a variable is not set or holds no token.
     """
-    return secret(variables) if isinstance(variables, str) else tuple(map(secret, variables or ())) or ""
+    return read_secret(variables) if isinstance(variables, str) else tuple(map(read_secret, variables or ())) or ""
 
 
 def mark_tokens(platform: Platform, base: str, tokens: Mapping[str, Secret]) -> tuple[dict[str, str], frozenset[str]]:
@@ -109,6 +117,6 @@ def mark_tokens(platform: Platform, base: str, tokens: Mapping[str, Secret]) -> 
         base: the server that they are for.
         tokens: by the names of their credentials; "" for who asks without one.
     """
-    marks = {name: mark(base, token) for name, token in tokens.items()}
+    marks = {name: make_token_mark(base, token) for name, token in tokens.items()}
     applications = {platform.application(token) for token in tokens.values() if token} - {""}
-    return marks, frozenset([*marks.values(), *(mark(base, ("application", one)) for one in applications)])
+    return marks, frozenset([*marks.values(), *(make_token_mark(base, ("application", one)) for one in applications)])

@@ -34,7 +34,7 @@ OPERATORS = (
 """Operators of the searches of X, Bluesky and Mastodon, and where in a campaign file belongs what each asks for."""
 
 
-class Form(NamedTuple):
+class KeywordForm(NamedTuple):
     """How keywords are written in one place.
 
     Attributes:
@@ -46,12 +46,12 @@ class Form(NamedTuple):
     listed: Callable[[Sequence[str]], str]
 
 
-IN_FILE = Form("[topic] keywords", lambda words: f"keywords = {json.dumps([*words], ensure_ascii=False)}")
-AS_OPTIONS = Form("--keyword", lambda words: " ".join(f"--keyword {shlex.quote(word)}" for word in words))
-AS_OPTION = Form("--keyword", lambda words: f"--keyword {shlex.quote(words[0])} (it takes one keyword)")
+IN_FILE = KeywordForm("[topic] keywords", lambda words: f"keywords = {json.dumps([*words], ensure_ascii=False)}")
+AS_OPTIONS = KeywordForm("--keyword", lambda words: " ".join(f"--keyword {shlex.quote(word)}" for word in words))
+AS_OPTION = KeywordForm("--keyword", lambda words: f"--keyword {shlex.quote(words[0])} (it takes one keyword)")
 
 
-def check_keywords(keywords: Sequence[str], form: Form = IN_FILE) -> None:
+def check_keywords(keywords: Sequence[str], form: KeywordForm = IN_FILE) -> None:
     """Check that keywords can be meant as they are written.
 
     Args:
@@ -61,11 +61,11 @@ def check_keywords(keywords: Sequence[str], form: Form = IN_FILE) -> None:
     Raises:
         SettingsError: with a line for each that cannot.
     """
-    if found := questionable(keywords, form):
+    if found := find_questionable(keywords, form):
         raise SettingsError("\n".join(dict.fromkeys(found.values())))
 
 
-def questionable(keywords: Sequence[str], form: Form = IN_FILE) -> dict[str, str]:
+def find_questionable(keywords: Sequence[str], form: KeywordForm = IN_FILE) -> dict[str, str]:
     """Return the keywords that cannot be meant as they are written, each with a sentence that says how to write it."""
     found = {}
     for keyword in keywords:
@@ -74,18 +74,18 @@ def questionable(keywords: Sequence[str], form: Form = IN_FILE) -> dict[str, str
                 f"{form.where} still has the examples of the template: replace them by your own, as "
                 f"{form.listed(['word', 'a phrase'])}."
             )
-        elif why := next(_reasons(keyword, form), None):
+        elif why := next(_find_reasons(keyword, form), None):
             found[keyword] = f"{form.where}: {keyword!r} {why}."
     return found
 
 
-def _reasons(keyword: str, form: Form) -> Iterator[str]:
+def _find_reasons(keyword: str, form: KeywordForm) -> Iterator[str]:
     """Iterate over what is wrong with a keyword, and how to write it."""
     stem = keyword.strip().removesuffix("*")
     if not stem:
         yield "is empty: remove it, or write a word"
     if BOOLEAN.search(keyword):
-        yield _without_boolean(keyword, form)
+        yield _explain_boolean(keyword, form)
     if re.match(r"https?://", stem, re.IGNORECASE):
         if plain_address(stem) is None:
             yield 'begins as an address, and is none: write it in full, as "https://example.org/page"'
@@ -106,7 +106,7 @@ def _reasons(keyword: str, form: Form) -> Iterator[str]:
             "would be searched with the word behind the -: keywords exclude nothing. Take it out; to count only some "
             "posts, write a regular expression as patterns under [topic]"
         )
-    yield from _several(keyword, form)
+    yield from _explain_several(keyword, form)
     if re.search(r"\w\*\s+\S", keyword):
         yield (
             "has an * in the middle, where it stands for itself: a prefix is one word, or a phrase that ends with it, "
@@ -114,7 +114,7 @@ def _reasons(keyword: str, form: Form) -> Iterator[str]:
         )
 
 
-def _without_boolean(keyword: str, form: Form) -> str:
+def _explain_boolean(keyword: str, form: KeywordForm) -> str:
     parts = [part for one in BOOLEAN.split(keyword) if (part := one.strip(" ()\"'"))]
     if re.search(r"[():]|(^|\s)-\w", keyword.strip("()")):
         return (
@@ -131,9 +131,9 @@ def _without_boolean(keyword: str, form: Form) -> str:
     )
 
 
-def _several(keyword: str, form: Form) -> Iterator[str]:
+def _explain_several(keyword: str, form: KeywordForm) -> Iterator[str]:
     """Yield what is wrong where one text holds several keywords: between commas, in quotes, or each with its sign."""
-    parts = list(filter(None, map(_unquoted, _parted(keyword))))
+    parts = list(filter(None, map(_strip_quotes, _split_keyword(keyword))))
     if len(parts) > 1:
         yield (
             f"would be searched as one phrase. List several keywords one by one: {form.listed(parts)}; any of them "
@@ -146,17 +146,17 @@ def _several(keyword: str, form: Form) -> Iterator[str]:
         )
     tags = re.findall(rf"{QUOTED}|[#$@]\w\S*", keyword)
     if len(tags) > 1 and not re.sub(rf"{QUOTED}|[#$@]\w\S*", "", keyword).strip():
-        listed = form.listed([_unquoted(tag) for tag in tags])
+        listed = form.listed([_strip_quotes(tag) for tag in tags])
         yield f"would be searched as one phrase. List several keywords one by one: {listed}; any of them counts"
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     """Return a text without white space and quotation marks around it."""
     bare = text.strip()
     return bare[1:-1].strip() if re.fullmatch(QUOTED, bare) else bare
 
 
-def _parted(keyword: str) -> Iterator[str]:
+def _split_keyword(keyword: str) -> Iterator[str]:
     """Split a keyword where a sign parts words, not where it belongs to one: 10,000, N,N-DMT or Steins;Gate."""
     begin = 0
     for sign in re.finditer(f"[{COMMAS}{SEMICOLONS}]", keyword):

@@ -38,20 +38,20 @@ Place = tuple[str | int, ...]
 """The keys that lead to a value, and numbers in lists; the last is "" for a key that is itself a secret."""
 
 
-def pasted(given: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
+def find_secrets(given: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
     """Iterate over what looks like a secret in a file: its place, and a platform whose it probably is, or ANYBODY."""
     if place in FREE:
         return
     if isinstance(given, Mapping):
         for key, value in given.items():
-            if whose := _whose(str(key), place):
+            if whose := _guess_owner(str(key), place):
                 yield (*place, ""), whose[0]
             else:
-                yield from pasted(value, (*place, str(key)))
+                yield from find_secrets(value, (*place, str(key)))
     elif isinstance(given, list):
         for number, value in enumerate(given):
-            yield from pasted(value, (*place, number))
-    elif isinstance(given, str) and (found := _whose(given, place)):
+            yield from find_secrets(value, (*place, number))
+    elif isinstance(given, str) and (found := _guess_owner(given, place)):
         yield place, found[0]
 
 
@@ -59,7 +59,7 @@ def advise(found: Mapping[Place, str], platform: str) -> Iterator[str]:
     """Iterate over what to do about secrets, for people: a sentence for all that go to the same place; none is shown.
 
     Args:
-        found: see `pasted`.
+        found: see `find_secrets`.
         platform: of the campaign, for a secret that may be anybody's.
     """
     places: dict[str, list[Place]] = {}
@@ -67,7 +67,7 @@ def advise(found: Mapping[Place, str], platform: str) -> Iterator[str]:
         advice = NOTICES if place[0] == "notify" else _advise_on(whose or platform)
         places.setdefault(advice, []).append(place)
     for advice, some in places.items():
-        names = _named(some)
+        names = _name_places(some)
         several = len(names) > 1
         where = f"{', '.join(names[:-1])} and {names[-1]} hold" if several else f"{names[0]} holds"
         what = "tokens or passwords" if several else "a token or a password"
@@ -85,7 +85,7 @@ def _advise_on(platform: str) -> str:
     return (find_platform_facts(platform).env_advice if known else "") or ADVICE
 
 
-def _named(places: Sequence[Place]) -> list[str]:
+def _name_places(places: Sequence[Place]) -> list[str]:
     """Return how people call places: `[section] key`, `key` of the same section again, or of none."""
     names: dict[str, None] = {}
     before: str | int | None = None
@@ -102,7 +102,7 @@ def _named(places: Sequence[Place]) -> list[str]:
     return [*names]
 
 
-def _whose(text: str, place: Place) -> tuple[str] | None:
+def _guess_owner(text: str, place: Place) -> tuple[str] | None:
     """Whose secret a text probably is; None where it is none."""
     word = re.sub(r"^(?:[Bb]earer|OAuth)\s+", "", text.strip())
     if BEARER.search(word) or ACCESS.fullmatch(word) or _is_of_user(word):

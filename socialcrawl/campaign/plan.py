@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from socialcrawl.campaign.keywords import questionable
-from socialcrawl.campaign.policies import policy, policy_in
+from socialcrawl.campaign.keywords import find_questionable
+from socialcrawl.campaign.policies import load_policy, load_policy_file
 from socialcrawl.campaign.schedule import Schedule
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import CrawlKind
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.forecast.quote import at_most, total
-from socialcrawl.forecast.shape import Done, Shape
+from socialcrawl.forecast.quote import bound_requests, bound_total
+from socialcrawl.forecast.shape import CampaignParameters, CampaignProgress
 from socialcrawl.formats.documents import explain_unreadable, read_text
 from socialcrawl.graph.relevance import NOTHING, Topic
 from socialcrawl.platforms.base import Platform, Terms
@@ -26,7 +26,7 @@ from socialcrawl.ratelimit.batch_size import TOGETHER
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.system.loopback import is_loopback
-from socialcrawl.text.wording import seconds
+from socialcrawl.text.wording import parse_seconds
 
 KINDS = ("app", "user", "public")  # of tokens
 THREADS = TOGETHER  # requests in flight at most
@@ -65,7 +65,7 @@ class Plan:
     doubts: list[str] = field(default_factory=list)
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> CampaignParameters:
         """The campaign in numbers, of which quotes are made."""
         settings, roles = self.settings, self.platform.roles
         usual: dict[str, Any] = {
@@ -84,7 +84,7 @@ class Plan:
             "flight": min(THREADS, settings.crawl.together or THREADS),
             "heeds": roles.heeds and settings.source.opt_outs,
         }
-        return Shape(**{**usual, **self.kind.count(settings, self.platform)})
+        return CampaignParameters(**{**usual, **self.kind.count(settings, self.platform)})
 
     @property
     def kind(self) -> CrawlKind:
@@ -142,7 +142,9 @@ class Plan:
         """
         if self.shape.tests and not self.settings.crawl.steps:
             return self.caps.money
-        money = total(self.shape, at_most(self.shape, Done(dataset=self.settings.crawl.steps or 0))).money
+        money = bound_total(
+            self.shape, bound_requests(self.shape, CampaignProgress(dataset=self.settings.crawl.steps or 0))
+        ).money
         return None if isinf(money) else round(money)
 
     def guard(self) -> None:
@@ -182,7 +184,7 @@ def plan(settings: Settings) -> Plan:
     topic = about(settings)
     doubts = _doubts(settings)
     own = settings.source.policy
-    table = policy(settings.source.platform) if own is None else policy_in(own)
+    table = load_policy(settings.source.platform) if own is None else load_policy_file(own)
     platform = platform_of(settings)
     _complete(table, platform)
     base = settings.source.base_url or table.base_url
@@ -196,7 +198,7 @@ def plan(settings: Settings) -> Plan:
         search = f"{wanted} " if platform.searches else ""
         raise SettingsError(f"There is nothing to start from: {search}name usernames under [seeds].")
     rules = table.override_limits(settings.limits.k, settings.limits.d)
-    billed = (table.is_billed or policy(settings.source.platform).is_billed) and not is_loopback(base)
+    billed = (table.is_billed or load_policy(settings.source.platform).is_billed) and not is_loopback(base)
     accounts = ExcludedAccounts(settings.accounts.exclude, settings.accounts.include)
     _asked(usernames, accounts)
     return Plan(
@@ -235,7 +237,7 @@ def _doubts(settings: Settings) -> list[str]:
     Raises:
         SettingsError: there are others.
     """
-    found = questionable(settings.topic.keywords)
+    found = find_questionable(settings.topic.keywords)
     kept = _begun_with(settings) if found else ()
     if new := dict.fromkeys(why for keyword, why in found.items() if kept is not None and keyword not in kept):
         raise SettingsError("\n".join(new))
@@ -309,7 +311,7 @@ def usernames_in(file: Path) -> list[str]:
 def _caps(settings: Settings) -> Caps:
     given = settings.budget
     money = None if given.max_money is None else round(given.max_money * MILLS_PER_DOLLAR)
-    lasting = None if given.max_time is None else seconds(given.max_time)
+    lasting = None if given.max_time is None else parse_seconds(given.max_time)
     return Caps(given.max_requests, given.max_posts, money, lasting)
 
 

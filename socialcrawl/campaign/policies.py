@@ -14,19 +14,19 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import explain_toml_error, read_toml
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Pool, Rule
-from socialcrawl.system.resources import folder
+from socialcrawl.system.resources import find_folder
 
 LONGEST = 366 * 86_400  # seconds of a window
 
 
-def _whole(dollars: float) -> float:
+def _check_mills(dollars: float) -> float:
     mills = dollars * MILLS_PER_DOLLAR
     if abs(mills - round(mills)) > 1e-6 * max(1.0, mills):
         raise ValueError("write dollars in steps of 0.00001 (a thousandth of a cent)")
     return dollars
 
 
-Price = Annotated[float, Field(ge=0, le=1e9), AfterValidator(_whole)]
+Price = Annotated[float, Field(ge=0, le=1e9), AfterValidator(_check_mills)]
 
 
 class Table(BaseModel):
@@ -89,12 +89,12 @@ class PolicyTable(Table):
 
 
 @cache
-def policy(platform: str) -> Policy:
+def load_policy(platform: str) -> Policy:
     """Return the policy of a platform as the project, or the package that adds it, knows it."""
-    return policy_in(folder("config") / (find_platform_facts(platform).policy or f"{platform}.toml"))
+    return load_policy_file(find_folder("config") / (find_platform_facts(platform).policy or f"{platform}.toml"))
 
 
-def policy_in(path: Path) -> Policy:
+def load_policy_file(path: Path) -> Policy:
     """Return the policy in the file `path`.
 
     Raises:
@@ -111,18 +111,18 @@ def policy_in(path: Path) -> Policy:
         place = "".join(f"{part}." for part in wrong["loc"]).removesuffix(".")
         said = str(wrong["ctx"]["error"]) if wrong["type"] == "value_error" and not place else wrong["msg"].lower()
         raise SettingsError(f"The policy {path}: {place}{': ' if place else ''}{said}.") from error
-    pools = {name: Pool(name, **_rules(given)) for name, given in table.pools.items()}
-    endpoints = {name: _endpoint(given, pools) for name, given in table.endpoints.items()}
+    pools = {name: Pool(name, **_make_rules(given)) for name, given in table.pools.items()}
+    endpoints = {name: _make_endpoint(given, pools) for name, given in table.endpoints.items()}
     whole = table.model_dump(exclude={"pools", "endpoints", "as_of"})
     return Policy(endpoints=endpoints, as_of=table.as_of.isoformat(), **whole)
 
 
-def _endpoint(given: EndpointTable, pools: Mapping[str, Pool]) -> Endpoint:
-    rules, its = _rules(given), tuple(pools[name] for name in given.pools)
+def _make_endpoint(given: EndpointTable, pools: Mapping[str, Pool]) -> Endpoint:
+    rules, its = _make_rules(given), tuple(pools[name] for name in given.pools)
     smallest = given.smallest or 0
     return Endpoint(page=given.page, smallest=smallest, returns=given.returns, fee=given.fee, pools=its, **rules)
 
 
-def _rules(given: PoolTable) -> dict[str, tuple[Rule, ...]]:
+def _make_rules(given: PoolTable) -> dict[str, tuple[Rule, ...]]:
     kinds = (("app", given.app), ("user", given.user), ("public", given.public))
     return {kind: tuple(Rule(rule.k, rule.d, rule.kind) for rule in rules) for kind, rules in kinds}

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from cronsim import CronSim, CronSimError
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.text.wording import span
+from socialcrawl.text.wording import format_span
 
 FIELDS = {
     "minute": "0 to 59",
@@ -47,25 +47,25 @@ class Cron:
         wall = datetime.fromtimestamp(at, zone).replace(tzinfo=None)
         found: list[float] = []
         ends = wall
-        for hands in CronSim(SINGLE.sub(r"\1", self.text), wall - _change(at, zone)):
+        for hands in CronSim(SINGLE.sub(r"\1", self.text), wall - _find_clock_change(at, zone)):
             if found and hands > ends:
                 break
             times = (hands.replace(tzinfo=zone, fold=fold).timestamp() for fold in range(1 + self.hourly))
             later = [time for time in times if time > at]
             if later and not found:
-                ends = hands + _change(later[0], zone)  # what the hands show after that comes later
+                ends = hands + _find_clock_change(later[0], zone)  # what the hands show after that comes later
             found += later
         return min(found, default=None)
 
 
-def _change(at: float, zone: ZoneInfo) -> timedelta:
+def _find_clock_change(at: float, zone: ZoneInfo) -> timedelta:
     """Return by how much the clocks of a zone are changed within a day of `at`."""
     moments = (datetime.fromtimestamp(at + days * DAY, zone) for days in (-1, 0, 1))
     offsets = [moment.utcoffset() or timedelta() for moment in moments]
     return max(offsets) - min(offsets)
 
 
-def cron(text: str) -> Cron:
+def parse_cron(text: str) -> Cron:
     """Return the times that a cron expression of five fields means.
 
     Raises:
@@ -80,14 +80,14 @@ def cron(text: str) -> Cron:
     for field, name in enumerate(FIELDS):
         for part in parts[field].split(","):
             _check(part, field, name)
-    times = _parsed(text)
+    times = _parse_with_cronsim(text)
     found = Cron(text, times is not None and len(times.hours) == 24)
     if times is None or found.after(0.0, ZoneInfo("UTC")) is None:
         raise SettingsError(f"{text!r} never comes: no such month has such a day")
     return found
 
 
-def _parsed(text: str) -> CronSim | None:
+def _parse_with_cronsim(text: str) -> CronSim | None:
     """Return what cronsim makes of an expression; None if it makes nothing of it."""
     try:
         return CronSim(text, datetime(1970, 1, 1))  # noqa: DTZ001 (a time on the wall, in no zone)
@@ -96,7 +96,7 @@ def _parsed(text: str) -> CronSim | None:
 
 
 def _is_known(part: str, field: int) -> bool:
-    return _parsed(" ".join(part if number == field else "*" for number in range(len(FIELDS)))) is not None
+    return _parse_with_cronsim(" ".join(part if number == field else "*" for number in range(len(FIELDS)))) is not None
 
 
 def _check(part: str, field: int, name: str) -> None:
@@ -111,7 +111,7 @@ def _check(part: str, field: int, name: str) -> None:
     )
 
 
-def hours(text: str) -> tuple[int, int]:
+def parse_hours(text: str) -> tuple[int, int]:
     """Return the window of the day written as 22:00-06:00: minutes after midnight, its end exclusive.
 
     Raises:
@@ -127,7 +127,7 @@ def hours(text: str) -> tuple[int, int]:
     return begin, end % WHOLE
 
 
-def zone(name: str) -> ZoneInfo:
+def parse_zone(name: str) -> ZoneInfo:
     """Return the time zone of that name.
 
     Raises:
@@ -148,7 +148,7 @@ class Schedule:
     Attributes:
         cron: the times at which turns begin.
         every: seconds from the end of a turn to the next.
-        between: the window of the day, as `hours` gives it.
+        between: the window of the day, as `parse_hours` returns it.
         timezone: whose clocks `cron` and `between` mean.
         lasting: seconds that a turn may last; None: until it has to wait.
     """
@@ -168,7 +168,7 @@ class Schedule:
         """Return whether the window of the day is open at `now`."""
         if self.between is None:
             return True
-        wall = datetime.fromtimestamp(now, zone(self.timezone))
+        wall = datetime.fromtimestamp(now, parse_zone(self.timezone))
         at, (begin, end) = 60 * wall.hour + wall.minute, self.between
         return begin <= at < end if begin < end else at >= begin or at < end
 
@@ -188,7 +188,7 @@ class Schedule:
         """
         due: float | None = now
         if self.cron is not None:
-            due = self.cron.after(now - 1e-6 if last is None else last, zone(self.timezone))
+            due = self.cron.after(now - 1e-6 if last is None else last, parse_zone(self.timezone))
         elif self.every is not None and last is not None:
             due = last + self.every
         return None if due is None else self._opening(max(now, due))
@@ -214,8 +214,8 @@ class Schedule:
     def told(self) -> str:
         """Return the schedule in words, for people."""
         parts = [] if self.cron is None else [f"at {self.cron.text!r}"]
-        parts += [] if self.every is None else [f"every {span(self.every)}"]
-        parts += [] if self.lasting is None else [f"for {span(self.lasting)}"]
+        parts += [] if self.every is None else [f"every {format_span(self.every)}"]
+        parts += [] if self.lasting is None else [f"for {format_span(self.lasting)}"]
         if self.between is not None:
             begin, end = (f"{minute // 60:02}:{minute % 60:02}" for minute in self.between)
             parts.append(f"between {begin} and {end}")
@@ -227,7 +227,7 @@ class Schedule:
 
     def _turns(self, now: float) -> float | None:
         """Return when the window of the day next opens or closes; four days are enough for every change of clocks."""
-        place = zone(self.timezone)
+        place = parse_zone(self.timezone)
         today = datetime.fromtimestamp(now, place).date()
         edges = {
             datetime.combine(today + timedelta(days=days), time(*divmod(minute, 60), fold=fold), place).timestamp()
@@ -236,11 +236,11 @@ class Schedule:
             for fold in (0, 1)
         }
         is_open = self.open(now)
-        later = sorted(edge for edge in edges | set(_jumps(now, 4 * 24, place)) if edge > now)
+        later = sorted(edge for edge in edges | set(_find_clock_changes(now, 4 * 24, place)) if edge > now)
         return next((edge for edge in later if self.open(edge) != is_open), None)
 
 
-def _jumps(now: float, count: int, place: ZoneInfo) -> Iterator[float]:
+def _find_clock_changes(now: float, count: int, place: ZoneInfo) -> Iterator[float]:
     """Yield when the clocks of a zone are changed in the `count` hours from the hour of `now` on."""
 
     def offset(at: float) -> float:

@@ -272,7 +272,7 @@ def checked(given: dict[str, Any], origin: str) -> Settings:
     Raises:
         SettingsError: with one line for each key that is wrong, or that holds what looks like a secret.
     """
-    if found := dict(pasted_secrets.pasted(given)):
+    if found := dict(pasted_secrets.find_secrets(given)):
         source = given.get("source")
         platform = (
             source.get("platform", platform_facts.DEFAULT.name)

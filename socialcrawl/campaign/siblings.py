@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import orjson
 
-from socialcrawl.campaign.credentials import Access, mark_tokens, read_token
-from socialcrawl.campaign.policies import policy, policy_in
+from socialcrawl.campaign.credentials import CampaignAccess, mark_tokens, read_token
+from socialcrawl.campaign.policies import load_policy, load_policy_file
 from socialcrawl.campaign.settings import Settings, stored
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.base import Platform, Secret, Variables
@@ -37,7 +37,7 @@ class Siblings:
         cycle_day: the day of the month on which that begins.
     """
 
-    def __init__(self, store: SqlStore, access: Access, policy: Policy, cycle_day: int) -> None:
+    def __init__(self, store: SqlStore, access: CampaignAccess, policy: Policy, cycle_day: int) -> None:
         self.store, self.policy, self.cycle_day = store, policy, cycle_day
         self._names = {mark: name for name, mark in access.marks.items()}
         self._database = identify_database(store.connection)
@@ -108,7 +108,7 @@ def read_marks(settings: str) -> tuple[dict[str, str], frozenset[str]]:
     Args:
         settings: all of a campaign's, as JSON.
     """
-    named = _named(settings)
+    named = _identify_settings(settings)
     if named is None:
         return {}, frozenset()
     platform, base, credentials = named
@@ -120,7 +120,7 @@ def read_marks(settings: str) -> tuple[dict[str, str], frozenset[str]]:
 
 
 @lru_cache(maxsize=1024)
-def _named(settings: str) -> tuple[Platform, str, list[tuple[str, Variables | None]]] | None:
+def _identify_settings(settings: str) -> tuple[Platform, str, list[tuple[str, Variables | None]]] | None:
     """Return the platform and server of stored settings, and the variables of its credentials.
 
     None: they make no sense.
@@ -130,14 +130,14 @@ def _named(settings: str) -> tuple[Platform, str, list[tuple[str, Variables | No
     except SettingsError:
         return None
     platform = platform_of(whole)
-    return platform, _server(whole), [(one.name, variables) for one, variables in platform.credentials(whole)]
+    return platform, _find_server(whole), [(one.name, variables) for one, variables in platform.credentials(whole)]
 
 
-def _server(settings: Settings) -> str:
+def _find_server(settings: Settings) -> str:
     source = settings.source
     if source.base_url:
         return source.base_url
     if source.policy is not None:
         with suppress(SettingsError):  # the file may be on another machine
-            return policy_in(source.policy).base_url
-    return policy(source.platform).base_url
+            return load_policy_file(source.policy).base_url
+    return load_policy(source.platform).base_url

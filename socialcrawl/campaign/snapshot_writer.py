@@ -24,13 +24,13 @@ DAY = 86_400.0
 EVERY = 600.0  # seconds between two writings, and of a wait before which it is worth one
 
 
-class Counted(Protocol):
+class PickCounter(Protocol):
     """A crawl that counts its picks."""
 
     picks: int
 
 
-class Keeping:
+class SnapshotWatcher:
     """A watcher that hands on what it sees, and writes standings when it is time.
 
     Args:
@@ -40,7 +40,7 @@ class Keeping:
         now: the clock, Unix seconds.
     """
 
-    def __init__(self, watcher: Watcher, crawl: Counted, put: Callable[[], None], now: Callable[[], float]) -> None:
+    def __init__(self, watcher: Watcher, crawl: PickCounter, put: Callable[[], None], now: Callable[[], float]) -> None:
         self.watcher, self.crawl, self.put, self.now = watcher, crawl, put, now
         self._written = now()
         self._picks = -1  # that were known when it was last written
@@ -79,7 +79,7 @@ class Keeping:
         self._written = self.now()
 
 
-def standings(crawl: Track) -> list[StandingRow]:
+def collect_standings(crawl: Track) -> list[StandingRow]:
     """Return what a crawl knows of each account, as table `standing` has it, in order of discovery."""
     picture, cash = crawl.picture, crawl.picture.cash
     lists = picture.lists
@@ -106,7 +106,7 @@ def standings(crawl: Track) -> list[StandingRow]:
     ]
 
 
-def drawn(crawl: Sample) -> list[SampledRow]:
+def collect_draws(crawl: Sample) -> list[SampledRow]:
     """Return what the walks of a crawl drew on topic after their burn-in, as table `sampled` has it, in order read.
 
     Draws in parts of the topic that statistics leave out are not in it (crawls/sample/walk_components.py). Where

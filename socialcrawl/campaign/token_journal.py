@@ -27,7 +27,7 @@ Line = tuple[str, str, float, list[float | None]]
 _writing = threading.Lock()  # held while the files change places
 
 
-class Journal:
+class TokenJournal:
     """What was sent with one token.
 
     Args:

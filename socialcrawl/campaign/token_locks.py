@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from platformdirs import user_state_path
 
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.system.locks import Lock, locked
+from socialcrawl.system.locks import Lock, lock_file
 
 NAME = "socialcrawl"
 KEY_BYTES = 32
@@ -36,13 +36,13 @@ class TokenLease:
     """
 
     def __init__(self, base: str, token: str | tuple[str, ...], name: str) -> None:
-        folder, host = state_folder(), _host(base)
+        folder, host = make_state_folder(), _find_host(base)
         what = f"uses the token of the credential {name!r} on" if token else "asks, without a token as this one,"
         busy = (
             f"Another process {what} {host}, and uses up the same rate limits: wait for it, stop it, or let one daemon "
             "run both campaigns."
         )
-        self._lock = Lock(folder / f"{_hash(_key(folder / 'key'), host, token)}.lock", busy, REMEDY)
+        self._lock = Lock(folder / f"{_hash(_read_key(folder / 'key'), host, token)}.lock", busy, REMEDY)
 
     def release(self) -> None:
         """Let go; the lock's file goes too."""
@@ -62,7 +62,7 @@ class TokenLeases:
         Raises:
             StoreError: another process uses it, or the state folder cannot be used.
         """
-        key = _host(base), token
+        key = _find_host(base), token
         with self._lock:
             lease, users = self._held.get(key) or (TokenLease(base, token, name), 0)
             self._held[key] = lease, users + 1
@@ -92,7 +92,7 @@ class SharedLease:
             leases.let_go(self._key)
 
 
-def mark(base: str, token: str | tuple[str, ...]) -> str:
+def make_token_mark(base: str, token: str | tuple[str, ...]) -> str:
     """Return a short name for a token on a server, the same whatever its variable is called.
 
     Nothing can be read from it.
@@ -100,10 +100,10 @@ def mark(base: str, token: str | tuple[str, ...]) -> str:
     Raises:
         StoreError: the state folder, which holds the key, cannot be used.
     """
-    return _hash(_key(state_folder() / "key"), _host(base), token)[:16]
+    return _hash(_read_key(make_state_folder() / "key"), _find_host(base), token)[:16]
 
 
-def distinct(tokens: Mapping[str, str | tuple[str, ...]]) -> None:
+def check_distinct(tokens: Mapping[str, str | tuple[str, ...]]) -> None:
     """A check that no token has two names: each would be thought to have rate limits of its own.
 
     Raises:
@@ -117,7 +117,7 @@ def distinct(tokens: Mapping[str, str | tuple[str, ...]]) -> None:
             )
 
 
-def state_folder() -> Path:
+def make_state_folder() -> Path:
     """Return the folder of what this program remembers beside databases; make it, for this user only, if need be.
 
     It is $XDG_STATE_HOME/socialcrawl where that is set and absolute. Otherwise it is where the system keeps the state
@@ -140,7 +140,7 @@ def state_folder() -> Path:
     return folder
 
 
-def _host(base: str) -> str:
+def _find_host(base: str) -> str:
     if not base:
         return "the web"
     parts = urlsplit(base)
@@ -153,10 +153,10 @@ def _hash(key: bytes, host: str, token: str | tuple[str, ...]) -> str:
     return blake2b("\0".join((host, *parts)).encode(), key=key, digest_size=16).hexdigest()
 
 
-def _key(path: Path) -> bytes:
+def _read_key(path: Path) -> bytes:
     """Return the random key of this user. Only who holds the lock writes it, so that nobody reads half or another."""
     try:
-        with locked(path) as file:
+        with lock_file(path) as file:
             key = file.read(KEY_BYTES) or b""
             if len(key) < KEY_BYTES:
                 key = os.urandom(KEY_BYTES)

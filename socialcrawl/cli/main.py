@@ -17,7 +17,7 @@ from socialcrawl.cli.options import AsJson
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.system.permissions import restrict_new_files
 from socialcrawl.text.terminal import Formatter, close_errors, guard, write_error, write_line
-from socialcrawl.text.wording import seconds
+from socialcrawl.text.wording import parse_seconds
 
 app = typer.Typer(
     name="socialcrawl",
@@ -52,7 +52,7 @@ def _fail(error: SocialcrawlError, code: int) -> None:
     sys.exit(code)
 
 
-def _version(asked: bool) -> None:
+def _show_version(asked: bool) -> None:
     if asked:
         write_line(f"socialcrawl {__version__}")
         raise typer.Exit
@@ -61,7 +61,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Log the activity of libraries to stderr, without tokens.")
@@ -84,9 +84,9 @@ def init(
     kind: Annotated[str, typer.Option(help="collect, track, refresh or sample.")] = "collect",
 ) -> None:
     """Write a campaign file in which every setting is explained."""
-    from socialcrawl.cli.commands.init import begin  # noqa: PLC0415
+    from socialcrawl.cli.commands.init import write_campaign_file  # noqa: PLC0415
 
-    then = begin(file, keyword or [], platform, kind)
+    then = write_campaign_file(file, keyword or [], platform, kind)
     write_line(f"wrote {file}: {then}, then: socialcrawl quote {file}; then run it")
 
 
@@ -110,10 +110,10 @@ def quote(
 ) -> None:
     """Estimate the requests, time, posts and cost of a campaign."""
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
-    from socialcrawl.cli.render.quote import tell  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.cli.render.quote import show_quote  # noqa: PLC0415
 
-    tell(_with_steps(read(campaign), steps), plain(), count=counts, as_json=as_json)
+    show_quote(_with_steps(read(campaign), steps), make_console(), count=counts, as_json=as_json)
 
 
 @app.command()
@@ -124,10 +124,10 @@ def doctor(
     ] = False,
 ) -> None:
     """Check that a campaign can run: token, clock, disk, database, prices. Sends one small request."""
-    from socialcrawl.cli.commands.doctor import doctor as examine  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.commands.doctor import run_checks as examine  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
-    raise typer.Exit(examine(campaign, plain(), offline=offline))
+    raise typer.Exit(examine(campaign, make_console(), offline=offline))
 
 
 @app.command()
@@ -145,32 +145,32 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run or resume a campaign."""
-    from socialcrawl.campaign.credentials import access  # noqa: PLC0415
+    from socialcrawl.campaign.credentials import open_access  # noqa: PLC0415
     from socialcrawl.campaign.plan import plan  # noqa: PLC0415
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
-    from socialcrawl.cli.commands.quote import already, confirmed  # noqa: PLC0415
-    from socialcrawl.cli.commands.run import INTERRUPTED, leave, told, work  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.commands.quote import confirm_cost, read_progress  # noqa: PLC0415
+    from socialcrawl.cli.commands.run import INTERRUPTED, exit_process, run_campaign, show_ending  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
     settings = _with_steps(read(campaign), steps)
-    console, meant = plain(), plan(settings)
+    console, meant = make_console(), plan(settings)
     for doubt in meant.doubts:
         write_error(f"warning: {doubt}")
     if meant.billed:
         meant.guard()
-        access(settings, meant.base, lease=False)  # a token first: without it nothing can cost anything
+        open_access(settings, meant.base, lease=False)  # a token first: without it nothing can cost anything
         try:
-            confirmed(meant, already(meant), console, yes=yes, ask=not as_json)
+            confirm_cost(meant, read_progress(meant), console, yes=yes, ask=not as_json)
         except KeyboardInterrupt:
             write_error("Not confirmed: nothing was sent, nothing was spent.")
-            leave(INTERRUPTED)
+            exit_process(INTERRUPTED)
     try:
-        ending = work(settings, console, quiet=as_json, change=change)
+        ending = run_campaign(settings, console, quiet=as_json, change=change)
     except KeyboardInterrupt:
         write_error(AT_ONCE)
-        leave(INTERRUPTED)
-    told(settings, console, ending, as_json=as_json)
-    leave(ending.code)
+        exit_process(INTERRUPTED)
+    show_ending(settings, console, ending, as_json=as_json)
+    exit_process(ending.code)
 
 
 @app.command()
@@ -202,11 +202,11 @@ def demo(
 ) -> None:
     """Crawl a mock X API offline and show what was found."""
     from socialcrawl.cli.commands import demo as show  # noqa: PLC0415
-    from socialcrawl.cli.commands.run import INTERRUPTED, leave  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.commands.run import INTERRUPTED, exit_process  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
     from socialcrawl.storage.database.address import parse_address  # noqa: PLC0415
 
-    wanted = show.Demo(
+    wanted = show.DemoOptions(
         posts=posts,
         keyword=keyword,
         seeds=seeds,
@@ -217,17 +217,17 @@ def demo(
         switch_after=switch_after,
         refresh_rate=refresh_rate,
         control=control,
-        window=seconds(window),
+        window=parse_seconds(window),
         limit=limit,
         missing=missing,
         vocabulary=vocabulary,
         database=None if database is None else parse_address(database),
     )
     try:
-        leave(show.demo(wanted, plain(), as_json=as_json))
+        exit_process(show.run_demo(wanted, make_console(), as_json=as_json))
     except KeyboardInterrupt:
         write_error(AT_ONCE)
-        leave(INTERRUPTED)
+        exit_process(INTERRUPTED)
 
 
 @app.command()

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.mock.rate_windows import KINDS, Rule
+from socialcrawl.mock.rate_windows import KINDS, LimitRule
 from socialcrawl.mock.server_settings import DEFAULT_LIMIT, PLATFORMS, MockSettings
-from socialcrawl.text.wording import instant, seconds
+from socialcrawl.text.wording import parse_instant, parse_seconds
 
 LIMITS = {"bluesky": "bluesky_limit", "mastodon": "mastodon_limit", "paged": "paged_limit", "web": "site_limit"}
 OF_X: Mapping[str, Any] = {
@@ -17,14 +17,14 @@ OF_X: Mapping[str, Any] = {
 FORM = '"/2/users/:id/tweets 25/24h fixed x-app-limit-24hour"'
 
 
-def rules(texts: Sequence[str]) -> dict[str, list[Rule]]:
+def parse_rules(texts: Sequence[str]) -> dict[str, list[LimitRule]]:
     """The rules by endpoint, each written as ENDPOINT K/PERIOD, with a kind (fixed) and the headers that tell of it.
 
     Raises:
         SettingsError: a text is no rule.
         MockError: a number or the name of the headers is out of range.
     """
-    found: dict[str, list[Rule]] = {}
+    found: dict[str, list[LimitRule]] = {}
     for text in texts:
         endpoint, _, rest = text.strip().partition(" ")
         words = rest.split()
@@ -32,11 +32,13 @@ def rules(texts: Sequence[str]) -> dict[str, list[Rule]]:
         kind = words.pop(0) if words and words[0] in KINDS else KINDS[0]
         if not (slash and k.isdecimal()) or len(words) > 1:
             raise SettingsError(f"--rule {text!r} is no rule: write for example {FORM}.")
-        found.setdefault(endpoint, []).append(Rule(int(k), seconds(period), kind, words[0] if words else None))
+        found.setdefault(endpoint, []).append(
+            LimitRule(int(k), parse_seconds(period), kind, words[0] if words else None)
+        )
     return found
 
 
-def meant(given: Mapping[str, Any]) -> MockSettings:
+def make_settings(given: Mapping[str, Any]) -> MockSettings:
     """Return the settings of a mock, as the options of the command `mock` give them, by their names.
 
     Raises:
@@ -46,17 +48,17 @@ def meant(given: Mapping[str, Any]) -> MockSettings:
     now, latency = given["now"], given["latency"]
     plain = ("posts", "export", "pages", "host", "port", "limit", "user_limit", "scenario", "skew", "cap", "missing")
     also = ("noindex", "closed_search", "report", "allow_remote")
-    platforms = served(given["platform"], posts=given["posts"], export=given["export"])
+    platforms = choose_served(given["platform"], posts=given["posts"], export=given["export"])
     _check_for_x(given, platforms)
     return MockSettings(
         **{name: given[name] for name in (*plain, *also)},
-        **limits(given["platform_limit"] or []),
+        **parse_limits(given["platform_limit"] or []),
         platforms=platforms,
-        window=seconds(given["window"]),
-        rules=rules(given["rule"] or []),
-        latency=0.0 if latency is None else seconds(latency),
+        window=parse_seconds(given["window"]),
+        rules=parse_rules(given["rule"] or []),
+        latency=0.0 if latency is None else parse_seconds(latency),
         credits=given["credit"],
-        now=None if now is None else instant(now),
+        now=None if now is None else parse_instant(now),
     )
 
 
@@ -71,7 +73,7 @@ def _check_for_x(given: Mapping[str, Any], platforms: Sequence[str]) -> None:
         )
 
 
-def limits(texts: Sequence[str]) -> dict[str, Any]:
+def parse_limits(texts: Sequence[str]) -> dict[str, Any]:
     """Return the limits and windows of the platforms beside X as settings of the mock, each written as NAME K/PERIOD.
 
     Raises:
@@ -87,11 +89,11 @@ def limits(texts: Sequence[str]) -> dict[str, Any]:
                 f'--platform-limit {text!r} is none: write "bluesky 3000/5m", or one of {", ".join(LIMITS)} alike.'
             )
         found[LIMITS[name]] = int(k)
-        windows[name] = seconds(period)
+        windows[name] = parse_seconds(period)
     return found | ({"windows": windows} if windows else {})
 
 
-def served(platforms: Sequence[str] | None, *, posts: Path | None, export: Path | None) -> tuple[str, ...]:
+def choose_served(platforms: Sequence[str] | None, *, posts: Path | None, export: Path | None) -> tuple[str, ...]:
     """Return what the mock serves: what is said, or else all that can be made of posts; an export is one of X."""
     if platforms:
         return tuple(platforms)

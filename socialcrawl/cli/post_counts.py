@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from socialcrawl.campaign.plan import Plan
-from socialcrawl.cli.commands.quote import already
-from socialcrawl.cli.single_requests import admitted, meters
+from socialcrawl.cli.commands.quote import read_progress
+from socialcrawl.cli.single_requests import find_admitted, open_meters
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Grant, ReplyKind
 from socialcrawl.errors import SettingsError, SourceError
-from socialcrawl.forecast.shape import left
+from socialcrawl.forecast.shape import find_remaining
 from socialcrawl.platforms.x.meters import COUNTS, make_counts_request, parse_counts
 from socialcrawl.platforms.x.vocabulary import find_vocabulary
 from socialcrawl.ratelimit.planner import WindowPlanner
@@ -23,7 +23,7 @@ from socialcrawl.storage.sql_store import SqlStore
 OF_NOBODY = -1  # the pick that these requests serve in the ledger
 
 
-def counts(meant: Plan) -> tuple[int, ...] | None:
+def count_posts(meant: Plan) -> tuple[int, ...] | None:
     """Return the posts of the last seven days that each search of a campaign finds; None if there is none left to do.
 
     The requests stand in the ledger of a campaign that has begun, and keep its budget. Searches that are done are not
@@ -35,13 +35,13 @@ def counts(meant: Plan) -> tuple[int, ...] | None:
         StoreError: another process uses a token or the campaign, or the database cannot be used.
     """
     clock = SystemClock()
-    waiting = searches_left(meant)
+    waiting = count_searches_left(meant)
     if not waiting:
         return None
     words = find_vocabulary(meant.settings.source.vocabulary)
     found = [0] * (len(meant.queries) - waiting)
-    with meters(meant, clock.now) as (allowed, wire), _ledger(meant, clock) as store:
-        admitted(allowed, meant.policy, COUNTS)
+    with open_meters(meant, clock.now) as (allowed, wire), _open_ledger(meant, clock) as store:
+        find_admitted(allowed, meant.policy, COUNTS)
         cycle_day = meant.settings.limits.cycle_day
         planner = WindowPlanner(meant.policy, allowed.credentials, meant.caps, cycle_day=cycle_day)
         planner.fold(store.ledger() if store else ())
@@ -62,16 +62,16 @@ def counts(meant: Plan) -> tuple[int, ...] | None:
     return tuple(found)
 
 
-def searches_left(meant: Plan) -> int:
+def count_searches_left(meant: Plan) -> int:
     """Return how many searches of a campaign are not done yet; nothing is made or changed.
 
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
-    return left(meant.shape, already(meant)).queries
+    return find_remaining(meant.shape, read_progress(meant)).queries
 
 
-def begun(meant: Plan) -> bool:
+def has_begun(meant: Plan) -> bool:
     """Return whether a campaign is in its database; nothing is made or changed.
 
     Raises:
@@ -85,9 +85,9 @@ def begun(meant: Plan) -> bool:
 
 
 @contextmanager
-def _ledger(meant: Plan, clock: SystemClock) -> Iterator[SqlStore | None]:
+def _open_ledger(meant: Plan, clock: SystemClock) -> Iterator[SqlStore | None]:
     """The store of a campaign that has begun, kept from other processes; None for one that has not."""
-    if not begun(meant):
+    if not has_begun(meant):
         yield None
         return
     settings = meant.settings

@@ -51,14 +51,14 @@ def give_way(
     if not pause:
         return _attempt(where, names, work)
     paused, by = list[str](), Pauser(command, os.getpid(), socket.gethostname())
-    with _interruptible():
+    with _allow_interrupt():
         try:
             for _ in range(ROUNDS - 1):
                 _pause(where, names, by, paused)
                 try:
                     return work()
                 except HeldError:
-                    if not _in_the_way(where, names):
+                    if not _find_blocking(where, names):
                         break
             _pause(where, names, by, paused)
             return _attempt(where, names, work)
@@ -70,18 +70,18 @@ def _attempt(where: DatabaseAddress, names: Sequence[str] | None, work: Callable
     try:
         return work()
     except HeldError as error:
-        found = _in_the_way(where, names)
+        found = _find_blocking(where, names)
         if not found:
             raise HeldError(f"{error} No daemon runs it: press Ctrl-C where it runs, or wait.") from error
         them = "it" if len(found) == 1 else "them"
         by = ", ".join(sorted({f"process {one.pid} on {one.host}" for one in found}))
         raise HeldError(
-            f"{_named([one.campaign for one in found])} in the way: a daemon runs {them} ({by}). Add --pause to this "
-            f"command to pause {them}, do it, and resume {them}."
+            f"{_format_names([one.campaign for one in found])} in the way: a daemon runs {them} ({by}). Add --pause to "
+            f"this command to pause {them}, do it, and resume {them}."
         ) from error
 
 
-def _in_the_way(where: DatabaseAddress, names: Sequence[str] | None) -> list[CampaignLease]:
+def _find_blocking(where: DatabaseAddress, names: Sequence[str] | None) -> list[CampaignLease]:
     """Return the campaigns that daemons have open."""
     if is_missing(where):
         return []
@@ -96,19 +96,19 @@ def _in_the_way(where: DatabaseAddress, names: Sequence[str] | None) -> list[Cam
 
 def _pause(where: DatabaseAddress, names: Sequence[str] | None, by: Pauser, paused: list[str]) -> None:
     """Pause what is in the way, note it in `paused`, and wait until daemons have let go of it."""
-    if not (found := [one.campaign for one in _in_the_way(where, names)]):
+    if not (found := [one.campaign for one in _find_blocking(where, names)]):
         return
     with open_database(where, create=False) as connection:
         done = daemons.pause_campaigns(connection, found, SystemClock().now(), by)
         paused += done
     if done:
-        write_error(f"paused until this is done: {', '.join(done)} (if it is killed: {_command(where, done)})")
+        write_error(f"paused until this is done: {', '.join(done)} (if it is killed: {_format_command(where, done)})")
     ends = time.monotonic() + PATIENCE
-    while left := [one.campaign for one in _in_the_way(where, found)]:
+    while left := [one.campaign for one in _find_blocking(where, found)]:
         if time.monotonic() > ends:
             raise StoreError(
-                f"{_named(left)} still open: the daemon has not let go within {PATIENCE:.0f} s. Look at `socialcrawl "
-                "status`, and run this command again."
+                f"{_format_names(left)} still open: the daemon has not let go within {PATIENCE:.0f} s. Look at "
+                "`socialcrawl status`, and run this command again."
             )
         time.sleep(LOOK)
 
@@ -125,14 +125,14 @@ def _resume(where: DatabaseAddress, by: Pauser, paused: Sequence[str]) -> None:
         if resumed:
             write_error(f"resumed: {', '.join(resumed)}")
     except SocialcrawlError as error:
-        write_error(f"{_named(paused)} still paused ({error}). Resume with: {_command(where, paused)}")
+        write_error(f"{_format_names(paused)} still paused ({error}). Resume with: {_format_command(where, paused)}")
     finally:
         if main:
             signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def _allow_interrupt() -> Iterator[None]:
     """Let SIGTERM end the block as Ctrl-C does: what is to be done at its end is done."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -148,11 +148,11 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _named(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names)
     return f"The campaign {shown} is" if len(names) == 1 else f"The campaigns {shown} are"
 
 
-def _command(where: DatabaseAddress, names: Sequence[str]) -> str:
+def _format_command(where: DatabaseAddress, names: Sequence[str]) -> str:
     words = [word for name in names for word in ("--campaign", name)]
     return shlex.join(["socialcrawl", "resume", "--db", str(where), *words])

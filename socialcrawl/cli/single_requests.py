@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from socialcrawl.campaign.build import wired
-from socialcrawl.campaign.credentials import Access, access
+from socialcrawl.campaign.build import make_wire
+from socialcrawl.campaign.credentials import CampaignAccess, open_access
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.engine.model import Credential
 from socialcrawl.errors import SettingsError
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def door(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[Access, Wired]]:
+def open_wire(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[CampaignAccess, Wired]]:
     """The tokens of a campaign and the wire that uses them; other processes are kept from them meanwhile.
 
     Raises:
         SettingsError: a token is missing.
         StoreError: another process uses one, such as a run of the campaign.
     """
-    allowed = access(meant.settings, meant.base)
-    wire = wired(meant, allowed, now)
+    allowed = open_access(meant.settings, meant.base)
+    wire = make_wire(meant, allowed, now)
     try:
         yield allowed, wire
     finally:
@@ -34,22 +34,22 @@ def door(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[Access, Wired]
 
 
 @contextmanager
-def meters(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[Access, "XWire"]]:
+def open_meters(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[CampaignAccess, "XWire"]]:
     """The same, for X's meters, which no other platform has.
 
     Raises:
         SettingsError: another platform is asked, or a token is missing.
-        StoreError: as `door`.
+        StoreError: as `open_wire`.
     """
     from socialcrawl.platforms.x.wire import XWire  # noqa: PLC0415 - other platforms need no tweepy
 
-    with door(meant, now) as (allowed, wire):
+    with open_wire(meant, now) as (allowed, wire):
         if not isinstance(wire, XWire):
             raise SettingsError(f"{meant.platform.title} counts nothing for us, nor charges anything: only X does.")
         yield allowed, wire
 
 
-def admitted(allowed: Access, policy: Policy, endpoint: str) -> Credential:
+def find_admitted(allowed: CampaignAccess, policy: Policy, endpoint: str) -> Credential:
     """Return the first credential that may ask an endpoint.
 
     Raises:

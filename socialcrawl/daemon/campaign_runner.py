@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import inf
 from pathlib import Path
 
-from socialcrawl.campaign.build import Campaign, House, build, known_as, reserve
+from socialcrawl.campaign.build import Campaign, ProcessContext, build, find_reserved_space, identify_campaign
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.daemon.campaign_state import (
     BROKEN,
@@ -58,7 +58,7 @@ class CampaignRunner:
         running: whether one is under way.
     """
 
-    def __init__(self, file: Path, settings: Settings, house: House, elsewhere: Elsewhere) -> None:
+    def __init__(self, file: Path, settings: Settings, house: ProcessContext, elsewhere: Elsewhere) -> None:
         self.file, self.settings, self.house, self.elsewhere = file, settings, house, elsewhere
         self.eyes, self.clock = RunMonitor(house.time.now), InterruptibleClock(house.time)
         self.schedule = settings.schedule.meant
@@ -85,7 +85,7 @@ class CampaignRunner:
     @property
     def known_as(self) -> str:
         """What tells it from the other campaigns of the daemon."""
-        return known_as(self.settings)
+        return identify_campaign(self.settings)
 
     @property
     def open(self) -> bool:
@@ -282,7 +282,7 @@ class CampaignRunner:
         if not schedule.open(now):
             return plan_turn(schedule, now, None)
         self._began = now if self._began is None else self._began
-        if self._full and (why := reserve(self.settings, self.house).describe_shortage(MARGIN)) is not None:
+        if self._full and (why := find_reserved_space(self.settings, self.house).describe_shortage(MARGIN)) is not None:
             return NextRun(STOPPED, why, now + AGAIN, close=True)  # nothing is opened and folded for that
         if self._campaign is None:
             if other := self.elsewhere(self.settings):

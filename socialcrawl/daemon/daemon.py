@@ -21,7 +21,7 @@ from pathlib import Path
 import structlog
 from apscheduler.executors.base import BaseExecutor
 
-from socialcrawl.campaign.build import House
+from socialcrawl.campaign.build import ProcessContext
 from socialcrawl.campaign.plan import plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.daemon.campaign_folder import CampaignFolder, FolderChange
@@ -84,7 +84,7 @@ class Daemon:
     def __init__(
         self,
         folder: Path,
-        house: House,
+        house: ProcessContext,
         executor: BaseExecutor,
         who: DaemonIdentity,
         changed: Changed,

@@ -20,8 +20,8 @@ from socialcrawl.daemon.metrics import CONTENT_TYPE, DaemonStatus, format_metric
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.host_names import AllowedHosts, HostGuard
 from socialcrawl.system.loopback import is_loopback_host
-from socialcrawl.system.secret import redacted
-from socialcrawl.text.wording import span
+from socialcrawl.system.secret import redact
+from socialcrawl.text.wording import format_span
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -60,9 +60,9 @@ def check_health(vitals: DaemonStatus, now: float, silence: float = SILENCE) -> 
     """
     why = []
     if now - vitals.beat > silence:
-        why.append(f"The daemon hangs: its heart has been silent for {span(now - vitals.beat)}.")
+        why.append(f"The daemon hangs: its heart has been silent for {format_span(now - vitals.beat)}.")
     ill = [standing for standing in vitals.standings if standing.state in ILL]
-    why += [redacted(f"{standing.campaign} is {standing.state}: {standing.why}") for standing in ill]
+    why += [redact(f"{standing.campaign} is {standing.state}: {standing.why}") for standing in ill]
     return not why, {
         "ok": not why,
         "why": why,
@@ -74,10 +74,10 @@ def check_health(vitals: DaemonStatus, now: float, silence: float = SILENCE) -> 
 
 def _show_state(standing: CampaignState) -> dict[str, str | None]:
     return {
-        "campaign": redacted(standing.campaign),
-        "file": redacted(standing.file.name),
+        "campaign": redact(standing.campaign),
+        "file": redact(standing.file.name),
         "state": standing.state,
-        "why": redacted(standing.why),
+        "why": redact(standing.why),
         "since": format_iso(standing.since),
         "until": format_iso(standing.until),
         "moved": format_iso(standing.moved),

@@ -21,7 +21,7 @@ from typing import Any, TextIO, cast
 import structlog
 
 from socialcrawl.errors import SettingsError, SocialcrawlError
-from socialcrawl.system.secret import redacted
+from socialcrawl.system.secret import redact
 from socialcrawl.text.terminal import DIRECTIONS, ENDS, escape_json
 
 STYLES = ("json", "people")
@@ -156,10 +156,10 @@ def _clean(_: Any, __: str, event: Event) -> Event:
 
 def _convert_plain(value: Any, depth: int) -> Any:
     if isinstance(value, Mapping) and depth < DEEPEST:
-        return {redacted(_convert_text(key)): _convert_plain(inner, depth + 1) for key, inner in value.items()}
+        return {redact(_convert_text(key)): _convert_plain(inner, depth + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset) and depth < DEEPEST:
         return [_convert_plain(inner, depth + 1) for inner in value]
-    text = redacted(_convert_text(value))
+    text = redact(_convert_text(value))
     unchanged = value is None or isinstance(value, bool | int | float)
     return value if unchanged and text == str(value) and _is_json(value) else text
 
@@ -174,13 +174,13 @@ def _convert_text(value: Any) -> str:
         text = value if isinstance(value, str) else str(value)
     except Exception:  # noqa: BLE001 (values of any kind are logged, also such whose text is a bug)
         return f"({type(value).__name__} that cannot be shown)"
-    text = redacted(text)  # before the cut, which may leave half a secret
+    text = redact(text)  # before the cut, which may leave half a secret
     text = text if len(text) <= LONGEST else text[:LONGEST] + " ..."
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _format_json(_: Any, __: str, event: Event) -> str:
-    return redacted(escape_json(json.dumps(event)))
+    return redact(escape_json(json.dumps(event)))
 
 
 def _make_renderer(*, colours: bool) -> Any:
@@ -189,7 +189,7 @@ def _make_renderer(*, colours: bool) -> Any:
     )
 
     def rendered(logger: Any, name: str, event: Event) -> str:
-        return redacted(
+        return redact(
             str(
                 render(
                     logger, name, {_escape_value("", key): _escape_value(key, value) for key, value in event.items()}

@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 from socialcrawl import __version__
 from socialcrawl.daemon.campaign_state import DOWN, STATES, CampaignFigures, CampaignState, WindowUse
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
-from socialcrawl.system.secret import redacted
+from socialcrawl.system.secret import redact
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 LONGEST = 200  # characters of a label
@@ -167,7 +167,7 @@ def _label_campaigns(standings: Iterable[CampaignState]) -> Iterator[tuple[str, 
 
 def _make_label(text: str) -> str:
     """Return a text as a label: without secrets and halves of characters, and of a bearable length."""
-    return redacted(text).encode("utf-8", "replace").decode()[:LONGEST]
+    return redact(text).encode("utf-8", "replace").decode()[:LONGEST]
 
 
 def _sample_state(name: str, standing: CampaignState, now: float) -> Iterator[Sample]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from socialcrawl.daemon.logs import STEERING
 from socialcrawl.errors import SettingsError
-from socialcrawl.system.secret import conceal, redacted
+from socialcrawl.system.secret import conceal, redact
 
 PATIENCE = 30.0  # seconds for a notice, both tries included
 PAUSE = 1.0  # seconds between two tries
@@ -92,7 +92,7 @@ class NoticeAddress:
             notify_type=library.NotifyType.SUCCESS if told["event"] == "ended" else library.NotifyType.WARNING,
             body_format=library.NotifyFormat.TEXT,
         )
-        said = dict.fromkeys(redacted(entry.message) for entry in result.logs())
+        said = dict.fromkeys(redact(entry.message) for entry in result.logs())
         return None if result else f"the service did not take it: {' '.join(said) or 'it did not say why'}"
 
     def _service(self) -> Any:

@@ -21,7 +21,7 @@ from socialcrawl.daemon.health_page import format_iso
 from socialcrawl.daemon.notice_addresses import NoticeAddress
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Reply
 from socialcrawl.errors import SettingsError
-from socialcrawl.system.secret import conceal, redacted
+from socialcrawl.system.secret import conceal, redact
 
 EVENT_OF = {
     PAUSED: "paused", STOPPED: "paused", DONE: "ended", STALLED: "stalled", BROKEN: "stalled", DOWN: "down"
@@ -116,7 +116,7 @@ def describe_event(event: str, standing: CampaignState) -> dict[str, Any]:
 
 
 def _cut_text(text: str) -> str:
-    return redacted(text).encode("utf-8", "replace").decode().replace("\0", "")[:LONGEST]
+    return redact(text).encode("utf-8", "replace").decode().replace("\0", "")[:LONGEST]
 
 
 def _check_webhook(webhook: str) -> str:
@@ -259,7 +259,7 @@ def _make_environment(told: Facts, without: Collection[str]) -> dict[str, str]:
     """Return the process's environment without secrets, and with the facts."""
     left_out = {*without, *ALWAYS_WITHOUT}
     left_out |= {f"{name}_FILE" for name in left_out}
-    kept = {name: value for name, value in os.environ.items() if name not in left_out and redacted(value) == value}
+    kept = {name: value for name, value in os.environ.items() if name not in left_out and redact(value) == value}
     keys = ("event", "campaign", "state", "why", "until")
     return kept | {f"SOCIALCRAWL_{key.upper()}": told[key] or "" for key in keys}
 

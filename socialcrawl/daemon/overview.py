@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from socialcrawl.campaign.build import House
+from socialcrawl.campaign.build import ProcessContext
 from socialcrawl.daemon.campaign_runner import CampaignRunner
 from socialcrawl.daemon.campaign_state import BROKEN, RUNNING, STALLED, WAITING, CampaignState
 from socialcrawl.daemon.daemon_records import DaemonRecords
@@ -33,7 +33,7 @@ class Overview:
         opening: campaigns of which nothing can be said yet.
     """
 
-    house: House
+    house: ProcessContext
     books: DaemonRecords
     news: StateChanges
     stall: float

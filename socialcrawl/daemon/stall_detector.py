@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from socialcrawl.daemon.campaign_state import RUNNING, WAITING, CampaignState
-from socialcrawl.text.wording import span
+from socialcrawl.text.wording import format_span
 
 Flying = Sequence[tuple[str, float]]
 
@@ -28,14 +28,14 @@ def detect_stall(standing: CampaignState, flying: Flying, now: float, patience: 
     if not now - heard > patience:
         return None
     last = standing.since if standing.moved is None else max(standing.since, standing.moved)
-    return f"Nothing has come for {span(now - last)}: it waits for {_describe_awaited(standing, flying, now)}."
+    return f"Nothing has come for {format_span(now - last)}: it waits for {_describe_awaited(standing, flying, now)}."
 
 
 def _describe_awaited(standing: CampaignState, flying: Flying, now: float) -> str:
     if flying:
         endpoint, since = min(flying, key=lambda asked: (asked[1], asked[0]))
         others = f", and for {len(flying) - 1} more" if len(flying) > 1 else ""
-        return f"a reply from {endpoint}, asked {span(max(0.0, now - since))} ago{others}"
+        return f"a reply from {endpoint}, asked {format_span(max(0.0, now - since))} ago{others}"
     if standing.state == RUNNING:
         return "the database, as no request is on its way: look for a lock, a full disk or a server that is away"
     if standing.until is not None:

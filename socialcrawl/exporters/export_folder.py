@@ -10,8 +10,8 @@ from tempfile import mkdtemp
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.exporters.datasheet import FORMAT
 from socialcrawl.formats.documents import read_text
-from socialcrawl.system.files import put
-from socialcrawl.system.permissions import folder_mode
+from socialcrawl.system.files import replace_folder
+from socialcrawl.system.permissions import get_folder_mode
 
 SHEETS = ("datasheet.json", "datasheet.md")
 
@@ -32,10 +32,10 @@ def open_new_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
     check_folder(folder, force=force)
     try:
         made = Path(mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
-        made.chmod(folder_mode())  # of a temporary one it is 0700
+        made.chmod(get_folder_mode())  # of a temporary one it is 0700
         try:
             yield made
-            put(made, folder)
+            replace_folder(made, folder)
         finally:
             shutil.rmtree(made, ignore_errors=True)
     except OSError as error:

@@ -35,7 +35,7 @@ from socialcrawl.storage.schema.tables import (
     tombstone,
     version,
 )
-from socialcrawl.system.garbage_collection import uncollected
+from socialcrawl.system.garbage_collection import pause_garbage_collection
 
 TABLES = {
     "accounts": ("node", "platform", "platform_id", "username"),
@@ -97,7 +97,7 @@ def restore_export(
             with connection.begin():
                 metadata.create_all(connection)
                 try:
-                    with uncollected():
+                    with pause_garbage_collection():
                         twice = _Restoring(connection, campaigns, read, erased, decisions=decisions).run()
                 except DBAPIError as error:  # a cell that no column takes
                     raise ValueError(str(error.orig)) from error

@@ -1,8 +1,8 @@
 """What a campaign will probably need, and which budget it reaches first. Pure.
 
-The campaign is gone through in its order, searches, look-ups, seeds, steps, each in mean numbers (`Typical`), until it
-is done or the next request finds no budget left. With the dearest numbers (`FULL`) the same tells how soon a budget can
-be reached at all.
+The campaign is gone through in its order, searches, look-ups, seeds, steps, each in mean numbers (`TypicalNeeds`),
+until it is done or the next request finds no budget left. With the highest numbers (`FULL`) the same shows how soon a
+budget can be reached at all.
 
 Of a campaign that tracks accounts a share of the steps are returns, which bring only what is new. Nobody is gone back
 to before the first account asked is rested. From then on somebody always is, if there is always somebody new to ask:
@@ -13,22 +13,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, inf
 
-from socialcrawl.forecast.probe_requests import rounds
+from socialcrawl.forecast.probe_requests import plan_rounds
 from socialcrawl.forecast.shape import (
     Amount,
-    Done,
-    Left,
-    Shape,
-    bursts,
-    full,
-    left,
-    looks,
-    pace,
-    pool_bursts,
-    pool_pace,
-    pooled,
-    price,
-    times,
+    CampaignParameters,
+    CampaignProgress,
+    RemainingWork,
+    compute_pace,
+    compute_pool_pace,
+    compute_price,
+    count_bursts,
+    count_look_ups,
+    count_pool_bursts,
+    find_page_size,
+    find_remaining,
+    multiply,
+    sum_pools,
 )
 from socialcrawl.forecast.spread import Spread
 
@@ -40,7 +40,7 @@ LOOKED = 0.2  # look-ups for each account that is read, where others are looked 
 
 
 @dataclass(frozen=True, slots=True)
-class Typical:
+class TypicalNeeds:
     """Mean numbers of what a platform answers.
 
     Attributes:
@@ -87,11 +87,11 @@ class Typical:
         return self.rests.get(name, ASSUMED)
 
 
-FULL = Typical(100.0, (1.0,), 0.0, 1.0, 1.0, 0.0, again=1.0)
+FULL = TypicalNeeds(100.0, (1.0,), 0.0, 1.0, 1.0, 0.0, again=1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class CampaignPhase:
     """A stretch of a campaign: `turns` times the same means by endpoint (without seconds), `nodes` asked in each.
 
     `before` are turns of an earlier stretch of that name, whose means were others.
@@ -105,7 +105,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedBudget:
     """The budget that is reached first: its name (TOKENS: nobody may ask), in which phase, after how many turns."""
 
     budget: str
@@ -113,14 +113,14 @@ class Reached:
     turns: float
 
 
-def likely(
-    shape: Shape,
-    typical: Typical,
-    done: Done | None = None,
+def estimate_likely(
+    shape: CampaignParameters,
+    typical: TypicalNeeds,
+    done: CampaignProgress | None = None,
     now: float = 0.0,
     *,
     scale: Mapping[str, float] | None = None,
-) -> tuple[dict[str, Amount], Amount, Reached | None]:
+) -> tuple[dict[str, Amount], Amount, ReachedBudget | None]:
     """Return what each endpoint is probably still used for; the total; and the budget that is reached first, if any.
 
     The seconds of an endpoint are those of its windows; those of the total also those of the answers.
@@ -132,15 +132,15 @@ def likely(
         now: the time, in Unix seconds.
         scale: by what the means are multiplied: requests | posts | users | money.
     """
-    done = done or Done()
-    course = _Course(shape, typical, left(shape, done, now))
-    ahead = (_scaled(phase, scale) if scale else phase for phase in phases(shape, typical, done, now))
+    done = done or CampaignProgress()
+    course = _Course(shape, typical, find_remaining(shape, done, now))
+    ahead = (_scale_phase(phase, scale) if scale else phase for phase in plan_phases(shape, typical, done, now))
     reached = next((end for phase in ahead if (end := course.go(phase))), None)
     spent = course.spent
     return course.used, replace(spent, seconds=max(spent.seconds, course.waited)), reached
 
 
-def _scaled(phase: Phase, scale: Mapping[str, float]) -> Phase:
+def _scale_phase(phase: CampaignPhase, scale: Mapping[str, float]) -> CampaignPhase:
     """Return a phase whose means are multiplied."""
     means = {
         endpoint: replace(mean, **{name: getattr(mean, name) * factor for name, factor in scale.items()})
@@ -149,148 +149,178 @@ def _scaled(phase: Phase, scale: Mapping[str, float]) -> Phase:
     return replace(phase, means=means)
 
 
-def phases(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> Iterator[Phase]:
+def plan_phases(
+    shape: CampaignParameters, typical: TypicalNeeds, done: CampaignProgress, now: float = 0.0
+) -> Iterator[CampaignPhase]:
     """Yield what is left of a campaign, in its order."""
     if shape.tests:
-        yield from _tests(shape, typical, done, now)
+        yield from _plan_probes(shape, typical, done, now)
         return
-    roles, most = shape.roles, full(shape, shape.roles.search)
-    reads, rest = _ahead(shape, typical, done, now)
+    roles, most = shape.roles, find_page_size(shape, shape.roles.search)
+    reads, rest = _find_posts_ahead(shape, typical, done, now)
     for posts in reads:
         asked = max(1, ceil(posts / most))
         authors = posts * typical.authors if shape.expanded else 0.0
-        yield Phase("searches", 1, _searched(shape, roles.search, asked, posts, authors=authors))
+        yield CampaignPhase("searches", 1, _compute_search(shape, roles.search, asked, posts, authors=authors))
     for name, users in ((roles.by_name, rest.names), (roles.by_id, rest.ids)):
         if users and name:
-            yield Phase("look-ups", 1, {name: _amount(shape, name, looks(shape, users), 0, users)})
-    yield Phase("seeds", rest.seeds, _account(shape, typical, 0.0), 1)
-    alone = unreturned(shape, typical, done, now)
+            yield CampaignPhase(
+                "look-ups", 1, {name: _make_amount(shape, name, count_look_ups(shape, users), 0, users)}
+            )
+    yield CampaignPhase("seeds", rest.seeds, _compute_account(shape, typical, 0.0), 1)
+    alone = count_unreturned(shape, typical, done, now)
     if alone:
-        yield Phase("steps", alone, _account(shape, typical, _named(shape, typical.named)), 1)
-    yield Phase("steps", rest.steps - alone, _step(shape, typical), 1, alone)
+        yield CampaignPhase(
+            "steps", alone, _compute_account(shape, typical, _compute_named_share(shape, typical.named)), 1
+        )
+    yield CampaignPhase("steps", rest.steps - alone, _compute_step(shape, typical), 1, alone)
 
 
-def _tests(shape: Shape, typical: Typical, done: Done, now: float) -> Iterator[Phase]:
+def _plan_probes(
+    shape: CampaignParameters, typical: TypicalNeeds, done: CampaignProgress, now: float
+) -> Iterator[CampaignPhase]:
     """Yield the rest of an old dataset, an account a turn: who is learned from, then the others."""
     before = 0.0
-    for users, asked in rounds(shape, left(shape, done, now), done, typical.missing):
-        means = {one.endpoint: _amount(shape, one.endpoint, one.requests, one.posts, one.users) for one in asked}
-        yield Phase("tests", users, means, 1, before)
+    for users, asked in plan_rounds(shape, find_remaining(shape, done, now), done, typical.missing):
+        means = {one.endpoint: _make_amount(shape, one.endpoint, one.requests, one.posts, one.users) for one in asked}
+        yield CampaignPhase("tests", users, means, 1, before)
         before += users
 
 
-def unreturned(shape: Shape, typical: Typical, done: Done, now: float = 0.0) -> float:
+def count_unreturned(
+    shape: CampaignParameters, typical: TypicalNeeds, done: CampaignProgress, now: float = 0.0
+) -> float:
     """How many of the steps still to come are done before the first account asked is rested: first visits all of them.
 
     A campaign that never expands has none, however long it waits.
     """
     if not 0 < shape.back < 1:
         return 0.0
-    _, rest = _ahead(shape, typical, done, now)
+    _, rest = _find_posts_ahead(shape, typical, done, now)
     resting = max(0.0, shape.rest - (0.0 if done.began is None else now - done.began))
-    return min(rest.steps, max(0, floor(resting * _speed(shape, typical) - rest.seeds)))
+    return min(rest.steps, max(0, floor(resting * _compute_speed(shape, typical) - rest.seeds)))
 
 
-def _ahead(shape: Shape, typical: Typical, done: Done, now: float) -> tuple[list[int], Left]:
+def _find_posts_ahead(
+    shape: CampaignParameters, typical: TypicalNeeds, done: CampaignProgress, now: float
+) -> tuple[list[int], RemainingWork]:
     """Return the posts that each search still to come reads, and what is left to do if they bring so many authors."""
-    most = shape.search_pages * full(shape, shape.roles.search)
+    most = shape.search_pages * find_page_size(shape, shape.roles.search)
     matches = typical.matches or (most,) * shape.queries
     reads = [min(found, most) for found in matches[done.queries :]]
-    rest = left(shape, done, now, authors=sum(reads) * typical.authors)
+    rest = find_remaining(shape, done, now, authors=sum(reads) * typical.authors)
     return reads[: rest.queries], rest
 
 
-def _speed(shape: Shape, typical: Typical) -> float:
+def _compute_speed(shape: CampaignParameters, typical: TypicalNeeds) -> float:
     """First visits per second that the windows and the answers allow; 0 if nobody may ask."""
-    means = {name: mean.requests for name, mean in _account(shape, typical, _named(shape, typical.named)).items()}
-    speeds = [pace(shape, name) / requests for name, requests in means.items() if requests]
-    speeds += [pool_pace(shape, pool) / asked for pool, asked in pooled(shape, means).items() if asked]
+    means = {
+        name: mean.requests
+        for name, mean in _compute_account(shape, typical, _compute_named_share(shape, typical.named)).items()
+    }
+    speeds = [compute_pace(shape, name) / requests for name, requests in means.items() if requests]
+    speeds += [compute_pool_pace(shape, pool) / asked for pool, asked in sum_pools(shape, means).items() if asked]
     waited = sum(means.values()) * typical.answer / shape.flight
     return min([*speeds, *([1 / waited] if waited else [])], default=0.0)
 
 
-def _step(shape: Shape, typical: Typical) -> dict[str, Amount]:
+def _compute_step(shape: CampaignParameters, typical: TypicalNeeds) -> dict[str, Amount]:
     """Return the mean of a step, of which so many go back."""
-    first = _account(shape, typical, _named(shape, typical.named))
+    first = _compute_account(shape, typical, _compute_named_share(shape, typical.named))
     if shape.inward and shape.roles.inward:
-        found = min(full(shape, shape.roles.inward), typical.posts_per_page)
-        for name, asked in _searched(
+        found = min(find_page_size(shape, shape.roles.inward), typical.posts_per_page)
+        for name, asked in _compute_search(
             shape, shape.roles.inward, 1, found, authors=0, strangers=found * typical.authors
         ).items():
-            first[name] = _plus(first.get(name, Amount()), asked)
+            first[name] = _add_amounts(first.get(name, Amount()), asked)
     if not shape.back:
         return first
-    again = _return(shape, typical)
+    again = _compute_return(shape, typical)
     names = dict.fromkeys([*first, *again])
-    return {name: _plus(_part(first.get(name), 1.0 - shape.back), _part(again.get(name), shape.back)) for name in names}
+    return {
+        name: _add_amounts(_scale_mean(first.get(name), 1.0 - shape.back), _scale_mean(again.get(name), shape.back))
+        for name in names
+    }
 
 
-def _return(shape: Shape, typical: Typical) -> dict[str, Amount]:
+def _compute_return(shape: CampaignParameters, typical: TypicalNeeds) -> dict[str, Amount]:
     """The mean of going back to an account: what is new, and no look-up but where the platform takes one each time."""
     roles = shape.roles
-    most, pages = shape.pages_per_user * full(shape, roles.timeline), min(typical.return_pages, shape.pages_per_user)
+    most, pages = (
+        shape.pages_per_user * find_page_size(shape, roles.timeline),
+        min(typical.return_pages, shape.pages_per_user),
+    )
     twice = typical.again if shape.heeds else 0.0
     asked = pages * (1.0 + twice) if typical.on("return_pages") == ASSUMED else pages
-    means = {roles.timeline: _amount(shape, roles.timeline, asked, min(typical.returned, most), 0)}
-    if (named := _named(shape, typical.return_named)) and roles.by_name:
-        look = _amount(shape, roles.by_name, named, 0, named)
-        means[roles.by_name] = _plus(means.get(roles.by_name, Amount()), look)
+    means = {roles.timeline: _make_amount(shape, roles.timeline, asked, min(typical.returned, most), 0)}
+    if (named := _compute_named_share(shape, typical.return_named)) and roles.by_name:
+        look = _make_amount(shape, roles.by_name, named, 0, named)
+        means[roles.by_name] = _add_amounts(means.get(roles.by_name, Amount()), look)
     return means
 
 
-def _named(shape: Shape, named: float) -> float:
+def _compute_named_share(shape: CampaignParameters, named: float) -> float:
     """Return the share of accounts that are looked up before they are read: `named` are those known by name only."""
     return max(named, LOOKED) if shape.heeds else named
 
 
-def _searched(
-    shape: Shape, endpoint: str, pages: float, posts: float, *, authors: float, strangers: float | None = None
+def _compute_search(
+    shape: CampaignParameters,
+    endpoint: str,
+    pages: float,
+    posts: float,
+    *,
+    authors: float,
+    strangers: float | None = None,
 ) -> dict[str, Amount]:
     """Return the mean of a search for posts; where profiles come before posts, its authors are looked up in between.
 
     `strangers` are the authors who have to be; None: all.
     """
-    asked = _amount(shape, endpoint, 2 * pages if shape.heeds else pages, posts, authors)
+    asked = _make_amount(shape, endpoint, 2 * pages if shape.heeds else pages, posts, authors)
     if not shape.heeds:
         return {endpoint: asked}
     users = authors if strangers is None else strangers
-    return {endpoint: asked, shape.roles.by_id: _amount(shape, shape.roles.by_id, looks(shape, users), 0, users)}
+    return {
+        endpoint: asked,
+        shape.roles.by_id: _make_amount(shape, shape.roles.by_id, count_look_ups(shape, users), 0, users),
+    }
 
 
-def _part(mean: Amount | None, share: float) -> Amount:
+def _scale_mean(mean: Amount | None, share: float) -> Amount:
     if mean is None:
         return Amount()
     return Amount(share * mean.requests, share * mean.posts, share * mean.users, share * mean.money)
 
 
-def _account(shape: Shape, typical: Typical, named: float) -> dict[str, Amount]:
+def _compute_account(shape: CampaignParameters, typical: TypicalNeeds, named: float) -> dict[str, Amount]:
     """Return the mean of asking one account: perhaps a look-up by name, then its pages."""
     roles = shape.roles
     # Whose id nobody knows is mostly gone: the look-up finds that out, else the first page does.
     told = 0.0 if shape.heeds else min(named, typical.missing)
     pages = (1.0 - typical.missing) * typical.pages_per_user(shape.pages_per_user)
-    posts = pages * min(full(shape, roles.timeline), typical.posts_per_page)
+    posts = pages * min(find_page_size(shape, roles.timeline), typical.posts_per_page)
     twice = pages * typical.again if shape.heeds else 0.0
-    means = {roles.timeline: _amount(shape, roles.timeline, pages + twice + typical.missing - told, posts, 0)}
+    means = {roles.timeline: _make_amount(shape, roles.timeline, pages + twice + typical.missing - told, posts, 0)}
     if named and roles.by_name:
-        look = _amount(shape, roles.by_name, named, 0, named - told)
-        means[roles.by_name] = _plus(means.get(roles.by_name, Amount()), look)
+        look = _make_amount(shape, roles.by_name, named, 0, named - told)
+        means[roles.by_name] = _add_amounts(means.get(roles.by_name, Amount()), look)
     if twice and roles.by_id:
         users = REPOSTED * twice
-        look = _amount(shape, roles.by_id, twice * looks(shape, REPOSTED), 0, users)
-        means[roles.by_id] = _plus(means.get(roles.by_id, Amount()), look)
+        look = _make_amount(shape, roles.by_id, twice * count_look_ups(shape, REPOSTED), 0, users)
+        means[roles.by_id] = _add_amounts(means.get(roles.by_id, Amount()), look)
     return means
 
 
-def _amount(shape: Shape, endpoint: str, requests: float, posts: float, users: float) -> Amount:
-    money = price(shape, posts, users) + requests * shape.policy.compute_fee(endpoint)
+def _make_amount(shape: CampaignParameters, endpoint: str, requests: float, posts: float, users: float) -> Amount:
+    money = compute_price(shape, posts, users) + requests * shape.policy.compute_fee(endpoint)
     return Amount(requests, posts, users, money)
 
 
 class _Course:
     """A campaign on its way: `used` by endpoint and `spent` in all, whose seconds are those of the slowest endpoint."""
 
-    def __init__(self, shape: Shape, typical: Typical, rest: Left) -> None:
+    def __init__(self, shape: CampaignParameters, typical: TypicalNeeds, rest: RemainingWork) -> None:
         self.shape, self.answer, self.rest = shape, typical.answer / shape.flight, rest
         self.used: dict[str, Amount] = {}
         self.spent = Amount()
@@ -299,46 +329,46 @@ class _Course:
     @property
     def waited(self) -> float:
         """Seconds until all answers so far have come."""
-        return times(self.spent.requests, self.answer)
+        return multiply(self.spent.requests, self.answer)
 
-    def go(self, phase: Phase) -> Reached | None:
+    def go(self, phase: CampaignPhase) -> ReachedBudget | None:
         """Go through a phase, or through as much of it as the budget allows; then the budget that was reached."""
         bounds = self._bounds(phase)
         budget = min(bounds, key=lambda name: bounds[name])
         turns = min(phase.turns, max(0.0, bounds[budget]))
         seconds = [self._use(name, mean, turns) for name, mean in phase.means.items()]
-        together = pooled(self.shape, {name: times(turns, mean.requests) for name, mean in phase.means.items()})
-        speeds = ((asked, pool_pace(self.shape, pool)) for pool, asked in together.items())
+        together = sum_pools(self.shape, {name: multiply(turns, mean.requests) for name, mean in phase.means.items()})
+        speeds = ((asked, compute_pool_pace(self.shape, pool)) for pool, asked in together.items())
         seconds += [asked / speed for asked, speed in speeds if speed]
         self.spent = replace(self.spent, seconds=self.spent.seconds + max(seconds))
-        self.nodes += times(turns, phase.nodes)
-        return Reached(budget, phase.name, phase.before + turns) if turns < phase.turns else None
+        self.nodes += multiply(turns, phase.nodes)
+        return ReachedBudget(budget, phase.name, phase.before + turns) if turns < phase.turns else None
 
     def _use(self, endpoint: str, mean: Amount, turns: float) -> float:
         """Count some turns of an endpoint; the seconds that its windows take for them."""
-        speed = pace(self.shape, endpoint)
+        speed = compute_pace(self.shape, endpoint)
         requests, posts, users, money = (
-            times(turns, each) for each in (mean.requests, mean.posts, mean.users, mean.money)
+            multiply(turns, each) for each in (mean.requests, mean.posts, mean.users, mean.money)
         )
         part = Amount(requests, posts, users, money, requests / speed if speed else 0.0)
-        self.used[endpoint] = _plus(self.used.get(endpoint, Amount()), part)
-        self.spent = _plus(self.spent, replace(part, seconds=0.0))
+        self.used[endpoint] = _add_amounts(self.used.get(endpoint, Amount()), part)
+        self.spent = _add_amounts(self.spent, replace(part, seconds=0.0))
         return part.seconds
 
-    def _bounds(self, phase: Phase) -> dict[str, float]:
+    def _bounds(self, phase: CampaignPhase) -> dict[str, float]:
         """Return the turns of a phase that each budget allows."""
         rest, spent, means = self.rest, self.spent, phase.means
         requests = sum(mean.requests for mean in means.values())
-        closed = any(mean.requests and not pace(self.shape, name) for name, mean in means.items())
+        closed = any(mean.requests and not compute_pace(self.shape, name) for name, mean in means.items())
         return {
             TOKENS: 0.0 if closed else inf,
-            "max_nodes": _ratio(rest.nodes - self.nodes, phase.nodes),
-            "max_requests": _ratio(rest.requests - spent.requests, requests),
+            "max_nodes": _divide(rest.nodes - self.nodes, phase.nodes),
+            "max_requests": _divide(rest.requests - spent.requests, requests),
             "max_posts": self._payable(phase, "posts", rest.posts - spent.posts),
             CAP: self._payable(phase, "posts", rest.capped - spent.posts),
             "max_money": self._payable(phase, "money", rest.money - spent.money),
             "max_time": min(
-                _ratio(rest.seconds - self.waited, requests * self.answer),
+                _divide(rest.seconds - self.waited, requests * self.answer),
                 *(self._in_time(name, mean.requests) for name, mean in means.items()),
                 *self._in_pools({name: mean.requests for name, mean in means.items()}),
             ),
@@ -346,19 +376,19 @@ class _Course:
 
     def _in_time(self, endpoint: str, requests: float) -> float:
         used = self.used.get(endpoint, Amount()).requests
-        return _ratio(bursts(self.shape, endpoint, self.rest.seconds) - used, requests)
+        return _divide(count_bursts(self.shape, endpoint, self.rest.seconds) - used, requests)
 
     def _in_pools(self, requests: Mapping[str, float]) -> Iterator[float]:
         """Yield the turns for which each pool has room in the campaign's time."""
-        used = pooled(self.shape, {name: amount.requests for name, amount in self.used.items()})
-        for pool, each in pooled(self.shape, requests).items():
-            yield _ratio(pool_bursts(self.shape, pool, self.rest.seconds) - used.get(pool, 0.0), each)
+        used = sum_pools(self.shape, {name: amount.requests for name, amount in self.used.items()})
+        for pool, each in sum_pools(self.shape, requests).items():
+            yield _divide(count_pool_bursts(self.shape, pool, self.rest.seconds) - used.get(pool, 0.0), each)
 
-    def _payable(self, phase: Phase, what: str, amount: float) -> float:
+    def _payable(self, phase: CampaignPhase, what: str, amount: float) -> float:
         """Return the turns that so many posts or mills allow: a request leaves only if its dearest can be paid."""
         each = sum(getattr(mean, what) for mean in phase.means.values())
         dearest, usual = max((self._dearest(name, mean, what) for name, mean in phase.means.items()), default=(0, 0))
-        return _ratio(amount - dearest + usual, each) if amount >= dearest else 0.0
+        return _divide(amount - dearest + usual, each) if amount >= dearest else 0.0
 
     def _dearest(self, endpoint: str, mean: Amount, what: str) -> tuple[float, float]:
         """Return the most posts or mills that one request may bring, and the mean."""
@@ -367,11 +397,11 @@ class _Course:
         if known.returns != "post":
             return usual, usual  # a look-up says how many it asks for
         users = known.page if self.shape.expanded and endpoint == roles.search else 0
-        money = price(self.shape, known.page, users) + self.shape.policy.compute_fee(endpoint)
+        money = compute_price(self.shape, known.page, users) + self.shape.policy.compute_fee(endpoint)
         return (known.page if what == "posts" else money), usual
 
 
-def _plus(one: Amount, other: Amount) -> Amount:
+def _add_amounts(one: Amount, other: Amount) -> Amount:
     return Amount(
         one.requests + other.requests,
         one.posts + other.posts,
@@ -381,5 +411,5 @@ def _plus(one: Amount, other: Amount) -> Amount:
     )
 
 
-def _ratio(amount: float, each: float) -> float:
+def _divide(amount: float, each: float) -> float:
     return amount / each if each else inf

@@ -35,14 +35,14 @@ class Interval:
         return int(self.low > 0) - int(self.high < 0)
 
 
-def quantile(freedom: float, confidence: float) -> float:
+def find_quantile(freedom: float, confidence: float) -> float:
     """Return Student's two-sided quantile: how many standard errors the interval reaches to each side."""
     from scipy.special import stdtrit  # noqa: PLC0415  # costs 0.1 s, and only statistics pay it
 
     return float(stdtrit(freedom, 0.5 + confidence / 2.0))
 
 
-def mean_of(values: Floats, confidence: float = CONFIDENCE) -> Interval:
+def estimate_mean(values: Floats, confidence: float = CONFIDENCE) -> Interval:
     """Return the mean of independent `values`, shape (n,), with Student's interval; NaN values are left out.
 
     The mean of paired differences is the difference of two methods that were tried on the same n cases.
@@ -52,11 +52,11 @@ def mean_of(values: Floats, confidence: float = CONFIDENCE) -> Interval:
     middle = float(known.mean()) if n else float("nan")
     if n < 2:
         return Interval(middle, float("nan"), float("nan"), n)
-    half = quantile(n - 1, confidence) * float(known.std(ddof=1)) / n**0.5
+    half = find_quantile(n - 1, confidence) * float(known.std(ddof=1)) / n**0.5
     return Interval(middle, middle - half, middle + half, n)
 
 
-def difference_of(x: Floats, y: Floats, confidence: float = CONFIDENCE) -> Interval:
+def estimate_difference(x: Floats, y: Floats, confidence: float = CONFIDENCE) -> Interval:
     """Return mean(x) - mean(y) of two independent groups, with an interval that is rather too wide than too narrow.
 
     The standard error is the larger of Welch's and the pooled one, and the degrees of freedom are those of the smaller
@@ -68,11 +68,11 @@ def difference_of(x: Floats, y: Floats, confidence: float = CONFIDENCE) -> Inter
     a, b = x.var(ddof=1), y.var(ddof=1)
     pooled = ((len(x) - 1) * a + (len(y) - 1) * b) / (len(x) + len(y) - 2)
     error = max(a / len(x) + b / len(y), pooled / len(x) + pooled / len(y)) ** 0.5
-    half = quantile(n - 1, confidence) * float(error)
+    half = find_quantile(n - 1, confidence) * float(error)
     return Interval(value, value - half, value + half, n)
 
 
-def p_value(values: Floats) -> float:
+def compute_p_value(values: Floats) -> float:
     """Return the two-sided p-value of the t test that the mean of independent `values` is 0; NaN for fewer than two."""
     from scipy.special import stdtr  # noqa: PLC0415  # costs 0.1 s, and only statistics pay it
 
@@ -85,7 +85,7 @@ def p_value(values: Floats) -> float:
     return float(2.0 * stdtr(len(known) - 1, -abs(middle / error)))
 
 
-def holm(p: Sequence[float]) -> list[float]:
+def apply_holm(p: Sequence[float]) -> list[float]:
     """Return p-values corrected by Holm's method: that any true hypothesis falls below 5 % happens in at most 5 %.
 
     NaN stays NaN, and is not counted.

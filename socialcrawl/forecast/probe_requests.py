@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, inf
 
-from socialcrawl.forecast.shape import Done, Left, Shape
+from socialcrawl.forecast.shape import CampaignParameters, CampaignProgress, RemainingWork
 
 ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProbeRequests:
     """What one endpoint is asked: requests, for so many users, which bring so many posts."""
 
     endpoint: str
@@ -24,27 +24,29 @@ class Asked:
     posts: float = 0.0
 
 
-def tests(shape: Shape, rest: Left, done: Done) -> list[Asked]:
+def bound_probes(shape: CampaignParameters, rest: RemainingWork, done: CampaignProgress) -> list[ProbeRequests]:
     """Return the most of each endpoint, but for the budget."""
-    users = most_users(shape, rest, done)
-    full, roles = _full(shape, users, done), shape.roles
+    users = count_most_users(shape, rest, done)
+    full, roles = _bound_requests(shape, users, done), shape.roles
     names = min(done.named, users) if roles.probe_named else 0
     ids = min(max(0, done.dataset - done.tested) - names + done.again, users)
     # However the two kinds are mixed, no batch takes more requests of one kind than if all of it were of that kind.
     asked = [
-        Asked(name, min(some, full), some, some if shape.latest else 0.0)
+        ProbeRequests(name, min(some, full), some, some if shape.latest else 0.0)
         for name, some in ((roles.probe_named, names), (roles.probe, ids))
     ]
-    return [one for one in (*asked, Asked(roles.last, users, 0.0, users)) if one.endpoint and one.requests]
+    return [one for one in (*asked, ProbeRequests(roles.last, users, 0.0, users)) if one.endpoint and one.requests]
 
 
-def most_users(shape: Shape, rest: Left, done: Done) -> float:
+def count_most_users(shape: CampaignParameters, rest: RemainingWork, done: CampaignProgress) -> float:
     """Return the most tests that are left."""
     bound = inf if shape.steps is None else max(0, shape.steps - done.steps)
     return min(rest.steps + done.again, bound, rest.nodes)
 
 
-def rounds(shape: Shape, rest: Left, done: Done, gone: float) -> Iterator[tuple[float, list[Asked]]]:
+def plan_rounds(
+    shape: CampaignParameters, rest: RemainingWork, done: CampaignProgress, gone: float
+) -> Iterator[tuple[float, list[ProbeRequests]]]:
     """Of each round how many accounts it tests, and the mean of one; `gone` is the share of those who are not there."""
     users, roles = rest.steps, shape.roles
     named = done.named / (done.dataset - done.tested) if users and roles.probe_named else 0.0
@@ -52,14 +54,14 @@ def rounds(shape: Shape, rest: Left, done: Done, gone: float) -> Iterator[tuple[
     for size in filter(None, (first, users - first)):
         full = ceil(size / roles.probed)
         asked = [
-            Asked(name, min(share * size, full) / size, share, share * (1.0 - gone) if shape.latest else 0.0)
+            ProbeRequests(name, min(share * size, full) / size, share, share * (1.0 - gone) if shape.latest else 0.0)
             for name, share in ((roles.probe_named, named), (roles.probe, 1.0 - named))
         ]
-        last = Asked(roles.last, 1.0 - gone, 0.0, 1.0 - gone)
+        last = ProbeRequests(roles.last, 1.0 - gone, 0.0, 1.0 - gone)
         yield size, [one for one in (*asked, last) if one.endpoint and one.requests]
 
 
-def _full(shape: Shape, users: float, done: Done) -> float:
+def _bound_requests(shape: CampaignParameters, users: float, done: CampaignProgress) -> float:
     """Return the most requests for so many users, if all of them can be named in one.
 
     Each round ends with a part of one.

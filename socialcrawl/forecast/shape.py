@@ -12,7 +12,7 @@ SHORTEST = 28 * 86_400.0  # seconds of the shortest billing cycle
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
+class EndpointRoles:
     """The endpoints of a platform, by what a crawl does with them; `together` users are looked up in one request.
 
     `probe` tells of `probed` users at once who is there, `probe_named` of those who are known by their name only where
@@ -38,7 +38,7 @@ class Roles:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class CampaignParameters:
     """A campaign in numbers; None is no limit.
 
     Attributes:
@@ -60,11 +60,11 @@ class Shape:
         learning: of tests, at least and at most how many come before the order begins, as a round of their own.
         latest: whether a test also brings the latest post, which is billed.
         inward: whether steps also ask who mentions an account.
-        heeds: whether accounts are looked up before their posts are read; see `Roles`.
+        heeds: whether accounts are looked up before their posts are read; see `EndpointRoles`.
     """
 
     policy: Policy
-    roles: Roles
+    roles: EndpointRoles
     kinds: tuple[str, ...] = ("app",)
     queries: int = 0
     search_pages: int = 1
@@ -86,7 +86,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CampaignProgress:
     """What a campaign has done and spent already; nothing, if it has not begun.
 
     Attributes:
@@ -124,7 +124,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredResources:
     """What a campaign may get without paying for it: how much of it that is, is not known beforehand.
 
     Attributes:
@@ -141,7 +141,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class RemainingWork:
     """What is left to do at most, and of the budget; inf where nothing bounds it. `seconds` of max_time.
 
     `capped` is what the platform's cap allows in the billing cycles that max_time can touch.
@@ -172,14 +172,16 @@ class Amount:
     seconds: float = 0.0
 
 
-def left(shape: Shape, done: Done, now: float = 0.0, *, authors: float | None = None) -> Left:
+def find_remaining(
+    shape: CampaignParameters, done: CampaignProgress, now: float = 0.0, *, authors: float | None = None
+) -> RemainingWork:
     """What is left of a campaign at `now` (Unix seconds), if the searches still to come find `authors` (None: all).
 
     Searches, look-ups, seeds and steps follow each other: whoever is at one of them is done with those before.
     """
     caps, at_seeds = shape.caps, done.asked > 0
     queries = 0 if done.looked_up or at_seeds else max(0, shape.queries - done.queries)
-    more = queries * shape.search_pages * full(shape, shape.roles.search)
+    more = queries * shape.search_pages * find_page_size(shape, shape.roles.search)
     found = min(_bound(shape.most_found), done.found + (more if authors is None or not queries else authors))
     names = 0 if at_seeds else max(0, shape.usernames - done.looked_up)
     ids = 0 if at_seeds or shape.expanded else max(0, shape.usernames + found - done.looked_up - names)
@@ -187,7 +189,7 @@ def left(shape: Shape, done: Done, now: float = 0.0, *, authors: float | None = 
     cycles = inf if lasting == inf else floor(lasting / SHORTEST) + 2
     seeds = done.waiting if done.steps else max(0, shape.usernames + found - done.gone - done.seeds)
     steps = max(0, _bound(shape.steps) - done.steps)
-    return Left(
+    return RemainingWork(
         queries=queries,
         found=found,
         names=names,
@@ -199,26 +201,28 @@ def left(shape: Shape, done: Done, now: float = 0.0, *, authors: float | None = 
         posts=max(0, _bound(caps.posts) - done.posts),
         money=max(0, _bound(caps.money) - done.money),
         seconds=lasting,
-        capped=times(cycles, _bound(shape.policy.cap)),
+        capped=multiply(cycles, _bound(shape.policy.cap)),
     )
 
 
-def price(shape: Shape, posts: float, users: float) -> float:
+def compute_price(shape: CampaignParameters, posts: float, users: float) -> float:
     """Return the price of posts and users, in mills."""
-    return times(posts, shape.policy.compute_price("post", 1)) + times(users, shape.policy.compute_price("user", 1))
+    return multiply(posts, shape.policy.compute_price("post", 1)) + multiply(
+        users, shape.policy.compute_price("user", 1)
+    )
 
 
-def full(shape: Shape, endpoint: str) -> int:
+def find_page_size(shape: CampaignParameters, endpoint: str) -> int:
     """Return the most resources that a request to an endpoint brings; 0 where the platform has none for that."""
     return shape.policy.get_endpoint(endpoint).page if endpoint else 0
 
 
-def looks(shape: Shape, users: float) -> float:
+def count_look_ups(shape: CampaignParameters, users: float) -> float:
     """Return the requests that look so many users up."""
     return users if users == inf else ceil(users / shape.roles.together)
 
 
-def pooled(shape: Shape, requests: Mapping[str, float]) -> dict[Pool, float]:
+def sum_pools(shape: CampaignParameters, requests: Mapping[str, float]) -> dict[Pool, float]:
     """Return the requests to endpoints, by the pools that count them together."""
     found: dict[Pool, float] = {}
     for name, count in requests.items():
@@ -227,52 +231,54 @@ def pooled(shape: Shape, requests: Mapping[str, float]) -> dict[Pool, float]:
     return found
 
 
-def pool_pace(shape: Shape, pool: Pool) -> float:
+def compute_pool_pace(shape: CampaignParameters, pool: Pool) -> float:
     """Requests per second that the windows of a pool allow in the long run, over all credentials."""
     return sum(min(rule.k / rule.d for rule in rules) for kind in shape.kinds if (rules := pool.get_rules(kind)))
 
 
-def pool_bursts(shape: Shape, pool: Pool, seconds: float) -> float:
+def count_pool_bursts(shape: CampaignParameters, pool: Pool, seconds: float) -> float:
     """Return the most requests that any course of the windows of a pool lets leave in `seconds`."""
-    return sum(min(_burst(rule, seconds) for rule in rules) for kind in shape.kinds if (rules := pool.get_rules(kind)))
+    return sum(
+        min(_count_burst(rule, seconds) for rule in rules) for kind in shape.kinds if (rules := pool.get_rules(kind))
+    )
 
 
-def pace(shape: Shape, endpoint: str) -> float:
+def compute_pace(shape: CampaignParameters, endpoint: str) -> float:
     """Requests per second that the windows allow in the long run: the sum of k/d over all credentials."""
-    return sum(min(rule.k / rule.d for rule in rules) for rules in _rules(shape, endpoint))
+    return sum(min(rule.k / rule.d for rule in rules) for rules in _list_rules(shape, endpoint))
 
 
-def allowed(shape: Shape, endpoint: str, seconds: float) -> int:
+def count_allowed(shape: CampaignParameters, endpoint: str, seconds: float) -> int:
     """Return the budget n = k T / d over all credentials (Gouriten et al., section 2.1)."""
-    return sum(min(count_steps(seconds, rule) for rule in rules) for rules in _rules(shape, endpoint))
+    return sum(min(count_steps(seconds, rule) for rule in rules) for rules in _list_rules(shape, endpoint))
 
 
-def windows(shape: Shape, endpoint: str, requests: float) -> float:
+def count_windows(shape: CampaignParameters, endpoint: str, requests: float) -> float:
     """Return how many windows have to open for so many requests, if all credentials are used to the full."""
-    rules = _rules(shape, endpoint)
+    rules = _list_rules(shape, endpoint)
     if not requests or requests == inf or not rules:
         return inf if requests else 0
     longest = max(rule.d for several in rules for rule in several[:1])
-    return ceil(requests / (pace(shape, endpoint) * longest) - 1e-9)
+    return ceil(requests / (compute_pace(shape, endpoint) * longest) - 1e-9)
 
 
-def bursts(shape: Shape, endpoint: str, seconds: float) -> float:
+def count_bursts(shape: CampaignParameters, endpoint: str, seconds: float) -> float:
     """Return the most requests that any course of the windows lets leave in `seconds`."""
-    return sum(min(_burst(rule, seconds) for rule in rules) for rules in _rules(shape, endpoint))
+    return sum(min(_count_burst(rule, seconds) for rule in rules) for rules in _list_rules(shape, endpoint))
 
 
-def times(count: float, each: float) -> float:
+def multiply(count: float, each: float) -> float:
     """So much, so often; nothing, however often, is nothing."""
     return count * each if each else 0.0
 
 
-def _burst(rule: Rule, seconds: float) -> float:
+def _count_burst(rule: Rule, seconds: float) -> float:
     if seconds == inf:
         return inf
     return rule.k * (ceil(seconds / rule.d) + (rule.kind == "aligned" and seconds > 0))
 
 
-def _rules(shape: Shape, endpoint: str) -> list[tuple[Rule, ...]]:
+def _list_rules(shape: CampaignParameters, endpoint: str) -> list[tuple[Rule, ...]]:
     """Return the rules of each credential that may ask an endpoint at all."""
     known = shape.policy.get_endpoint(endpoint)
     return [rules for kind in shape.kinds if (rules := known.get_rules(kind))]

@@ -57,7 +57,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class NeedSums:
     """What steps needed: how many they are, the sum of what each needed, and the sum of its square."""
 
     count: int
@@ -65,7 +65,7 @@ class Sums:
     squares: float = 0.0
 
 
-def measure_spread(before: Sums, used: Sums, read: float = 1.0, enough: int = ENOUGH) -> Spread:
+def measure_spread(before: NeedSums, used: NeedSums, read: float = 1.0, enough: int = ENOUGH) -> Spread:
     """Return how much the steps of a campaign differed.
 
     Args:
@@ -82,7 +82,7 @@ def measure_spread(before: Sums, used: Sums, read: float = 1.0, enough: int = EN
     return Spread(steps, used.count, sqrt(variance) / mean, log(mean / first) if first else 0.0, read, enough)
 
 
-class Needs:
+class StepNeeds:
     """What each step of a run needed, in order, as running sums, from which both halves are read off at any time."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class Needs:
         together = used.total / used.count * steps
         return None if factors is None else (factors[0] * together, factors[1] * together)
 
-    def _between(self, begin: int, end: int) -> Sums:
+    def _between(self, begin: int, end: int) -> NeedSums:
         """Return the sums over the steps from number `begin` to before number `end`."""
         total, squares = (sums[end] - sums[begin] for sums in (self._totals, self._squares))
-        return Sums(end - begin, total, squares)
+        return NeedSums(end - begin, total, squares)

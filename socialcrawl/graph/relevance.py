@@ -17,7 +17,7 @@ import orjson
 from socialcrawl.engine.model import parse_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.text.entities import NONE, Entities, count_addresses
-from socialcrawl.text.word_boundaries import is_unspaced, letter
+from socialcrawl.text.word_boundaries import is_unspaced, make_letter_pattern
 
 
 class Hits(Protocol):
@@ -330,8 +330,8 @@ class _Word(NamedTuple):
         if mark is not None:
             before, after = mark.edges
         else:
-            before = "" if is_unspaced(words[0][0]) else letter()
-            after = "" if is_unspaced(words[-1][-1]) else letter()
+            before = "" if is_unspaced(words[0][0]) else make_letter_pattern()
+            after = "" if is_unspaced(words[-1][-1]) else make_letter_pattern()
         rest = r"\s+".join(map(re.escape, [words[0][1:], *words[1:]]))
         return cls(words[0][0], before, rest, "" if keyword.endswith("*") else after)
 

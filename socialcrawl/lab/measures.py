@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.forecast.intervals import CONFIDENCE, holm, p_value, quantile
+from socialcrawl.forecast.intervals import CONFIDENCE, apply_holm, compute_p_value, find_quantile
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ class Mean(NamedTuple):
     @property
     def half(self) -> float:
         """Half of Student's 95 % interval; NaN where there is no standard error."""
-        return quantile(self.n - 1, CONFIDENCE) * self.error if self.n > 1 else np.nan
+        return find_quantile(self.n - 1, CONFIDENCE) * self.error if self.n > 1 else np.nan
 
 
 def compute_mean(values: Floats) -> Mean:
@@ -53,10 +53,10 @@ def compare_groups(name: str, groups: Mapping[str, Floats]) -> dict[tuple[str, s
         groups: values over the same sets, shape (sets,) each, by name.
     """
     apart = {pair: groups[pair[0]] - groups[pair[1]] for pair in combinations(groups, 2)}
-    alone = [p_value(values) for values in apart.values()]
+    alone = [compute_p_value(values) for values in apart.values()]
     return {
         pair: {**make_cells(name, compute_mean(values)), f"{name}_p": p, f"{name}_holm": corrected}
-        for (pair, values), p, corrected in zip(apart.items(), alone, holm(alone), strict=True)
+        for (pair, values), p, corrected in zip(apart.items(), alone, apply_holm(alone), strict=True)
     }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from socialcrawl.errors import SocialcrawlError
 from socialcrawl.lab.code_checksum import compute_code_checksum
 from socialcrawl.lab.result_tables import Table, write_parquet
-from socialcrawl.system.files import replace_whole
+from socialcrawl.system.files import replace_file
 
 ROUND = 4  # results a process between two looks, where a backend hands over lists only
 
@@ -166,7 +166,7 @@ def _shield_children() -> Iterator[None]:
 def _keep(path: Path, table: Table) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replace_whole(path) as part:
+        with replace_file(path) as part:
             write_parquet(part, table)
     except OSError as error:
         raise SocialcrawlError(f"{path} cannot be written: {error}. Free space or give another place.") from error

@@ -15,7 +15,7 @@ from socialcrawl.lab.code_checksum import compute_code_checksum
 from socialcrawl.lab.graphs.graph_folder import ARRAYS
 from socialcrawl.lab.process_pool import get_path
 from socialcrawl.lab.simulation import Replay, ReplaySetup, simulate
-from socialcrawl.system.files import replace_whole
+from socialcrawl.system.files import replace_file
 
 ORDER = ("graph", "estimator", "strategy", "refresh_rate", "objective", "budget", "seed", "seed_set")
 NAME = "[0-9a-f]" * 32
@@ -116,7 +116,7 @@ def write(path: Path, job: ReplayJob, replay: Replay) -> None:
     }
     table = pa.Table.from_pylist([row], schema=_make_schema())
     try:
-        with replace_whole(path) as part, part.open("wb") as file:
+        with replace_file(path) as part, part.open("wb") as file:
             parquet.write_table(table, file)
     except OSError as error:
         raise SocialcrawlError(

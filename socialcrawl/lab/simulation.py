@@ -22,7 +22,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.lab.oracle import Oracle
-from socialcrawl.system.garbage_collection import uncollected
+from socialcrawl.system.garbage_collection import pause_garbage_collection
 
 OBJECTIVES = ("sum", "count")
 
@@ -88,7 +88,7 @@ def simulate(graph: KnownGraph, seeds: Sequence[int], setup: ReplaySetup) -> Rep
     crawl = Collect(line, make_named_estimator(graph, setup), setup.budget, strategy=choice)
     crawl.graph.reserve(graph.size)
     tape = SequenceStore()
-    with uncollected():
+    with pause_garbage_collection():
         run(make_parts(crawl, KnownGraphSource(graph), tape), size=setup.refresh_rate)
     values = np.array(tape.values[len(seeds) :], np.float64)
     return Replay(

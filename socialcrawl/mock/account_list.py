@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.gated_service import Platform
+from socialcrawl.mock.gated_service import MockPlatform
 from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.world import World
 
@@ -12,7 +12,7 @@ MANY = 100
 Naming = Callable[[int], Mapping[str, str]]  # of a row of accounts: what it is called, by the name of the platform
 
 
-class Called:
+class AccountNames:
     """The names of accounts: `name` as the file writes it, and under each platform's name what it is called there now.
 
     An account of Bluesky has its DID besides, under `did`.
@@ -23,7 +23,7 @@ class Called:
         platforms: those that are served, by name.
     """
 
-    def __init__(self, world: World | None, settings: MockSettings, platforms: Mapping[str, Platform]) -> None:
+    def __init__(self, world: World | None, settings: MockSettings, platforms: Mapping[str, MockPlatform]) -> None:
         self._world, self._settings, self._platforms = world, settings, platforms
 
     def first(self) -> list[dict[str, str]]:
@@ -62,22 +62,22 @@ class Called:
         ]
 
 
-def _x(world: World, settings: MockSettings, platform: Platform) -> Naming:
+def _name_x(world: World, settings: MockSettings, platform: MockPlatform) -> Naming:
     changes = platform.changes
     assert changes is not None
     return lambda row: {"x": changes.username(row)}
 
 
-def _bluesky(world: World, settings: MockSettings, platform: Platform) -> Naming:
-    from socialcrawl.mock.bluesky.identifiers import Names  # noqa: PLC0415 - as the platforms, imported where it is wanted
+def _name_bluesky(world: World, settings: MockSettings, platform: MockPlatform) -> Naming:
+    from socialcrawl.mock.bluesky.identifiers import BlueskyNames  # noqa: PLC0415 - as the platforms, imported where it is wanted
     from socialcrawl.mock.bluesky.service import DOMAIN  # noqa: PLC0415 - as above
 
     assert platform.changes is not None
-    names = Names(world, platform.changes, DOMAIN)
+    names = BlueskyNames(world, platform.changes, DOMAIN)
     return lambda row: {"bluesky": names.handle(row), "did": names.did(row)}
 
 
-def _mastodon(world: World, settings: MockSettings, platform: Platform) -> Naming:
+def _name_mastodon(world: World, settings: MockSettings, platform: MockPlatform) -> Naming:
     from socialcrawl.mock.mastodon.instances import Instances  # noqa: PLC0415 - as above
 
     assert platform.changes is not None
@@ -85,8 +85,8 @@ def _mastodon(world: World, settings: MockSettings, platform: Platform) -> Namin
     return lambda row: {"mastodon": instances.acct(row, "")}
 
 
-_NAMINGS: dict[str, Callable[[World, MockSettings, Platform], Naming]] = {
-    "x": _x,
-    "bluesky": _bluesky,
-    "mastodon": _mastodon,
+_NAMINGS: dict[str, Callable[[World, MockSettings, MockPlatform], Naming]] = {
+    "x": _name_x,
+    "bluesky": _name_bluesky,
+    "mastodon": _name_mastodon,
 }

@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 
 from socialcrawl.errors import MockError
-from socialcrawl.mock.account_list import Called
-from socialcrawl.mock.dataset_clock import FORM, Moment, read_moment
-from socialcrawl.mock.scenario_state import Stage
-from socialcrawl.mock.service import Told
+from socialcrawl.mock.account_list import AccountNames
+from socialcrawl.mock.dataset_clock import FORM, DatasetClock, read_moment
+from socialcrawl.mock.scenario_state import ScenarioState
+from socialcrawl.mock.service import MockResponse
 
 REPORT = "/_mock/report"
 FAULTS = "/_mock/faults"
@@ -32,27 +32,31 @@ class Admin:
     """
 
     def __init__(
-        self, report: Callable[[], Mapping[str, Any]], stage: Stage, called: Called, moment: Moment | None = None
+        self,
+        report: Callable[[], Mapping[str, Any]],
+        stage: ScenarioState,
+        called: AccountNames,
+        moment: DatasetClock | None = None,
     ) -> None:
         self._report, self._stage, self._called, self._moment = report, stage, called, moment
 
-    def answer(self, method: str, path: str, body: bytes, query: Sequence[tuple[str, str]] = ()) -> Told:
+    def answer(self, method: str, path: str, body: bytes, query: Sequence[tuple[str, str]] = ()) -> MockResponse:
         """Return the answer to a request; errors are sentences."""
         if path == REPORT and method in ("GET", "HEAD"):
-            return _told(self._report())
+            return _respond(self._report())
         if path == ACCOUNTS and method in ("GET", "HEAD"):
             return self._accounts(dict(query).get("name"))
         if path not in (FAULTS, MOMENT) or method not in ("GET", "POST", "DELETE"):
             there = f"GET {REPORT}, GET {ACCOUNTS} (?name=NAME), and GET, POST and DELETE {FAULTS} and {MOMENT}"
-            return _told({"error": f"The mock has {there}."}, 404)
+            return _respond({"error": f"The mock has {there}."}, 404)
         try:
-            return _told(self._faults(method, body) if path == FAULTS else self._moments(method, body))
+            return _respond(self._faults(method, body) if path == FAULTS else self._moments(method, body))
         except MockError as error:
-            return _told({"error": str(error)}, 400)
+            return _respond({"error": str(error)}, 400)
 
     def _faults(self, method: str, body: bytes) -> Mapping[str, Any]:
         if method == "POST":
-            self._stage.set(_tables(body, "scenario", '{"seed": 0, "fault": [...]}'))
+            self._stage.set(_read_tables(body, "scenario", '{"seed": 0, "fault": [...]}'))
         elif method == "DELETE":
             self._stage.clear()
         return self._stage.report()
@@ -62,21 +66,21 @@ class Admin:
             raise MockError("The mock serves pages only, and these have no times; give it posts.")
         self._moment.pass_time()
         if method == "POST":
-            self._moment.set(*read_moment(_tables(body, "moment", FORM)))
+            self._moment.set(*read_moment(_read_tables(body, "moment", FORM)))
         elif method == "DELETE":
             self._moment.clear()
         return self._moment.report()
 
-    def _accounts(self, name: str | None) -> Told:
+    def _accounts(self, name: str | None) -> MockResponse:
         if name is None:
-            return _told({"accounts": self._called.first()})
+            return _respond({"accounts": self._called.first()})
         found = self._called.named(name)
         if found is None:
-            return _told({"error": f"No account of the posts is named {name!r}; GET {ACCOUNTS} shows some."}, 404)
-        return _told(found)
+            return _respond({"error": f"No account of the posts is named {name!r}; GET {ACCOUNTS} shows some."}, 404)
+        return _respond(found)
 
 
-def _tables(body: bytes, what: str, form: str) -> Mapping[str, Any]:
+def _read_tables(body: bytes, what: str, form: str) -> Mapping[str, Any]:
     try:
         tables = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -86,5 +90,5 @@ def _tables(body: bytes, what: str, form: str) -> Mapping[str, Any]:
     return tables
 
 
-def _told(content: Mapping[str, Any], status: int = 200) -> Told:
-    return Told(status, orjson.dumps(content))
+def _respond(content: Mapping[str, Any], status: int = 200) -> MockResponse:
+    return MockResponse(status, orjson.dumps(content))

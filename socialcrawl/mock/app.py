@@ -8,21 +8,32 @@ from datetime import UTC, datetime
 from typing import Any
 
 from socialcrawl.errors import MockError
-from socialcrawl.mock.account_list import Called
+from socialcrawl.mock.account_list import AccountNames
 from socialcrawl.mock.admin import Admin
-from socialcrawl.mock.asgi import ASGIApp, Receive, Scope, Send, answer, body_of, headers_of, host_of, query_of, sever
-from socialcrawl.mock.dataset_clock import Moment
+from socialcrawl.mock.asgi import (
+    ASGIApp,
+    Receive,
+    Scope,
+    Send,
+    answer,
+    parse_host,
+    parse_query,
+    read_body,
+    read_headers,
+    sever,
+)
+from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.faults import Fault, FaultHook
-from socialcrawl.mock.gated_service import Entry, Platform
+from socialcrawl.mock.gated_service import Entry, MockPlatform
 from socialcrawl.mock.routes import Routes
-from socialcrawl.mock.scenario_state import Stage
+from socialcrawl.mock.scenario_state import ScenarioState
 from socialcrawl.mock.server_settings import MockSettings
-from socialcrawl.mock.service import Asked, Guest, Told
-from socialcrawl.mock.services import platforms
+from socialcrawl.mock.service import Guest, MockRequest, MockResponse
+from socialcrawl.mock.services import make_platforms
 from socialcrawl.mock.world import World
-from socialcrawl.mock.x.service import not_found
+from socialcrawl.mock.x.service import make_not_found
 
-At = tuple[Platform, str, tuple[str, ...]]  # a platform, one of its templates, and the names in it
+At = tuple[MockPlatform, str, tuple[str, ...]]  # a platform, one of its templates, and the names in it
 
 
 class Mock:
@@ -42,13 +53,13 @@ class Mock:
         settings: MockSettings,
         fault: FaultHook | None = None,
         time: Callable[[], float] = time.time,
-        more: Sequence[Platform] = (),
+        more: Sequence[MockPlatform] = (),
     ) -> None:
         self._settings, self._fault = settings, fault
-        moment = begun(world, settings, time)
-        self._platforms = {platform.name: platform for platform in (*platforms(world, settings, moment), *more)}
-        self._stage = Stage(world, settings, self._platforms, time, moment)
-        self._admin = Admin(self.report, self._stage, Called(world, settings, self._platforms), moment)
+        moment = find_begin(world, settings, time)
+        self._platforms = {platform.name: platform for platform in (*make_platforms(world, settings, moment), *more)}
+        self._stage = ScenarioState(world, settings, self._platforms, time, moment)
+        self._admin = Admin(self.report, self._stage, AccountNames(world, settings, self._platforms), moment)
         self._started = self._stage.clock()
         self._routes: Routes[At] = Routes()
         for platform in self._platforms.values():
@@ -80,15 +91,15 @@ class Mock:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, method = scope["path"], scope["method"]
         if path.startswith("/_mock/"):
-            body = await body_of(receive) if method == "POST" else b""
-            shown = self._admin.answer(method, path, body, query_of(scope["query_string"]))
+            body = await read_body(receive) if method == "POST" else b""
+            shown = self._admin.answer(method, path, body, parse_query(scope["query_string"]))
             await answer(send, shown, self._stage.clock())
             return
         found = self._routes.find(method, path)
         if found is None:
-            await answer(send, not_found(), self._stage.clock())
+            await answer(send, make_not_found(), self._stage.clock())
             return
-        body = await body_of(receive) if method == "POST" else b""
+        body = await read_body(receive) if method == "POST" else b""
         # All is decided, counted and billed at once; only the answer takes its time.
         told, fault = self._decided(found[0][0], self._asked(scope, *found, body))
         pause = self._settings.latency + (fault.seconds if fault and fault.kind == "hang" else 0.0)
@@ -99,25 +110,25 @@ class Mock:
         else:
             await answer(send, told, self._stage.clock())
 
-    def _asked(self, scope: Scope, at: At, parts: list[str], body: bytes) -> Asked:
-        headers = headers_of(scope)
-        return Asked(
+    def _asked(self, scope: Scope, at: At, parts: list[str], body: bytes) -> MockRequest:
+        headers = read_headers(scope)
+        return MockRequest(
             method=scope["method"],
             endpoint=at[1],
             path=dict(zip(at[2], parts, strict=True)),
-            query=query_of(scope["query_string"]),
+            query=parse_query(scope["query_string"]),
             headers=headers,
             now=self._stage.clock(),
-            host=host_of(headers),
+            host=parse_host(headers),
             body=body,
         )
 
-    def _decided(self, platform: Platform, asked: Asked) -> tuple[Told | None, Fault | None]:
+    def _decided(self, platform: MockPlatform, asked: MockRequest) -> tuple[MockResponse | None, Fault | None]:
         """Return the answer, None where the connection is cut; and the fault that it meets."""
         book = platform.book
         book.received[asked.endpoint] += 1
         guest = platform.guest(asked)
-        if isinstance(guest, Told):
+        if isinstance(guest, MockResponse):
             book.turn_away(asked.endpoint, guest.status)
             book.answers[guest.status] += 1
             return guest, None
@@ -127,7 +138,7 @@ class Mock:
         if fault and fault.status == 401:
             book.turn_away(asked.endpoint, 401)
             book.answers[401] += 1
-            return _faulty(fault, {}), fault
+            return _read_fault(fault, {}), fault
         entry = platform.take(asked, guest)
         told = self._answered(platform, asked, guest, entry, fault)
         if told is not None:
@@ -137,8 +148,8 @@ class Mock:
         return told, None if entry.refused else fault
 
     def _answered(
-        self, platform: Platform, asked: Asked, guest: Guest, entry: Entry, fault: Fault | None
-    ) -> Told | None:
+        self, platform: MockPlatform, asked: MockRequest, guest: Guest, entry: Entry, fault: Fault | None
+    ) -> MockResponse | None:
         if entry.refused:
             return platform.too_many(asked, entry)
         kind = fault.kind if fault else None
@@ -147,15 +158,15 @@ class Mock:
         if kind == "cut":
             return None
         if kind == "answer":
-            return _faulty(fault, entry.headers)
+            return _read_fault(fault, entry.headers)
         if kind == "too_many":
-            return _too_many(platform, asked, entry, fault)
+            return _refuse(platform, asked, entry, fault)
         if kind == "repeat" and (before := self._stage.before(platform, asked, guest)) is not None:
             return replace(before, headers={**before.headers, **entry.headers})
         return platform.answer(replace(asked, overlap=fault.posts), guest, entry)
 
 
-def begun(world: World | None, settings: MockSettings, time: Callable[[], float]) -> Moment | None:
+def find_begin(world: World | None, settings: MockSettings, time: Callable[[], float]) -> DatasetClock | None:
     """Return the moment at which a mock begins; None where there are pages only.
 
     Raises:
@@ -165,18 +176,20 @@ def begun(world: World | None, settings: MockSettings, time: Callable[[], float]
         if settings.moment is not None:
             raise MockError("Pages have no times, so they cannot come as time passes; leave out the moment (--from).")
         return None
-    moment = Moment(world, settings.moment, settings.speed, time)
+    moment = DatasetClock(world, settings.moment, settings.speed, time)
     if settings.moment is not None and moment.there == len(world.ids):
         last = datetime.fromtimestamp(world.end - 1, UTC).isoformat()
         raise MockError(f"All posts are there at that moment, the last of {last}; give an earlier one (--from).")
     return moment
 
 
-def _faulty(fault: Fault, limits: Mapping[str, str]) -> Told:
-    return Told(fault.status, fault.body, {**(limits if fault.limited else {}), **fault.headers}, fault.content_type)
+def _read_fault(fault: Fault, limits: Mapping[str, str]) -> MockResponse:
+    return MockResponse(
+        fault.status, fault.body, {**(limits if fault.limited else {}), **fault.headers}, fault.content_type
+    )
 
 
-def _too_many(platform: Platform, asked: Asked, entry: Entry, fault: Fault) -> Told:
+def _refuse(platform: MockPlatform, asked: MockRequest, entry: Entry, fault: Fault) -> MockResponse:
     told = platform.too_many(asked, platform.spent(asked, entry) if fault.spent else entry)
     if fault.limited:
         return told

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
-from socialcrawl.mock.service import Told
+from socialcrawl.mock.service import MockResponse
 
 Message = dict[str, Any]
 Scope = Any  # ASGI's own dictionaries: a scope and its two channels
@@ -16,17 +16,17 @@ ASGIApp = Callable[[Scope, Receive, Send], Any]
 
 
 @lru_cache(maxsize=10_000)
-def query_of(text: bytes) -> tuple[tuple[str, str], ...]:
+def parse_query(text: bytes) -> tuple[tuple[str, str], ...]:
     """Return the parameters of a query string, in order; blank ones are kept."""
     return tuple(parse_qsl(text.decode("latin-1"), keep_blank_values=True))
 
 
-def headers_of(scope: Scope) -> dict[str, str]:
+def read_headers(scope: Scope) -> dict[str, str]:
     """Return the headers by lower-case name; of several the last."""
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
 
-async def body_of(receive: Receive) -> bytes:
+async def read_body(receive: Receive) -> bytes:
     """Return the body of a request; what came of it where the client left."""
     parts = []
     while True:
@@ -36,39 +36,39 @@ async def body_of(receive: Receive) -> bytes:
             return b"".join(parts)
 
 
-def host_of(headers: dict[str, str]) -> str:
+def parse_host(headers: dict[str, str]) -> str:
     """Return the name in the Host header, without its port."""
     host = headers.get("host", "")
     return host if host.endswith("]") else host.rpartition(":")[0] or host
 
 
 @lru_cache(maxsize=4)
-def date(second: int) -> str:
+def format_date(second: int) -> str:
     """Return a Unix second as the Date header has it."""
     return formatdate(second, usegmt=True)
 
 
-def _head(told: Told, now: float) -> Message:
+def _make_head(told: MockResponse, now: float) -> Message:
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in told.headers.items()]
     headers.append((b"content-type", told.content_type.encode("latin-1")))
     headers.append((b"content-length", b"%d" % len(told.body)))
-    headers.append((b"date", date(int(now)).encode()))
+    headers.append((b"date", format_date(int(now)).encode()))
     return {"type": "http.response.start", "status": told.status, "headers": headers}
 
 
-async def answer(send: Send, told: Told, now: float) -> None:
+async def answer(send: Send, told: MockResponse, now: float) -> None:
     """The whole answer, with the moment at which it leaves (Unix seconds)."""
-    await send(_head(told, now))
+    await send(_make_head(told, now))
     await send({"type": "http.response.body", "body": told.body})
 
 
-async def sever(scope: Scope, receive: Receive, send: Send, half: Told | None, now: float) -> None:
+async def sever(scope: Scope, receive: Receive, send: Send, half: MockResponse | None, now: float) -> None:
     """An answer that breaks off: nothing of it (None), or half of its body under its full length; then the end.
 
     ASGI has no word for closing a connection, so the transport is taken from uvicorn's own request cycle.
     """
     if half is not None:
-        await send(_head(half, now))
+        await send(_make_head(half, now))
         await send({"type": "http.response.body", "body": half.body[: len(half.body) // 2], "more_body": True})
     transport = getattr(getattr(send, "__self__", None), "transport", None)
     if transport is not None:

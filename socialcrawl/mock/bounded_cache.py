@@ -6,7 +6,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Held(Generic[K, V]):
+class BoundedCache(Generic[K, V]):
     """Values by key, of at most `most` bytes in all; what was put first is let go first."""
 
     def __init__(self, most: int) -> None:

@@ -18,7 +18,7 @@ STOP_WITHIN = 5.0  # seconds
 
 
 @dataclass(frozen=True)
-class Child:
+class MockProcess:
     """A mock in a process of its own: where it listens, and its handle."""
 
     url: str
@@ -35,7 +35,9 @@ class Child:
 
 
 @contextmanager
-def spawn(posts: Path, *options: str, command: Sequence[str] = COMMAND, start_within: float = 60.0) -> Iterator[Child]:
+def spawn(
+    posts: Path, *options: str, command: Sequence[str] = COMMAND, start_within: float = 60.0
+) -> Iterator[MockProcess]:
     """A mock server as a child process for the length of a `with` block.
 
     Args:
@@ -55,9 +57,9 @@ def spawn(posts: Path, *options: str, command: Sequence[str] = COMMAND, start_wi
             stderr=complaints,
             text=True,
         )
-        child = Child("", process)
+        child = MockProcess("", process)
         try:
-            yield Child(_url(process, complaints, start_within), process)
+            yield MockProcess(_url(process, complaints, start_within), process)
         finally:
             child.stop()
             for pipe in (process.stdin, process.stdout):

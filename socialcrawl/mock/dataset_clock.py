@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import MockError, SettingsError
 from socialcrawl.mock.world import World
-from socialcrawl.text.wording import instant
+from socialcrawl.text.wording import parse_instant
 
 FORM = '{"moment": "2026-11-20T12:00:00Z", "speed": 3600}'  # of both, each may be left out
 _KEYS = frozenset({"moment", "speed"})
 _LAST = 253_402_300_799.0  # the end of the year 9999, behind which nobody can write a moment
 
 
-class Moment:
+class DatasetClock:
     """How far a world has come, the same for all platforms that show it.
 
     Posts exist in the order of their ids: where that is not the order of time (an export can be so), a post is there as
@@ -93,7 +93,7 @@ class Moment:
 
     def report(self) -> dict[str, Any]:
         """Return the moment as ISO 8601 (None: all posts are there), the speed, and how many of all posts exist."""
-        shown = None if self.second is None else _written(self.second)
+        shown = None if self.second is None else _parse_second(self.second)
         return {"moment": shown, "speed": self.speed, "posts": self.there, "of": len(self._world.ids)}
 
     @cached_property
@@ -140,7 +140,7 @@ def read_moment(tables: Mapping[str, Any]) -> tuple[float | None, float | None]:
     second, speed = tables.get("moment"), tables.get("speed")
     if isinstance(second, str):
         try:
-            second = instant(second)
+            second = parse_instant(second)
         except SettingsError as error:
             raise MockError(f"The moment cannot be read: {error}") from error
     for number in (second, speed):
@@ -149,5 +149,5 @@ def read_moment(tables: Mapping[str, Any]) -> tuple[float | None, float | None]:
     return second, speed
 
 
-def _written(second: float) -> str:
+def _parse_second(second: float) -> str:
     return datetime.fromtimestamp(second, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

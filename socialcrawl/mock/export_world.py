@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 
 from socialcrawl.lab.exported_campaign import Exported
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.names import DELETED, HERE, LEGAL, PROTECTED, SUSPENDED, digests, legal_names, user_ids
+from socialcrawl.mock.names import (
+    DELETED,
+    HERE,
+    LEGAL,
+    PROTECTED,
+    SUSPENDED,
+    hash_names,
+    make_legal_names,
+    make_user_ids,
+)
 from socialcrawl.mock.references import References
-from socialcrawl.mock.world import Accounts, Grouping, Record, World, made_ids
+from socialcrawl.mock.world import Accounts, Grouping, Record, World, make_ids
 
 FATES = {"suspended": SUSPENDED, "protected": PROTECTED}
 POST = ("id", "created_at", "text", "lang", "conversation_id", "reply_to", "repost_of", "author_node")
@@ -30,10 +39,10 @@ class _Posts:
     place: dict[str, int]
 
 
-def rehearsed(export: Exported) -> World:
+def build_rehearsal(export: Exported) -> World:
     """Return the world in which an exported campaign finds again what it found."""
-    posts = _posts(export)
-    accounts, ids_known, row_of = _accounts(export)
+    posts = _read_posts(export)
+    accounts, ids_known, row_of = _read_accounts(export)
     authors = np.array([row_of[row["author_node"]] for row in posts.rows], np.int64)
     # Who has no name was told by the id of the answered account alone, and is again.
     named = {node for node, _, username, *_ in export.accounts if username is not None}
@@ -41,7 +50,7 @@ def rehearsed(export: Exported) -> World:
     by_post, mentioned = np.array(mentions, np.int64).reshape(-1, 2).T
     answered = {posts.place[post]: row_of[node] for post, node, kind, _ in export.mentions if kind == "reply"}
     ascending = np.argsort(by_post, kind="stable")
-    shown = _shown(export, posts)
+    shown = _find_shown(export, posts)
     n = len(accounts)
     return World(
         ids=posts.ids,
@@ -51,7 +60,7 @@ def rehearsed(export: Exported) -> World:
         lang=[row["lang"] or "und" for row in posts.rows],
         accounts=accounts,
         mentions=Grouping.by(by_post, mentioned, len(posts.rows)),
-        references=_references(posts, answered),
+        references=_make_references(posts, answered),
         timelines=Grouping.by(authors[shown], shown, n),
         mentioned_in=Grouping.by(mentioned[ascending], by_post[ascending], n),
         record=Record(
@@ -64,25 +73,25 @@ def rehearsed(export: Exported) -> World:
     )
 
 
-def _posts(export: Exported) -> _Posts:
+def _read_posts(export: Exported) -> _Posts:
     rows = [dict(zip(POST, row, strict=True)) for row in export.posts]
     seconds = {row["id"]: int(row["created_at"].timestamp()) if row["created_at"] else 0 for row in rows}
     numbered = all(key.isascii() and key.isdecimal() and 0 < int(key) < 2**63 for key in seconds)
     rows.sort(key=lambda row: int(row["id"]) if numbered else (seconds[row["id"]], len(row["id"]), row["id"]))
     created_at = np.array([seconds[row["id"]] for row in rows], np.int64)
     # Posts that came from files may have ids that are no numbers.
-    ids = np.array([int(row["id"]) for row in rows], np.int64) if numbered else made_ids(created_at)
+    ids = np.array([int(row["id"]) for row in rows], np.int64) if numbered else make_ids(created_at)
     return _Posts(rows, ids, created_at, {row["id"]: place for place, row in enumerate(rows)})
 
 
-def _accounts(export: Exported) -> tuple[Accounts, NDArray[np.bool_], dict[int, int]]:
+def _read_accounts(export: Exported) -> tuple[Accounts, NDArray[np.bool_], dict[int, int]]:
     """Return the accounts, which of them are known by id, and the row of every node."""
     nodes = [row[0] for row in export.accounts]
-    keys = _keys(export)
-    usernames = legal_names(keys)
+    keys = _read_keys(export)
+    usernames = make_legal_names(keys)
     # An account whose id was never told must not tell one now; it is found under its name, if at all.
     known = np.array([bool(row[1]) and row[1].isdecimal() and 0 < int(row[1]) < 2**63 for row in export.accounts])
-    ids = user_ids(keys, digests(keys)[:, 0])
+    ids = make_user_ids(keys, hash_names(keys)[:, 0])
     ids[known] = [int(row[1]) for row, there in zip(export.accounts, known.tolist(), strict=True) if there]
     fates = np.full(len(nodes), HERE, np.int8)
     fates[~known] = DELETED
@@ -99,7 +108,7 @@ def _accounts(export: Exported) -> tuple[Accounts, NDArray[np.bool_], dict[int, 
     return Accounts(keys, shown, spelled, ids, fates), known, {node: row for row, node in enumerate(nodes)}
 
 
-def _keys(export: Exported) -> list[str]:
+def _read_keys(export: Exported) -> list[str]:
     """Return the name of every account.
 
     Of several that had one name, the one with an id has it, and of these the last.
@@ -114,7 +123,7 @@ def _keys(export: Exported) -> list[str]:
     ]
 
 
-def _shown(export: Exported, posts: _Posts) -> NDArray[np.int64]:
+def _find_shown(export: Exported, posts: _Posts) -> NDArray[np.int64]:
     """The places of posts that timelines show, ascending: of an account that was asked, those that were shown then."""
     asked = set(export.timelines)
     told = {key for ids in export.timelines.values() for key in ids}
@@ -122,7 +131,7 @@ def _shown(export: Exported, posts: _Posts) -> NDArray[np.int64]:
     return np.array(shown, np.int64)
 
 
-def _references(posts: _Posts, answered: dict[int, int]) -> References:
+def _make_references(posts: _Posts, answered: dict[int, int]) -> References:
     n = len(posts.rows)
     nobody = np.full(n, -1)
     replied_post, replied_account, retweeted_id, retweeted_post = (nobody.copy() for _ in range(4))

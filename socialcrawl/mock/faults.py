@@ -42,12 +42,12 @@ FaultHook = Callable[[str, int], Fault | None]
 """The choice of faults: (endpoint, how many requests it has received, this one included) -> fault or None."""
 
 
-def html(status: int = 503) -> Fault:
+def make_html_fault(status: int = 503) -> Fault:
     """Return a page of HTML from the edge, with any status; 200 is the meanest."""
     return Fault("answer", status, _HTML, "text/html; charset=utf-8", limited=False)
 
 
-def error(platform: str, status: int) -> Fault:
+def make_error(platform: str, status: int) -> Fault:
     """Return a failure of the platform's own servers (5xx), in the form in which it tells of one."""
     words = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Server Error"
     if platform == "bluesky":
@@ -57,7 +57,7 @@ def error(platform: str, status: int) -> Fault:
     elif platform == "x":
         body = {"title": words, "detail": words, "type": "about:blank", "status": status}
     else:
-        return html(status)
+        return make_html_fault(status)
     return Fault("answer", status, orjson.dumps(body))
 
 
@@ -65,28 +65,28 @@ def error(platform: str, status: int) -> Fault:
 _UPSTREAM = {502: "UpstreamFailure", 503: "NotEnoughResources", 504: "UpstreamTimeout"}
 
 
-def cut() -> Fault:
+def make_cut() -> Fault:
     """Return a connection that closes without an answer."""
     return Fault("cut")
 
 
-def half() -> Fault:
+def make_half() -> Fault:
     """Return an answer of which half arrives."""
     return Fault("half")
 
 
-def hang(seconds: float) -> Fault:
+def make_hang(seconds: float) -> Fault:
     """Return an answer that comes late."""
     return Fault("hang", seconds=seconds)
 
 
-def too_many(headers: dict[str, str] | None = None) -> Fault:
+def make_too_many(headers: dict[str, str] | None = None) -> Fault:
     """Return a 429 without the headers of the window; others may be given, such as those of a 24-hour cap."""
     body = {"title": "Too Many Requests", "detail": "Too Many Requests", "type": "about:blank", "status": 429}
     return Fault("answer", 429, orjson.dumps(body), limited=False, headers=headers or {})
 
 
-def refused(status: int) -> Fault:
+def make_refusals(status: int) -> Fault:
     """Return the official refusals of an account: 401 (token), 402 (out of credits) or 403 (access level)."""
     return Fault("answer", status, orjson.dumps(_REFUSALS[status]))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.mock.dataset_clock import Moment
+from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.world import Grouping, World
 
 
@@ -25,7 +25,7 @@ class Follows:
     following: Grouping
     followed_by: Grouping
 
-    def of(self, account: int, moment: Moment, *, backwards: bool) -> NDArray[np.int64]:
+    def of(self, account: int, moment: DatasetClock, *, backwards: bool) -> NDArray[np.int64]:
         """Return the follows that an account made so far, or with `backwards` those that were made to it, ascending."""
         every = (self.followed_by if backwards else self.following).of(account)
         if moment.second is None:

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from socialcrawl.mock.service import Asked, Guest, Service, Standing, Told
-from socialcrawl.mock.window_counts import Counts
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.service import Guest, MockRequest, MockResponse, Service, WindowState
+from socialcrawl.mock.window_counts import WindowCounts
+from socialcrawl.mock.world_changes import WorldChanges
 
 
-class Answered(Protocol):
+class AnswerCounter(Protocol):
     """A window that notes the statuses of answers."""
 
     answers: Counter[int]
@@ -29,8 +29,8 @@ class Entry:
 
     refused: bool
     headers: Mapping[str, str]
-    windows: Sequence[Answered]
-    standing: Sequence[Standing] = ()
+    windows: Sequence[AnswerCounter]
+    standing: Sequence[WindowState] = ()
 
     def note(self, status: int) -> None:
         """The status that was answered."""
@@ -39,7 +39,7 @@ class Entry:
 
 
 @dataclass
-class Book:
+class RequestBook:
     """What a platform counted besides its windows: requests by endpoint, those without a good token, answers."""
 
     received: Counter[str] = field(default_factory=Counter)
@@ -61,7 +61,7 @@ class Book:
         }
 
 
-class Platform(Protocol):
+class MockPlatform(Protocol):
     """One platform of the mock, in the steps that every request passes."""
 
     @property
@@ -69,36 +69,36 @@ class Platform(Protocol):
         """Its name, as in settings and scenarios."""
 
     @property
-    def book(self) -> Book:
+    def book(self) -> RequestBook:
         """What it counted."""
 
     @property
-    def changes(self) -> Changes | None:
+    def changes(self) -> WorldChanges | None:
         """What has become of the world here; None where it is none of posts."""
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
         """Return its (method, template)s."""
 
-    def guest(self, asked: Asked) -> Guest | Told:
+    def guest(self, asked: MockRequest) -> Guest | MockResponse:
         """Return who asks, or the refusal."""
 
-    def take(self, asked: Asked, guest: Guest) -> Entry:
+    def take(self, asked: MockRequest, guest: Guest) -> Entry:
         """Return the entry of a request, counted."""
 
-    def spent(self, asked: Asked, entry: Entry) -> Entry:
+    def spent(self, asked: MockRequest, entry: Entry) -> Entry:
         """Return the same entry, had nothing been left."""
 
-    def too_many(self, asked: Asked, entry: Entry) -> Told:
+    def too_many(self, asked: MockRequest, entry: Entry) -> MockResponse:
         """Return the 429 of the platform, complete."""
 
-    def answer(self, asked: Asked, guest: Guest, entry: Entry) -> Told:
+    def answer(self, asked: MockRequest, guest: Guest, entry: Entry) -> MockResponse:
         """Return the answer to a request that was let in, complete."""
 
     def report(self) -> dict[str, Any]:
         """Return all that it counted, as plain values for JSON."""
 
 
-class Served:
+class ServicePlatform:
     """A service as a platform.
 
     Args:
@@ -106,43 +106,43 @@ class Served:
         changes: those that the service was made with, if any.
     """
 
-    def __init__(self, service: Service, changes: Changes | None) -> None:
-        self.name, self.book, self.changes = service.name, Book(), changes
+    def __init__(self, service: Service, changes: WorldChanges | None) -> None:
+        self.name, self.book, self.changes = service.name, RequestBook(), changes
         self._service = service
-        self._counts = Counts()
+        self._counts = WindowCounts()
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
         """Return those of the service."""
         return self._service.endpoints()
 
-    def guest(self, asked: Asked) -> Guest | Told:
+    def guest(self, asked: MockRequest) -> Guest | MockResponse:
         """Return whom the service lets in."""
         return self._service.guest(asked)
 
-    def take(self, asked: Asked, guest: Guest) -> Entry:
+    def take(self, asked: MockRequest, guest: Guest) -> Entry:
         """Return the request in all windows that the service names for it."""
         slots, refused = self._counts.take(self._service.counted(asked, guest), asked.now)
         return self._entry(asked, Entry(refused, {}, slots, [slot.standing() for slot in slots]))
 
-    def spent(self, asked: Asked, entry: Entry) -> Entry:
+    def spent(self, asked: MockRequest, entry: Entry) -> Entry:
         """Return the same windows without anything left in them."""
         return self._entry(asked, replace(entry, standing=[replace(one, left=0) for one in entry.standing]))
 
-    def _entry(self, asked: Asked, entry: Entry) -> Entry:
+    def _entry(self, asked: MockRequest, entry: Entry) -> Entry:
         return replace(entry, headers=self._service.limits(asked, entry.standing))
 
-    def too_many(self, asked: Asked, entry: Entry) -> Told:
+    def too_many(self, asked: MockRequest, entry: Entry) -> MockResponse:
         """Return the service's own 429, with the headers of the limits."""
-        return _with(self._service.too_many(asked, entry.standing), entry)
+        return _add_headers(self._service.too_many(asked, entry.standing), entry)
 
-    def answer(self, asked: Asked, guest: Guest, entry: Entry) -> Told:
+    def answer(self, asked: MockRequest, guest: Guest, entry: Entry) -> MockResponse:
         """Return the service's answer, with the headers of the limits."""
-        return _with(self._service.answer(asked, guest), entry)
+        return _add_headers(self._service.answer(asked, guest), entry)
 
     def report(self) -> dict[str, Any]:
         """Requests, windows and answers."""
         return {**self.book.report(), **self._counts.report()}
 
 
-def _with(told: Told, entry: Entry) -> Told:
+def _add_headers(told: MockResponse, entry: Entry) -> MockResponse:
     return replace(told, headers={**entry.headers, **told.headers})

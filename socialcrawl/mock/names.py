@@ -24,7 +24,7 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LARGEST = 2**63 - 1
 
 
-def legal_names(names: Collection[str]) -> dict[str, str]:
+def make_legal_names(names: Collection[str]) -> dict[str, str]:
     """Return the username of every name: itself where X allows it, else a readable prefix and a short hash.
 
     Args:
@@ -37,26 +37,26 @@ def legal_names(names: Collection[str]) -> dict[str, str]:
     taken = {fold_name(name) for name in usernames}
     for name in sorted(set(names) - usernames.keys()):
         attempt = 0
-        while (username := _made(name, attempt)) in taken:
+        while (username := _make_name(name, attempt)) in taken:
             attempt += 1
         taken.add(username)
         usernames[name] = username
     return usernames
 
 
-def _made(name: str, attempt: int) -> str:
+def _make_name(name: str, attempt: int) -> str:
     number = int.from_bytes(blake2b(f"{attempt} {name}".encode(), digest_size=8).digest())
     suffix = "".join(_DIGITS[number // 36**place % 36] for place in range(6))
     return f"{fold_name(_NOT_LEGAL.sub('', name))[:8] or 'x'}_{suffix}"
 
 
-def digests(names: Collection[str]) -> NDArray[np.uint64]:
+def hash_names(names: Collection[str]) -> NDArray[np.uint64]:
     """Return the hashes of names: uint64[n, 2], the first for the id and the second for the fate."""
     joined = b"".join(blake2b(name.encode(), digest_size=16).digest() for name in names)
     return np.frombuffer(joined, dtype=">u8").reshape(-1, 2).astype(np.uint64)
 
 
-def user_ids(names: list[str], hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+def make_user_ids(names: list[str], hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return the ids of accounts: int64[n], positive, at most 19 digits, all different.
 
     Args:
@@ -76,7 +76,7 @@ def user_ids(names: list[str], hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
     return ids
 
 
-def fates(hashes: NDArray[np.uint64], missing: float) -> NDArray[np.int8]:
+def draw_fates(hashes: NDArray[np.uint64], missing: float) -> NDArray[np.int8]:
     """Return what became of accounts: int8[n] of HERE, SUSPENDED, PROTECTED, DELETED.
 
     Args:
@@ -88,7 +88,7 @@ def fates(hashes: NDArray[np.uint64], missing: float) -> NDArray[np.int8]:
     return np.where(share < missing, how, np.int8(HERE)).astype(np.int8)
 
 
-def chosen(key: str, which: Chosen, what: bytes) -> bool:
+def is_chosen(key: str, which: Chosen, what: bytes) -> bool:
     """Return whether the account of a folded name is among the chosen; `what` keeps one choice apart from another."""
     if not isinstance(which, float | int):
         return key in which

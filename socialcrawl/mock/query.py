@@ -25,7 +25,7 @@ class QueryError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SearchedPost:
     """A post as search sees it; all names, tags and words folded."""
 
     text: str
@@ -46,7 +46,7 @@ class Reading:
         return tuple("" if found[0] in "#@$" else found for found in _BARE.findall(self.text))
 
 
-Test = Callable[[Reading], bool]
+Test = Callable[[SearchedPost], bool]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class _Parser:
             if match is None:
                 raise QueryError(f"cannot read from {text[place : place + 20]!r}")
             place = match.end()
-            self._lexemes.append(_lexeme(match))
+            self._lexemes.append(_read_lexeme(match))
         self._at = 0
 
     def peek(self) -> str | None:
@@ -138,12 +138,12 @@ class _Parser:
                 raise QueryError("there is an opening bracket without a closing one")
             self._at += 1
         else:
-            part = _phrase(text) if kind == "phrase" else _word(text)
+            part = _split_phrase(text) if kind == "phrase" else _match_word(text)
         test = part.test
         return _Part(lambda post: not test(post), standalone=False) if negated else part
 
 
-def _lexeme(match: re.Match[str]) -> tuple[str, str, bool]:
+def _read_lexeme(match: re.Match[str]) -> tuple[str, str, bool]:
     opening, closing, minus, phrase, word = match.groups()
     if opening:
         return "(", "", opening == "-("
@@ -154,7 +154,7 @@ def _lexeme(match: re.Match[str]) -> tuple[str, str, bool]:
     return ("OR", "", False) if word == "OR" and not minus else ("word", word, bool(minus))
 
 
-def _phrase(text: str) -> _Part:
+def _split_phrase(text: str) -> _Part:
     wanted = tuple(WORD.findall(fold_name(text)))
     low = fold_name(text)
     if not low.strip():
@@ -174,7 +174,7 @@ def _follow(wanted: tuple[str, ...], words: tuple[str, ...]) -> bool:
     return any(words[i : i + n] == wanted for i in range(len(words) - n + 1))
 
 
-def _word(text: str) -> _Part:
+def _match_word(text: str) -> _Part:
     low = fold_name(text)
     name = low[1:]
     if low.startswith("@") and WORD.fullmatch(name):
@@ -184,10 +184,10 @@ def _word(text: str) -> _Part:
     if low.startswith("$") and WORD.fullmatch(name):
         return _Part(lambda post: name in post.cashtags, standalone=True, keyword=True)
     match = _OPERATOR.fullmatch(low)
-    return _operator(match[1], match[2]) if match else _phrase(text)
+    return _make_operator(match[1], match[2]) if match else _split_phrase(text)
 
 
-def _operator(name: str, value: str) -> _Part:
+def _make_operator(name: str, value: str) -> _Part:
     user = value.removeprefix("@")
     known: dict[str, Test] = {
         "is:retweet": lambda post: post.retweet,

@@ -1,6 +1,6 @@
 """Windows as X has them: fixed, opened by the first request, one per token and endpoint. Time is passed in.
 
-`Rule` is a limit besides these windows; what it counts is in `socialcrawl.mock.x.rule_counts`.
+`LimitRule` is a limit besides these windows; what it counts is in `socialcrawl.mock.x.rule_counts`.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ FAMILIES = ("x-app-limit-24hour", "x-user-limit-24hour")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class LimitRule:
     """A limit of an endpoint besides its main window: at most `k` requests of a token in `period` seconds.
 
     The mock's own, and not that of `socialcrawl.ratelimit`: who counts again must not use the counter's book.
@@ -50,7 +50,7 @@ class Rule:
 
 
 @dataclass(slots=True)
-class Window:
+class TokenWindow:
     """One window of one token at one endpoint: when it opened and what was asked and answered in it.
 
     Attributes:
@@ -76,7 +76,7 @@ class Window:
 
     def headers(self) -> dict[str, str]:
         """Return the three headers of X; the reset is a whole Unix second, as recorded (900 or 899 s after Date)."""
-        return limit_headers(MAIN, self.limit, self.limit - self.requests, self.ends)
+        return make_limit_headers(MAIN, self.limit, self.limit - self.requests, self.ends)
 
     def report(self) -> dict[str, Any]:
         """Return the window as plain values for JSON."""
@@ -94,7 +94,7 @@ class Window:
         }
 
 
-class Windows:
+class TokenWindows:
     """All windows of the tokens of one kind.
 
     Args:
@@ -107,14 +107,14 @@ class Windows:
         self._limit_of = limit_of
         self._period = period
         self._who = who
-        self._open: dict[tuple[str, str], Window] = {}
-        self._all: list[Window] = []
+        self._open: dict[tuple[str, str], TokenWindow] = {}
+        self._all: list[TokenWindow] = []
 
-    def take(self, token: str, endpoint: str, now: float) -> Window:
+    def take(self, token: str, endpoint: str, now: float) -> TokenWindow:
         """Return the window in which this request falls, the request counted; a new one where the last has ended."""
         window = self._open.get((token, endpoint))
         if window is None or now >= window.ends:
-            window = Window(token, endpoint, now, now + self._period, self._limit_of(endpoint), who=self._who)
+            window = TokenWindow(token, endpoint, now, now + self._period, self._limit_of(endpoint), who=self._who)
             self._open[token, endpoint] = window
             self._all.append(window)
         window.requests += 1
@@ -125,7 +125,7 @@ class Windows:
         return [window.report() for window in self._all]
 
 
-def limit_headers(family: str, limit: int, left: int, ends: float) -> dict[str, str]:
+def make_limit_headers(family: str, limit: int, left: int, ends: float) -> dict[str, str]:
     """The three headers of one family: the limit, what is left of it (0 at least), and its end as a Unix second."""
     return {
         f"{family}-limit": str(limit),
@@ -134,6 +134,6 @@ def limit_headers(family: str, limit: int, left: int, ends: float) -> dict[str, 
     }
 
 
-def label(token: str) -> str:
+def make_label(token: str) -> str:
     """Return the short name of a token in reports; the token cannot be read from it."""
     return blake2b(token.encode(), key=b"socialcrawl mock", digest_size=4).hexdigest()

@@ -80,8 +80,8 @@ def find_references(
         texts: the text of each post.
         index: the account of each folded name; accounts that are only answered or repeated are added.
     """
-    replied_post, replied_account = _replies(posts, order, author, index)
-    retweeted_id, retweeted_post = _retweets(ids, author, texts, index)
+    replied_post, replied_account = _find_replies(posts, order, author, index)
+    retweeted_id, retweeted_post = _find_retweets(ids, author, texts, index)
     conversation = np.arange(len(ids))
     for post in np.flatnonzero(replied_post >= 0).tolist():
         # Ascending ids: what is answered was settled before. A reply to a later id starts its own conversation.
@@ -99,7 +99,7 @@ def find_references(
     )
 
 
-def _replies(
+def _find_replies(
     posts: Posts, order: NDArray[np.int64], author: NDArray[np.int64], index: dict[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     post, account = np.full(len(order), -1), np.full(len(order), -1)
@@ -119,7 +119,7 @@ def _replies(
     return post, account
 
 
-def _retweets(
+def _find_retweets(
     ids: NDArray[np.int64], author: NDArray[np.int64], texts: list[str], index: dict[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     found = [
@@ -128,7 +128,9 @@ def _retweets(
     repeated = [
         (post, index.setdefault(fold_name(match[1]), len(index)), match[2].rstrip("… ")) for post, match in found
     ]
-    originals = _originals(author, texts, {account for _, account, _ in repeated}, {post for post, _, _ in repeated})
+    originals = _find_originals(
+        author, texts, {account for _, account, _ in repeated}, {post for post, _, _ in repeated}
+    )
     known = set(ids.tolist())
     number, place = np.full(len(ids), -1), np.full(len(ids), -1)
     for (post, match), (_, account, rest) in zip(found, repeated, strict=True):
@@ -136,11 +138,11 @@ def _retweets(
         if original >= 0 and texts[original].startswith(rest):
             number[post], place[post] = ids[original], original
         else:
-            number[post] = _made_id(fold_name(match[1]), rest, known)
+            number[post] = _make_id(fold_name(match[1]), rest, known)
     return number, place
 
 
-def _originals(
+def _find_originals(
     author: NDArray[np.int64], texts: list[str], wanted: set[int], retweets: set[int]
 ) -> dict[tuple[int, str], int]:
     """Return the first post of each wanted account by the head of its text."""
@@ -151,7 +153,7 @@ def _originals(
     return heads
 
 
-def _made_id(name: str, rest: str, known: set[int]) -> int:
+def _make_id(name: str, rest: str, known: set[int]) -> int:
     number = int.from_bytes(blake2b(f"{name} {rest[:100]}".encode(), digest_size=8).digest()) >> 1
     while number in known or not number:
         number = (number + 1) % 2**63

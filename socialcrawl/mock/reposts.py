@@ -18,7 +18,7 @@ _RETWEET = re.compile(r"RT @([^\s:]+):?\s*(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
+class Repost:
     """What a repost repeats.
 
     Attributes:
@@ -34,7 +34,7 @@ class Repeated:
     start: int
 
 
-def repeated(world: World, by_key: Mapping[str, int], post: int) -> Repeated | None:
+def find_repost(world: World, by_key: Mapping[str, int], post: int) -> Repost | None:
     """Return what the post at this position repeats; None where it is shown as a post of its own.
 
     Args:
@@ -46,28 +46,28 @@ def repeated(world: World, by_key: Mapping[str, int], post: int) -> Repeated | N
     if references.retweeted_id[post] < 0 or references.replied_account[post] >= 0:
         return None
     match = _RETWEET.match(world.texts[post])
-    account = _account(world, by_key, fold_name(match[1])) if match else None
+    account = _find_account(world, by_key, fold_name(match[1])) if match else None
     mentions = world.mentions.of(post).tolist()
     if match is None or account is None or account not in mentions:
         return None
     place = int(references.retweeted_post[post])
-    if place >= 0 and _same(world, place, account, match[2], set(mentions)):
-        return Repeated(account, int(world.ids[place]), place, match.start(2))
+    if place >= 0 and _is_same(world, place, account, match[2], set(mentions)):
+        return Repost(account, int(world.ids[place]), place, match.start(2))
     others = sorted(world.accounts.keys[row] for row in mentions if row != account)
-    return Repeated(account, made_number(world.accounts.keys[account], match[2], others), -1, match.start(2))
+    return Repost(account, make_number(world.accounts.keys[account], match[2], others), -1, match.start(2))
 
 
-def made_number(*parts: object) -> int:
+def make_number(*parts: object) -> int:
     """Return the number of a record that the file lacks, from what is known of it; below 2**64, `MADE` set."""
     return int.from_bytes(blake2b(repr(parts).encode(), digest_size=8).digest()) | MADE
 
 
-def _account(world: World, by_key: Mapping[str, int], name: str) -> int | None:
+def _find_account(world: World, by_key: Mapping[str, int], name: str) -> int | None:
     row = by_key.get(name)
     return world.accounts.by_username.get(name) if row is None else row
 
 
-def _same(world: World, place: int, account: int, text: str, mentions: set[int]) -> bool:
+def _is_same(world: World, place: int, account: int, text: str, mentions: set[int]) -> bool:
     return (
         int(world.author[place]) == account
         and world.texts[place] == text

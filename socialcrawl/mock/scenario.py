@@ -48,7 +48,7 @@ _MOST = {"status": 599, "probability": 1}
 
 
 @dataclass
-class Trouble:
+class ScenarioRule:
     """One rule of a scenario, and how often it was met.
 
     Attributes:
@@ -111,11 +111,11 @@ class Trouble:
                 limited=table.get("headers", "spent") != "none",
                 spent=table.get("headers", "spent") == "spent",
             ),
-            "error": lambda: faults.error(platform, table.get("status", 503)),
-            "html": lambda: faults.html(table.get("status", 503)),
-            "half": faults.half,
-            "cut": faults.cut,
-            "slow": lambda: faults.hang(table["seconds"]),
+            "error": lambda: faults.make_error(platform, table.get("status", 503)),
+            "html": lambda: faults.make_html_fault(table.get("status", 503)),
+            "half": faults.make_half,
+            "cut": faults.make_cut,
+            "slow": lambda: faults.make_hang(table["seconds"]),
             "overlap": lambda: Fault("overlap", posts=table["posts"]),
             "repeat": lambda: Fault("repeat"),
         }
@@ -145,9 +145,9 @@ class Scenario:
         rules = tables.get("fault", [])
         if not isinstance(rules, Sequence) or not all(isinstance(rule, Mapping) for rule in rules):
             raise MockError("The faults of a scenario are a list of tables; begin each one with [[fault]].")
-        self.troubles = [Trouble(_checked(rule, number), number) for number, rule in enumerate(rules)]
+        self.troubles = [ScenarioRule(_check_rule(rule, number), number) for number, rule in enumerate(rules)]
 
-    def strike(self, platform: str, endpoint: str, *, paged: bool, since: float) -> Iterator[Trouble]:
+    def strike(self, platform: str, endpoint: str, *, paged: bool, since: float) -> Iterator[ScenarioRule]:
         """Yield the rules that strike a request, which all count it.
 
         Args:
@@ -187,7 +187,7 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _checked(rule: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _check_rule(rule: Mapping[str, Any], number: int) -> dict[str, Any]:
     place = f"Fault {number + 1}"
     kind = rule.get("kind")
     if kind not in KINDS:

@@ -6,20 +6,20 @@ from typing import Any
 
 from socialcrawl.errors import MockError
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.dataset_clock import Moment
+from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.faults import Fault
-from socialcrawl.mock.gated_service import Platform
+from socialcrawl.mock.gated_service import MockPlatform
 from socialcrawl.mock.names import LEGAL
-from socialcrawl.mock.scenario import FATES, LASTING, PAGING, Scenario, Trouble, read_scenario
+from socialcrawl.mock.scenario import FATES, LASTING, PAGING, Scenario, ScenarioRule, read_scenario
 from socialcrawl.mock.server_settings import MockSettings
-from socialcrawl.mock.service import Asked, Guest, Told
+from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 from socialcrawl.mock.world import World
-from socialcrawl.mock.world_changes import Changes, Lifetime
+from socialcrawl.mock.world_changes import Lifetime, WorldChanges
 
 _PAGES = 1_000  # lists whose last page is remembered
 
 
-class Stage:
+class ScenarioState:
     """The scenario of a mock, and what it acts on.
 
     Args:
@@ -37,15 +37,15 @@ class Stage:
         self,
         world: World | None,
         settings: MockSettings,
-        platforms: Mapping[str, Platform],
+        platforms: Mapping[str, MockPlatform],
         time: Callable[[], float],
-        moment: Moment | None = None,
+        moment: DatasetClock | None = None,
     ) -> None:
         self._platforms, self._time, self._moment = platforms, time, moment
         self._names: Mapping[str, int] = {} if world is None else world.accounts.by_username
         self._began = time()
         self._skew_at_start = self.skew = settings.skew
-        self._last: dict[tuple[Any, ...], Told] = {}
+        self._last: dict[tuple[Any, ...], MockResponse] = {}
         self._set(Scenario({}) if settings.scenario is None else read_scenario(settings.scenario))
 
     def clock(self) -> float:
@@ -77,7 +77,7 @@ class Stage:
         """Return the scenario with its counts."""
         return self._scenario.report()
 
-    def struck(self, platform: Platform, asked: Asked) -> tuple[Asked, Fault | None]:
+    def struck(self, platform: MockPlatform, asked: MockRequest) -> tuple[MockRequest, Fault | None]:
         """Return the request, by a clock that may just have changed, and the fault that it meets."""
         if platform.changes is not None:
             platform.changes.tick(asked.now)
@@ -95,7 +95,7 @@ class Stage:
                 fault = trouble.fault(platform.name)
         return replace(asked, now=self.clock()), fault
 
-    def _change(self, trouble: Trouble) -> None:
+    def _change(self, trouble: ScenarioRule) -> None:
         table = trouble.table
         if trouble.kind == "skew":
             self.skew = table["seconds"]
@@ -108,24 +108,24 @@ class Stage:
             else:
                 changes.become(self._names[fold_name(table["account"])], FATES[trouble.kind])
 
-    def _changes(self, name: str | None) -> list[Changes]:
+    def _changes(self, name: str | None) -> list[WorldChanges]:
         """Return what has become of the world on the platform of this name, or on each."""
         own = [platform for platform in self._platforms.values() if name in (None, platform.name)]
         return [platform.changes for platform in own if platform.changes is not None]
 
-    def kept(self, platform: Platform, asked: Asked, guest: Guest, told: Told) -> Told:
+    def kept(self, platform: MockPlatform, asked: MockRequest, guest: Guest, told: MockResponse) -> MockResponse:
         """Return the same answer, remembered where it may have to come again."""
         if self._remembers and told.status == 200:
-            key = _list_of(platform, asked, guest)
+            key = _identify_list(platform, asked, guest)
             self._last.pop(key, None)
             self._last[key] = told
             if len(self._last) > _PAGES:
                 del self._last[next(iter(self._last))]
         return told
 
-    def before(self, platform: Platform, asked: Asked, guest: Guest) -> Told | None:
+    def before(self, platform: MockPlatform, asked: MockRequest, guest: Guest) -> MockResponse | None:
         """Return the last page that this guest had of the same list; None where there was none."""
-        return self._last.get(_list_of(platform, asked, guest))
+        return self._last.get(_identify_list(platform, asked, guest))
 
     def _check(self, scenario: Scenario) -> None:
         names: set[str] = set()
@@ -146,7 +146,7 @@ class Stage:
                 names.add(name)
 
 
-def _list_of(platform: Platform, asked: Asked, guest: Guest) -> tuple[Any, ...]:
+def _identify_list(platform: MockPlatform, asked: MockRequest, guest: Guest) -> tuple[Any, ...]:
     """Return what the pages of one list have in common."""
     own = tuple(pair for pair in asked.query if pair[0] not in PAGING)
     return (platform.name, guest.label, asked.endpoint, tuple(asked.path.items()), own)

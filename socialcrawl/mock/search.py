@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.query import WORD, Reading, parse
+from socialcrawl.mock.query import WORD, SearchedPost, parse
 from socialcrawl.mock.world import World
-from socialcrawl.mock.world_changes import Changes
-from socialcrawl.mock.x.entities import cashtags, written
+from socialcrawl.mock.world_changes import WorldChanges
+from socialcrawl.mock.x.entities import find_cashtags, write_text
 
 WEEK = 7 * 86_400
 _KEPT = 50_000  # posts held as search sees them beside those of a week, about 60 MB
@@ -39,7 +39,7 @@ class _Read:
         return self.found
 
 
-class Search:
+class RecentSearch:
     """Search over the last seven days of a world.
 
     Args:
@@ -48,11 +48,11 @@ class Search:
         changes: what has become of the world.
     """
 
-    def __init__(self, world: World, now: float, changes: Changes | None = None) -> None:
+    def __init__(self, world: World, now: float, changes: WorldChanges | None = None) -> None:
         self._world = world
-        self._changes = Changes(world) if changes is None else changes
+        self._changes = WorldChanges(world) if changes is None else changes
         self._version = self._changes.version
-        self._readings: dict[int, Reading] = {}
+        self._readings: dict[int, SearchedPost] = {}
         self._now = now
         # Whoever posts in the order of time is between these two; in an export times can be mixed.
         self._latest = np.maximum.accumulate(world.created_at)
@@ -101,20 +101,20 @@ class Search:
         for post in (np.flatnonzero(self._changes.visible[first:last]) + first).tolist():
             reading = self._readings.get(post)
             if reading is None:
-                reading = self._readings[post] = read(self._world, post, self._changes)
+                reading = self._readings[post] = read_post(self._world, post, self._changes)
             if query.test(reading) and not (query.keyword and reading.retweet):
                 found.append(post)
         return found
 
 
-def read(world: World, post: int, changes: Changes | None = None) -> Reading:
+def read_post(world: World, post: int, changes: WorldChanges | None = None) -> SearchedPost:
     """Return the post at this position as search sees it; the whole text counts, however long."""
-    shown = written(world, post)
+    shown = write_text(world, post)
     entities = shown.entities if shown.note_entities is None else shown.note_entities
     low = fold_name(world.texts[post])
     usernames = world.accounts.usernames.__getitem__ if changes is None else changes.username
     replied = int(world.references.replied_account[post])
-    return Reading(
+    return SearchedPost(
         text=low,
         words=tuple(WORD.findall(low)),
         author=fold_name(usernames(int(world.author[post]))),
@@ -124,6 +124,6 @@ def read(world: World, post: int, changes: Changes | None = None) -> Reading:
         replied=fold_name(usernames(replied)) if replied >= 0 else None,
         retweet=world.references.is_retweet(post),
         lang=world.language(post),
-        cashtags=frozenset(map(fold_name, cashtags(world.texts[post]))),
+        cashtags=frozenset(map(fold_name, find_cashtags(world.texts[post]))),
         urls=tuple(tuple(WORD.findall(fold_name(entity["expanded_url"]))) for entity in entities.get("urls", ())),
     )

@@ -24,12 +24,12 @@ from socialcrawl.errors import MockError
 from socialcrawl.lab.exported_campaign import read_export
 from socialcrawl.lab.post_table import Posts, read_posts
 from socialcrawl.mock.server_settings import MockSettings
-from socialcrawl.system.files import replace_whole
+from socialcrawl.system.files import replace_file
 
 if TYPE_CHECKING:
     from socialcrawl.mock.app import Mock
     from socialcrawl.mock.faults import FaultHook
-    from socialcrawl.mock.gated_service import Platform
+    from socialcrawl.mock.gated_service import MockPlatform
     from socialcrawl.mock.world import World
 
 REFRESH = 1.0  # seconds between two writings of the report
@@ -54,7 +54,7 @@ def serve(settings: MockSettings, *, with_stdin: bool = False) -> None:
             "The mock has nothing to show; give it a file of posts (Parquet, CSV or JSON lines) or of pages."
         )
     with _listen(settings) as listener:
-        mock = _mock(settings.posts, settings)
+        mock = _make_mock(settings.posts, settings)
         # The world never changes; walking its million objects again and again took the collector a quarter of the time.
         gc.collect()
         gc.freeze()
@@ -68,8 +68,8 @@ async def _until_stopped(mock: "Mock", settings: MockSettings, listener: socket.
         loop.add_signal_handler(number, stopped.set)
     if with_stdin:
         loop.add_reader(sys.stdin.fileno(), _stop_at_end, stopped)
-    async with _serving(mock, settings, listener):
-        sys.stdout.write(json.dumps({"url": _url(listener)}) + "\n")
+    async with _serve_inside(mock, settings, listener):
+        sys.stdout.write(json.dumps({"url": _make_url(listener)}) + "\n")
         sys.stdout.flush()
         await stopped.wait()
 
@@ -80,7 +80,7 @@ def _stop_at_end(stopped: asyncio.Event) -> None:
 
 
 @dataclass(frozen=True)
-class Running:
+class MockThread:
     """A mock in a thread of this process: where it listens, and its report at any time, also after the end."""
 
     url: str
@@ -88,13 +88,13 @@ class Running:
 
 
 @contextmanager
-def running(
+def serve_in_thread(
     posts: Posts | Path | None = None,
     fault: "FaultHook | None" = None,
     time: Callable[[], float] = wall,
-    more: Sequence["Platform"] = (),
+    more: Sequence["MockPlatform"] = (),
     **settings: Any,
-) -> Iterator[Running]:
+) -> Iterator[MockThread]:
     """A mock server in a thread of this process for the length of a `with` block.
 
     Args:
@@ -109,19 +109,21 @@ def running(
     """
     chosen = MockSettings(**settings)
     with _listen(chosen) as listener:
-        mock = _mock(posts, chosen, fault, time, more)
-        with _in_thread(mock, chosen, listener) as report:
-            yield Running(_url(listener), report)
+        mock = _make_mock(posts, chosen, fault, time, more)
+        with _run_thread(mock, chosen, listener) as report:
+            yield MockThread(_make_url(listener), report)
 
 
 @contextmanager
-def _in_thread(mock: "Mock", settings: MockSettings, listener: socket.socket) -> Iterator[Callable[[], dict[str, Any]]]:
+def _run_thread(
+    mock: "Mock", settings: MockSettings, listener: socket.socket
+) -> Iterator[Callable[[], dict[str, Any]]]:
     """A thread that serves inside the block; its report can be had inside and after."""
     loop = asyncio.new_event_loop()
     ready, stop = threading.Event(), asyncio.Event()
 
     async def main() -> None:
-        async with _serving(mock, settings, listener):
+        async with _serve_inside(mock, settings, listener):
             ready.set()
             await stop.wait()
 
@@ -147,24 +149,24 @@ def _in_thread(mock: "Mock", settings: MockSettings, listener: socket.socket) ->
         loop.close()
 
 
-def _mock(
+def _make_mock(
     posts: Posts | Path | None,
     settings: MockSettings,
     fault: "FaultHook | None" = None,
     time: Callable[[], float] = wall,
-    more: Sequence["Platform"] = (),
+    more: Sequence["MockPlatform"] = (),
 ) -> "Mock":
     from socialcrawl.mock.app import Mock  # noqa: PLC0415  # imported where a server is wanted
 
-    return Mock(_world(posts, settings), settings, fault, time, more)
+    return Mock(_make_world(posts, settings), settings, fault, time, more)
 
 
-def _world(posts: Posts | Path | None, settings: MockSettings) -> "World | None":
-    from socialcrawl.mock.export_world import rehearsed  # noqa: PLC0415
+def _make_world(posts: Posts | Path | None, settings: MockSettings) -> "World | None":
+    from socialcrawl.mock.export_world import build_rehearsal  # noqa: PLC0415
     from socialcrawl.mock.world import build_world  # noqa: PLC0415
 
     if settings.export is not None:
-        return rehearsed(read_export(settings.export))
+        return build_rehearsal(read_export(settings.export))
     if posts is None and settings.pages is not None:
         return None
     if posts is None:
@@ -190,13 +192,13 @@ def _listen(settings: MockSettings) -> socket.socket:
     return listener
 
 
-def _url(listener: socket.socket) -> str:
+def _make_url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 @asynccontextmanager
-async def _serving(mock: "Mock", settings: MockSettings, listener: socket.socket) -> AsyncIterator[None]:
+async def _serve_inside(mock: "Mock", settings: MockSettings, listener: socket.socket) -> AsyncIterator[None]:
     """A uvicorn server that answers inside the block, and the report beside it."""
     import uvicorn  # noqa: PLC0415
 
@@ -249,5 +251,5 @@ async def _refresh(mock: "Mock", path: Path | None) -> None:
 
 def write_report(report: dict[str, Any], path: Path) -> None:
     """A report as a JSON file that is always whole: written beside its place and moved there."""
-    with replace_whole(path) as part:
+    with replace_file(path) as part:
         part.write_text(json.dumps(report, indent=1), encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from socialcrawl.errors import MockError
 from socialcrawl.mock.dataset_clock import check_moment
-from socialcrawl.mock.rate_windows import Rule
+from socialcrawl.mock.rate_windows import LimitRule
 from socialcrawl.system.loopback import is_loopback_host
 
 DEFAULT_LIMIT = 300
@@ -89,7 +89,7 @@ class MockSettings:
     allow_remote: bool = False
     user_limit: Limits | None = None
     user_tokens: frozenset[str] = field(default=frozenset(), repr=False)
-    rules: Mapping[str, Sequence[Rule]] = field(default_factory=dict)
+    rules: Mapping[str, Sequence[LimitRule]] = field(default_factory=dict)
     skew: float = 0.0
     latency: float = 0.0
     cap: int | None = None
@@ -186,11 +186,11 @@ class MockSettings:
 
     def limit_of(self, endpoint: str) -> int:
         """Return the requests that one token of an app may send to an endpoint in one window."""
-        return _limit_of(self.limit, endpoint)
+        return _find_limit(self.limit, endpoint)
 
     def user_limit_of(self, endpoint: str) -> int:
         """Return the requests that one token of a user may send to an endpoint in one window."""
-        return _limit_of(self.limit if self.user_limit is None else self.user_limit, endpoint)
+        return _find_limit(self.limit if self.user_limit is None else self.user_limit, endpoint)
 
     def window_of(self, name: str) -> float:
         """Return the length of a window of another platform, seconds; `name` is a key of WINDOWS."""
@@ -202,7 +202,7 @@ class MockSettings:
         return X_CAP if self.cap is None else self.cap
 
 
-def _limit_of(limits: Limits, endpoint: str) -> int:
+def _find_limit(limits: Limits, endpoint: str) -> int:
     return limits if isinstance(limits, int) else limits.get(endpoint, DEFAULT_LIMIT)
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MockRequest:
     """A request as it came.
 
     Attributes:
@@ -42,7 +42,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class MockResponse:
     """An answer: status, body, the headers of its own, and how many posts it has."""
 
     status: int
@@ -61,7 +61,7 @@ class Guest:
 
 
 @dataclass(frozen=True, slots=True)
-class Counting:
+class WindowSpec:
     """A window that counts a request: at most `k` in `period` seconds for everything with the same `key`.
 
     `kind`: fixed (opened by its first request) | aligned (begins at multiples of the period of the server's clock) |
@@ -76,10 +76,10 @@ class Counting:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class WindowState:
     """How a window stands after a request: its limit, what is left of it (0 at least) and its end (Unix seconds)."""
 
-    counting: Counting
+    counting: WindowSpec
     left: int
     ends: float
 
@@ -92,17 +92,17 @@ class Service(Protocol):
     def endpoints(self) -> Sequence[tuple[str, str]]:
         """Return its (method, template)s, such as ("GET", "/xrpc/app.bsky.feed.getAuthorFeed")."""
 
-    def guest(self, asked: Asked) -> Guest | Told:
+    def guest(self, asked: MockRequest) -> Guest | MockResponse:
         """Return who asks, or the refusal of a token that is not let in."""
 
-    def counted(self, asked: Asked, guest: Guest) -> Sequence[Counting]:
+    def counted(self, asked: MockRequest, guest: Guest) -> Sequence[WindowSpec]:
         """Return the windows that count the request, all of which must have room."""
 
-    def limits(self, asked: Asked, standing: Sequence[Standing]) -> Mapping[str, str]:
+    def limits(self, asked: MockRequest, standing: Sequence[WindowState]) -> Mapping[str, str]:
         """Return the headers that tell how the windows stand, for answers of any status."""
 
-    def too_many(self, asked: Asked, standing: Sequence[Standing]) -> Told:
+    def too_many(self, asked: MockRequest, standing: Sequence[WindowState]) -> MockResponse:
         """Return the 429 of a request for which a window had no room."""
 
-    def answer(self, asked: Asked, guest: Guest) -> Told:
+    def answer(self, asked: MockRequest, guest: Guest) -> MockResponse:
         """Return the answer to a request that was let in."""

@@ -2,28 +2,32 @@
 
 from collections.abc import Callable
 
-from socialcrawl.mock.dataset_clock import Moment
-from socialcrawl.mock.gated_service import Platform, Served
+from socialcrawl.mock.dataset_clock import DatasetClock
+from socialcrawl.mock.gated_service import MockPlatform, ServicePlatform
 from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.world import World
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.world_changes import WorldChanges
 
 
-def platforms(world: World | None, settings: MockSettings, moment: Moment | None = None) -> list[Platform]:
+def make_platforms(
+    world: World | None, settings: MockSettings, moment: DatasetClock | None = None
+) -> list[MockPlatform]:
     """Return the platforms of the settings, in their order, at one moment; without a world only the web site."""
     made = (
-        [] if world is None else [_MAKERS[name](world, settings, Changes(world, moment)) for name in settings.platforms]
+        []
+        if world is None
+        else [_MAKERS[name](world, settings, WorldChanges(world, moment)) for name in settings.platforms]
     )
-    return made if settings.pages is None else [*made, _site(settings)]
+    return made if settings.pages is None else [*made, _make_site(settings)]
 
 
-def _x(world: World, settings: MockSettings, changes: Changes) -> Platform:
-    from socialcrawl.mock.x.service import X  # noqa: PLC0415
+def _make_x(world: World, settings: MockSettings, changes: WorldChanges) -> MockPlatform:
+    from socialcrawl.mock.x.service import XService  # noqa: PLC0415
 
-    return X(world, settings, changes)
+    return XService(world, settings, changes)
 
 
-def _bluesky(world: World, settings: MockSettings, changes: Changes) -> Platform:
+def _make_bluesky(world: World, settings: MockSettings, changes: WorldChanges) -> MockPlatform:
     from socialcrawl.mock.bluesky.service import BlueskyService  # noqa: PLC0415
 
     service = BlueskyService(
@@ -36,10 +40,10 @@ def _bluesky(world: World, settings: MockSettings, changes: Changes) -> Platform
         nobot=settings.nobot,
         labelled=settings.noindex,
     )
-    return Served(service, changes)
+    return ServicePlatform(service, changes)
 
 
-def _mastodon(world: World, settings: MockSettings, changes: Changes) -> Platform:
+def _make_mastodon(world: World, settings: MockSettings, changes: WorldChanges) -> MockPlatform:
     from socialcrawl.mock.mastodon.service import MastodonService  # noqa: PLC0415
 
     service = MastodonService(
@@ -54,16 +58,16 @@ def _mastodon(world: World, settings: MockSettings, changes: Changes) -> Platfor
         noindex=settings.noindex,
         nobot=settings.nobot,
     )
-    return Served(service, changes)
+    return ServicePlatform(service, changes)
 
 
-def _site(settings: MockSettings) -> Platform:
+def _make_site(settings: MockSettings) -> MockPlatform:
     from socialcrawl.mock.web.page_file import read_pages  # noqa: PLC0415
     from socialcrawl.mock.web.service import Site  # noqa: PLC0415
 
     assert settings.pages is not None
-    return Served(Site(read_pages(settings.pages), settings.site_limit, settings.window_of("web")), None)
+    return ServicePlatform(Site(read_pages(settings.pages), settings.site_limit, settings.window_of("web")), None)
 
 
-_Maker = Callable[[World, MockSettings, Changes], Platform]
-_MAKERS: dict[str, _Maker] = {"x": _x, "bluesky": _bluesky, "mastodon": _mastodon}
+_Maker = Callable[[World, MockSettings, WorldChanges], MockPlatform]
+_MAKERS: dict[str, _Maker] = {"x": _make_x, "bluesky": _make_bluesky, "mastodon": _make_mastodon}

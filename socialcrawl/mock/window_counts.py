@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from socialcrawl.mock.service import Counting, Standing
+from socialcrawl.mock.service import WindowSpec, WindowState
 
 
 @dataclass(slots=True)
-class Slot:
+class WindowCount:
     """One window, or for `sliding` all that one key ever counted.
 
     Attributes:
@@ -26,7 +26,7 @@ class Slot:
         answers: how often each status was answered.
     """
 
-    counting: Counting
+    counting: WindowSpec
     opened: float
     ends: float
     requests: int = 0
@@ -51,10 +51,10 @@ class Slot:
             self.times.append(now)
             self.ends = now + self.counting.period
 
-    def standing(self) -> Standing:
+    def standing(self) -> WindowState:
         """Return how it stands; a sliding span has room again when its oldest request leaves it."""
         ends = self.times[0] + self.counting.period if self.times else self.ends
-        return Standing(self.counting, max(0, self.counting.k - self.taken), ends)
+        return WindowState(self.counting, max(0, self.counting.k - self.taken), ends)
 
     def report(self) -> dict[str, Any]:
         """Return the window as plain values for JSON."""
@@ -74,15 +74,15 @@ class Slot:
         }
 
 
-class Counts:
+class WindowCounts:
     """All windows of one platform."""
 
     def __init__(self) -> None:
-        self._open: dict[tuple[object, ...], Slot] = {}
-        self._all: list[Slot] = []
+        self._open: dict[tuple[object, ...], WindowCount] = {}
+        self._all: list[WindowCount] = []
         self._over = 0
 
-    def take(self, countings: Sequence[Counting], now: float) -> tuple[list[Slot], bool]:
+    def take(self, countings: Sequence[WindowSpec], now: float) -> tuple[list[WindowCount], bool]:
         """Return the windows of a request that comes at the server's second `now`, counted.
 
         And whether it is refused.
@@ -101,19 +101,19 @@ class Counts:
                 slot.add(now)
         return slots, refused
 
-    def _slot(self, counting: Counting, now: float) -> Slot:
+    def _slot(self, counting: WindowSpec, now: float) -> WindowCount:
         """Return the window of this moment: the open one, or else the one that a request would open."""
         slot = self._open.get((counting.key, counting.kind, counting.period))
         if slot is not None and (now < slot.ends or counting.kind == "sliding"):
             slot.look(now)
             return slot
         if counting.kind != "aligned":
-            return Slot(counting, now, now + counting.period)
+            return WindowCount(counting, now, now + counting.period)
         nth = now // counting.period
         nth += (nth + 1) * counting.period <= now  # the product may round down to this very moment
-        return Slot(counting, nth * counting.period, (nth + 1) * counting.period)
+        return WindowCount(counting, nth * counting.period, (nth + 1) * counting.period)
 
-    def _keep(self, slot: Slot) -> None:
+    def _keep(self, slot: WindowCount) -> None:
         key = (slot.counting.key, slot.counting.kind, slot.counting.period)
         if self._open.get(key) is not slot:
             self._open[key] = slot

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.lab.post_table import Posts, fold_name
-from socialcrawl.mock.names import DELETED, HERE, digests, fates, legal_names, user_ids
+from socialcrawl.mock.names import DELETED, HERE, draw_fates, hash_names, make_legal_names, make_user_ids
 from socialcrawl.mock.references import References, find_references
 
 SNOWFLAKE_EPOCH = 1_288_834_974_657  # ms
@@ -131,13 +131,13 @@ class World:
 
 def build_world(posts: Posts, missing: float = 0.0) -> World:
     """The world of these posts, where an expected share `missing` (0..1) of the accounts is no longer to be seen."""
-    ids, order = _post_ids(posts)
+    ids, order = _find_post_ids(posts)
     texts = [posts.texts[row] for row in order.tolist()]
     index: dict[str, int] = {}
     author = np.array([index.setdefault(fold_name(name), len(index)) for name in posts.authors], dtype=np.int64)[order]
-    mentions = _mentions(posts, index, order)
+    mentions = _find_mentions(posts, index, order)
     references = find_references(posts, order, ids=ids, author=author, texts=texts, index=index)
-    accounts = _accounts(posts, list(index), missing)
+    accounts = _make_accounts(posts, list(index), missing)
     n = len(accounts)
     positions = np.arange(len(ids))
     by_post = np.repeat(positions, np.diff(mentions.offsets))
@@ -155,22 +155,22 @@ def build_world(posts: Posts, missing: float = 0.0) -> World:
     )
 
 
-def _post_ids(posts: Posts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _find_post_ids(posts: Posts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the ids, ascending, and for each the row of its post."""
-    if posts.ids is not None and all(_kept(text) for text in posts.ids):
+    if posts.ids is not None and all(_is_usable_id(text) for text in posts.ids):
         given = np.array([int(text) for text in posts.ids], dtype=np.int64)
         order = np.lexsort((given, posts.created_at))
         if (np.diff(given[order]) > 0).all():  # else they tell nothing of time, as timelines and searches need it
             return given[order], order
     order = np.argsort(posts.created_at, kind="stable")
-    return made_ids(posts.created_at[order]), order
+    return make_ids(posts.created_at[order]), order
 
 
-def _kept(text: str) -> bool:
+def _is_usable_id(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= 19 and 0 < int(text) < 2**63
 
 
-def made_ids(created_at: NDArray[np.int64]) -> NDArray[np.int64]:
+def make_ids(created_at: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the ids of posts at these ascending Unix seconds: int64[n], positive and strictly increasing."""
     rows = np.arange(len(created_at))
     opens = np.concatenate(([True], created_at[1:] != created_at[:-1]))
@@ -179,7 +179,7 @@ def made_ids(created_at: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(since >= 0, (since << 22) + rank, rows + 1).astype(np.int64)
 
 
-def _mentions(posts: Posts, index: dict[str, int], order: NDArray[np.int64]) -> Grouping:
+def _find_mentions(posts: Posts, index: dict[str, int], order: NDArray[np.int64]) -> Grouping:
     mentioned = np.array([index.setdefault(fold_name(name), len(index)) for name in posts.mentioned], dtype=np.int64)
     lengths = np.diff(posts.mention_offsets)
     place = np.empty(len(order), dtype=np.int64)
@@ -191,17 +191,17 @@ def _mentions(posts: Posts, index: dict[str, int], order: NDArray[np.int64]) -> 
     return Grouping.by(by_post[first], mentioned[first], len(order))
 
 
-def _accounts(posts: Posts, keys: list[str], missing: float) -> Accounts:
+def _make_accounts(posts: Posts, keys: list[str], missing: float) -> Accounts:
     own: dict[str, str] = {}
     for name in dict.fromkeys(posts.authors):
         own.setdefault(fold_name(name), name)
-    usernames = legal_names(keys)
+    usernames = make_legal_names(keys)
     shown = [own.get(key, key) for key in keys]
-    hashes = digests(keys)
+    hashes = hash_names(keys)
     return Accounts(
         keys=keys,
         shown=shown,
         usernames=[name if usernames[key] == key else usernames[key] for key, name in zip(keys, shown, strict=True)],
-        ids=user_ids(keys, hashes[:, 0]),
-        fates=fates(hashes[:, 1], missing),
+        ids=make_user_ids(keys, hashes[:, 0]),
+        fates=draw_fates(hashes[:, 1], missing),
     )

@@ -1,6 +1,6 @@
 """What has become of a world since it was built: accounts renamed, suspended, protected or deleted, cursors grown old.
 
-The world itself never changes. Every service of the mock gets a `Changes` of its own (`changes=`) and asks it instead
+The world itself never changes. Every service of the mock gets its own `WorldChanges` (`changes=`) and asks it instead
 of the world for whatever a scenario may change: fates, usernames, which posts are to be seen, which cursors still hold.
 Which posts exist yet is the same for all of them, see `moment`. Rows are those of `World.accounts`, positions those of
 the world's posts.
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import MockError
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.dataset_clock import Moment
+from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.names import HERE, LEGAL
 from socialcrawl.mock.world import World
 
@@ -26,7 +26,7 @@ class Lifetime:
     requests: int | None = None
 
 
-class Changes:
+class WorldChanges:
     """The world as one platform shows it now.
 
     Attributes:
@@ -34,9 +34,9 @@ class Changes:
         moment: which posts exist; how many these are belongs into the key of all that is kept made of counts.
     """
 
-    def __init__(self, world: World, moment: Moment | None = None) -> None:
+    def __init__(self, world: World, moment: DatasetClock | None = None) -> None:
         self._world = world
-        self.moment = Moment(world) if moment is None else moment
+        self.moment = DatasetClock(world) if moment is None else moment
         self.version = 0
         self._fates = world.accounts.fates
         self._visible: NDArray[np.bool_] | None = None

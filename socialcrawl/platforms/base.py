@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import Credential, Grant, Reply, Request, Who
 from socialcrawl.engine.protocols import Source
-from socialcrawl.forecast.shape import Roles
+from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import Links, Topic
 from socialcrawl.platforms.facts import PlatformFacts
@@ -104,7 +104,7 @@ class Platform(ABC):
     """
 
     facts: ClassVar[PlatformFacts]
-    roles: ClassVar[Roles]
+    roles: ClassVar[EndpointRoles]
     searches: ClassVar[bool] = True
     look_up: ClassVar[bool] = False
     publishing: ClassVar[str] = ""

@@ -44,9 +44,9 @@ from socialcrawl.platforms.sockets import (
     resolves_privately,
     use_exchange,
 )
-from socialcrawl.system.bounds import DEADLINE, LARGE, MAX_ANSWER, MAX_CHUNKS, MAX_HEADERS, Share, share_heaps
+from socialcrawl.system.bounds import DEADLINE, LARGE, MAX_ANSWER, MAX_CHUNKS, MAX_HEADERS, AllowanceShare, share_heaps
 from socialcrawl.system.loopback import is_loopback
-from socialcrawl.system.secret import redacted
+from socialcrawl.system.secret import redact
 
 UNKEPT = ("connection", "content-encoding", "content-length", "set-cookie", "transfer-encoding")
 CONNECT = 10.0  # seconds for a connection, at most
@@ -67,7 +67,7 @@ FAILURES = (
 class _Answering(threading.local):
     """What this thread holds while it makes a reply: memory, and the turn to parse."""
 
-    share: Share | None = None
+    share: AllowanceShare | None = None
     parses = False
 
 
@@ -92,8 +92,8 @@ class HttpAnswer:
     def received(self) -> Received:
         """Return the answer as archives keep it, without tokens that it repeats."""
         pairs = [(name.decode("ascii"), text.decode("latin-1")) for name, text in self.headers.raw]
-        headers = [(name, redacted(text)) for name, text in pairs if name.lower() not in UNKEPT]
-        return Received(self.url, headers, redacted(self.body.decode("latin-1")).encode("latin-1"))
+        headers = [(name, redact(text)) for name, text in pairs if name.lower() not in UNKEPT]
+        return Received(self.url, headers, redact(self.body.decode("latin-1")).encode("latin-1"))
 
 
 class HttpClient:
@@ -151,7 +151,7 @@ class HttpClient:
             dearest: mills that the request may have cost if its answer was lost.
         """
         _give_back()
-        share = _answering.share or Share()
+        share = _answering.share or AllowanceShare()
         share.owner = id(self)
         exchange = Exchange(self.timeout, self.deadline, share, public=public)
         try:
@@ -162,7 +162,7 @@ class HttpClient:
         except PrivateAddressError:
             return Reply(ReplyKind.MISSING, self.now(), why=PRIVATE)
         except httpx.InvalidURL as error:
-            return Reply(ReplyKind.INVALID, self.now(), why=f"the address cannot be asked ({redacted(str(error))})")
+            return Reply(ReplyKind.INVALID, self.now(), why=f"the address cannot be asked ({redact(str(error))})")
         except FAILURES as error:
             return self._explain_failure(error, exchange, dearest)
         finally:
@@ -260,7 +260,7 @@ def bound_memory(send: Callable[[W, Grant], Reply]) -> Callable[[W, Grant], Repl
 
     @wraps(send)
     def bounded_send(wire: W, grant: Grant) -> Reply:
-        _answering.share = Share()
+        _answering.share = AllowanceShare()
         try:
             return send(wire, grant)
         except MemoryError:

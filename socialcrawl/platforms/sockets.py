@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import httpcore
 
-from socialcrawl.system.bounds import MAX_PREFACE, Allowance, Share
+from socialcrawl.system.bounds import MAX_PREFACE, Allowance, AllowanceShare
 from socialcrawl.system.loopback import is_public
 
 IDLE = 60.0  # seconds after which a silent connection is not used again: what stands in between may have forgotten it
@@ -59,7 +59,7 @@ class Exchange:
         public: whether it may only go to addresses that everybody can reach.
     """
 
-    def __init__(self, timeout: float, deadline: float, share: Share, *, public: bool) -> None:
+    def __init__(self, timeout: float, deadline: float, share: AllowanceShare, *, public: bool) -> None:
         self.timeout, self.deadline, self.share, self.public = timeout, deadline, share, public
         self.sent = False
         self._ends = time.monotonic() + deadline

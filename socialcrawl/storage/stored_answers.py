@@ -21,7 +21,7 @@ from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.schema.tables import account, post, request
 from socialcrawl.storage.seen_posts import SeenPosts
 from socialcrawl.storage.writes import CampaignWriter
-from socialcrawl.text.optouts import declines
+from socialcrawl.text.optouts import has_opt_out
 
 HOUR, DAY = 3600.0, 24.0  # seconds, hours
 FOR_A_DAY = ("/robots.txt",)  # endpoints whose answers hold for so long (RFC 9309), whatever a campaign says
@@ -162,7 +162,7 @@ class StoredAnswers:
         """Return whether a profile is young enough, and says whether the posts can be read at all."""
         if self._facts.tells_protected:
             return bool(row.profile_at >= since and row.protected is not None)
-        return bool(row.profile_at >= since and not (heeded and declines(row.description)))
+        return bool(row.profile_at >= since and not (heeded and has_opt_out(row.description)))
 
 
 def _select_profiles(connection: Connection, platform: str, key: Column[Any]) -> Select[Any]:

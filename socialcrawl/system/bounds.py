@@ -54,7 +54,7 @@ def share_heaps() -> None:
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
 
 
-class Share:
+class AllowanceShare:
     """What one reader holds of an allowance, in bytes; `owner` is whose it is: one campaign's client."""
 
     def __init__(self, owner: int = 0) -> None:
@@ -78,7 +78,7 @@ class Allowance:
         self._room, self._small = total - largest, small
         self._held = 0
         self._owned: Counter[int] = Counter()
-        self._first: Share | None = None
+        self._first: AllowanceShare | None = None
         self._freed = threading.Condition()
 
     @property
@@ -86,7 +86,7 @@ class Allowance:
         """Bytes that all readers hold now."""
         return self._held
 
-    def take(self, share: Share, size: int, timeout: float) -> bool:
+    def take(self, share: AllowanceShare, size: int, timeout: float) -> bool:
         """Add `size` bytes to what a reader holds; return False if there was no room within `timeout` seconds."""
         with self._freed:
             if not self._freed.wait_for(lambda: self._may_take(share, size), max(0.0, timeout)):
@@ -96,7 +96,7 @@ class Allowance:
             self._owned[share.owner] += size
             return True
 
-    def give_back(self, share: Share) -> None:
+    def give_back(self, share: AllowanceShare) -> None:
         """Release all that a reader holds."""
         with self._freed:
             self._held -= share.held
@@ -108,7 +108,7 @@ class Allowance:
                 self._first = None
             self._freed.notify_all()
 
-    def _may_take(self, share: Share, size: int) -> bool:
+    def _may_take(self, share: AllowanceShare, size: int) -> bool:
         if share.held + size <= self._small or self._first is share:
             return True
         if self._held + size <= self._room and self._owned[share.owner] + size <= self._room // 2:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from socialcrawl.system.permissions import file_mode
+from socialcrawl.system.permissions import get_file_mode
 
 
 @contextmanager
-def replace_whole(path: Path) -> Iterator[Path]:
+def replace_file(path: Path) -> Iterator[Path]:
     """Yield a file beside `path` to write to, which replaces it at the end; where that fails, nothing of it is left.
 
     Raises:
@@ -19,7 +19,7 @@ def replace_whole(path: Path) -> Iterator[Path]:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.unlink(missing_ok=True)
-        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file_mode()))
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, get_file_mode()))
         yield part
         with part.open("rb+") as written:
             os.fsync(written.fileno())
@@ -29,7 +29,7 @@ def replace_whole(path: Path) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
-def put(made: Path, folder: Path) -> None:
+def replace_folder(made: Path, folder: Path) -> None:
     """Rename `made` to `folder`; what was there goes when the new one stands, or comes back.
 
     Raises:

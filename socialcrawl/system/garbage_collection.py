@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def pause_garbage_collection() -> Iterator[None]:
     """A block without garbage collection: for work that makes many objects, and no circles among them."""
     before = gc.isenabled()
     gc.disable()

@@ -58,11 +58,15 @@ class AllowedHosts:
         Raises:
             SettingsError: one of them is none of these.
         """
-        read = [_read(one) for one in given]
+        read = [_parse_given(one) for one in given]
         names = {one for one in read if not one.startswith("*.")}
         remote = not is_loopback_host(listening)
         if remote:
-            names |= {plain for name in (listening, socket.gethostname(), socket.getfqdn()) if (plain := _plain(name))}
+            names |= {
+                plain
+                for name in (listening, socket.gethostname(), socket.getfqdn())
+                if (plain := _normalize_host(name))
+            }
         return cls(frozenset(names), tuple(one[1:] for one in read if one.startswith("*.")), remote)
 
     def allow(self, host: str) -> bool:
@@ -75,7 +79,7 @@ class AllowedHosts:
 def parse_host(header: str) -> str | None:
     """Return the host in a Host header: lower case, without port, brackets and final dot; None if it is malformed."""
     found = _WRITTEN.fullmatch(header.strip(" \t"))
-    return _plain(found["host"]) if found else None
+    return _normalize_host(found["host"]) if found else None
 
 
 class HostGuard:
@@ -132,7 +136,7 @@ async def _refuse(scope: Scope, send: Send, status: int, text: str) -> None:
     await send({"type": f"{kind}.response.body", "body": body})
 
 
-def _plain(host: str) -> str | None:
+def _normalize_host(host: str) -> str | None:
     """Return a host in the form that is compared; None if it is none."""
     bare = host.lower().removeprefix("[").removesuffix("]").removesuffix(".")
     if ":" in bare or host.startswith("["):
@@ -148,7 +152,7 @@ def _is_literal(host: str) -> bool:
     return True
 
 
-def _read(given: str) -> str:
+def _parse_given(given: str) -> str:
     """Return a host or pattern as a person writes it: in any case, also with a port or with letters beyond ASCII."""
     text = given.strip()
     below = "*." if text.startswith("*.") else ""
@@ -159,11 +163,11 @@ def _read(given: str) -> str:
     except UnicodeError:
         host = None
     if host is None or (below and _is_literal(host)):
-        raise SettingsError(f"--allow-host {given!r} is not a host. {_advice(text)}")
+        raise SettingsError(f"--allow-host {given!r} is not a host. {_advise(text)}")
     return below + host
 
 
-def _advice(text: str) -> str:
+def _advise(text: str) -> str:
     """Return what to write instead of a text that is no host."""
     if "," in text or " " in text:
         return "To allow several hosts, repeat the option: --allow-host a.example.org --allow-host b.example.org"

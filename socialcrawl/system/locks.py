@@ -7,7 +7,7 @@ from io import FileIO
 from pathlib import Path
 
 from socialcrawl.errors import HeldError, StoreError
-from socialcrawl.system.permissions import file_mode
+from socialcrawl.system.permissions import get_file_mode
 
 WINDOWS = os.name == "nt"  # a file that is open stays there, and nobody else reads its first byte, the one locked
 
@@ -48,7 +48,7 @@ class Lock:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[FileIO]:
+def lock_file(path: Path) -> Iterator[FileIO]:
     """Wait until no other process has a file locked; yield it, locked, at its beginning.
 
     A file that is not there is made, for its owner only.
@@ -103,12 +103,12 @@ def _take(path: Path, busy: str) -> int | None:
     """Return the file, open and locked; None if it was removed before it was locked."""
     from filelock import lock_descriptor  # noqa: PLC0415
 
-    file = os.open(path, os.O_RDWR | os.O_CREAT, file_mode())
+    file = os.open(path, os.O_RDWR | os.O_CREAT, get_file_mode())
     taken = False
     try:
         if not lock_descriptor(file, blocking=False):
-            raise HeldError(f"{busy}{_holder(file)}")
-        if _is(path, file):
+            raise HeldError(f"{busy}{_describe_holder(file)}")
+        if _is_same_file(path, file):
             os.ftruncate(file, 0)
             os.lseek(file, int(WINDOWS), os.SEEK_SET)
             os.write(file, str(os.getpid()).encode())
@@ -128,7 +128,7 @@ def _unlock(file: int) -> None:
         os.close(file)
 
 
-def _holder(file: int) -> str:
+def _describe_holder(file: int) -> str:
     """Return a sentence that says which process has locked a file; the empty text where it has not said so yet."""
     pid = _read_holder(file)
     return "" if pid is None else f" It is already running, pid {pid}."
@@ -140,7 +140,7 @@ def _read_holder(file: int) -> int | None:
     return int(said) if said.isdigit() else None
 
 
-def _is(path: Path, file: int) -> bool:
+def _is_same_file(path: Path, file: int) -> bool:
     if WINDOWS:
         return True
     try:

@@ -35,12 +35,12 @@ def read_umask() -> int:
     return int(text, 8)
 
 
-def file_mode() -> int:
+def get_file_mode() -> int:
     """Return the mode for a new file, as `os.open` takes it; raise SettingsError as `read_umask`."""
     return 0o666 & ~read_umask()
 
 
-def folder_mode() -> int:
+def get_folder_mode() -> int:
     """Return the mode for a new folder, as `os.mkdir` takes it; raise SettingsError as `read_umask`."""
     return 0o777 & ~read_umask()
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 
-def folder(name: str) -> Path:
+def find_folder(name: str) -> Path:
     """Return the folder `name` that came with the package: inside it when installed, beside it in a checkout."""
     here = Path(__file__).parents[1]
     return here / name if (here / name).is_dir() else here.parent / name

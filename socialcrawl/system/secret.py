@@ -30,7 +30,7 @@ SHORTEST = 6  # characters: a shorter text is part of ordinary words, and nobody
 LONGEST = 10_000  # bytes of a file that could hold a token
 
 
-def secret(name: str) -> str:
+def read_secret(name: str) -> str:
     """Return the value of the environment variable `name`, or of the file named by `name` + "_FILE" (Docker, systemd).
 
     Raises:
@@ -38,26 +38,26 @@ def secret(name: str) -> str:
             with characters that no header may hold. The message names the variable and never shows a value, not even
             the path, as that may be a token at the wrong place.
     """
-    text, where = _given(name, "token")
+    text, where = _read_given(name, "token")
     if " " in text or not _is_plain(text):
         raise SettingsError(f"{where} does not hold a token (one word of ASCII letters and signs): copy it again.")
     return text
 
 
-def secret_addresses(name: str) -> list[str]:
+def read_secret_addresses(name: str) -> list[str]:
     """Return the addresses that the environment variable `name`, or its file, holds, separated by blanks or line ends.
 
     Raises:
-        SettingsError: as `secret` does, but several words are fine. The message shows none of them.
+        SettingsError: as `read_secret` does, but several words are fine. The message shows none of them.
     """
-    text, where = _given(name, "address")
+    text, where = _read_given(name, "address")
     words = text.split()
     if not _is_plain(" ".join(words)):
         raise SettingsError(f"{where} does not hold addresses (words of ASCII letters and signs): copy them again.")
     return words
 
 
-def _given(name: str, what: str) -> tuple[str, str]:
+def _read_given(name: str, what: str) -> tuple[str, str]:
     """Return what somebody put into a variable or into its file, and which of the two it was."""
     text, file = (os.environ.get(variable, "").strip() for variable in (name, f"{name}_FILE"))
     if text and file:
@@ -68,7 +68,7 @@ def _given(name: str, what: str) -> tuple[str, str]:
             f"{name}_FILE."
         )
     where = f"The file that {name}_FILE names" if file else f"The environment variable {name}"
-    text = text or _first_bytes(file, where)
+    text = text or _read_first_bytes(file, where)
     if not text:
         raise SettingsError(f"{where} is empty: put the {what} into it.")
     return text, where
@@ -78,7 +78,7 @@ def _is_plain(text: str) -> bool:
     return len(text) <= LONGEST and text.isascii() and text.isprintable()
 
 
-def _first_bytes(file: str, where: str) -> str:
+def _read_first_bytes(file: str, where: str) -> str:
     try:
         with Path(file).open("rb") as opened:
             return opened.read(LONGEST + 1).decode("utf-8-sig", "replace").strip()
@@ -99,7 +99,7 @@ class Veil:
 
     def add(self, text: str) -> None:
         """From now on hide `text`, also where it is quoted for an address, or escaped in a literal or in JSON."""
-        self._forms |= {form for form in _forms(text) if len(form) >= SHORTEST}
+        self._forms |= {form for form in _list_forms(text) if len(form) >= SHORTEST}
         longest_first = sorted(self._forms, key=lambda form: (-len(form), form))
         if longest_first:
             self._pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
@@ -113,7 +113,7 @@ class Veil:
         return text if self._pattern is None else self._pattern.sub(KEPT, text)
 
 
-def _forms(text: str) -> set[str]:
+def _list_forms(text: str) -> set[str]:
     plain = {text, unquote(text), *(how(text, errors="replace") for how in (quote, quote_plus, _quote_all))}
     plain |= {_quote_all(form) for form in plain}  # OAuth 1.0a signs, and logs, what is quoted twice
     both = "\"'"  # a literal with both quotes in it has one of them escaped
@@ -139,17 +139,17 @@ def conceal(text: str) -> None:
         first = not _veil
         _veil.add(text)
         if first and _veil:
-            logging.setLogRecordFactory(_cleaning(logging.getLogRecordFactory()))
-            sys.excepthook = _uncaught(sys.excepthook)
-            threading.excepthook = _uncaught_in_thread(threading.excepthook)
+            logging.setLogRecordFactory(_make_record_factory(logging.getLogRecordFactory()))
+            sys.excepthook = _make_exception_hook(sys.excepthook)
+            threading.excepthook = _make_thread_hook(threading.excepthook)
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """Return the same text with "(kept secret)" in place of everything concealed: for what a server said."""
     return _veil.redacted(text)
 
 
-def _cleaning(former: Callable[..., logging.LogRecord]) -> Callable[..., logging.LogRecord]:
+def _make_record_factory(former: Callable[..., logging.LogRecord]) -> Callable[..., logging.LogRecord]:
     """Return the factory of log records `former`, whose records show nothing that is concealed."""
 
     def factory(*args: Any, **kwargs: Any) -> logging.LogRecord:
@@ -164,27 +164,29 @@ def _cleaning(former: Callable[..., logging.LogRecord]) -> Callable[..., logging
 def _clean(record: logging.LogRecord) -> None:
     # The message is finished here, as formatters do it later and handlers may show its parts. Of one that cannot be
     # finished logging would print the parts, and the error with whatever that quotes.
-    parts = _tried(lambda: f"{record.msg!r} {record.args!r}")
-    message = _tried(record.getMessage)
+    parts = _try_make(lambda: f"{record.msg!r} {record.args!r}")
+    message = _try_make(record.getMessage)
     if message is None or parts is None or _veil.hides(message) or _veil.hides(parts):
         record.msg, record.args = _veil.redacted(message or parts or "(cannot be shown)"), ()
     if record.exc_info:
         given = record.exc_info
-        trace = _tried(lambda: logging.Formatter().formatException(given))
+        trace = _try_make(lambda: logging.Formatter().formatException(given))
         if trace is None or _veil.hides(trace):  # formatters show the finished text, and no handler can finish it again
             record.exc_text, record.exc_info = _veil.redacted(trace or "(cannot be shown)"), None
     if record.stack_info:
         record.stack_info = _veil.redacted(record.stack_info)
 
 
-def _tried(make: Callable[[], str]) -> str | None:
+def _try_make(make: Callable[[], str]) -> str | None:
     try:
         return make()
     except Exception:  # noqa: BLE001 (a log call may be wrong in any way, and must not end the program)
         return None
 
 
-def _uncaught(former: Callable[..., Any]) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
+def _make_exception_hook(
+    former: Callable[..., Any],
+) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
     """Return the hook for exceptions that nobody caught, whose traceback shows nothing that is concealed."""
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -197,7 +199,7 @@ def _uncaught(former: Callable[..., Any]) -> Callable[[type[BaseException], Base
     return hook
 
 
-def _uncaught_in_thread(former: Callable[[Any], Any]) -> Callable[[Any], None]:
+def _make_thread_hook(former: Callable[[Any], Any]) -> Callable[[Any], None]:
     """Return the same hook for threads, which may exit without a word."""
 
     def hook(args: Any) -> None:

@@ -10,7 +10,7 @@ import orjson
 import regex
 
 from socialcrawl.text.domains import encode_domain
-from socialcrawl.text.word_boundaries import members
+from socialcrawl.text.word_boundaries import make_pattern
 
 MAX_HOST = 253  # characters
 _ADDRESS = re.compile(r"https?://[^\s<>\"]+", re.IGNORECASE)
@@ -41,7 +41,7 @@ class Mark(NamedTuple):
     @property
     def edges(self) -> tuple[str, str]:
         """What may not stand before and after, as expressions of `re`."""
-        return _set(self.before), self.after.format(inside=_set(self.inside))
+        return _make_set(self.before), self.after.format(inside=_make_set(self.inside))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +106,14 @@ def count_addresses(wanted: Sequence[str], text: str, urls: str | None) -> int:
     """
     written = [found.rstrip(_BEHIND) for found in _ADDRESS.findall(text)] if "://" in text else []
     known = {plain_address(str(url)) for url in [*(orjson.loads(urls) if urls else ()), *written]}
-    return sum(any(_leads(url, one) for one in wanted) for url in known if url is not None)
+    return sum(any(_is_below(url, one) for one in wanted) for url in known if url is not None)
 
 
-def _leads(url: str, wanted: str) -> bool:
+def _is_below(url: str, wanted: str) -> bool:
     if wanted.endswith("*"):
         return url.startswith(wanted[:-1])
     return url.startswith(wanted) and url[len(wanted) : len(wanted) + 1] in ("", "/", "?", "&")
 
 
-def _set(given: str) -> str:
-    return members(given) if r"\p" in given else given
+def _make_set(given: str) -> str:
+    return make_pattern(given) if r"\p" in given else given

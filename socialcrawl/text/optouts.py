@@ -7,6 +7,6 @@ HASHTAGS = re.compile(
 )
 
 
-def declines(text: str | None) -> bool:
+def has_opt_out(text: str | None) -> bool:
     """Return whether a profile's text has one of the hashtags: #nobot, #nobots, #noindex, #nosearch and the like."""
     return bool(text) and HASHTAGS.search(str(text)) is not None

@@ -7,7 +7,7 @@ sequences that clear a screen, rename its window or fill the clipboard.
 |---|---|---|
 | tables, reports, progress | `apps.console.plain().print(...)` | always |
 | lines for people | `write_line`, `write_error` | always |
-| data: CSV, JSON, lists | `data_stream`, `write_json` | on a terminal only: a pipe gets the exact data |
+| data: CSV, JSON, lists | `open_data_stream`, `write_json` | on a terminal only: a pipe gets the exact data |
 """
 
 import logging
@@ -68,7 +68,7 @@ def write_error(text: str) -> None:
     sys.stderr.write(f"{escape_controls(text)}\n")
 
 
-def data_stream() -> Stream:
+def open_data_stream() -> Stream:
     """Return stdout for data: exact in a pipe or file, escaped on a terminal."""
     return _Escaped() if sys.stdout.isatty() else sys.stdout
 

@@ -37,13 +37,13 @@ def is_searchable(text: str) -> bool:
 
 
 @cache
-def letter() -> str:
+def make_letter_pattern() -> str:
     """Return an expression of `re` for one character of LETTER. The first call takes about 0.05 s."""
-    return members(LETTER)
+    return make_pattern(LETTER)
 
 
 @cache
-def members(wanted: str) -> str:
+def make_pattern(wanted: str) -> str:
     r"""Return an expression of `re` for one character of a set that `regex` knows.
 
     Its ranges are those by which the set differs from `\w`; unassigned characters fall where that is shorter.

@@ -15,7 +15,7 @@ SIZES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def seconds(text: str, remedy: str = REMEDY, years: int = 1) -> float:
+def parse_seconds(text: str, remedy: str = REMEDY, years: int = 1) -> float:
     """Return the span written as 3s, 500ms, 15m, 1h30m, 7d or 900 (seconds); `remedy` says what else to write.
 
     Raises:
@@ -33,7 +33,7 @@ def seconds(text: str, remedy: str = REMEDY, years: int = 1) -> float:
     return total
 
 
-def span(length: float) -> str:
+def format_span(length: float) -> str:
     """Return a span of seconds as people say it: 4 s, 3 min, 2 h 05 min, 3 d 4 h."""
     if length < 90:
         return f"{length:.0f} s"
@@ -49,7 +49,7 @@ def tidy(text: str) -> str:
     return QUESTION.sub(lambda found: f"? {found[1].upper()}", text)
 
 
-def size(text: str) -> int:
+def parse_size(text: str) -> int:
     """Return the bytes written as 500 MB or 1.5 GB (powers of 1000); 0 needs no unit.
 
     Raises:
@@ -66,13 +66,13 @@ def pluralize(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
-def roughly(number: float) -> int:
+def round_up(number: float) -> int:
     """Return an estimated count with two digits that are not 0, rounded up: 1,452 becomes 1,500."""
     unit = int(10 ** max(0, len(str(ceil(number))) - 2))
     return ceil(number / unit) * unit
 
 
-def instant(text: str) -> float:
+def parse_instant(text: str) -> float:
     """Return the instant written as ISO 8601 (UTC where no zone is named), in Unix seconds.
 
     Raises:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from socialcrawl.campaign.policies import policy, policy_in
+from socialcrawl.campaign.policies import load_policy, load_policy_file
 from socialcrawl.engine.model import ReplyKind
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.facts import find_platform_facts
@@ -160,9 +160,9 @@ def _find_prices(story: CampaignRecord) -> tuple[Policy | None, str | None]:
     """Return the price table of a campaign; None, and why, where it is a file that is not here."""
     own = ((story.settings or {}).get("source") or {}).get("policy")
     if own is None:
-        return policy(story.begun.platform), None
+        return load_policy(story.begun.platform), None
     try:
-        return policy_in(Path(own)), None
+        return load_policy_file(Path(own)), None
     except SettingsError as error:
         return None, str(error)
 

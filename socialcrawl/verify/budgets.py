@@ -13,7 +13,7 @@ from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.epochs import TOPIC
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.storage.versions import Version, compare_settings
-from socialcrawl.text.wording import seconds
+from socialcrawl.text.wording import parse_seconds
 from socialcrawl.verify.findings import MALFORMED, Check
 from socialcrawl.verify.story import CampaignRecord
 
@@ -85,7 +85,7 @@ def _read_caps(version: Version) -> dict[str, float]:
     if given.get("max_money"):
         caps["max_money"] = round(given["max_money"] * MILLS_PER_DOLLAR)
     if given.get("max_time"):
-        caps["max_time"] = seconds(given["max_time"])
+        caps["max_time"] = parse_seconds(given["max_time"])
     return caps
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from socialcrawl.campaign.plan import about
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import Settings, stored
 from socialcrawl.crawls.base import Crawling, CrawlKind, remember_seeds
 from socialcrawl.crawls.registry import kind_of
@@ -47,7 +47,7 @@ class SettingsStage:
 
     def _make_mark(self) -> Callable[[float], str]:
         """Return how the platform marks an instant."""
-        prices = policy(self.settings.source.platform)
+        prices = load_policy(self.settings.source.platform)
         base = self.settings.source.base_url or prices.base_url
         terms = Terms(self.settings, about(self.settings), prices, base)
         return platform_of(self.settings).source(terms, [], 0.0).mark

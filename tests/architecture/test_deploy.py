@@ -135,24 +135,24 @@ def test_the_unit_stops_reloads_and_starts_again_as_the_daemon_wants_it():
 
 
 def test_what_the_unit_lets_be_written_is_where_the_state_lies(tmp_path, monkeypatch):
-    from socialcrawl.campaign.token_locks import state_folder
+    from socialcrawl.campaign.token_locks import make_state_folder
 
     assert of_service("StateDirectory") == ["socialcrawl"]
     variables = dict(value.split("=", 1) for value in of_service("Environment"))
     assert variables["XDG_STATE_HOME"].startswith("%S/socialcrawl/")
     monkeypatch.setenv("XDG_STATE_HOME", variables["XDG_STATE_HOME"].replace("%S", str(tmp_path)))
-    assert state_folder().is_relative_to(tmp_path / "socialcrawl")
+    assert make_state_folder().is_relative_to(tmp_path / "socialcrawl")
 
 
 def test_the_token_of_the_unit_is_the_credential_that_it_loads(tmp_path, monkeypatch):
-    from socialcrawl.system.secret import secret
+    from socialcrawl.system.secret import read_secret
 
     name, _, _ = of_service("LoadCredential")[0].partition(":")
     variables = dict(value.split("=", 1) for value in of_service("Environment"))
     (tmp_path / name).write_text("AAAA-token-of-the-unit\n")
     monkeypatch.delenv("X_BEARER_TOKEN", raising=False)
     monkeypatch.setenv("X_BEARER_TOKEN_FILE", variables["X_BEARER_TOKEN_FILE"].replace("%d", str(tmp_path)))
-    assert secret("X_BEARER_TOKEN") == "AAAA-token-of-the-unit"
+    assert read_secret("X_BEARER_TOKEN") == "AAAA-token-of-the-unit"
 
 
 def test_all_that_the_image_is_made_of_is_there_and_is_not_kept_out():

@@ -14,7 +14,7 @@ from postgres import a_place
 from stores import opened
 from x_crawls import TOKEN_ENV, TOPIC, posts
 
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.address import PostgresAddress
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked and limited")
@@ -65,7 +65,11 @@ def ledger(place):
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
-    with a_place("sqlite") as place, running(posts(), limit=K, window=D) as mock, nursery(folder / "err") as made:
+    with (
+        a_place("sqlite") as place,
+        serve_in_thread(posts(), limit=K, window=D) as mock,
+        nursery(folder / "err") as made,
+    ):
         assert made.run(settings(mock.url, place)) == DONE
         whole = found(place)
     acts = [row[2] for row in whole["picks"]]
@@ -98,7 +102,7 @@ def hold_the_guarantee(kind, kills, undisturbed, folder, *, given=settings, foun
     killed = 0
     with nursery(folder / "err") as made:
         while killed < kills:
-            with a_place(kind) as place, running(posts(), reaper, limit=K, window=D) as mock:
+            with a_place(kind) as place, serve_in_thread(posts(), reaper, limit=K, window=D) as mock:
                 times = killed_to_the_end(made, reaper, draw, given(mock.url, place))
                 killed += times
                 whole = found(place)
@@ -126,7 +130,7 @@ def test_a_campaign_killed_five_hundred_times_finds_what_it_would_have_found(dat
 def test_a_disk_that_fills_up_again_and_again_costs_nothing_but_time(undisturbed, tmp_path):
     with (
         a_place("sqlite") as place,
-        running(posts(), limit=MANY, window=60.0) as mock,
+        serve_in_thread(posts(), limit=MANY, window=60.0) as mock,
         nursery(tmp_path / "err") as made,
     ):
         room, stops = place.stat().st_size + 4096, 0
@@ -155,7 +159,7 @@ end $$;
 def test_a_server_whose_disk_is_full_or_failing_now_and_then_costs_nothing_but_time(code, undisturbed, tmp_path):
     with (
         a_place("postgres") as place,
-        running(posts(), limit=MANY, window=60.0) as mock,
+        serve_in_thread(posts(), limit=MANY, window=60.0) as mock,
         nursery(tmp_path / "err") as made,
     ):
         with opened(place) as connection, connection.begin():

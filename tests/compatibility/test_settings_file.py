@@ -8,12 +8,12 @@ from test_settings import FILE
 from x_crawls import campaign_of
 
 from socialcrawl.campaign.build import build
-from socialcrawl.campaign.keywords import questionable
+from socialcrawl.campaign.keywords import find_questionable
 from socialcrawl.campaign.settings import Section, Settings, checked, read
-from socialcrawl.cli.commands.init import begin
-from socialcrawl.cli.render.live_screen import View
+from socialcrawl.cli.commands.init import write_campaign_file
+from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.errors import SettingsError
-from socialcrawl.system.resources import folder
+from socialcrawl.system.resources import find_folder
 
 
 def fields():
@@ -26,7 +26,7 @@ def fields():
 
 
 def test_every_setting_stands_in_the_campaign_file_or_says_itself_what_it_is():
-    text = (folder("config") / "campaign.toml").read_text("utf-8")
+    text = (find_folder("config") / "campaign.toml").read_text("utf-8")
     bare = [
         f"[{section}] {key}"
         for section, key, field in fields()
@@ -36,7 +36,7 @@ def test_every_setting_stands_in_the_campaign_file_or_says_itself_what_it_is():
 
 
 def test_every_setting_of_the_campaign_file_is_valid_also_those_in_comments():
-    lines = (folder("config") / "campaign.toml").read_text("utf-8").splitlines()
+    lines = (find_folder("config") / "campaign.toml").read_text("utf-8").splitlines()
     text = "\n".join(re.sub(r"^# (?=[a-z_]+ = |\[)", "", line) for line in lines)
     given = tomllib.loads(text)
     least = {"name": "a", "topic": {"keywords": ["a"]}}
@@ -52,7 +52,7 @@ def test_every_setting_of_the_campaign_file_is_valid_also_those_in_comments():
 
 
 def test_the_campaign_file_that_init_writes_has_the_new_sections_as_they_are_without_it():
-    given = tomllib.loads((folder("config") / "campaign.toml").read_text("utf-8"))
+    given = tomllib.loads((find_folder("config") / "campaign.toml").read_text("utf-8"))
     found, plain = checked(given, FILE), checked({"name": "a", "topic": {"keywords": ["a"]}}, FILE)
     assert found.schedule.meant == plain.schedule.meant
     assert (found.accounts, found.notify, found.limits) == (plain.accounts, plain.notify, plain.limits)
@@ -116,9 +116,9 @@ WORDS = [
 )
 @settings(max_examples=50, deadline=None)
 def test_init_writes_a_file_that_says_the_keywords_it_was_given(tmp_path_factory, words):
-    assume(not questionable(words))
+    assume(not find_questionable(words))
     file = tmp_path_factory.mktemp("init") / "my topic!.toml"
-    begin(file, words)
+    write_campaign_file(file, words)
     found = read(file)
     assert found.topic.keywords == words
     assert found.name == "my-topic"
@@ -127,16 +127,16 @@ def test_init_writes_a_file_that_says_the_keywords_it_was_given(tmp_path_factory
 
 def test_init_without_keywords_leaves_examples_and_overwrites_nothing(tmp_path):
     file = tmp_path / "träume.toml"
-    begin(file, [])
+    write_campaign_file(file, [])
     assert read(file).topic.keywords
     before = file.read_bytes()
     for path, said in ((file, "exists already"), (tmp_path / "no" / "a.toml", "does not exist"), (tmp_path, "exists")):
         with pytest.raises(SettingsError, match=said):
-            begin(path, ["x"])
+            write_campaign_file(path, ["x"])
     with pytest.raises(SettingsError, match="cannot be written"):
-        begin(tmp_path / ("a" * 300 + ".toml"), [])
+        write_campaign_file(tmp_path / ("a" * 300 + ".toml"), [])
     with pytest.raises(SettingsError, match="not valid text"):
-        begin(tmp_path / "b.toml", ["not \udcff text"])
+        write_campaign_file(tmp_path / "b.toml", ["not \udcff text"])
     assert file.read_bytes() == before
 
 
@@ -147,7 +147,7 @@ def named(tmp_path, content):
 
 
 def test_a_file_of_seeds_has_a_name_a_line_and_comments(tmp_path):
-    campaign = build(named(tmp_path, "\ufeff# us\r\n@Ann\r\n\r\n  bob_9  \r\n #x\r\n".encode()), View())
+    campaign = build(named(tmp_path, "\ufeff# us\r\n@Ann\r\n\r\n  bob_9  \r\n #x\r\n".encode()), CampaignView())
     nodes = campaign.crawl.seeds.unresolved
     assert [who.username for who in campaign.parts.store.accounts(nodes).values()] == ["Ann", "bob_9"]
     campaign.close()
@@ -164,10 +164,10 @@ def test_a_file_of_seeds_has_a_name_a_line_and_comments(tmp_path):
 )
 def test_a_file_of_seeds_that_is_none_is_refused(tmp_path, content, said):
     with pytest.raises(SettingsError, match=re.escape(said)):
-        build(named(tmp_path, content), View())
+        build(named(tmp_path, content), CampaignView())
 
 
 def test_a_file_of_seeds_that_is_not_there_is_named(tmp_path):
     lost = campaign_of("http://127.0.0.1:1", tmp_path / "a.db", seeds={"file": tmp_path / "lost.txt"})
     with pytest.raises(SettingsError, match=r"lost\.txt cannot be read"):
-        build(lost, View())
+        build(lost, CampaignView())

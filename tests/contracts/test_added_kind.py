@@ -7,7 +7,7 @@ import pytest
 from commands import campaign_file, socialcrawl
 from x_crawls import posts_file, rows
 
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 PLUGIN = """
 from typing import Literal
@@ -69,7 +69,7 @@ def test_a_campaign_of_an_added_kind_runs_reports_explains_verifies_and_exports(
         assert child.returncode == 0, child.stderr
         return child.stdout
 
-    with running(posts_file(), limit=100_000) as mock:
+    with serve_in_thread(posts_file(), limit=100_000) as mock:
         file = wandering(tmp_path, mock.url)
         assert "wandering by bfs" in told("check", file)
         assert json.loads(told("quote", file, "--json"))["campaign"] == "mine"

@@ -29,7 +29,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.forecast.shape import Roles
+from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.engine.model import AccountRow, Act, Mention, Page, PostRow, Reason, Reply, ReplyKind, Request, Who
 from socialcrawl.platforms.facts import PlatformFacts
 from socialcrawl.platforms.base import Platform, Template
@@ -57,7 +57,7 @@ class ForumSource:
         reading, searched = Reading(pick), pick.act == Act.SEARCH
         params = {"q": self.queries[-1 - pick.node]} if searched else {"name": who.username or who.id}
         endpoint = SEARCH if searched else MEMBER
-        reading.take((yield Request((pick.n, 0), endpoint, params, 10, self.policy.most(endpoint, 10))))
+        reading.take((yield Request((pick.n, 0), endpoint, params, 10, self.policy.compute_most(endpoint, 10))))
         return {pick.n: reading.authors() if searched else reading.outcome()}
 
 
@@ -96,7 +96,7 @@ class ForumWire:
 
 class ForumPlatform(Platform):
     facts = PlatformFacts("forum", "the forum", policy=str(HERE / "forum.toml"))
-    roles = Roles(search=SEARCH, by_name=MEMBER, by_id=MEMBER, timeline=MEMBER, together=1)
+    roles = EndpointRoles(search=SEARCH, by_name=MEMBER, by_id=MEMBER, timeline=MEMBER, together=1)
     full_name = "write the name of a member, in small letters"
     template = Template(str(HERE / "campaign-forum.toml"), "name members", "name members")
 

@@ -10,7 +10,7 @@ import hostile_servers
 import pytest
 from hostile_servers import DRIPPING, GOOD, ROOM, ROWS, framed, server
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.model import Grant, Node, Pick, Who
 
 DEADLINE, LONG = 0.5, 100.0  # seconds: for answers that drip, and for all others
@@ -93,7 +93,7 @@ def test_whatever_a_server_does_is_a_reply_within_bounds_and_the_next_answer_is_
     assert {row: one["peak"] for row, one in told.items() if one["peak"] > ROOM} == {}
     assert {row for row, one in told.items() if one["kind"] in ("lost", "broken") and not one["why"]} == set()
     if platform == "x":  # what may have been billed counts as billed
-        costs = {"lost": MOST, "ok": policy("x").compute_price("post", 1)}
+        costs = {"lost": MOST, "ok": load_policy("x").compute_price("post", 1)}
         assert {row for row, one in told.items() if one["cost"] != costs.get(one["kind"], 0)} == set()
 
 
@@ -127,7 +127,7 @@ def test_nobody_who_is_named_by_a_redirection_hears_of_the_request_or_its_token(
 def source_of(platform, port):
     """A source that reads up to three pages of an account, with its wire, and the first account."""
     made, _ = hostile_servers.asking(platform, f"http://127.0.0.1:{port}", LONG)
-    rules = policy(platform)
+    rules = load_policy(platform)
     if platform == "x":
         from socialcrawl.platforms.x.source import XSource
         from socialcrawl.platforms.x.vocabulary import TWEET

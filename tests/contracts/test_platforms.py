@@ -25,12 +25,12 @@ from socialcrawl.lab.graphs import build_page_graph
 from socialcrawl.lab.graphs.from_posts import build_mention_graph
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock import faults
-from socialcrawl.mock.bluesky.identifiers import did_of
-from socialcrawl.mock.names import digests, user_ids
-from socialcrawl.mock.server import running
-from socialcrawl.mock.web.html import path_of
+from socialcrawl.mock.bluesky.identifiers import make_did
+from socialcrawl.mock.names import hash_names, make_user_ids
+from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.mock.web.html import make_path
 from socialcrawl.mock.world import build_world
-from socialcrawl.system.resources import folder
+from socialcrawl.system.resources import find_folder
 
 PEOPLE = [f"{name}{i}" for i in range(4) for name in ("ann", "Bob", "eve", "dan", "ida_")]
 SEEDS = PEOPLE[:2]
@@ -111,8 +111,11 @@ def reached(graph, seeds):
 
 
 FOLDED = [name.lower() for name in PEOPLE]
-IDS = {str(number): name for name, number in zip(FOLDED, user_ids(FOLDED, digests(FOLDED)[:, 0]).tolist(), strict=True)}
-DIDS = {did_of(name): name for name in FOLDED}
+IDS = {
+    str(number): name
+    for name, number in zip(FOLDED, make_user_ids(FOLDED, hash_names(FOLDED)[:, 0]).tolist(), strict=True)
+}
+DIDS = {make_did(name): name for name in FOLDED}
 
 
 class OnX:
@@ -122,7 +125,14 @@ class OnX:
     seeds = SEEDS
     topic = TOPICAL
     fine: ClassVar = set()  # statuses that are no refusals
-    trouble = (faults.cut(), faults.half(), faults.html(502), faults.html(200), faults.too_many(), faults.html(503))
+    trouble = (
+        faults.make_cut(),
+        faults.make_half(),
+        faults.make_html_fault(502),
+        faults.make_html_fault(200),
+        faults.make_too_many(),
+        faults.make_html_fault(503),
+    )
 
     def truth(self):
         return referee()
@@ -173,10 +183,16 @@ class OnTheWeb(OnX):
     seeds = ("Jazz_(style)",)
     topic = MUSIC
     fine: ClassVar = {404}
-    trouble = (faults.cut(), faults.half(), faults.html(502), faults.too_many(), faults.html(503))
+    trouble = (
+        faults.make_cut(),
+        faults.make_half(),
+        faults.make_html_fault(502),
+        faults.make_too_many(),
+        faults.make_html_fault(503),
+    )
 
     def called(self, person):
-        return f"http://wiki.example{path_of(person)}"
+        return f"http://wiki.example{make_path(person)}"
 
     def person(self, name):
         return unquote(name.removeprefix("http://wiki.example/wiki/"))
@@ -195,7 +211,7 @@ class OnTheWeb(OnX):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "pages.parquet"
             parquet.write_table(pa.table(columns(PAGES)), path)
-            with running(platforms=(), pages=path, fault=fault, **{"site_limit": 100_000, **settings}) as mock:
+            with serve_in_thread(platforms=(), pages=path, fault=fault, **{"site_limit": 100_000, **settings}) as mock:
                 yield mock
 
 
@@ -252,7 +268,7 @@ def why_missing(on, database):
 @contextmanager
 def serving(posts, fault=None, **settings):
     quick = {"limit": 100_000, "bluesky_limit": 100_000, "mastodon_limit": 100_000, "paged_limit": 100_000}
-    with running(posts, fault=fault, **{**quick, **settings}) as mock:
+    with serve_in_thread(posts, fault=fault, **{**quick, **settings}) as mock:
         yield mock
 
 
@@ -374,7 +390,7 @@ def narrow(name):
         k, d = NARROW[name][found[1]]
         return f"k = {k}, d = {d}"
 
-    return re.sub(r"k = \d+, d = (\d+)", rule, (folder("config") / f"{name}.toml").read_text("utf-8"))
+    return re.sub(r"k = \d+, d = (\d+)", rule, (find_folder("config") / f"{name}.toml").read_text("utf-8"))
 
 
 def over(report, on):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import checked
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
@@ -14,7 +14,7 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Answer, Credential, Grant, Node, Page, Pick
 from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.lab.post_table import Posts
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.platforms.x.source import XSource
 from socialcrawl.platforms.x.vocabulary import TWEET
 from socialcrawl.platforms.x.wire import XWire, make_client
@@ -47,7 +47,7 @@ def posts():
 
 @pytest.fixture
 def world(tmp_path):
-    with running(posts(), window=60.0, limit=10) as mock:
+    with serve_in_thread(posts(), window=60.0, limit=10) as mock:
         yield mock.url, tmp_path / "walk.db"
 
 
@@ -66,7 +66,7 @@ def test_one_batch_through_the_nine_stages(world):
     connection = connect(path)
     number = ensure_campaign(connection, settings.model_dump(mode="json"), settings.identity([]), 0.0)
     store = SqlStore(connection, number, "x")
-    rules, topic = policy("x").override_limits(10, 60.0), Topic(["telescope"])
+    rules, topic = load_policy("x").override_limits(10, 60.0), Topic(["telescope"])
     source = XSource(rules, TWEET, [])
     planner = WindowPlanner(rules, [Credential("main")], Caps())
     wire = XWire({"main": make_client("token", url)}, TWEET, rules, topic.hits, lambda: 1000.0)

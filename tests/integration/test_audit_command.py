@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from walk_graphs import both
 from x_crawls import campaign_of, crawl, posts, rows
 
-from socialcrawl.cli.commands.audit import accounts, as_object
+from socialcrawl.cli.commands.audit import build_object, read_accounts
 from socialcrawl.cli.definitions.audit import audit
-from socialcrawl.cli.render.sample_report import percent
+from socialcrawl.cli.render.sample_report import format_percent
 from socialcrawl.crawls.sample.audit_report import BEYOND, OUTSIDE, audit_datasets
 from socialcrawl.crawls.sample.communities import find_communities
 from socialcrawl.crawls.sample.holdings import TOGETHER, AccountList
@@ -24,7 +24,7 @@ from socialcrawl.crawls.sample.report import fold_sample
 from socialcrawl.engine.model import Who
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.exporters.export import ExportOptions, export
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.queries.holdings import find_nodes
 
 app = typer.Typer()
@@ -168,7 +168,7 @@ def test_a_list_of_accounts_is_audited_and_strangers_in_it_are_taken_to_be_on_to
     list_ = tmp_path / "list.txt"
     list_.write_text("\n".join([*map(key_of, [*some, *off]), "999"]), "utf-8")
     with looking(crawled()) as traces:
-        (one,) = audit_datasets(traces, sample_of(None, crawled()), held={"mine": accounts(list_, "x")}).datasets
+        (one,) = audit_datasets(traces, sample_of(None, crawled()), held={"mine": read_accounts(list_, "x")}).datasets
         names = {"mine": AccountList([Who(None, name) for name in some])}
         named = audit_datasets(traces, sample_of(None, crawled()), held=names).datasets
     assert (one.read, one.outlook) == (len(some) + len(off) + 1, None)
@@ -281,7 +281,7 @@ def test_the_command_prints_tables_and_as_json_the_same_numbers(found, tmp_path)
         assert words in text
     assert shown.stderr.count("X's terms restrict what you may publish") == 1
     told = json.loads(asked(file, "--json").stdout)
-    assert told == as_object(found) == json.loads(json.dumps(told, allow_nan=False))
+    assert told == build_object(found) == json.loads(json.dumps(told, allow_nan=False))
     assert told["datasets"][0]["found"]["share"]["value"] == share.value
     one = json.loads(asked(file, "--of", "other", "--json").stdout)
     assert [dataset["name"] for dataset in one["datasets"]] == ["other"]
@@ -295,7 +295,7 @@ def test_every_share_and_number_that_is_estimated_is_shown_with_its_interval(fou
     words, one = shown.split(), found.datasets[0]
     for gap in one.found.gaps:
         for each in (gap.topic, gap.held, gap.lacking, gap.reach):
-            ends = [f"({percent(each.low)}", "to", f"{percent(each.high)})"]
+            ends = [f"({format_percent(each.low)}", "to", f"{format_percent(each.high)})"]
             assert any(words[i : i + 3] == ends for i in range(len(words)))
     text, reach, size = " ".join(words), one.outlook.reach, one.found.size
     assert f"linked to: {reach.value:,.0f} ({reach.low:,.0f} to {reach.high:,.0f})" in text
@@ -440,9 +440,9 @@ def test_a_list_that_names_nobody_is_refused(tmp_path):
     bad = tmp_path / "bad.txt"
     bad.write_text("ann\nnot a name at all!\n", "utf-8")
     with pytest.raises(PostsFileError, match="1 bad line"):
-        accounts(bad, "x")
+        read_accounts(bad, "x")
     with pytest.raises(PostsFileError, match="cannot be read"):
-        accounts(tmp_path / "none.txt", "x")
+        read_accounts(tmp_path / "none.txt", "x")
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -472,7 +472,7 @@ def test_where_the_topic_was_read_whole_what_is_held_is_counted_and_whom_no_walk
     list_ = tmp_path / "list.txt"
     list_.write_text("\n".join([*map(key_of, sorted(topic)[::3]), "999"]), "utf-8")
     with looking(place) as traces:
-        found = audit_datasets(traces, sample_of(None, place), of=["small"], held={"mine": accounts(list_, "x")})
+        found = audit_datasets(traces, sample_of(None, place), of=["small"], held={"mine": read_accounts(list_, "x")})
     assert found.verdict.whole
     small, mine = found.datasets
     read = read_by(place, "small")
@@ -490,7 +490,7 @@ def test_where_the_topic_was_read_whole_what_is_held_is_counted_and_whom_no_walk
 def test_where_walks_have_not_mixed_no_number_is_shown_and_the_steps_that_it_takes_are(tmp_path):
     place = tmp_path / "a.db"
     shutil.copy(crawled(), place)
-    with running(posts(), limit=1_000_000) as mock:
+    with serve_in_thread(posts(), limit=1_000_000) as mock:
         crawl(sample_of(mock.url, place, name="short", crawl={"steps": 140}))
     settings = sample_of(None, place, name="short")
     with looking(place) as traces:
@@ -498,7 +498,7 @@ def test_where_walks_have_not_mixed_no_number_is_shown_and_the_steps_that_it_tak
     (one,) = found.datasets
     assert (found.verdict.enough, found.more, one.found.gaps, one.languages, one.outlook) == (False, None, (), (), None)
     assert np.isnan([one.found.share.value, one.found.share.low, one.found.size.high, one.found.reach.value]).all()
-    told = as_object(found)
+    told = build_object(found)
     assert told["datasets"][0]["found"]["share"]["value"] is None
     assert told["verdict"]["steps"] >= 10
     file = file_of(tmp_path, place)

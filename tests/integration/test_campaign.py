@@ -8,11 +8,11 @@ from rich.console import Console
 from x_crawls import TOPIC, campaign_of, crawl, posts, rows, sequence
 
 from socialcrawl.cli.commands.report import show
-from socialcrawl.cli.commands.run import as_object, told, work
+from socialcrawl.cli.commands.run import build_object, run_campaign, show_ending
 from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.mock import faults
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED, SUSPENDED
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 
 WORLD = build_world(posts())
@@ -22,7 +22,7 @@ ACTIVE = [name for name, row in sorted(WORLD.accounts.by_username.items()) if le
 
 @pytest.fixture(scope="module")
 def mock():
-    with running(posts(), limit=100_000) as found:
+    with serve_in_thread(posts(), limit=100_000) as found:
         yield found
 
 
@@ -111,7 +111,7 @@ def test_named_seeds_go_before_those_of_the_search(mock, tmp_path):
 
 def test_accounts_that_are_gone_are_missing_for_the_reason_that_the_mock_has(tmp_path):
     database = tmp_path / "a.db"
-    with running(posts(), missing=0.3, limit=100_000) as mock:
+    with serve_in_thread(posts(), missing=0.3, limit=100_000) as mock:
         reason, _ = crawl(campaign_of(mock.url, database, crawl={"steps": 120}))
     assert reason.kind == "done"
     found = rows(
@@ -132,7 +132,7 @@ def test_accounts_that_are_gone_are_missing_for_the_reason_that_the_mock_has(tmp
 def test_seeds_that_are_gone_are_left_out_and_told_if_they_are_all_there_is(tmp_path):
     gone = [n for n, row in sorted(GONE.accounts.by_username.items()) if GONE.accounts.fates[row] == SUSPENDED][:3]
     here = [n for n in ACTIVE if GONE.accounts.fates[GONE.accounts.by_username[n]] == HERE][:1]
-    with running(posts(), missing=0.3, limit=100_000) as mock:
+    with serve_in_thread(posts(), missing=0.3, limit=100_000) as mock:
         only_gone = {"search": False, "usernames": [*gone, "nobody_at_all"]}
         reason, _ = crawl(campaign_of(mock.url, tmp_path / "a.db", seeds=only_gone))
         assert reason.kind == "failed"
@@ -187,7 +187,9 @@ def test_a_renamed_account_keeps_its_number(mock, tmp_path):
     user = {"id": key, "username": "Brand_New_Name", "name": "x", "protected": False}
     found = faults.Fault("answer", 200, json.dumps({"data": [user]}).encode())
     again = {"search": False, "usernames": ["brand_new_name"]}
-    with running(posts(), limit=1000, fault=lambda endpoint, _: found if endpoint == "/2/users/by" else None) as later:
+    with serve_in_thread(
+        posts(), limit=1000, fault=lambda endpoint, _: found if endpoint == "/2/users/by" else None
+    ) as later:
         crawl(campaign_of(later.url, database, name="later", seeds=again, crawl={"steps": 1}))
     assert rows(database, "select node, handle from account where platform_id = ?", key) == [(node, "brand_new_name")]
     assert not rows(database, "select 1 from account where handle = ?", name)
@@ -196,7 +198,7 @@ def test_a_renamed_account_keeps_its_number(mock, tmp_path):
 @pytest.mark.parametrize("requests", range(2, 9))
 def test_a_seed_that_turns_out_to_be_an_account_already_met_is_gone_on_with_after_a_pause(tmp_path, requests):
     """The search finds authors by id; a person named two of them: their look-ups say `same-as`."""
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         crawl(campaign_of(mock.url, tmp_path / "first.db"))
         named = "select a.username from pick join account a using (node) where act = 'seed' order by n limit 3"
         how = {"seeds": {"usernames": [name for (name,) in rows(tmp_path / "first.db", named)]}}
@@ -214,20 +216,20 @@ def test_a_run_names_the_seeds_that_could_not_be_read_and_says_why(tmp_path):
     gone = [n for n, row in sorted(GONE.accounts.by_username.items()) if GONE.accounts.fates[row] == SUSPENDED][:1]
     here = [n for n in ACTIVE if GONE.accounts.fates[GONE.accounts.by_username[n]] == HERE][:1]
     seeds = {"search": False, "usernames": [*gone, *here, "nobody_at_all"]}
-    with running(posts(), missing=0.3, limit=100_000) as mock:
+    with serve_in_thread(posts(), missing=0.3, limit=100_000) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", seeds=seeds, crawl={"steps": 2})
-        ending = work(settings, Console(file=io.StringIO()), quiet=True)
+        ending = run_campaign(settings, Console(file=io.StringIO()), quiet=True)
     assert ending.unread == [(gone[0], "suspended"), ("nobody_at_all", "unknown")]
-    assert as_object(ending)["seeds_unread"] == {gone[0]: "suspended", "nobody_at_all": "unknown"}
+    assert build_object(ending)["seeds_unread"] == {gone[0]: "suspended", "nobody_at_all": "unknown"}
     console = Console(file=io.StringIO(), width=100)
-    told(settings, console, ending, as_json=False)
+    show_ending(settings, console, ending, as_json=False)
     text = console.file.getvalue()
     assert f"seeds that could not be read:\n  {gone[0]}: suspended\n  nobody_at_all: unknown\n" in text
 
 
 def test_pages_in_a_report_have_no_at(mock, tmp_path):
     settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 2})
-    ending = work(settings, Console(file=io.StringIO()), quiet=True)
+    ending = run_campaign(settings, Console(file=io.StringIO()), quiet=True)
     top = [{**ending.found.top[0], "account": "@https://a.example/"}, {**ending.found.top[1], "account": "did:plc:bob"}]
     for platform, word, name in (("web", "page", "https://a.example/"), ("x", "account", "@https://a.example/")):
         console = Console(file=io.StringIO(), width=100)
@@ -239,7 +241,7 @@ def test_pages_in_a_report_have_no_at(mock, tmp_path):
 
 def test_a_report_says_which_setting_excludes_a_seed(mock, tmp_path):
     settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 2})
-    found = work(settings, Console(file=io.StringIO()), quiet=True).found
+    found = run_campaign(settings, Console(file=io.StringIO()), quiet=True).found
     for platform, where in (("web", "a host that [source] hosts does not name"), ("x", "[accounts] exclude names it")):
         console = Console(file=io.StringIO(), width=200)
         lost = [("https://b.example/", "excluded"), ("ann", "suspended")]

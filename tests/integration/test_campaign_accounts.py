@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 from x_crawls import campaign_of, crawl, posts, rows, sequence
 
-from socialcrawl.cli.render.live_screen import View
+from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.engine.model import parse_time
 from socialcrawl.mock import faults
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 TIMELINE = "/2/users/:id/tweets"
 GOOD, BAD = "the-good-token", "the-bad-token"
@@ -28,8 +28,8 @@ def next_month():
 
 
 def test_a_token_that_is_refused_is_set_aside_and_the_others_go_on(tmp_path, two_tokens):
-    with running(posts(), limit=100_000, tokens=frozenset({GOOD})) as mock:
-        view = View()
+    with serve_in_thread(posts(), limit=100_000, tokens=frozenset({GOOD})) as mock:
+        view = CampaignView()
         reason, planner = crawl(campaign_of(mock.url, tmp_path / "a.db", source=two_tokens), view)
         crawl(campaign_of(mock.url, tmp_path / "whole.db", source={"token_env": "SOCIALCRAWL_GOOD"}))
     assert reason.kind == "done"
@@ -46,10 +46,10 @@ def test_a_token_that_one_endpoint_refuses_is_used_on_the_others(tmp_path, two_t
     def forbid(endpoint, nth):
         if endpoint == TIMELINE and not first:
             first.append(nth)
-            return faults.refused(403)
+            return faults.make_refusals(403)
         return None
 
-    with running(posts(), fault=forbid, limit=100_000) as mock:
+    with serve_in_thread(posts(), fault=forbid, limit=100_000) as mock:
         reason, planner = crawl(campaign_of(mock.url, tmp_path / "a.db", source=two_tokens))
     assert (reason.kind, planner.window_sets.aside) == ("done", {})
     used = rows(tmp_path / "a.db", "select distinct endpoint, credential from request where kind = 'ok'")
@@ -59,7 +59,7 @@ def test_a_token_that_one_endpoint_refuses_is_used_on_the_others(tmp_path, two_t
 
 
 def test_when_the_last_token_is_refused_the_run_stops_and_a_mended_one_goes_on(tmp_path, two_tokens, monkeypatch):
-    with running(posts(), limit=100_000, tokens=frozenset({"a-new-token"})) as mock:
+    with serve_in_thread(posts(), limit=100_000, tokens=frozenset({"a-new-token"})) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", source=two_tokens)
         reason, _ = crawl(settings)
         assert (reason.kind, "token was not accepted (401" in reason.why) == ("failed", True)
@@ -69,7 +69,7 @@ def test_when_the_last_token_is_refused_the_run_stops_and_a_mended_one_goes_on(t
 
 
 def test_the_cap_of_the_billing_cycle_pauses_until_the_next_one(tmp_path):
-    with running(posts(), limit=100_000, cap=900) as mock:
+    with serve_in_thread(posts(), limit=100_000, cap=900) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db")
         reason, planner = crawl(settings)
         assert mock.report()["totals"]["posts"] >= 900
@@ -83,10 +83,10 @@ def test_the_cap_of_the_billing_cycle_pauses_until_the_next_one(tmp_path):
 
 def test_our_own_count_of_the_cycle_stops_before_the_cap_is_passed(tmp_path):
     policy = tmp_path / "policy.toml"
-    with running(posts(), limit=100_000) as mock:
-        from socialcrawl.system.resources import folder
+    with serve_in_thread(posts(), limit=100_000) as mock:
+        from socialcrawl.system.resources import find_folder
 
-        text = (folder("config") / "x.toml").read_text("utf-8").replace("cap = 3_000_000", "cap = 900")
+        text = (find_folder("config") / "x.toml").read_text("utf-8").replace("cap = 3_000_000", "cap = 900")
         policy.write_text(text, "utf-8")
         settings = campaign_of(mock.url, tmp_path / "a.db", source={"policy": policy}, limits={"cycle_day": 31})
         reason, _ = crawl(settings)
@@ -98,16 +98,16 @@ def test_our_own_count_of_the_cycle_stops_before_the_cap_is_passed(tmp_path):
 
 
 def test_without_credits_the_campaign_pauses_and_goes_on_when_there_are_some(tmp_path):
-    with running(posts(), limit=100_000, credits=3.0) as poor:
+    with serve_in_thread(posts(), limit=100_000, credits=3.0) as poor:
         reason, _ = crawl(campaign_of(poor.url, tmp_path / "a.db"))
     assert (reason.kind, "buy credits" in reason.why) == ("budget", True)
-    with running(posts(), limit=100_000) as rich:
+    with serve_in_thread(posts(), limit=100_000) as rich:
         reason, _ = crawl(campaign_of(rich.url, tmp_path / "a.db"))
     assert reason.kind == "done"
 
 
 def test_a_budget_of_nodes_counts_the_seeds_and_pauses(tmp_path):
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         reason, _ = crawl(campaign_of(mock.url, tmp_path / "a.db", budget={"max_nodes": 17}))
         asked = "select count(*) from pick where act in ('seed', 'expand')"
         assert rows(tmp_path / "a.db", asked) == [(17,)]
@@ -119,7 +119,7 @@ def test_a_budget_of_nodes_counts_the_seeds_and_pauses(tmp_path):
 
 
 def test_a_budget_of_time_is_counted_from_the_first_request(tmp_path):
-    with running(posts(), limit=100_000, latency=0.02) as mock:
+    with serve_in_thread(posts(), limit=100_000, latency=0.02) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": None}, budget={"max_time": "700ms"})
         reason, _ = crawl(settings)
         assert (reason.kind, "max_time" in reason.why) == ("budget", True)
@@ -131,7 +131,7 @@ def test_a_budget_of_time_is_counted_from_the_first_request(tmp_path):
 
 
 def test_a_window_that_opens_after_the_end_of_the_time_is_not_waited_for(tmp_path):
-    with running(posts(), limit={TIMELINE: 5}, window=60.0) as mock:
+    with serve_in_thread(posts(), limit={TIMELINE: 5}, window=60.0) as mock:
         settings = campaign_of(
             mock.url, tmp_path / "a.db", budget={"max_time": "30s"}, limits={"k": 5, "d": 60.0},
         )  # fmt: skip
@@ -143,7 +143,7 @@ def test_a_window_that_opens_after_the_end_of_the_time_is_not_waited_for(tmp_pat
 
 @pytest.mark.parametrize("skew", [-599.3, 600.7])
 def test_a_server_whose_clock_is_ten_minutes_wrong_is_asked_in_its_windows(tmp_path, skew):
-    with running(posts(), limit=25, window=1.0, skew=skew) as mock:
+    with serve_in_thread(posts(), limit=25, window=1.0, skew=skew) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 60}, limits={"k": 25, "d": 1.0})
         reason, planner = crawl(settings)
         report = mock.report()
@@ -157,7 +157,7 @@ def test_a_server_whose_clock_is_ten_minutes_wrong_is_asked_in_its_windows(tmp_p
 
 def test_a_second_campaign_in_the_database_pays_for_nothing_that_is_held(tmp_path):
     database = tmp_path / "a.db"
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         crawl(campaign_of(mock.url, database, name="first"))
         bill = mock.report()["totals"]["dollars"]
         reason, planner = crawl(campaign_of(mock.url, database, name="second"))
@@ -175,7 +175,7 @@ def test_a_second_campaign_in_the_database_pays_for_nothing_that_is_held(tmp_pat
 
 def test_another_token_in_the_same_variable_is_billed_for_what_the_first_has_read(tmp_path, monkeypatch):
     """Two tokens may belong to two accounts: what one has paid for today the other pays for again."""
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         monkeypatch.setenv("SOCIALCRAWL_BAD", "the-token-of-one-account")
         source = {"token_env": "SOCIALCRAWL_BAD", "reuse_hours": 0.0}
         settings = [campaign_of(mock.url, tmp_path / "a.db", name=name, source=source) for name in ("a", "b", "c")]
@@ -198,7 +198,7 @@ def test_an_account_that_the_server_does_not_understand_is_put_off_and_the_other
     def once(endpoint, nth):
         return invalid if endpoint == TIMELINE and nth in (6, 13, 20) else None
 
-    with running(posts(), fault=once, limit=100_000) as mock:
+    with serve_in_thread(posts(), fault=once, limit=100_000) as mock:
         reason, _ = crawl(campaign_of(mock.url, tmp_path / "a.db"))
     assert reason.kind == "done"
     put_off = rows(tmp_path / "a.db", "select count(*) from outcome where missing = 'temporary'")

@@ -5,17 +5,17 @@ from x_crawls import TOKEN, TOKEN_ENV, campaign_of, crawl, posts, rows, sequence
 
 from socialcrawl.campaign.build import build
 from socialcrawl.campaign.settings import checked
-from socialcrawl.cli.render.live_screen import View
+from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock import faults
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 K, D = 40, 1.0
 
 
 @pytest.mark.parametrize("rate", [1, 8])
 def test_windows_are_filled_and_never_overrun(tmp_path, rate):
-    with running(posts(), limit=K, window=D) as mock:
+    with serve_in_thread(posts(), limit=K, window=D) as mock:
         settings = campaign_of(
             mock.url, tmp_path / "a.db", crawl={"steps": 4 * K, "refresh_rate": rate}, limits={"k": K, "d": D}
         )
@@ -28,7 +28,7 @@ def test_windows_are_filled_and_never_overrun(tmp_path, rate):
 
 
 def test_a_smaller_limit_of_the_server_is_learned_from_its_headers(tmp_path):
-    with running(posts(), limit=20, window=0.5) as mock:
+    with serve_in_thread(posts(), limit=20, window=0.5) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 60}, limits={"k": 300, "d": 0.5})
         reason, _ = crawl(settings)
         windows = mock.report()["windows"]
@@ -38,7 +38,7 @@ def test_a_smaller_limit_of_the_server_is_learned_from_its_headers(tmp_path):
 
 @pytest.fixture(scope="module")
 def mock():
-    with running(posts(), limit=100_000) as found:
+    with serve_in_thread(posts(), limit=100_000) as found:
         yield found
 
 
@@ -68,7 +68,7 @@ def test_a_budget_pauses_a_campaign_with_nothing_over_and_a_higher_one_goes_on(m
 
 
 def test_the_mock_bills_what_the_campaign_says_it_spent(tmp_path):
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         _, planner = crawl(campaign_of(mock.url, tmp_path / "a.db"))
         billed = sum(day["dollars"] for day in mock.report()["billed"].values())
     assert billed <= planner.budget.money / 100_000 <= billed + 10.0  # X counts a post once a day: the search's again
@@ -84,13 +84,13 @@ def test_a_topic_that_nobody_uses_is_told(mock, tmp_path):
 @pytest.mark.parametrize(
     ("fault", "kind", "said"),
     [
-        (faults.refused(401), "failed", "token_env"),
-        (faults.refused(402), "budget", "buy credits"),
-        (faults.refused(403), "failed", "access level"),
-        (faults.html(503), "failed", "times in a row, for "),
-        (faults.cut(), "failed", "base_url"),
-        (faults.html(200), "failed", "proxy"),
-        (faults.too_many(), "failed", "(429), but not until when ("),
+        (faults.make_refusals(401), "failed", "token_env"),
+        (faults.make_refusals(402), "budget", "buy credits"),
+        (faults.make_refusals(403), "failed", "access level"),
+        (faults.make_html_fault(503), "failed", "times in a row, for "),
+        (faults.make_cut(), "failed", "base_url"),
+        (faults.make_html_fault(200), "failed", "proxy"),
+        (faults.make_too_many(), "failed", "(429), but not until when ("),
     ],
     ids=["401", "402", "403", "503", "cut", "html", "429"],
 )
@@ -101,7 +101,7 @@ def test_trouble_in_the_middle_ends_the_run_with_a_message_and_the_next_run_goes
     def choose(endpoint, nth):
         return fault if broken and endpoint == "/2/users/:id/tweets" and nth > 9 else None
 
-    with running(posts(), fault=choose, limit=100_000) as mock:
+    with serve_in_thread(posts(), fault=choose, limit=100_000) as mock:
         reason, _ = crawl(campaign_of(mock.url, database, **how))
         assert (reason.kind, said in reason.why) == (kind, True), reason.why
         assert rows(database, "select count(*) from outcome where missing is null and value > 0")[0][0] >= 5
@@ -134,7 +134,7 @@ def no_network(monkeypatch):
 @pytest.mark.parametrize("host", ["https://api.x.com", None, "https://10.1.2.3:8000", "https://localhost.example.org"])
 def test_a_server_that_bills_is_refused_without_a_budget(no_network, tmp_path, host):
     with pytest.raises(SettingsError) as error:
-        build(campaign_of(host, tmp_path / "a.db"), View())
+        build(campaign_of(host, tmp_path / "a.db"), CampaignView())
     for part in (host or "https://api.x.com", "$0.50", "$5,000", "max_money", "max_posts", "[budget]"):
         assert part in str(error.value)
     assert not (tmp_path / "a.db").exists()
@@ -156,14 +156,14 @@ def test_a_server_that_bills_is_refused_without_a_budget(no_network, tmp_path, h
     ],
 )
 def test_what_a_campaign_can_cost_at_most_is_known_before_its_first_request(no_network, tmp_path, sections, most):
-    campaign = build(campaign_of("https://api.x.com", tmp_path / "a.db", **sections), View())
+    campaign = build(campaign_of("https://api.x.com", tmp_path / "a.db", **sections), CampaignView())
     campaign.close()
     assert campaign.plan.billed
     assert campaign.plan.most == most
 
 
 def test_the_mock_is_free_of_charge(no_network, tmp_path):
-    campaign = build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db"), View())
+    campaign = build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db"), CampaignView())
     campaign.close()
     assert not campaign.plan.billed
 
@@ -172,7 +172,7 @@ def test_the_mock_is_free_of_charge(no_network, tmp_path):
 def test_a_token_that_is_none_is_refused_before_anything_is_written(no_network, tmp_path, monkeypatch, token):
     monkeypatch.setenv(TOKEN_ENV, token)
     with pytest.raises(SettingsError, match=TOKEN_ENV) as error:
-        build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db"), View())
+        build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db"), CampaignView())
     assert not token.strip() or token not in str(error.value)
     assert not (tmp_path / "a.db").exists()
 
@@ -182,7 +182,7 @@ def test_the_token_is_not_written_anywhere(mock, tmp_path):
     settings = campaign_of(mock.url, database, crawl={"steps": 2})
     crawl(settings)
     assert TOKEN not in repr(settings)
-    campaign = build(settings, View())
+    campaign = build(settings, CampaignView())
     campaign.close()
     assert TOKEN not in repr(campaign)
     assert not any(TOKEN.encode() in file.read_bytes() for file in tmp_path.iterdir())
@@ -190,7 +190,7 @@ def test_the_token_is_not_written_anywhere(mock, tmp_path):
 
 def test_a_campaign_without_any_start_is_refused(tmp_path):
     with pytest.raises(SettingsError, match="nothing to start from"):
-        build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", seeds={"search": False}), View())
+        build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", seeds={"search": False}), CampaignView())
     only_patterns = {"name": "a", "topic": {"patterns": ["x+"]}, "source": {"token_env": TOKEN_ENV}}
     with pytest.raises(SettingsError):
-        build(checked(only_patterns | {"database": tmp_path / "a.db"}, "test"), View())
+        build(checked(only_patterns | {"database": tmp_path / "a.db"}, "test"), CampaignView())

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from x_crawls import campaign_of, crawl, posts, rows, sequence
 
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 TIMELINES = "endpoint = '/2/users/:id/tweets' and kind = 'ok'"
 
@@ -14,7 +14,7 @@ PICKS = "outcome join pick using (campaign, n) join account using (node)"
 
 @pytest.fixture(scope="module")
 def mock():
-    with running(posts(), limit=100_000) as found:
+    with serve_in_thread(posts(), limit=100_000) as found:
         yield found
 
 

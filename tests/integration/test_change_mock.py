@@ -6,7 +6,7 @@ from x_crawls import build as built
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.generators.generate import choose_topics
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 
 OTHER = list(choose_topics().values())[1]
@@ -16,7 +16,7 @@ ACTIVE = [name for name, row in sorted(WORLD.accounts.by_username.items()) if le
 
 @pytest.fixture(scope="module")
 def mock():
-    with running(posts(), limit=100_000) as found:
+    with serve_in_thread(posts(), limit=100_000) as found:
         yield found
 
 

@@ -8,8 +8,8 @@ from commands import ENVIRONMENT, campaign_file, demo_with_seeds, socialcrawl
 from x_crawls import TOPIC, posts, posts_file, rows
 
 from socialcrawl import __version__
-from socialcrawl.cli.commands.demo import _counted
-from socialcrawl.mock.server import running
+from socialcrawl.cli.commands.demo import _make_counts
+from socialcrawl.mock.server import serve_in_thread
 
 HEAVY = (
     "numpy",
@@ -122,7 +122,7 @@ def test_the_demo_prints_one_object_that_agrees_with_the_mock_and_the_database()
 
 def test_a_window_is_filled_where_all_its_requests_were_sent():
     windows = [{"endpoint": "a", "opened": n, "requests": n, "limit": 2, "answers": {"200": n}} for n in (1, 2)]
-    counted = _counted({"windows": windows})
+    counted = _make_counts({"windows": windows})
     assert counted["statuses"] == {"200": 3}
     assert [window["filled"] for window in counted["windows"]] == [False, True]
 
@@ -181,7 +181,7 @@ def test_a_campaign_is_begun_run_paused_and_gone_on_with(tmp_path):
     child = socialcrawl("init", "mine.toml", "--keyword", TOPIC, "--keyword", 'say "hello"', folder=tmp_path)
     assert (child.returncode, "wrote mine.toml" in child.stdout) == (0, True)
     assert socialcrawl("init", "mine.toml", folder=tmp_path).returncode == 2
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         file = campaign_file(tmp_path, mock.url, budget="max_requests = 6")
         child = socialcrawl("run", file, folder=tmp_path)
         assert child.returncode == 3

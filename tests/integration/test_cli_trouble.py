@@ -12,12 +12,12 @@ from commands import COMMAND, ENVIRONMENT, campaign_file, socialcrawl
 from x_crawls import TOPIC, posts, posts_file, rows
 
 from socialcrawl.mock import faults
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 
 @pytest.fixture(scope="module")
 def mock():
-    with running(posts(), limit=100_000) as found:
+    with serve_in_thread(posts(), limit=100_000) as found:
         yield found
 
 
@@ -43,7 +43,7 @@ def test_a_missing_token_is_told_with_its_variable(begun, mock):
 
 def test_a_wrong_token_is_told_and_what_was_stored_stays(begun):
     before = stored(begun)
-    with running(posts(), tokens=frozenset({"another"})) as strict:
+    with serve_in_thread(posts(), tokens=frozenset({"another"})) as strict:
         child = socialcrawl("run", campaign_file(begun, strict.url), folder=begun)
     assert child.returncode == 1
     assert "the token was not accepted (401" in child.stdout
@@ -101,16 +101,16 @@ def test_a_database_that_is_none_is_left_alone(tmp_path, mock):
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (faults.cut(), "the connection failed"),
-        (faults.html(200), "not JSON"),
-        (faults.half(), "the connection failed"),
-        (faults.hang(2.0), "did not answer in time"),
+        (faults.make_cut(), "the connection failed"),
+        (faults.make_html_fault(200), "not JSON"),
+        (faults.make_half(), "the connection failed"),
+        (faults.make_hang(2.0), "did not answer in time"),
     ],
     ids=["closed", "html", "half", "nothing"],
 )
 def test_a_server_in_trouble_is_told_and_what_was_stored_stays(begun, fault, said):
     before = stored(begun)
-    with running(posts(), fault=lambda endpoint, nth: fault, limit=100_000) as broken:
+    with serve_in_thread(posts(), fault=lambda endpoint, nth: fault, limit=100_000) as broken:
         child = socialcrawl("run", campaign_file(begun, broken.url, timeout=0.3), folder=begun)
     assert child.returncode == 1
     assert said in child.stdout
@@ -254,7 +254,7 @@ def test_a_second_signal_ends_a_run_at_once_and_the_next_goes_on(begun):
     assert "everything is saved" not in out, "it did not wait for what was in flight"
     assert "Traceback" not in out + err
     assert stored(begun) == before
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         assert socialcrawl("run", campaign_file(begun, mock.url, steps=9), folder=begun).returncode == 0
 
 
@@ -262,7 +262,7 @@ def test_what_a_server_says_is_shown_as_it_is_and_never_read_as_markup(tmp_path)
     def refuse(endpoint, nth):
         return faults.Fault("answer", 403, b'{"title": "Forbidden", "detail": "no [/access] for [bold]you :smile:"}')
 
-    with running(posts(), fault=refuse) as mock:
+    with serve_in_thread(posts(), fault=refuse) as mock:
         child = socialcrawl("run", campaign_file(tmp_path, mock.url), folder=tmp_path)
     assert child.returncode == 1
     assert "no [/access] for [bold]you :smile:" in child.stdout

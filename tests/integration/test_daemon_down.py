@@ -15,13 +15,13 @@ from x_crawls import posts_file
 from socialcrawl.daemon.campaign_state import DONE, DOWN, RESTING, STOPPED
 from socialcrawl.daemon.health_page import check_health
 from socialcrawl.engine.model import format_time, parse_time
-from socialcrawl.mock.faults import cut, error
-from socialcrawl.mock.server import running
+from socialcrawl.mock.faults import make_cut, make_error
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.ratelimit.retry import PROBE
 
 __all__ = ["folder"]  # a fixture
 WIDE = 5_000  # requests in a window: none is waited for
-FAULTS = {"no answer": cut, "status 502": lambda: error("x", 502)}
+FAULTS = {"no answer": make_cut, "status 502": lambda: make_error("x", 502)}
 
 
 class Falling(World):
@@ -58,7 +58,9 @@ def falling(tmp_path, request):
     def fault(endpoint, nth):
         return FAULTS[name]() if begin <= time.now() - BEGIN < end else None
 
-    with running(posts_file(), fault, time.now, limit=WIDE, window=WINDOW, held=1_000_000, platforms=("x",)) as mock:
+    with serve_in_thread(
+        posts_file(), fault, time.now, limit=WIDE, window=WINDOW, held=1_000_000, platforms=("x",)
+    ) as mock:
         yield Falling(tmp_path, time, mock, (begin, end))
 
 
@@ -142,7 +144,7 @@ def test_a_server_that_is_gone_and_comes_back_is_told_by_a_real_daemon(folder, t
     """
     notes = tmp_path / "notes"
     with ExitStack() as first, daemon(folder, "--health", "127.0.0.1:0") as one:
-        mock = first.enter_context(running(posts_file(), limit=4, window=1.0))
+        mock = first.enter_context(serve_in_thread(posts_file(), limit=4, window=1.0))
         file = campaign_file(folder, mock.url, more=telling(notes, tmp_path))
         file.write_text(file.read_text("utf-8").replace("k = 20\nd = 2.0\n", "k = 4\nd = 900.0\n"), "utf-8")
         one.until(lambda: steps(folder) > 5)
@@ -156,7 +158,7 @@ def test_a_server_that_is_gone_and_comes_back_is_told_by_a_real_daemon(folder, t
         assert json.loads(told.splitlines()[0])["event"] == "down"
         before = steps(folder)
         one.until(lambda: rows(folder / "one.db", "select count(*) from request where kind = 'broken'")[0][0] > 5)
-        with running(posts_file(), limit=4, window=1.0, port=urlsplit(mock.url).port):
+        with serve_in_thread(posts_file(), limit=4, window=1.0, port=urlsplit(mock.url).port):
             one.until(lambda: steps(folder) > before)
             (back,) = one.until(lambda: [line for line in one.lines() if line.get("was") == "down"])
             assert (back["level"], back["event"], back["campaign"]) == ("info", "the platform answers again", "one")

@@ -20,8 +20,8 @@ from postgres import stopped as server_stopped
 from x_crawls import TOKEN, TOKEN_ENV, TOPIC, posts_file, rows, sequence
 
 from socialcrawl.engine.loop import GRACE
-from socialcrawl.mock.faults import hang
-from socialcrawl.mock.server import running
+from socialcrawl.mock.faults import make_hang
+from socialcrawl.mock.server import serve_in_thread
 
 SLOW = pytest.mark.chaos
 
@@ -87,7 +87,7 @@ def daemon(folder, *options, **variables):
 
 @contextmanager
 def a_mock(fault=None, window=2.0, posts=None):
-    with running(posts or posts_file(), fault, limit=20, window=window) as mock:
+    with serve_in_thread(posts or posts_file(), fault, limit=20, window=window) as mock:
         yield mock
 
 
@@ -163,7 +163,7 @@ def test_sigterm_waits_eight_seconds_for_what_is_in_flight_and_leaves(folder):
     def fault(endpoint, nth):
         if "tweets" in endpoint and "search" not in endpoint and nth == 25:
             hung.append(nth)
-            return hang(3600.0)
+            return make_hang(3600.0)
         return None
 
     with a_mock(fault, posts=large()) as mock:

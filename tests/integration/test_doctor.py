@@ -17,17 +17,17 @@ from test_mock_world import START, posts_of
 from test_platforms import AND_THE_WEB
 from x_crawls import TOKEN, TOKEN_ENV, TOPIC, campaign_of, crawl, posts
 
-from socialcrawl.campaign.credentials import access
+from socialcrawl.campaign.credentials import open_access
 from socialcrawl.cli.commands import doctor as app
-from socialcrawl.cli.commands.doctor import doctor
+from socialcrawl.cli.commands.doctor import run_checks
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Credential, Reply, format_time
 from socialcrawl.mock import faults
-from socialcrawl.mock.names import chosen
-from socialcrawl.mock.server import running
+from socialcrawl.mock.names import is_chosen
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
-from socialcrawl.system.resources import folder
-from socialcrawl.text.wording import instant
+from socialcrawl.system.resources import find_folder
+from socialcrawl.text.wording import parse_instant
 
 ALL = ["program", "settings", "prices", "cycle", "disk", "database", "tokens", "request", "answer", "limits", "clock"]
 LIVE = "https://192.0.2.1"  # an address that nobody has
@@ -35,7 +35,7 @@ LIVE = "https://192.0.2.1"  # an address that nobody has
 
 @pytest.fixture(scope="module")
 def mock():
-    with running(posts(), limit=100_000) as found:
+    with serve_in_thread(posts(), limit=100_000) as found:
         yield found
 
 
@@ -51,7 +51,7 @@ def file_of(place, url, source="", more=""):
 def seen(file, width=80, **how):
     """The exit code, and the checks by name as (state, text); no line is too long, none tells the token."""
     console = Console(file=io.StringIO(), width=width, markup=False, emoji=False, highlight=False)
-    code = doctor(file, console, **how)
+    code = run_checks(file, console, **how)
     text = console.file.getvalue()
     assert TOKEN not in text
     assert max(map(len, text.splitlines())) <= width
@@ -93,7 +93,7 @@ def test_all_is_well_where_it_is_and_one_request_tells(mock, tmp_path):
 
 @pytest.mark.parametrize(("date", "said"), [(100.0, "0 s"), (103.0, "0 s"), (105.0, "4 s"), (90.0, "11 s")])
 def test_clocks_that_may_agree_do_not_differ_however_slow_the_answer_was(date, said):
-    check = app._clock(SimpleNamespace(at=100.0), SimpleNamespace(at=103.0, date=date))
+    check = app._check_clock(SimpleNamespace(at=100.0), SimpleNamespace(at=103.0, date=date))
     assert check.text.startswith(f"this clock and the server's differ by {said}")
 
 
@@ -166,19 +166,19 @@ def test_a_campaign_without_a_bound_is_a_failure_where_it_is_billed(tmp_path):
 @pytest.mark.parametrize(
     ("fault", "state", "said"),
     [
-        (faults.refused(401), "FAIL", "not accepted (401"),
-        (faults.refused(402), "FAIL", "no credits"),
-        (faults.refused(403), "FAIL", "403"),
-        (faults.html(503), "FAIL", "in trouble"),
-        (faults.cut(), "FAIL", "may have been billed"),
-        (faults.too_many(), "warn", "try again later"),
+        (faults.make_refusals(401), "FAIL", "not accepted (401"),
+        (faults.make_refusals(402), "FAIL", "no credits"),
+        (faults.make_refusals(403), "FAIL", "403"),
+        (faults.make_html_fault(503), "FAIL", "in trouble"),
+        (faults.make_cut(), "FAIL", "may have been billed"),
+        (faults.make_too_many(), "warn", "try again later"),
         (faults.Fault("answer", 200, b'{"meta": {"result_count": 0}}'), "warn", "no post was found"),
         (faults.Fault("answer", 200, b'{"data": [{"id": "1", "text": "x"}]}'), "FAIL", "did not send the fields"),
     ],
     ids=["401", "402", "403", "503", "cut", "429", "nothing", "fields"],
 )
 def test_what_the_server_answers_is_told_with_what_to_do(tmp_path, fault, state, said):
-    with running(posts(), fault=lambda endpoint, nth: fault, limit=100_000) as mock:
+    with serve_in_thread(posts(), fault=lambda endpoint, nth: fault, limit=100_000) as mock:
         _, checks = seen(file_of(tmp_path, mock.url))
     assert checks["answer"][0] == state
     assert said in checks["answer"][1], checks["answer"]
@@ -199,7 +199,7 @@ def page_of_fediverse(platform, url, folder, **seeds):
 @pytest.mark.parametrize("platform", ["bluesky", "mastodon"])
 def test_that_no_post_is_shown_as_its_author_opted_out_is_said(platform, tmp_path):
     name = min(build_world(posts()).accounts.by_username)
-    with running(posts(), noindex=1.0) as mock:
+    with serve_in_thread(posts(), noindex=1.0) as mock:
         who = httpx.get(f"{mock.url}/_mock/accounts?name={name}").json()[platform]
         searching = seen(page_of_fediverse(platform, mock.url, tmp_path), 400)[1]["answer"]
         naming = seen(page_of_fediverse(platform, mock.url, tmp_path, search=False, usernames=[who]), 400)[1]["answer"]
@@ -211,10 +211,10 @@ def test_that_no_post_is_shown_as_its_author_opted_out_is_said(platform, tmp_pat
 @pytest.mark.parametrize("platform", ["bluesky", "mastodon"])
 def test_an_author_who_opted_out_hides_no_other_from_the_doctor(platform, tmp_path):
     people = [f"person{n}" for n in range(40)]
-    silent = next(name for name in people if chosen(name, 0.5, b"noindex"))
-    open_ones = [name for name in people if not chosen(name, 0.5, b"noindex")][:3]
+    silent = next(name for name in people if is_chosen(name, 0.5, b"noindex"))
+    open_ones = [name for name in people if not is_chosen(name, 0.5, b"noindex")][:3]
     rows = [(name, START + 60 * n, f"#{TOPIC} {n}", ()) for n, name in enumerate([*open_ones, silent])]
-    with running(posts_of(rows), noindex=0.5) as mock:
+    with serve_in_thread(posts_of(rows), noindex=0.5) as mock:
         _, checks = seen(page_of_fediverse(platform, mock.url, tmp_path), 400)
     assert checks["answer"] == ("ok", "it answers without a token, all fields arrived in 3 posts")
 
@@ -227,13 +227,13 @@ def test_a_server_that_is_not_there_is_told(tmp_path):
 
 
 def test_limits_and_a_clock_that_differ_are_told(tmp_path):
-    with running(posts(), limit=7, skew=-125.0) as mock:
+    with serve_in_thread(posts(), limit=7, skew=-125.0) as mock:
         code, checks = seen(file_of(tmp_path, mock.url))
     assert code == 0
     assert checks["limits"][0] == checks["clock"][0] == "warn"
     assert "allows 7 such requests, not 450 requests in 15 min" in checks["limits"][1]
     assert "differ by 2 min: set the clock" in checks["clock"][1]
-    with running(posts(), limit=100_000, skew=40.0) as mock:
+    with serve_in_thread(posts(), limit=100_000, skew=40.0) as mock:
         state, told = seen(file_of(tmp_path, mock.url))[1]["clock"]
         assert state == "ok"
         assert re.fullmatch(r"this clock and the server's differ by (39|40|41) s", told)
@@ -273,7 +273,7 @@ def test_tokens_are_told_by_their_variables_only(mock, tmp_path, monkeypatch):
 
 
 def test_a_token_in_use_is_left_alone(mock, tmp_path):
-    held = access(campaign_of(mock.url, tmp_path / "a.db"), mock.url)
+    held = open_access(campaign_of(mock.url, tmp_path / "a.db"), mock.url)
     before = served(mock)
     try:
         code, checks = seen(file_of(tmp_path, mock.url))
@@ -360,7 +360,7 @@ def test_an_old_price_table_is_told_with_its_age(mock, tmp_path):
     now = SystemClock().now()
     for days, state in ((90, "ok"), (91, "warn")):
         day = format_time(now - days * 86_400.0)[:10]
-        text = (folder("config") / "x.toml").read_text().replace("as_of = 2026-11-01", f"as_of = {day}")
+        text = (find_folder("config") / "x.toml").read_text().replace("as_of = 2026-11-01", f"as_of = {day}")
         (tmp_path / "policy.toml").write_text(text)
         checks = seen(file_of(tmp_path, mock.url, more='policy = "policy.toml"'), 200, offline=True)[1]
         assert checks["prices"][0] == state
@@ -371,7 +371,7 @@ def test_the_billing_cycle_is_that_of_the_settings(mock, tmp_path):
     now = SystemClock().now()
     today = int(format_time(now)[8:10])
     checks = seen(file_of(tmp_path, mock.url, more=f"[limits]\ncycle_day = {min(today, 28)}"), 200, offline=True)[1]
-    begins, ends = (instant(word) for word in checks["cycle"][1].split() if word.startswith("20"))
+    begins, ends = (parse_instant(word) for word in checks["cycle"][1].split() if word.startswith("20"))
     assert begins <= now < ends
     assert format_time(begins)[8:10] == f"{min(today, 28):02}"
     assert 28 <= (ends - begins) / 86_400 <= 31

@@ -11,7 +11,7 @@ from stores import a_place, rows
 from tiny_town import close
 from typer.testing import CliRunner
 
-from socialcrawl.cli.commands.forget import days
+from socialcrawl.cli.commands.forget import parse_days
 from socialcrawl.cli.definitions.forget import forget, retain
 from socialcrawl.errors import SettingsError, StoreError
 
@@ -165,10 +165,10 @@ def test_what_became_too_old_goes_when_somebody_says_so(monkeypatch):
 
 @pytest.mark.parametrize(("text", "length"), [("90d", 90), ("12w", 84), ("2y", 730), (" 1 D", 1)])
 def test_spans_are_days_weeks_and_years(text, length):
-    assert days(text) == length * 86_400.0
+    assert parse_days(text) == length * 86_400.0
 
 
 @pytest.mark.parametrize("text", ["", "90", "d", "-3d", "3h", "1.5d", "999999d", "0d", "00w"])
 def test_other_spans_are_refused(text):
     with pytest.raises(SettingsError, match="write 90d"):
-        days(text)
+        parse_days(text)

@@ -302,10 +302,10 @@ def test_a_decision_whose_history_was_changed_says_so(file):
 def told_of(store, capsys, place, pick):
     from rich.console import Console
 
-    from socialcrawl.cli.commands.explain import explained
+    from socialcrawl.cli.commands.explain import explain_account
 
     user = pick["id"] or pick["username"]
-    explained(place, user, None, Console(width=200))
+    explain_account(place, user, None, Console(width=200))
     return explain(store.connection, user), capsys.readouterr().out
 
 
@@ -402,7 +402,7 @@ def test_the_command_tells_people_and_programs(place):
 def test_every_state_is_told_in_a_sentence(file, capsys):
     from rich.console import Console
 
-    from socialcrawl.cli.commands.explain import explained
+    from socialcrawl.cli.commands.explain import explain_account
 
     with crawled(file, settings_of(steps=4)) as store:
         store.enlist(["stranger"], AT)
@@ -414,9 +414,9 @@ def test_every_state_is_told_in_a_sentence(file, capsys):
             "ghost": "heard",
         }
     for user, words in {**search, frontier: "can be asked, and was not yet"}.items():
-        explained(file, user, None, Console(width=200))
+        explain_account(file, user, None, Console(width=200))
         assert words in capsys.readouterr().out
-    explained(file, "person0", None, Console(width=200), as_json=True)
+    explain_account(file, "person0", None, Console(width=200), as_json=True)
     given = json.loads(capsys.readouterr().out)
     assert inf not in given.values()
     assert given["asks"][1]["act"] == "seed"
@@ -454,7 +454,7 @@ def test_the_seeds_that_could_not_be_read_are_named_with_why(place):
 def test_a_page_is_explained_by_any_spelling_of_its_address_and_has_no_at(file, capsys):
     from rich.console import Console
 
-    from socialcrawl.cli.commands.explain import explained
+    from socialcrawl.cli.commands.explain import explain_account
 
     with crawled(file, settings_of(steps=4)) as store:
         page = "https://a.example/wiki/One"
@@ -464,9 +464,9 @@ def test_a_page_is_explained_by_any_spelling_of_its_address_and_has_no_at(file, 
         for spelled in (page, "HTTPS://A.example:443/wiki/./One#top"):
             told = explain(store.connection, spelled)
             assert (told.user, told.state, told.platform) == (page, "seed", "web")
-            explained(file, spelled, None, Console(width=200))
+            explain_account(file, spelled, None, Console(width=200))
             assert capsys.readouterr().out.startswith(f"{page} in the campaign")
-        explained(file, "a.example/wiki/One", None, Console(width=200))
+        explain_account(file, "a.example/wiki/One", None, Console(width=200))
         text = capsys.readouterr().out
         assert text.startswith("a.example/wiki/One in the campaign")
         assert "no page that was read links to it" in text
@@ -477,7 +477,7 @@ def test_a_page_is_explained_by_any_spelling_of_its_address_and_has_no_at(file, 
 def test_a_name_without_its_domain_leads_to_those_it_may_mean(platform, end, file, capsys):
     from rich.console import Console
 
-    from socialcrawl.cli.commands.explain import explained
+    from socialcrawl.cli.commands.explain import explain_account
 
     with crawled(file, settings_of(steps=4)) as store:
         assert explain(store.connection, "ghost").alike == []
@@ -485,7 +485,7 @@ def test_a_name_without_its_domain_leads_to_those_it_may_mean(platform, end, fil
               f"username = username || '{end}', handle = handle || '{end}'")  # fmt: skip
         told = explain(store.connection, "Person0")
         assert (told.state, [name.lower() for name in told.alike]) == ("unknown", [f"person0{end}"])
-        explained(file, "Person0", None, Console(width=200))
+        explain_account(file, "Person0", None, Console(width=200))
         assert f"it knows @person0{end}: ask for the whole name" in capsys.readouterr().out.lower()
 
 
@@ -495,6 +495,6 @@ def test_a_name_without_its_domain_leads_to_those_it_may_mean(platform, end, fil
      ("https://a.example/", "https://a.example/")],
 )  # fmt: skip
 def test_names_have_an_at_and_ids_have_none(name, as_read):
-    from socialcrawl.cli.commands.explain import shown
+    from socialcrawl.cli.commands.explain import format_account
 
-    assert shown(name) == as_read
+    assert format_account(name) == as_read

@@ -17,7 +17,7 @@ from postgres import a_server_database
 from stores import opened
 from tiny_town import Clock, Wire, close, parts_of, stored
 
-from socialcrawl.cli.commands.explore import explore, metadata
+from socialcrawl.cli.commands.explore import explore, make_metadata
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.storage.database.connection import make_alembic_config
@@ -134,7 +134,7 @@ def test_what_cannot_be_explored_is_told_in_a_sentence(tmp_path, monkeypatch):
 
 
 def test_metadata_describes_every_table_view_and_column():
-    told = json.loads(json.dumps(metadata("x")))["databases"]["x"]
+    told = json.loads(json.dumps(make_metadata("x")))["databases"]["x"]
     assert {name for name, table in told["tables"].items() if not table.get("hidden")} == {
         *tables.tables,
         *(view.name for view in VIEWS),

@@ -9,7 +9,7 @@ from import_files import NOW, columns, drawn, files, write_lines
 from stores import opened
 from typer.testing import CliRunner
 
-from socialcrawl.cli.commands.export import key_of
+from socialcrawl.cli.commands.export import read_key
 from socialcrawl.cli.definitions.export import export
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.importers.import_posts import import_posts
@@ -57,9 +57,9 @@ def test_pseudonyms_come_from_a_key_in_the_environment_or_a_file(command, tmp_pa
 def test_a_key_that_is_missing_short_or_unreadable_is_told_without_it(command, tmp_path, monkeypatch):
     monkeypatch.delenv("SOCIALCRAWL_KEY", raising=False)
     with pytest.raises(SettingsError, match="openssl rand -hex 32"):
-        key_of("SOCIALCRAWL_KEY", None)
+        read_key("SOCIALCRAWL_KEY", None)
     with pytest.raises(SettingsError, match="cannot be read"):
-        key_of("SOCIALCRAWL_KEY", tmp_path / "none")
+        read_key("SOCIALCRAWL_KEY", tmp_path / "none")
     words = (tmp_path / "out", "--db", town() / "town.db", "--pseudonymise")
     done = command(*words, env={"SOCIALCRAWL_KEY": "swordfish"})
     assert isinstance(done.exception, SettingsError)

@@ -25,7 +25,7 @@ from tweepy.asynchronous import AsyncClient, AsyncPaginator
 from yarl import URL
 
 from socialcrawl.mock import faults
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 TOWN = Town()
 TIMELINE = "/2/users/:id/tweets"
@@ -39,7 +39,7 @@ def file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def town(file):
-    with running(file, limit=100_000, missing=MISSING) as mock:
+    with serve_in_thread(file, limit=100_000, missing=MISSING) as mock:
         yield mock
 
 
@@ -120,7 +120,7 @@ def test_a_client_that_waits_at_a_limit_has_every_post_in_the_end(file, monkeypa
         async with client_of(mock, wait_on_rate_limit=True) as client:
             return await _timeline(client, "eve", 5)
 
-    with running(file, time=clock.time, limit={TIMELINE: 5}) as mock:
+    with serve_in_thread(file, time=clock.time, limit={TIMELINE: 5}) as mock:
         posts, pages = asyncio.run(main())
     assert (posts, pages) == (TOWN.timeline("eve"), 12)
     assert clock.slept == [901, 901]
@@ -145,7 +145,7 @@ def test_refusals_have_their_own_exceptions_and_a_time_to_come_back(file):
                 await client.get_tweet(eve)
             return refused.value
 
-    with running(file, time=clock.time, limit={TIMELINE: 1}, tokens=frozenset({"TOKEN"})) as mock:
+    with serve_in_thread(file, time=clock.time, limit={TIMELINE: 1}, tokens=frozenset({"TOKEN"})) as mock:
         error = asyncio.run(main())
     assert error.reset_time == int(clock.now - 100 + 900)
 
@@ -157,7 +157,7 @@ def test_a_page_of_html_from_the_edge_is_no_json_to_aiohttp_either(file):
                 await client.get_user(username="eve")
             return await client.get_user(username="eve")
 
-    with running(file, fault=lambda endpoint, nth: faults.html(503) if nth == 1 else None) as mock:
+    with serve_in_thread(file, fault=lambda endpoint, nth: faults.make_html_fault(503) if nth == 1 else None) as mock:
         assert asyncio.run(main()).data.username == "Eve"
 
 
@@ -172,7 +172,7 @@ def test_a_signed_request_is_one_of_a_user(file):
                 "harvest", start_time=datetime.fromtimestamp(oldest.at, UTC), max_results=100, user_auth=True
             )
 
-    with running(file, missing=MISSING, tokens=frozenset({"secret"})) as mock:
+    with serve_in_thread(file, missing=MISSING, tokens=frozenset({"secret"})) as mock:
         found = asyncio.run(main())
     assert [str(post.id) for post in found.data] == [post.id for post in expected]
     assert requests_of(mock.report()) == {"user": (1, 0)}

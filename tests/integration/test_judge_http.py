@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from mock_judges import MISSING, START, Town, requests_of
 
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 TOWN = Town()
 BEARER = {"Authorization": "Bearer TOKEN"}
@@ -23,14 +23,14 @@ def file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def town(file):
-    with running(file, limit=100_000, missing=MISSING) as mock:
+    with serve_in_thread(file, limit=100_000, missing=MISSING) as mock:
         yield mock
 
 
 @pytest.fixture
 def counting(file):
     """A mock of its own, whose counts only one test sees; its clock stands."""
-    with running(file, limit=50, missing=MISSING, time=lambda: START + 3e7) as mock:
+    with serve_in_thread(file, limit=50, missing=MISSING, time=lambda: START + 3e7) as mock:
         yield mock
 
 

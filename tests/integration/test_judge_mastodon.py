@@ -15,7 +15,7 @@ from shared_data import needed
 from test_mock_mastodon import text_of
 from test_mock_world import START, posts_of
 
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 HOME = "home.example"
 # author, text, mentioned, the number of the post that is answered, or of the one that is repeated
@@ -79,7 +79,7 @@ def read(status, client):
 @contextmanager
 def serving(time=wall, **settings):
     """The town as Mastodon alone: its address, and its report."""
-    with running(posts(), time=time, platforms=("mastodon",), home=HOME, **settings) as mock:
+    with serve_in_thread(posts(), time=time, platforms=("mastodon",), home=HOME, **settings) as mock:
         yield mock.url, lambda: mock.report()["platforms"]["mastodon"]
 
 

@@ -24,7 +24,7 @@ from mock_judges import (
 )
 from shared_data import needed
 
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 TOWN = Town()
 DOCUMENTS = {"tweet": "x-openapi-2.166-tweet-fields.json", "post": "x-openapi-2.167-post-fields.json"}
@@ -50,7 +50,7 @@ def file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(file):
-    with running(file, limit=100_000, missing=MISSING) as mock, client_of(mock) as client:
+    with serve_in_thread(file, limit=100_000, missing=MISSING) as mock, client_of(mock) as client:
         yield client
 
 
@@ -190,7 +190,7 @@ REFUSALS = {
 def _refusals(file, kind):
     words = WORDS[kind]
     tokens = {"tokens": frozenset({"TOKEN"}), "user_tokens": frozenset({"USER"})}
-    with running(file, time=Clock().time, limit=2, **tokens) as mock, client_of(mock) as client:
+    with serve_in_thread(file, time=Clock().time, limit=2, **tokens) as mock, client_of(mock) as client:
         number = _id(client, "eve")
         yield 400, client.get(f"/2/users/{number}/tweets", params={**words, "max_results": 101})
         yield 404, client.get("/2/tweets/1", params=words)
@@ -199,9 +199,9 @@ def _refusals(file, kind):
         with client_of(mock, "USER") as user, client_of(mock, "NOBODY") as nobody:
             yield 401, nobody.get(f"/2/users/{number}/tweets", params=words)
             yield 403, user.get(COUNTS, params={"query": "harvest", **COUNTED[kind]})
-    with running(file, cap=0, credits=0.0) as mock, client_of(mock) as client:
+    with serve_in_thread(file, cap=0, credits=0.0) as mock, client_of(mock) as client:
         yield 402, client.get("/2/users/by/username/eve", params=words)
-    with running(file, cap=0) as mock, client_of(mock) as client:
+    with serve_in_thread(file, cap=0) as mock, client_of(mock) as client:
         yield 4290, client.get("/2/tweets/search/recent", params={"query": "harvest", **words})
 
 

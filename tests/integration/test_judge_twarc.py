@@ -13,8 +13,8 @@ from twarc import decorators2
 from twarc.client2 import Twarc2
 from twarc.expansions import ensure_flattened
 
-from socialcrawl.mock.rate_windows import Rule
-from socialcrawl.mock.server import running
+from socialcrawl.mock.rate_windows import LimitRule
+from socialcrawl.mock.server import serve_in_thread
 
 TOWN = Town()
 TIMELINE = "/2/users/:id/tweets"
@@ -27,7 +27,7 @@ def file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def town(file):
-    with running(file, limit=100_000, missing=MISSING) as mock:
+    with serve_in_thread(file, limit=100_000, missing=MISSING) as mock:
         yield mock
 
 
@@ -125,13 +125,13 @@ def test_flattened_posts_carry_their_authors_and_references(town, client_of):
     ("limits", "slept"),
     [
         ({"limit": {TIMELINE: 5}}, [901]),  # a window that is used up: until it ends and ten seconds, at most 901
-        ({"rules": {TIMELINE: [Rule(1, 5.0)]}}, [10] * 9),  # a 429 with requests left: as for one request a second
+        ({"rules": {TIMELINE: [LimitRule(1, 5.0)]}}, [10] * 9),  # a 429 with requests left: as for one request a second
     ],
 )
 def test_a_client_that_waits_at_limits_has_every_post_in_the_end(file, client_of, monkeypatch, limits, slept):
     clock = Clock()
     monkeypatch.setattr(decorators2, "time", clock)
-    with running(file, time=clock.time, **limits) as mock:
+    with serve_in_thread(file, time=clock.time, **limits) as mock:
         pages = list(client_of(mock).timeline("eve", max_results=6))
     assert _posts(pages) == _file(TOWN.timeline("eve"))
     assert (len(pages), clock.slept) == (10, slept)
@@ -141,7 +141,7 @@ def test_a_client_that_waits_at_limits_has_every_post_in_the_end(file, client_of
 
 def test_a_signed_request_is_one_of_a_user(file, client_of):
     keys = dict.fromkeys(("consumer_key", "consumer_secret", "access_token", "access_token_secret"), "secret")
-    with running(file, limit=1, user_limit=5, tokens=frozenset({"secret"})) as mock:
+    with serve_in_thread(file, limit=1, user_limit=5, tokens=frozenset({"secret"})) as mock:
         client = client_of(mock, **keys)
         for _ in range(2):
             assert _posts(client.timeline("cy", max_results=10)) == _file(TOWN.timeline("cy"))
@@ -150,7 +150,7 @@ def test_a_signed_request_is_one_of_a_user(file, client_of):
 
 def test_a_refused_token_is_an_error_of_http(file, client_of):
     with (
-        running(file, tokens=frozenset({"OTHER"})) as mock,
+        serve_in_thread(file, tokens=frozenset({"OTHER"})) as mock,
         pytest.raises(requests.HTTPError, match="401 Client Error: Unauthorized"),
     ):
         list(client_of(mock).user_lookup(["eve"], usernames=True))

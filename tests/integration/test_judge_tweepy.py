@@ -20,7 +20,7 @@ from mock_judges import (
     requests_of,
 )
 
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 TOWN = Town()
 TIMELINE = "/2/users/:id/tweets"
@@ -34,7 +34,7 @@ def file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def town(file):
-    with running(file, limit=100_000, missing=MISSING) as mock:
+    with serve_in_thread(file, limit=100_000, missing=MISSING) as mock:
         yield mock
 
 
@@ -163,7 +163,7 @@ def test_mentions_are_those_by_people_who_are_here(town, client_of):
 def test_a_client_that_waits_at_a_limit_has_every_post_in_the_end(file, client_of, monkeypatch):
     clock = Clock()
     monkeypatch.setattr(tweepy.client, "time", clock)
-    with running(file, time=clock.time, limit={TIMELINE: 5}) as mock:
+    with serve_in_thread(file, time=clock.time, limit={TIMELINE: 5}) as mock:
         client = client_of(mock, wait_on_rate_limit=True)
         eve = client.get_user(username="eve").data.id
         pages = _pages(client.get_users_tweets, eve, max_results=5)
@@ -175,7 +175,7 @@ def test_a_client_that_waits_at_a_limit_has_every_post_in_the_end(file, client_o
 
 def test_a_client_that_does_not_wait_is_told_when_to_come_back(file, client_of):
     clock = Clock()
-    with running(file, time=clock.time, limit={TIMELINE: 1}) as mock:
+    with serve_in_thread(file, time=clock.time, limit={TIMELINE: 1}) as mock:
         client = client_of(mock)
         eve = client.get_user(username="eve").data.id
         client.get_users_tweets(eve)
@@ -190,7 +190,7 @@ def test_a_client_that_does_not_wait_is_told_when_to_come_back(file, client_of):
 
 
 def test_bad_tokens_wrong_kinds_caps_and_mistakes_have_their_own_exceptions(file, client_of):
-    with running(file, tokens=frozenset({"TOKEN"}), user_tokens=frozenset({"USER"}), cap=0) as mock:
+    with serve_in_thread(file, tokens=frozenset({"TOKEN"}), user_tokens=frozenset({"USER"}), cap=0) as mock:
         client = client_of(mock)
         eve = client.get_user(username="eve").data.id
         with pytest.raises(tweepy.Unauthorized, match="401 Unauthorized"):
@@ -203,14 +203,17 @@ def test_bad_tokens_wrong_kinds_caps_and_mistakes_have_their_own_exceptions(file
             client.get_recent_tweets_count("harvest", granularity="week")
         with pytest.raises(tweepy.NotFound, match="404 Not Found"):
             client.get_tweet(eve)
-    with running(file, credits=0.0) as mock, pytest.raises(tweepy.HTTPException, match="402 Payment Required") as poor:
+    with (
+        serve_in_thread(file, credits=0.0) as mock,
+        pytest.raises(tweepy.HTTPException, match="402 Payment Required") as poor,
+    ):
         client_of(mock).get_user(username="eve")
     assert "does not have any credits" in poor.value.response.text
 
 
 def test_a_signed_request_is_one_of_a_user_with_limits_of_its_own(file, client_of):
     keys = dict.fromkeys(("consumer_key", "consumer_secret", "access_token", "access_token_secret"), "secret")
-    with running(file, limit=1, user_limit=2, tokens=frozenset({"secret"})) as mock:
+    with serve_in_thread(file, limit=1, user_limit=2, tokens=frozenset({"secret"})) as mock:
         client = client_of(mock, "secret", **keys, return_type=requests.Response)
         for _ in range(2):
             answer = client.get_user(username="eve", user_auth=True)

@@ -18,7 +18,7 @@ from mock_judges import (
 )
 from xdk.oauth1_auth import OAuth1
 
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 TOWN = Town()
 TIMELINE = "/2/users/:id/tweets"
@@ -33,7 +33,7 @@ def file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def town(file):
-    with running(file, limit=100_000, missing=MISSING) as mock:
+    with serve_in_thread(file, limit=100_000, missing=MISSING) as mock:
         yield mock
 
 
@@ -125,7 +125,7 @@ def test_searches_and_mentions_are_read_to_their_end_and_counts_agree(town, clie
 
 
 def test_usage_is_read_and_tells_what_was_billed(file, client_of):
-    with running(file, cap=5_000) as mock:
+    with serve_in_thread(file, cap=5_000) as mock:
         client = client_of(mock)
         list(client.users.get_posts(_id(client, "cy"), max_results=100))
         client.session.params = {"post.fields": "id"}  # xdk has no such parameter here, see the next test
@@ -148,7 +148,7 @@ def test_what_names_no_words_is_told_in_those_of_tweets_which_xdk_cannot_read(to
 
 def test_it_meets_a_limit_and_reads_on_from_its_token_later(file, client_of):
     clock, pages = Clock(), []
-    with running(file, time=clock.time, limit={TIMELINE: 2}) as mock:
+    with serve_in_thread(file, time=clock.time, limit={TIMELINE: 2}) as mock:
         client = client_of(mock)
         eve = _id(client, "eve")
         with pytest.raises(requests.HTTPError, match="429 Client Error: Too Many Requests") as refused:
@@ -164,7 +164,7 @@ def test_it_meets_a_limit_and_reads_on_from_its_token_later(file, client_of):
 
 
 def test_refusals_are_errors_of_http_with_a_body_that_says_why(file, client_of):
-    with running(file, tokens=frozenset({"TOKEN"}), cap=0) as mock:
+    with serve_in_thread(file, tokens=frozenset({"TOKEN"}), cap=0) as mock:
         client = client_of(mock)
         eve = _id(client, "eve")
         for status, title, ask in (
@@ -180,7 +180,7 @@ def test_refusals_are_errors_of_http_with_a_body_that_says_why(file, client_of):
 
 def test_a_signed_request_and_an_access_token_are_users(file, client_of):
     signed = OAuth1("key", "secret", "oob", access_token="SIGNED", access_token_secret="secret")
-    with running(file, tokens=frozenset({"SIGNED"}), user_tokens=frozenset({"USER"})) as mock:
+    with serve_in_thread(file, tokens=frozenset({"SIGNED"}), user_tokens=frozenset({"USER"})) as mock:
         for keys in ({"auth": signed}, {"access_token": "USER"}):
             assert client_of(mock, **keys).users.get_by_username("eve").data.username == "Eve"
     assert requests_of(mock.report()) == {"user": (2, 0)}

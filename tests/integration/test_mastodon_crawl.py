@@ -11,7 +11,7 @@ from http_server import QuietHandler, serving
 from test_mock_world import START, posts_of
 from tiny_town import BEGIN, Clock, Watcher, story
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.seeds import Seeds
@@ -20,7 +20,7 @@ from socialcrawl.engine.model import Credential, Node, SameAs, Stop
 from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.mock.mastodon.service import MastodonService
 from socialcrawl.mock.routes import Routes
-from socialcrawl.mock.service import Asked
+from socialcrawl.mock.service import MockRequest
 from socialcrawl.mock.world import build_world
 from socialcrawl.platforms.mastodon.source import STATUSES, MastodonSource
 from socialcrawl.platforms.mastodon.wire import MastodonWire
@@ -92,7 +92,7 @@ def serving_service(service):
             names = [part[1:] for part in template.split("/") if part.startswith(":")]
             host, headers = self.headers["Host"], {name.lower(): value for name, value in self.headers.items()}
             path = dict(zip(names, map(unquote, values), strict=True))
-            asked = Asked("GET", template, path, parse_qsl(parts.query), headers, START, host)
+            asked = MockRequest("GET", template, path, parse_qsl(parts.query), headers, START, host)
             server.asked.append((host, template))
             if host in server.troubled:
                 self.send(server.troubled[host], {}, b"<html>no</html>")
@@ -134,7 +134,7 @@ def crawled(
     """The store after a crawl, and why it ended; it goes on where `store` has the beginning."""
     fediverse.asked.clear()
     store, clock = MemoryStore() if store is None else store, Clock()
-    rules = policy("mastodon").override_limits(100_000, None)
+    rules = load_policy("mastodon").override_limits(100_000, None)
     source = MastodonSource(rules, queries, HOME, pages_per_user=9, search_pages=9, **more)
     seeds = Seeds([Node(-1)] if queries else [], store.enlist(list(names), clock.now()), most, look_up=False)
     crawl = Collect(seeds, make_estimator("nh-ne-sum", seed=3, switch_after=3), steps, source.width)

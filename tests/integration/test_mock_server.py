@@ -18,7 +18,7 @@ from x_crawls import TOPIC, campaign_of, crawl, rows
 from socialcrawl.errors import MockError, PostsFileError
 from socialcrawl.mock import faults
 from socialcrawl.mock.child_process import spawn
-from socialcrawl.mock.server import _listen, running, serve, write_report
+from socialcrawl.mock.server import _listen, serve, serve_in_thread, write_report
 from socialcrawl.mock.server_settings import MockSettings
 
 BEARER = {"Authorization": "Bearer x"}
@@ -112,7 +112,10 @@ def test_a_port_in_use_is_told_with_a_remedy(town):
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        for start in (lambda: serve(MockSettings(posts=town, port=port)), running(synthetic(), port=port).__enter__):
+        for start in (
+            lambda: serve(MockSettings(posts=town, port=port)),
+            serve_in_thread(synthetic(), port=port).__enter__,
+        ):
             with pytest.raises(MockError, match=rf"cannot listen on 127.0.0.1 port {port}: .*Give another port"):
                 start()
 
@@ -120,7 +123,7 @@ def test_a_port_in_use_is_told_with_a_remedy(town):
 def test_a_mock_without_posts_or_with_a_bad_file_does_not_start(tmp_path):
     with pytest.raises(MockError, match="give it a file of posts"):
         serve(MockSettings())
-    with pytest.raises(PostsFileError, match="There is no file"), running(tmp_path / "nothing.csv"):
+    with pytest.raises(PostsFileError, match="There is no file"), serve_in_thread(tmp_path / "nothing.csv"):
         pytest.fail("the block must not be entered")
 
 
@@ -161,7 +164,7 @@ def test_options_of_x_are_refused_where_x_is_not_served(words, said):
 def test_two_starts_tell_the_same_story(town):
     told = []
     for _ in range(2):
-        with running(town, missing=0.3) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
+        with serve_in_thread(town, missing=0.3) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
             names = {"usernames": "ann,bob,cy,nobody"}
             found = client.get("/2/tweets/search/recent", params={"query": "note", "max_results": 100}).json()
             told.append((client.get("/2/users/by", params=names).json(), found))
@@ -169,7 +172,7 @@ def test_two_starts_tell_the_same_story(town):
 
 
 def test_the_report_outlives_the_server():
-    with running(synthetic()) as mock:
+    with serve_in_thread(synthetic()) as mock:
         httpx.get(f"{mock.url}/2/users/by/username/ann", headers=BEARER)
     assert mock.report()["received"] == {"/2/users/by/username/:username": 1}
 
@@ -188,7 +191,7 @@ PATH = "/2/users/by/username/ann"
 def _answers(fault, n=1):
     """The answers to n requests of which the first meets the fault, and the mock's report."""
     with (
-        running(synthetic(), fault=lambda endpoint, nth: fault if nth == 1 else None) as mock,
+        serve_in_thread(synthetic(), fault=lambda endpoint, nth: fault if nth == 1 else None) as mock,
         httpx.Client(base_url=mock.url, headers=BEARER, timeout=10) as client,
     ):
         return [client.get(PATH) for _ in range(n)], mock.report()
@@ -196,7 +199,7 @@ def _answers(fault, n=1):
 
 @pytest.mark.parametrize("status", [200, 503])
 def test_the_edge_may_answer_html(status):
-    (answer, good), report = _answers(faults.html(status), 2)
+    (answer, good), report = _answers(faults.make_html_fault(status), 2)
     assert answer.status_code == status
     assert answer.headers["content-type"].startswith("text/html")
     assert "x-rate-limit-limit" not in answer.headers
@@ -208,22 +211,22 @@ def test_the_edge_may_answer_html(status):
     ("status", "title"), [(401, "Unauthorized"), (402, "CreditsDepleted"), (403, "Client Forbidden")]
 )
 def test_an_account_may_be_refused(status, title):
-    (answer,), report = _answers(faults.refused(status))
+    (answer,), report = _answers(faults.make_refusals(status))
     assert (answer.status_code, answer.json()["title"]) == (status, title)
     assert len(report["windows"]) == (0 if status == 401 else 1)
     assert report["billed"] == {}
 
 
 def test_a_429_may_come_without_the_headers_or_with_those_of_the_day():
-    (bare,), _ = _answers(faults.too_many())
+    (bare,), _ = _answers(faults.make_too_many())
     assert bare.status_code == 429
     assert not [name for name in bare.headers if name.startswith("x-")]
-    (capped,), _ = _answers(faults.too_many({"x-app-limit-24hour-remaining": "0"}))
+    (capped,), _ = _answers(faults.make_too_many({"x-app-limit-24hour-remaining": "0"}))
     assert capped.headers["x-app-limit-24hour-remaining"] == "0"
 
 
 def test_a_connection_may_be_cut_and_the_next_is_served(capfd):
-    with running(synthetic(), fault=lambda endpoint, nth: faults.cut() if nth == 2 else None) as mock:
+    with serve_in_thread(synthetic(), fault=lambda endpoint, nth: faults.make_cut() if nth == 2 else None) as mock:
         with httpx.Client(base_url=mock.url, headers=BEARER, timeout=10) as client:
             assert client.get(PATH).status_code == 200
             with pytest.raises(httpx.RemoteProtocolError, match="without sending a response"):
@@ -240,7 +243,7 @@ def _drain(answer, got):
 
 
 def test_half_an_answer_may_arrive(capfd):
-    with running(synthetic(), fault=lambda endpoint, nth: faults.half() if nth == 1 else None) as mock:
+    with serve_in_thread(synthetic(), fault=lambda endpoint, nth: faults.make_half() if nth == 1 else None) as mock:
         with (
             httpx.Client(base_url=mock.url, headers=BEARER, timeout=10) as client,
             client.stream("GET", PATH) as answer,
@@ -255,7 +258,7 @@ def test_half_an_answer_may_arrive(capfd):
 
 
 def test_an_answer_may_hang_and_others_are_served_meanwhile():
-    with running(synthetic(), fault=lambda endpoint, nth: faults.hang(900) if nth == 1 else None) as mock:
+    with serve_in_thread(synthetic(), fault=lambda endpoint, nth: faults.make_hang(900) if nth == 1 else None) as mock:
         with pytest.raises(httpx.ReadTimeout):
             httpx.get(mock.url + PATH, headers=BEARER, timeout=0.3)
         assert httpx.get(mock.url + PATH, headers=BEARER, timeout=300).status_code == 200
@@ -288,7 +291,7 @@ def test_a_recorded_file_is_served_as_it_is(name):
     author = next(name for name, _ in prolific if re.fullmatch("[a-z0-9_]{1,15}", name))
     own = [row for row in rows if row["author"].lower() == author]
     texts = [row["text"] for row in sorted(own, key=lambda row: row["created_at"])]
-    with running(path, limit=1000) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
+    with serve_in_thread(path, limit=1000) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
         number = client.get(f"/2/users/by/username/{author}").json()["data"]["id"]
         read, params = [], {"max_results": 100, "tweet.fields": "note_tweet"}
         while True:

@@ -8,24 +8,24 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_mock_world import START, posts_of, synthetic
 
-from socialcrawl.mock.bounded_cache import Held
-from socialcrawl.mock.server import running
+from socialcrawl.mock.bounded_cache import BoundedCache
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
-from socialcrawl.mock.world_changes import Changes
-from socialcrawl.mock.x.entities import lowered, tags
-from socialcrawl.mock.x.page_writer import Writer
-from socialcrawl.mock.x.render import Renderer, stamp
-from socialcrawl.mock.x.vocabulary import POST, TWEET, ask
+from socialcrawl.mock.world_changes import WorldChanges
+from socialcrawl.mock.x.entities import find_tags, lower_text
+from socialcrawl.mock.x.page_writer import XPageWriter
+from socialcrawl.mock.x.render import XRenderer, format_stamp
+from socialcrawl.mock.x.vocabulary import POST, TWEET, read_shown_fields
 
 EVERYTHING = {words.name: words.fields for words in (TWEET, POST)}
 BEARER = {"Authorization": "Bearer x"}
-TWEETS = ask({"tweet.fields": ",".join(EVERYTHING["tweet"])})
-POSTS = ask({"post.fields": ",".join(EVERYTHING["post"])})
+TWEETS = read_shown_fields({"tweet.fields": ",".join(EVERYTHING["tweet"])})
+POSTS = read_shown_fields({"post.fields": ",".join(EVERYTHING["post"])})
 
 
 def of(world, post, asked):
     """The JSON of a post as the slow way makes it."""
-    return orjson.loads(Renderer(world).post(post, asked))
+    return orjson.loads(XRenderer(world).post(post, asked))
 
 
 PIECES = st.sampled_from(
@@ -64,12 +64,12 @@ def test_a_page_written_from_columns_is_the_one_written_post_by_post(rows, repli
     if replies:
         columns["reply_to"] = [None, *(["p0", "bob", None][n % 3] for n in range(len(rows) - 1))]
     world = build_world(posts_of(rows, **columns), missing)
-    renderer = Renderer(world)
+    renderer = XRenderer(world)
     every = np.arange(len(rows))[::-1]
-    for asked in (TWEETS, POSTS, ask({}), ask({"tweet.fields": "entities"})):
+    for asked in (TWEETS, POSTS, read_shown_fields({}), read_shown_fields({"tweet.fields": "entities"})):
         assert (
             renderer.posts(every, asked)
-            == b"[" + b",".join(Renderer(world).post(post, asked) for post in every.tolist()) + b"]"
+            == b"[" + b",".join(XRenderer(world).post(post, asked) for post in every.tolist()) + b"]"
         )
 
 
@@ -78,9 +78,9 @@ def test_every_field_of_a_page_is_told_and_the_usual_one_is_not_made_the_slow_wa
 
     def slow(post, wanted):
         asked.append(post)
-        return Renderer(world).post(post, wanted)
+        return XRenderer(world).post(post, wanted)
 
-    told = [orjson.loads(text) for text in Writer(world, slow).posts(np.arange(len(world.ids)), TWEETS)]
+    told = [orjson.loads(text) for text in XPageWriter(world, slow).posts(np.arange(len(world.ids)), TWEETS)]
     assert {key for post in told for key in post} >= {*EVERYTHING["tweet"], "edit_history_tweet_ids"}
     assert [len(world.texts[post]) > 280 for post in asked] == [True]
     assert told[3] == of(world, 3, TWEETS)
@@ -88,22 +88,22 @@ def test_every_field_of_a_page_is_told_and_the_usual_one_is_not_made_the_slow_wa
 
 @given(st.integers(0, 4_000_000_000))
 def test_a_whole_second_is_written_as_any_other(second):
-    from socialcrawl.mock.x.page_writer import _stamp
+    from socialcrawl.mock.x.page_writer import _format_stamp
 
-    assert _stamp(second) == stamp(second)
+    assert _format_stamp(second) == format_stamp(second)
 
 
 @given(TEXTS)
 def test_a_lowered_text_keeps_every_letter_at_its_place_and_tags_are_where_they_are_said_to_be(text):
-    assert len(lowered(text)) == len(text)
-    for start, end, tag in tags(text):
+    assert len(lower_text(text)) == len(text)
+    for start, end, tag in find_tags(text):
         assert text[start:end] == "#" + tag
         assert not tag.isdigit()
         assert end == len(text) or not (text[end].isalnum() or text[end] == "_")
 
 
 def test_what_is_held_is_never_more_than_there_is_room_for():
-    held = Held(10)
+    held = BoundedCache(10)
     for n in range(20):
         held.put(n, str(n), 3)
         assert held.get(n) == str(n)
@@ -115,7 +115,7 @@ def test_what_is_held_is_never_more_than_there_is_room_for():
 
 
 def test_an_answer_that_is_held_is_charged_counted_and_told_like_the_first():
-    with running(synthetic()) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
+    with serve_in_thread(synthetic()) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
         number = client.get("/2/users/by/username/ann").json()["data"]["id"]
         answers = [client.get(f"/2/users/{number}/tweets", params={"max_results": 50}) for _ in range(3)]
         report = mock.report()
@@ -127,7 +127,7 @@ def test_an_answer_that_is_held_is_charged_counted_and_told_like_the_first():
 
 
 def test_a_refused_request_is_refused_again_though_the_same_one_was_answered():
-    with running(synthetic(), credits=0.05) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
+    with serve_in_thread(synthetic(), credits=0.05) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
         number = client.get("/2/users/by/username/ann").json()["data"]["id"]
         statuses = [client.get(f"/2/users/{number}/tweets", params={"max_results": 50}).status_code for _ in range(2)]
     assert statuses == [200, 402]
@@ -135,8 +135,8 @@ def test_a_refused_request_is_refused_again_though_the_same_one_was_answered():
 
 def test_changes_of_names_and_fates_are_seen_at_once_though_answers_are_held():
     world = build_world(synthetic())
-    changes = Changes(world)
-    renderer = Renderer(world, changes)
+    changes = WorldChanges(world)
+    renderer = XRenderer(world, changes)
     ann = changes.row("ann")
     before = renderer.user(ann, TWEETS)
     changes.rename(ann, "anna")
@@ -148,7 +148,7 @@ def test_a_page_is_the_same_whoever_asks_first():
     world = build_world(synthetic())
     told = []
     for first in ("tweet", "post"):
-        with running(synthetic()) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
+        with serve_in_thread(synthetic()) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
             number = str(world.accounts.ids[world.accounts.by_username["ann"]])
             asked = {word: {f"{word}.fields": ",".join(EVERYTHING[word]), "max_results": 100} for word in EVERYTHING}
             order = [first, *(word for word in EVERYTHING if word != first)]

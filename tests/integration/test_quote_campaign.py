@@ -19,18 +19,18 @@ from test_store_upgrade import at_version
 from x_crawls import TOKEN, TOPIC, campaign_of, crawl, posts, rows, scratch
 
 from socialcrawl.campaign.plan import plan
-from socialcrawl.campaign.policies import policy_in
-from socialcrawl.cli.commands.quote import already, confirmed, known, quoted
-from socialcrawl.cli.post_counts import counts
-from socialcrawl.cli.render.quote import as_object, show, tell
+from socialcrawl.campaign.policies import load_policy_file
+from socialcrawl.cli.commands.quote import confirm_cost, make_campaign_quote, read_knowledge, read_progress
+from socialcrawl.cli.post_counts import count_posts
+from socialcrawl.cli.render.quote import build_object, show, show_quote
 from socialcrawl.errors import SettingsError, SourceError, StoreError
-from socialcrawl.forecast.expected import ASSUMED, COUNTED, STORED, Typical
-from socialcrawl.forecast.shape import Done
+from socialcrawl.forecast.expected import ASSUMED, COUNTED, STORED, TypicalNeeds
+from socialcrawl.forecast.shape import CampaignProgress
 from socialcrawl.mock import faults
 from socialcrawl.mock.names import HERE
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
-from socialcrawl.system.resources import folder
+from socialcrawl.system.resources import find_folder
 
 LIVE = "https://192.0.2.1"  # an address that nobody has: it bills, as it is not this machine
 NAMES = [name for name, row in sorted(build_world(posts()).accounts.by_username.items())][:12]
@@ -38,7 +38,7 @@ NAMES = [name for name, row in sorted(build_world(posts()).accounts.by_username.
 
 @pytest.fixture(scope="module")
 def mock():
-    with running(posts(), limit=100_000) as found:
+    with serve_in_thread(posts(), limit=100_000) as found:
         yield found
 
 
@@ -82,9 +82,9 @@ CAMPAIGNS = {
 
 @pytest.mark.parametrize("sections", CAMPAIGNS.values(), ids=CAMPAIGNS)
 def test_no_campaign_needs_more_than_at_most_by_the_count_and_the_bill_of_the_mock(tmp_path, sections):
-    with running(posts(), limit=100_000, missing=0.1) as mock:
+    with serve_in_thread(posts(), limit=100_000, missing=0.1) as mock:
         meant = plan(campaign_of(mock.url, tmp_path / "a.db", **sections))
-        found = quoted(meant)
+        found = make_campaign_quote(meant)
         crawl(meant.settings)
         requests, billed = served(mock)
     most = {line.endpoint: line.most for line in found.lines}
@@ -100,11 +100,11 @@ def test_no_campaign_needs_more_than_at_most_by_the_count_and_the_bill_of_the_mo
 @pytest.mark.parametrize("stop", [1, 9, 48])
 def test_what_is_still_to_go_is_never_less_than_what_then_comes(tmp_path, stop):
     database, how = tmp_path / "a.db", {"seeds": {"usernames": ["nobody_at_all"]}, "source": {"pages_per_user": 2}}
-    with running(posts(), limit=100_000, missing=0.1) as mock:
+    with serve_in_thread(posts(), limit=100_000, missing=0.1) as mock:
         crawl(campaign_of(mock.url, database, budget={"max_requests": stop}, **how))
         before = served(mock)
         meant = plan(campaign_of(mock.url, database, **how))
-        found = quoted(meant)
+        found = make_campaign_quote(meant)
         assert found.done.requests == stop
         finished(meant.settings)
         after = served(mock)
@@ -113,18 +113,18 @@ def test_what_is_still_to_go_is_never_less_than_what_then_comes(tmp_path, stop):
         assert sent - before[0].get(endpoint, 0) <= most.get(endpoint, 0)
     assert after[1]["posts"] - before[1]["posts"] <= found.most.posts
     assert after[1]["dollars"] - before[1]["dollars"] <= found.most.money / 100_000 + 1e-9
-    over = quoted(meant)
+    over = make_campaign_quote(meant)
     assert (over.lines, over.most.money, over.reached) == ((), 0, None)
     assert "Nothing is left to do." in shown(meant, over)
 
 
 def test_what_was_spent_is_what_the_planner_counts(tmp_path):
-    fault = faults.cut()
-    chosen = {5: fault, 12: fault, 20: faults.html(503)}
-    with running(posts(), limit=100_000, missing=0.1, fault=lambda endpoint, nth: chosen.get(nth)) as mock:
+    fault = faults.make_cut()
+    chosen = {5: fault, 12: fault, 20: faults.make_html_fault(503)}
+    with serve_in_thread(posts(), limit=100_000, missing=0.1, fault=lambda endpoint, nth: chosen.get(nth)) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", seeds={"usernames": NAMES[:3]})
         planner = finished(settings)
-    spent, budget = already(plan(settings)), planner.budget
+    spent, budget = read_progress(plan(settings)), planner.budget
     assert (spent.requests, spent.posts, spent.money, spent.began) == (
         budget.requests, budget.posts, budget.money, pytest.approx(budget.began, abs=1e-5),
     )  # fmt: skip
@@ -138,7 +138,7 @@ def test_what_was_spent_is_what_the_planner_counts(tmp_path):
 @pytest.fixture(scope="module")
 def stored():
     """The settings of a campaign that was run, on a world in which some are gone, with its database."""
-    with running(posts(), limit=100_000, missing=0.2) as mock:
+    with serve_in_thread(posts(), limit=100_000, missing=0.2) as mock:
         settings = campaign_of(
             mock.url, scratch() / "a.db", crawl={"steps": 150}, source={"reuse_hours": 0.0, "pages_per_user": 4}
         )
@@ -147,7 +147,7 @@ def stored():
 
 
 def test_stored_means_are_those_of_the_answers(stored):
-    mean = known(plan(stored.model_copy(update={"name": "twin"})))[1]
+    mean = read_knowledge(plan(stored.model_copy(update={"name": "twin"})))[1]
     asked = "from request where endpoint = '/2/users/:id/tweets' and kind = 'ok' order by n, part"
     pages = rows(stored.database, f"select n, part, posts, cursor {asked}")
     assert mean.posts_per_page == pytest.approx(sum(page[2] for page in pages) / len(pages))
@@ -176,7 +176,7 @@ def test_stored_means_are_those_of_the_answers(stored):
 
 
 def test_of_a_campaign_that_has_done_many_steps_the_later_half_counts(stored):
-    mean = known(plan(stored))[1]
+    mean = read_knowledge(plan(stored))[1]
     steps = [n for (n,) in rows(stored.database, "select n from pick where act = 'expand' order by n")][75:]
     asked = "select n, kind, posts, cost, endpoint from request where kind in ('ok', 'missing')"
     asked = [row for row in rows(stored.database, asked) if row[0] >= steps[0]]
@@ -196,12 +196,12 @@ def test_of_a_campaign_that_has_done_many_steps_the_later_half_counts(stored):
 
 
 def test_both_databases_give_the_same_means_and_ranges(tmp_path):
-    with a_server_database() as server, running(a_ring(), limit=100_000) as mock:
+    with a_server_database() as server, serve_in_thread(a_ring(), limit=100_000) as mock:
         found = []
         for database in (tmp_path / "a.db", server.url):
             settings = campaign_of(mock.url, database, crawl={"steps": 120})
             finished(settings)
-            mean = known(plan(settings))[1]
+            mean = read_knowledge(plan(settings))[1]
             found.append(replace(mean, answer=0.0))
     assert found[0] == found[1]
     assert found[0].spreads["posts"].steps == 120
@@ -221,16 +221,18 @@ def a_ring(size=400):
 
 def test_ranges_hold_what_the_rest_took_and_are_shown_once_there_were_enough_steps(tmp_path):
     database, how = tmp_path / "a.db", {"seeds": {"most": 10}}
-    with running(a_ring(), limit=100_000) as mock:
+    with serve_in_thread(a_ring(), limit=100_000) as mock:
         crawl(campaign_of(mock.url, database, crawl={"steps": 30}, **how))
         meant = plan(campaign_of(mock.url, database, crawl={"steps": 280}, **how))
-        assert quoted(meant).ranges == {}
-        assert "no range for requests, posts, cost before 100 steps are done" in shown(meant, quoted(meant), 200)
+        assert make_campaign_quote(meant).ranges == {}
+        assert "no range for requests, posts, cost before 100 steps are done" in shown(
+            meant, make_campaign_quote(meant), 200
+        )
         crawl(campaign_of(mock.url, database, crawl={"steps": 120}, **how))
-        assert quoted(meant).ranges.keys() == {"requests", "seconds"}
-        assert "no range for posts, cost before 200 steps are done" in shown(meant, quoted(meant), 200)
+        assert make_campaign_quote(meant).ranges.keys() == {"requests", "seconds"}
+        assert "no range for posts, cost before 200 steps are done" in shown(meant, make_campaign_quote(meant), 200)
         crawl(campaign_of(mock.url, database, crawl={"steps": 210}, **how))
-        found = quoted(meant)
+        found = make_campaign_quote(meant)
         text = shown(meant, found, 200)
         before = rows(database, "select count(*), sum(posts), sum(cost) from request")[0]
         finished(meant.settings)
@@ -242,7 +244,7 @@ def test_ranges_hold_what_the_rest_took_and_are_shown_once_there_were_enough_ste
     assert rows(database, "select count(*) from pick where act = 'expand'") == [(280,)]
     assert "95 % range of the probable total: " in text
     assert "There is no range" not in text
-    told = as_object(meant, found)["probably_ranges"]
+    told = build_object(meant, found)["probably_ranges"]
     assert told["requests"] == list(found.ranges["requests"])
     assert told["dollars"] == [mills / 100_000 for mills in found.ranges["money"]]
 
@@ -250,10 +252,10 @@ def test_ranges_hold_what_the_rest_took_and_are_shown_once_there_were_enough_ste
 def test_ranges_reach_down_to_what_is_left_when_another_campaign_has_stored_the_rest(tmp_path):
     """The second campaign of the database makes the same steps, and goes further: what it fetched is not paid again."""
     database, how = tmp_path / "a.db", {"seeds": {"most": 10}}
-    with running(a_ring(), limit=100_000) as mock:
+    with serve_in_thread(a_ring(), limit=100_000) as mock:
         crawl(campaign_of(mock.url, database, crawl={"steps": 210}, **how))
         meant = plan(campaign_of(mock.url, database, crawl={"steps": 280}, **how))
-        alone = quoted(meant)
+        alone = make_campaign_quote(meant)
         assert alone.stored.requests == 0
         assert "such answer" not in shown(meant, alone, 200)
         finished(campaign_of(mock.url, database, name="further", crawl={"steps": 250}, **how))
@@ -262,7 +264,7 @@ def test_ranges_reach_down_to_what_is_left_when_another_campaign_has_stored_the_
             "select count(distinct digest), sum(posts), sum(cost) from request r join campaign c on c.id = r.campaign "
             "where name = 'further' and kind in ('ok', 'missing')",
         )[0]
-        found = quoted(meant)
+        found = make_campaign_quote(meant)
         before = rows(database, "select count(*), sum(posts), sum(cost) from request where kind <> 'held'")[0]
         finished(meant.settings)
     after = rows(database, "select count(*), sum(posts), sum(cost) from request where kind <> 'held'")[0]
@@ -276,27 +278,27 @@ def test_ranges_reach_down_to_what_is_left_when_another_campaign_has_stored_the_
     text = shown(meant, found, 300)
     assert f"Other campaigns of this database have {fresh[0]} such answers." in text
     assert "the lower ends of the ranges count all of them" in text
-    assert as_object(meant, found)["stored"]["requests"] == fresh[0]
+    assert build_object(meant, found)["stored"]["requests"] == fresh[0]
 
 
 def test_a_quote_counts_no_stored_answers_where_none_are_reused_and_says_what_is_billed_today(tmp_path):
     database = tmp_path / "a.db"
-    with running(a_ring(60), limit=100_000) as mock:
+    with serve_in_thread(a_ring(60), limit=100_000) as mock:
         finished(campaign_of(mock.url, database, name="other", crawl={"steps": 20}, seeds={"most": 5}))
         asked = campaign_of(mock.url, database, crawl={"steps": 20}, source={"reuse_hours": 0.0})
-        found = quoted(plan(asked))
+        found = make_campaign_quote(plan(asked))
     assert found.stored.requests == 0
     billed = dict(rows(database, "select kind, count(distinct resource) from charge group by kind"))
     text = shown(plan(asked), found, 400)
     assert f"{billed['post']:,} posts and {billed['user']:,} users of this database are billed today already" in text
     with sqlite3.connect(database) as connection:
         connection.execute("update charge set day = '2020-01-01'")
-    assert "billed today" not in shown(plan(asked), quoted(plan(asked)), 400)
+    assert "billed today" not in shown(plan(asked), make_campaign_quote(plan(asked)), 400)
 
 
 def test_with_stored_means_the_probable_numbers_are_near_those_of_the_same_campaign(stored):
     twin = plan(stored.model_copy(update={"name": "twin"}))
-    found = quoted(twin).likely
+    found = make_campaign_quote(twin).likely
     sent, read, cost = rows(stored.database, "select count(*), sum(posts), sum(cost) from request")[0]
     assert found.requests == pytest.approx(sent, rel=0.05)
     assert found.posts == pytest.approx(read, rel=0.05)
@@ -306,8 +308,8 @@ def test_with_stored_means_the_probable_numbers_are_near_those_of_the_same_campa
 def test_a_few_answers_are_no_statistics(mock, tmp_path):
     settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 2}, seeds={"most": 3})
     finished(settings)
-    mean = known(plan(settings))[1]
-    assert mean.posts_per_page == Typical().posts_per_page
+    mean = read_knowledge(plan(settings))[1]
+    assert mean.posts_per_page == TypicalNeeds().posts_per_page
     assert set(mean.rests) == {"authors"}  # of a hundred posts found
 
 
@@ -317,13 +319,13 @@ def traces(folder):
 
 def test_a_quote_begins_nothing_and_makes_no_file(mock, tmp_path):
     meant = plan(campaign_of(mock.url, tmp_path / "new.db"))
-    assert quoted(meant).done == Done()
-    assert counts(meant)
+    assert make_campaign_quote(meant).done == CampaignProgress()
+    assert count_posts(meant)
     assert traces(tmp_path) == {}
     finished(campaign_of(mock.url, tmp_path / "old.db", name="other", crawl={"steps": 12}))
     before = traces(tmp_path)
     other = plan(campaign_of(mock.url, tmp_path / "old.db"))
-    assert quoted(other, counts(other)).done == Done()
+    assert make_campaign_quote(other, count_posts(other)).done == CampaignProgress()
     assert traces(tmp_path) == before
     assert rows(tmp_path / "old.db", "select name from campaign") == [("other",)]
 
@@ -331,43 +333,43 @@ def test_a_quote_begins_nothing_and_makes_no_file(mock, tmp_path):
 def test_an_empty_file_is_a_database_of_nothing_and_those_of_others_are_refused(tmp_path):
     (tmp_path / "a.db").touch()
     meant = plan(campaign_of(LIVE, tmp_path / "a.db"))
-    assert already(meant) == Done()
+    assert read_progress(meant) == CampaignProgress()
     connection = sqlite3.connect(tmp_path / "b.db")
     connection.execute("create table diary (day text)")
     connection.close()
     (tmp_path / "c.db").write_text("my diary " * 500)
     for name, said in (("b.db", "belongs to another program"), ("c.db", "not an SQLite database")):
         with pytest.raises(StoreError, match=said):
-            already(plan(campaign_of(LIVE, tmp_path / name)))
+            read_progress(plan(campaign_of(LIVE, tmp_path / name)))
 
 
 def test_a_database_of_an_older_or_newer_program_is_read_as_it_is_or_refused(mock, tmp_path):
     settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 20})
     finished(settings)
-    spent = known(plan(settings))
+    spent = read_knowledge(plan(settings))
     with at_version(tmp_path / "a.db", "0001"):
         pass
-    assert known(plan(settings)) == spent
+    assert read_knowledge(plan(settings)) == spent
     connection = sqlite3.connect(tmp_path / "a.db")
     connection.execute("update alembic_version set version_num = '9999'")
     connection.commit()
     connection.close()
     with pytest.raises(StoreError, match="newer than this socialcrawl"):
-        quoted(plan(settings))
+        make_campaign_quote(plan(settings))
 
 
 def test_counting_asks_once_a_search_and_says_what_the_searches_then_find(tmp_path):
     keywords = ["a" * 40 + str(i) for i in range(20)]
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", seeds={"search_pages": 32, "most": 5}, crawl={"steps": 1})
         topic = {"keywords": [*settings.topic.keywords, *keywords]}
         meant = plan(settings.model_copy(update={"topic": settings.topic.model_copy(update=topic)}))
         assert len(meant.queries) == 2
-        matches = counts(meant)
+        matches = count_posts(meant)
         assert served(mock)[0] == {"/2/tweets/counts/recent": 2}
         assert sum(day["counts_requests"] for day in mock.report()["billed"].values()) == 2
         finished(meant.settings)
-        found = quoted(meant, matches)
+        found = make_campaign_quote(meant, matches)
     read = rows(tmp_path / "a.db", "select o.posts from outcome o join pick using (n) where act = 'search' order by n")
     assert [count for (count,) in read] == list(matches)
     assert found.typical.on("matches") == COUNTED
@@ -376,51 +378,51 @@ def test_counting_asks_once_a_search_and_says_what_the_searches_then_find(tmp_pa
 def test_counting_of_a_campaign_that_has_begun_is_in_its_ledger_and_budget(tmp_path):
     keywords = {"keywords": [*campaign_of(None, tmp_path).topic.keywords, *("b" * 40 + str(i) for i in range(20))]}
     database = tmp_path / "a.db"
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         how = {"topic": keywords, "seeds": {"search_pages": 1}}
         reason, _ = crawl(campaign_of(mock.url, database, budget={"max_requests": 1}, **how))
         assert reason.kind == "budget"
         with pytest.raises(SettingsError, match="max_requests = 1"):
-            counts(plan(campaign_of(mock.url, database, budget={"max_requests": 1}, **how)))
+            count_posts(plan(campaign_of(mock.url, database, budget={"max_requests": 1}, **how)))
         assert "/2/tweets/counts/recent" not in served(mock)[0]
         meant = plan(campaign_of(mock.url, database, **how))
-        matches = counts(meant)
+        matches = count_posts(meant)
         assert served(mock)[0]["/2/tweets/counts/recent"] == 1  # the other search was done already
         assert matches[0] == 0
         kept = rows(database, "select n, part, kind, cost, posts from request where endpoint like '%counts%'")
         assert kept == [(-1, 1, "ok", 500, 0)]
         planner = finished(meant.settings)
         assert planner.budget.money == rows(database, "select sum(cost) from request")[0][0]
-        assert counts(meant) is None  # nothing is left to search
+        assert count_posts(meant) is None  # nothing is left to search
 
 
 @pytest.mark.parametrize(
     ("fault", "error", "said"),
     [
-        (faults.refused(401), SourceError, "not accepted"),
-        (faults.html(503), SourceError, "in trouble"),
+        (faults.make_refusals(401), SourceError, "not accepted"),
+        (faults.make_html_fault(503), SourceError, "in trouble"),
         (faults.Fault("answer", 200, b'{"meta": {}}'), SourceError, "does not say it"),
     ],
     ids=["401", "503", "nothing"],
 )
 def test_a_count_that_does_not_come_is_told(tmp_path, fault, error, said):
-    with running(posts(), fault=lambda endpoint, _: fault) as mock, pytest.raises(error, match=said) as told:
-        counts(plan(campaign_of(mock.url, tmp_path / "a.db")))
+    with serve_in_thread(posts(), fault=lambda endpoint, _: fault) as mock, pytest.raises(error, match=said) as told:
+        count_posts(plan(campaign_of(mock.url, tmp_path / "a.db")))
     assert TOKEN not in str(told.value)
 
 
 def test_only_tokens_of_apps_count_and_none_that_is_in_use(mock, tmp_path):
     user = {"tokens": [{"env": campaign_of(None, tmp_path).source.variable, "kind": "user"}]}
     with pytest.raises(SettingsError, match="bearer token of an app"):
-        counts(plan(campaign_of(mock.url, tmp_path / "a.db", source=user)))
-    from socialcrawl.campaign.credentials import access
+        count_posts(plan(campaign_of(mock.url, tmp_path / "a.db", source=user)))
+    from socialcrawl.campaign.credentials import open_access
 
     settings = campaign_of(mock.url, tmp_path / "a.db")
-    held = access(settings, mock.url)
+    held = open_access(settings, mock.url)
     with pytest.raises(StoreError, match="Another process uses the token"):
-        counts(plan(settings))
+        count_posts(plan(settings))
     held.release()
-    assert counts(plan(settings))
+    assert count_posts(plan(settings))
 
 
 WIDE = {"source": {"pages_per_user": 32}, "crawl": {"steps": 1_000_000}, "budget": {"max_money": 1e6, "max_time": "7d"}}
@@ -430,7 +432,7 @@ WIDE = {"source": {"pages_per_user": 32}, "crawl": {"steps": 1_000_000}, "budget
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_quote_fits_the_terminal_and_shows_its_numbers(tmp_path, sections, width):
     meant = plan(campaign_of(LIVE, tmp_path / "a.db", **sections | {"limits": {"k": None, "d": None}}))
-    found = quoted(meant)
+    found = make_campaign_quote(meant)
     text = shown(meant, found, width)
     assert max(map(len, text.splitlines())) <= width
     for line in found.lines:
@@ -446,7 +448,7 @@ def test_a_quote_fits_the_terminal_and_shows_its_numbers(tmp_path, sections, wid
 def test_a_quote_says_what_to_expect(tmp_path):
     def sentences(url=LIVE, matches=None, **sections):
         meant = plan(campaign_of(url, tmp_path / "a.db", **sections | {"limits": {"k": 300, "d": 900.0}}))
-        return " ".join(shown(meant, quoted(meant, matches)).split())
+        return " ".join(shown(meant, make_campaign_quote(meant, matches)).split())
 
     week = sentences(budget={"max_time": "7d", "max_money": 12.0})
     assert "In the campaign's 7 d 0 h, rate limits allow 201,600 timelines." in week
@@ -467,7 +469,7 @@ def test_a_quote_says_what_to_expect(tmp_path):
 
 def _for_apps(folder):
     """A policy that lets no token of a user search."""
-    from socialcrawl.system.resources import folder as of
+    from socialcrawl.system.resources import find_folder as of
 
     text = (of("config") / "x.toml").read_text()
     head, tail = text.split('[endpoints."/2/tweets/search/recent"]')
@@ -480,14 +482,14 @@ def _for_apps(folder):
 def test_the_object_for_scripts_has_the_numbers_of_the_tables(tmp_path, capsys, mock):
     settings = campaign_of(mock.url, tmp_path / "a.db", budget={"max_requests": 15})
     crawl(settings)
-    tell(settings, console(), count=False, as_json=True)
+    show_quote(settings, console(), count=False, as_json=True)
     told = json.loads(capsys.readouterr().out)
     meant = plan(settings)
-    assert told == json.loads(json.dumps(as_object(meant, quoted(meant)))) | {
+    assert told == json.loads(json.dumps(build_object(meant, make_campaign_quote(meant)))) | {
         key: told[key] for key in ("at_most", "probably", "endpoints")
     }
     assert told["spent"]["requests"] == 15
-    endless = as_object(plan(campaign_of(LIVE, tmp_path / "b.db", crawl={"steps": None})), quoted(
+    endless = build_object(plan(campaign_of(LIVE, tmp_path / "b.db", crawl={"steps": None})), make_campaign_quote(
         plan(campaign_of(LIVE, tmp_path / "b.db", crawl={"steps": None}))))  # fmt: skip
     assert endless["at_most"] == {"requests": None, "posts": None, "users": None, "dollars": None, "seconds": None}
     assert json.loads(json.dumps(endless, allow_nan=False)) == endless
@@ -496,12 +498,12 @@ def test_the_object_for_scripts_has_the_numbers_of_the_tables(tmp_path, capsys, 
 def test_counting_says_what_it_costs_and_where_that_is_kept(mock, tmp_path):
     topic = {"keywords": [TOPIC, "x" * 300, "y" * 300]}  # two searches
     by, settings = console(200), campaign_of(mock.url, tmp_path / "a.db", topic=topic)
-    tell(settings, by, count=True, as_json=False)
+    show_quote(settings, by, count=True, as_json=False)
     assert "Asking X how many posts each search finds, for $0.005 each, in no ledger" in by.file.getvalue()
     assert "counted by X" in by.file.getvalue()
     crawl(campaign_of(mock.url, tmp_path / "a.db", topic=topic, budget={"max_requests": 1}))
     by = console(200)
-    tell(settings, by, count=True, as_json=False)
+    show_quote(settings, by, count=True, as_json=False)
     assert "recorded in the campaign's ledger" in by.file.getvalue()
 
 
@@ -509,7 +511,7 @@ def test_counting_is_not_announced_where_all_searches_are_done(mock, tmp_path, c
     settings = campaign_of(mock.url, tmp_path / "a.db")
     crawl(campaign_of(mock.url, tmp_path / "a.db", budget={"max_requests": 5}))
     by = console(200)
-    tell(settings, by, count=True, as_json=False)
+    show_quote(settings, by, count=True, as_json=False)
     assert "Asking X" not in by.file.getvalue()
     assert "all searches of this campaign are done" in capsys.readouterr().err
 
@@ -526,7 +528,7 @@ def ask(monkeypatch, typed, spent=None, *, url=LIVE, yes=False, terminal=True, *
     monkeypatch.setattr(sys, "stdin", io.StringIO() if typed is None else Typed(typed))
     by = Console(file=io.StringIO(), force_terminal=terminal, width=200, color_system=None)
     meant = plan(campaign_of(url, scratch() / "a.db", **{"limits": {"k": None, "d": None}} | sections))
-    confirmed(meant, spent or Done(), by, yes=yes)
+    confirm_cost(meant, spent or CampaignProgress(), by, yes=yes)
     return by.file.getvalue()
 
 
@@ -538,7 +540,7 @@ def test_what_is_cheap_or_free_or_agreed_to_is_not_asked_about(monkeypatch):
     assert ask(monkeypatch, None, url="http://127.0.0.1:1") == ""
     assert ask(monkeypatch, None, yes=True, **DEAR) == ""
     assert ask(monkeypatch, None, budget={"max_money": 500.0, "confirm_above": 500.0}) == ""
-    assert ask(monkeypatch, None, Done(money=4_000), **DEAR) == ""  # 9.97 dollars are left to spend
+    assert ask(monkeypatch, None, CampaignProgress(money=4_000), **DEAR) == ""  # 9.97 dollars are left to spend
     assert ask(monkeypatch, None, budget={"max_posts": 10**6}, crawl={"steps": 9}, seeds={"most": 9},
                source={"pages_per_user": 1}) == ""  # fmt: skip
 
@@ -549,7 +551,9 @@ def test_a_person_may_agree(monkeypatch, typed):
     assert "may cost up to $10.01 by the price table of 2026-11-01" in said
     assert "[y/N]" in said
     assert "without bound" in ask(monkeypatch, typed, budget={"max_posts": 50}, crawl={"steps": None})
-    assert "($2.00 are spent already)" in ask(monkeypatch, typed, Done(money=200_000), budget={"max_money": 50.0})
+    assert "($2.00 are spent already)" in ask(
+        monkeypatch, typed, CampaignProgress(money=200_000), budget={"max_money": 50.0}
+    )
 
 
 @pytest.mark.parametrize("typed", ["n\n", "\n", "", "yo\n"])
@@ -588,10 +592,10 @@ def test_the_command_run_is_refused_above_the_price_before_anything_is_begun(tmp
 
 @pytest.mark.parametrize("prices", [True, False])
 def test_a_platform_that_bills_is_guarded_even_by_a_policy_file_without_prices(tmp_path, prices):
-    text = (folder("config") / "x.toml").read_text("utf-8")
+    text = (find_folder("config") / "x.toml").read_text("utf-8")
     mine = tmp_path / "policy.toml"
     mine.write_text(text if prices else re.sub(r"(?m)^(post|user|fee) = [0-9.]+$", "", text), "utf-8")
-    assert policy_in(mine).is_billed is prices
+    assert load_policy_file(mine).is_billed is prices
     meant = plan(campaign_of(LIVE, tmp_path / "a.db", source={"policy": mine}))
     assert meant.billed
     with pytest.raises(SettingsError, match="Set max_money"):
@@ -615,27 +619,27 @@ def test_a_platform_that_bills_is_guarded_even_by_a_policy_file_without_prices(t
 )
 def test_which_budget_is_reached_first_is_one_sentence(tmp_path, bound, said):
     """`bound`: max_posts, by the posts that are probably read and those that are read at most."""
-    free = quoted(plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", seeds={"most": 3})))
+    free = make_campaign_quote(plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", seeds={"most": 3})))
     budget = {"max_posts": bound(free.likely.posts, free.most.posts)}
     meant = plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", seeds={"most": 3}, budget=budget))
-    (line,) = [line for line in shown(meant, quoted(meant), 300).splitlines() if " reached" in line]
+    (line,) = [line for line in shown(meant, make_campaign_quote(meant), 300).splitlines() if " reached" in line]
     assert re.sub(r"\d+", "#", line) == said
 
 
 def test_one_of_a_thing_is_quoted_in_the_singular(tmp_path):
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 3}, seeds={"most": 1})
         crawl(settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": 1})}))
-        text = " ".join(shown(plan(settings), quoted(plan(settings))).split())
+        text = " ".join(shown(plan(settings), make_campaign_quote(plan(settings))).split())
     assert "for 1 seed and 1 step." in text
 
 
 def test_all_users_that_look_ups_tell_of_on_bluesky_are_in_the_total(tmp_path):
     asked = "select params from request where endpoint like '%getProfiles' and kind = 'ok'"
-    with running(posts(), bluesky_limit=100_000) as mock:
+    with serve_in_thread(posts(), bluesky_limit=100_000) as mock:
         source = {"platform": "bluesky", "base_url": mock.url, "token_env": None}
         settings = campaign_of(mock.url, tmp_path / "a.db", source=source, seeds={"most": 5}, crawl={"steps": 3})
-        found = quoted(plan(settings))
+        found = make_campaign_quote(plan(settings))
         crawl(settings)
     users = {line.endpoint: line.most.users for line in found.lines}
     assert found.most.users == sum(users.values())
@@ -652,21 +656,21 @@ def test_pages_that_are_asked_for_twice_on_bluesky_are_in_the_quote_and_in_the_s
         (f"p{n}", START + 700 + n, f"RT @p{(n + 5) % 30}: glacier {n}", (f"p{(n + 5) % 30}",)) for n in range(0, 30, 3)
     ]
     database = tmp_path / "a.db"
-    with running(posts_of(rows_of), bluesky_limit=100_000) as mock:
+    with serve_in_thread(posts_of(rows_of), bluesky_limit=100_000) as mock:
         source = {"platform": "bluesky", "base_url": mock.url, "token_env": None, "pages_per_user": 2}
         topic = {"keywords": ["glacier"]}
         settings = campaign_of(mock.url, database, topic=topic, source=source, seeds={"most": 5}, crawl={"steps": 25})
-        found = quoted(plan(settings))
+        found = make_campaign_quote(plan(settings))
         crawl(settings)
         asked = "select endpoint, count(*), sum(posts) from request where kind <> 'held' group by 1"
         most = {line.endpoint: line.most for line in found.lines}
         for endpoint, requests, read in rows(database, asked):
             assert requests <= most[endpoint].requests, endpoint
             assert read <= most[endpoint].posts or not most[endpoint].posts, endpoint
-        mean = known(plan(settings))[1]
+        mean = read_knowledge(plan(settings))[1]
         assert (mean.again, mean.on("again")) == (pytest.approx(10 / 30), STORED)
         assert mean.posts_per_page == pytest.approx(610 / 30)
-        twin = quoted(plan(settings.model_copy(update={"name": "twin"})))
+        twin = make_campaign_quote(plan(settings.model_copy(update={"name": "twin"})))
     feeds = "select count(*) from request where endpoint like '%getAuthorFeed'"
     likely = {line.endpoint: line.likely for line in twin.lines}
     assert rows(database, feeds) == [(40,)]

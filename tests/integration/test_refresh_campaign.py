@@ -19,13 +19,13 @@ from test_platforms import BEGIN, EVERY, told
 from x_crawls import TOKEN_ENV, crawl, posts, rows
 
 from socialcrawl.campaign.settings import checked
-from socialcrawl.cli.commands.forget import Manner, forget
-from socialcrawl.cli.commands.run import work
+from socialcrawl.cli.commands.forget import ErasureOptions, forget
+from socialcrawl.cli.commands.run import run_campaign
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock.names import HERE, PROTECTED
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 from socialcrawl.storage.erasure.orders import read_order
 
@@ -69,7 +69,7 @@ def found_in(database, campaign="revive"):
 
 
 def run(settings, **more):
-    return work(settings, Console(file=io.StringIO()), quiet=True, **{"change": False, **more})
+    return run_campaign(settings, Console(file=io.StringIO()), quiet=True, **{"change": False, **more})
 
 
 SHARE = 0.3  # of the accounts that are gone
@@ -84,7 +84,7 @@ def world():
 def tested(tmp_path_factory, world):
     """A dataset of more than three hundred accounts of X, all tested: its database, the server, and the end."""
     folder = tmp_path_factory.mktemp("refresh")
-    with running(posts(), missing=SHARE, limit=MANY) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=MANY) as mock:
         settings = refreshing(mock.url, folder / "a.db")
         bring(settings, written(folder / "old.csv", edges(world.usernames)))
         ending = run(settings)
@@ -131,7 +131,7 @@ def days(tmp_path_factory):
 def test_who_posted_of_late_is_alive_on_every_platform(on, days, tmp_path):
     town, last, length = days
     cut = BEGIN + (length * 0.9 // 1 + 0.5) * DAY
-    with running(town, missing=SHARE, **LIMITS) as mock:
+    with serve_in_thread(town, missing=SHARE, **LIMITS) as mock:
         refresh = {"rank": "bfs", "training": "random", "z": 6, "active": f"{time() - cut:.0f}s"}
         settings = refreshing(mock.url, tmp_path / "a.db", on.source, refresh=refresh)
         accounts = build_world(town, SHARE).accounts
@@ -163,7 +163,7 @@ def test_who_posted_of_late_is_alive_on_every_platform(on, days, tmp_path):
 @pytest.mark.parametrize("protected", [False, True])
 def test_who_is_there_is_active_where_that_is_asked_and_protected_accounts_on_request(on, protected, days, tmp_path):
     town, _, _ = days
-    with running(town, missing=SHARE, **LIMITS) as mock:
+    with serve_in_thread(town, missing=SHARE, **LIMITS) as mock:
         refresh = {"rank": "indegree", "z": 0, "active": "exists", "protected": protected}
         settings = refreshing(mock.url, tmp_path / "a.db", on.source, refresh=refresh)
         accounts = build_world(town, SHARE).accounts
@@ -181,7 +181,7 @@ def test_who_is_there_is_active_where_that_is_asked_and_protected_accounts_on_re
     ("budget", "most"), [({"max_requests": 2}, 200), ({"max_money": 1.5}, 300), ({"max_nodes": 30}, 30)], ids=str
 )
 def test_a_budget_ends_the_tests_and_more_of_it_goes_on(budget, most, world, tmp_path):
-    with running(posts(), missing=SHARE, limit=MANY) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=MANY) as mock:
         small = refreshing(mock.url, tmp_path / "a.db", budget=budget)
         bring(small, written(tmp_path / "old.csv", edges(world.usernames)))
         reason, _ = crawl(small)
@@ -196,7 +196,7 @@ def test_a_budget_ends_the_tests_and_more_of_it_goes_on(budget, most, world, tmp
 
 
 def test_another_order_is_taken_up_when_it_is_asked_for_and_begins_an_epoch(world, tmp_path):
-    with running(posts(), missing=SHARE, limit=MANY) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=MANY) as mock:
         first = refreshing(mock.url, tmp_path / "a.db", crawl={"steps": 120})
         bring(first, written(tmp_path / "old.csv", edges(world.usernames)))
         crawl(first)
@@ -221,7 +221,7 @@ def test_answers_of_another_campaign_are_no_sign_of_life(tested, world, tmp_path
     first, _, _ = tested
     database = tmp_path / "b.db"
     database.write_bytes(first.database.read_bytes())
-    with running(posts(), missing=0.0, limit=MANY) as mock:
+    with serve_in_thread(posts(), missing=0.0, limit=MANY) as mock:
         again = refreshing(mock.url, database, name="again", source=X | {"reuse_hours": 100})
         bring(again, written(tmp_path / "old.csv", edges(world.usernames)))
         crawl(again)
@@ -239,10 +239,10 @@ def test_who_was_forgotten_is_not_asked_and_takes_nobody_along(world, tmp_path):
     database = tmp_path / "a.db"
     name = world.usernames[world.fates.tolist().index(HERE)]
     number = str(world.ids[world.usernames.index(name)])
-    with running(posts(), missing=SHARE, limit=MANY) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=MANY) as mock:
         settings = refreshing(mock.url, database)
         bring(settings, written(tmp_path / "old.csv", edges(world.usernames)))
-        forget(database, Manner(yes=True, as_json=True), read_order([name], [], None, None), "x")
+        forget(database, ErasureOptions(yes=True, as_json=True), read_order([name], [], None, None), "x")
         assert crawl(settings)[0].kind == "done"
         found = found_in(database)
         assert not {name.lower(), number} & found.keys()
@@ -252,7 +252,7 @@ def test_who_was_forgotten_is_not_asked_and_takes_nobody_along(world, tmp_path):
         }
         # Afterwards as well, and of a second account, whose test was stored already.
         other = next(one for one in found if found[one][0])
-        forget(database, Manner(yes=True, as_json=True), read_order([other], [], None, None), "x")
+        forget(database, ErasureOptions(yes=True, as_json=True), read_order([other], [], None, None), "x")
         entered, _ = bring(settings, tmp_path / "old.csv")
         assert (entered.nodes, entered.forgotten) == (0, 2)
         assert crawl(settings)[0].kind == "done"

@@ -11,13 +11,13 @@ from test_refresh_campaign import LIMITS, MANY, SOME, everything, exported, run
 from x_crawls import TOKEN_ENV, TOPIC, crawl, posts, rows
 
 from socialcrawl.campaign.settings import checked
-from socialcrawl.cli.commands.forget import Manner, forget
+from socialcrawl.cli.commands.forget import ErasureOptions, forget
 from socialcrawl.crawls.facts import SAMPLE
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock.names import DELETED, HERE
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 from socialcrawl.storage.erasure.orders import read_order
 
@@ -78,7 +78,7 @@ def truth():
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    with running(posts(), missing=SHARE, limit=MANY) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=MANY) as mock:
         settings = sampling(mock.url, tmp_path_factory.mktemp("sample") / "a.db")
         ending = run(settings)
     return settings, ending
@@ -145,7 +145,7 @@ def test_the_accounts_drawn_are_on_topic_and_their_weights_are_one_in_all(drawn,
     ("budget", "most"), [({"max_requests": 30}, 30), ({"max_money": 4.0}, 40), ({"max_nodes": 12}, 12)], ids=str
 )
 def test_a_budget_ends_the_walks(budget, most, tmp_path):
-    with running(posts(), missing=SHARE, limit=MANY) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=MANY) as mock:
         reason, _ = crawl(sampling(mock.url, tmp_path / "a.db", budget=budget))
         assert reason.kind == "budget"
         assert 0 < len([row for row in walked(tmp_path / "a.db") if row[0] == "walk"]) <= most
@@ -177,7 +177,7 @@ def test_more_steps_go_on_where_the_walks_stood(drawn, tmp_path):
     settings, _ = drawn
     database = tmp_path / "a.db"
     database.write_bytes(settings.database.read_bytes())
-    with running(posts(), missing=SHARE, limit=MANY) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=MANY) as mock:
         assert run(sampling(mock.url, database, crawl={"steps": 80})).reason.kind == "done"
     acts = walked(database)
     assert acts[:120] == walked(settings.database)
@@ -194,7 +194,7 @@ def test_who_was_forgotten_leaves_no_trace_and_the_others_stay_on_topic(drawn, t
         "select s.account, s.node, a.platform_id from sampled_account s join account a using (node) "
         "order by s.visits desc limit 1",
     )[0]
-    forget(database, Manner(yes=True, as_json=True), read_order([name], [], None, None), "x")
+    forget(database, ErasureOptions(yes=True, as_json=True), read_order([name], [], None, None), "x")
     assert rows(database, "select count(*) from sampled where node = ?", node) == [(0,)]
     assert rows(database, "select count(*) from link where node = ?", node) == [(0,)]
     assert rows(database, "select value, occurrences, mark from outcome o where node = ? and n in (select n from pick "
@@ -207,7 +207,7 @@ def test_who_was_forgotten_leaves_no_trace_and_the_others_stay_on_topic(drawn, t
     assert f"'{name.lower()}'" not in text
     assert f"@{name.lower()} " not in text
     assert number not in text
-    with running(posts(), missing=SHARE, limit=MANY) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=MANY) as mock:
         assert run(sampling(mock.url, database, crawl={"steps": 75})).reason.kind == "done"
     assert rows(database, "select count(*) from sampled where node = ?", node) == [(0,)]
     assert rows(database, "select count(*) > 5, round(sum(weight), 9) from sampled") == [(1, 1.0)]
@@ -270,7 +270,7 @@ def test_on_a_wider_topic_walks_go_over_those_who_speak_of_it_once_and_only_who_
     tmp_path, truth
 ):
     count = truth[0]
-    with running(posts(), missing=SHARE, limit=MANY) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=MANY) as mock:
         settings = sampling(mock.url, tmp_path / "a.db", sample={"focus": "ancestor", "least": 3, "wider_least": 1})
         assert run(settings).reason.kind == "done"
     walks = [row for row in walked(settings.database) if row[0] == "walk" and row[4] is None]

@@ -8,7 +8,7 @@ from commands import COMMAND, ENVIRONMENT, campaign_file
 from x_crawls import posts
 
 from socialcrawl.mock import faults
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 BEARER = "AAAAAAAAAAAAAAAAAAAA%2FxyzSecret-of-the-app"
 OAUTH = {
@@ -20,12 +20,18 @@ SECRETS = [BEARER, BEARER.replace("%2F", "/"), *OAUTH.values()]
 
 def trouble(endpoint, nth):
     """One of each: a page of HTML, a cut, a 429 without headers, half an answer, a refused token."""
-    kinds = {3: faults.html(503), 5: faults.cut(), 7: faults.too_many(), 9: faults.half(), 12: faults.refused(401)}
+    kinds = {
+        3: faults.make_html_fault(503),
+        5: faults.make_cut(),
+        7: faults.make_too_many(),
+        9: faults.make_half(),
+        12: faults.make_refusals(401),
+    }
     return kinds.get(nth) if endpoint == "/2/users/:id/tweets" else None
 
 
 def run_at_debug(folder, tokens, variables):
-    with running(posts(), fault=trouble, limit=100_000) as mock:
+    with serve_in_thread(posts(), fault=trouble, limit=100_000) as mock:
         file = campaign_file(folder, mock.url, steps=20)
         text = file.read_text().replace("[source]\n", f"[source]\ntokens = [{tokens}]\n")
         file.write_text(text)

@@ -14,11 +14,11 @@ from tiny_town import close, stored
 from x_crawls import campaign_of, crawl, posts
 
 from socialcrawl.campaign.plan import plan
-from socialcrawl.cli.commands.doctor import doctor
-from socialcrawl.cli.commands.quote import already, quoted
+from socialcrawl.cli.commands.doctor import run_checks
+from socialcrawl.cli.commands.quote import make_campaign_quote, read_progress
 from socialcrawl.errors import StoreError
-from socialcrawl.forecast.shape import Done
-from socialcrawl.mock.server import running
+from socialcrawl.forecast.shape import CampaignProgress
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.address import PostgresAddress
 from socialcrawl.storage.database.connection import OURS, connect, read_unlocked
 from socialcrawl.storage.database.health import find_server_faults, open_existing, open_readable
@@ -51,16 +51,16 @@ def scalar(place, sql):
 
 @pytest.mark.parametrize("usernames", [[], ["ann"]])
 def test_a_quote_and_what_is_spent_are_read_from_a_server(server, usernames):
-    with running(posts()) as mock:
+    with serve_in_thread(posts()) as mock:
         settings = campaign_of(mock.url, server, seeds={"usernames": usernames}, crawl={"steps": 5})
         meant = plan(settings)
-        assert already(meant) == Done()
-        before = quoted(meant)
+        assert read_progress(meant) == CampaignProgress()
+        before = make_campaign_quote(meant)
         crawl(settings)
-        spent = already(meant)
+        spent = read_progress(meant)
         assert spent.steps == 5
         assert spent.requests == sum(mock.report()["received"].values())
-        assert quoted(meant) != before
+        assert make_campaign_quote(meant) != before
 
 
 def test_a_campaign_that_runs_elsewhere_goes_on_while_somebody_tries_to_run_it_again(server):
@@ -146,7 +146,7 @@ def test_the_doctor_says_what_a_user_may_not_do(server, tmp_path):
             f'name = "c"\ndatabase = "{theirs}"\n[topic]\nkeywords = ["sky"]\n[crawl]\nsteps = 3\n', "utf-8"
         )
         console = Console(record=True, width=400)
-        assert doctor(file, console, offline=True) == 1
+        assert run_checks(file, console, offline=True) == 1
         assert "its user may not write into" in console.export_text()
     finally:
         ask_in(server, f"drop owned by {role}")

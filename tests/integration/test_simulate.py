@@ -21,7 +21,7 @@ from x_crawls import TOPIC, posts, posts_file
 
 from socialcrawl.cli.commands import simulate
 from socialcrawl.cli.main import main
-from socialcrawl.cli.render.comparison import comparison
+from socialcrawl.cli.render.comparison import make_comparison
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab.generators.twitterlike import generate_twitter_like
@@ -228,7 +228,7 @@ def row(estimator, score, seed_set=0, strategy="greedy", rate=1):
 def told(rows):
     console = Console(width=200)
     with console.capture() as kept:
-        console.print(comparison(rows))
+        console.print(make_comparison(rows))
     return [line.split() for line in kept.get().splitlines()]
 
 

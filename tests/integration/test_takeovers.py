@@ -8,8 +8,8 @@ from takeovers import D, K, Succession, Turns
 from test_windows_filled import POLICY
 from x_crawls import posts_file
 
-from socialcrawl.mock.rate_windows import Rule
-from socialcrawl.mock.server import running
+from socialcrawl.mock.rate_windows import LimitRule
+from socialcrawl.mock.server import serve_in_thread
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
 ENDPOINTS = {
@@ -42,9 +42,9 @@ def reign(folder, nurseries, kind, restarts, seed):
     time, told = Turns(folder / "clock", begin=True), kind == "told"
     windows = {"limit": K}
     if not told:
-        windows = {"limit": 100_000, "rules": {name: [Rule(K, D, kind)] for name in ENDPOINTS}, "skew": -433.7}
+        windows = {"limit": 100_000, "rules": {name: [LimitRule(K, D, kind)] for name in ENDPOINTS}, "skew": -433.7}
     quick = {"held": 1_000_000, "platforms": ("x",)}
-    with running(posts_file(), None, time.now, window=D, **windows, **quick) as mock:
+    with serve_in_thread(posts_file(), None, time.now, window=D, **windows, **quick) as mock:
         policy = None if told else policy_file(folder, kind)
         it = Succession(folder, time, mock.url, nurseries, seed=seed, policy=policy)
         it.reign(restarts)

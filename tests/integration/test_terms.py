@@ -15,11 +15,11 @@ from x_crawls import posts
 
 from socialcrawl.campaign.plan import plan
 from socialcrawl.campaign.settings import checked, read
-from socialcrawl.cli.commands.doctor import doctor
-from socialcrawl.cli.commands.init import begin
+from socialcrawl.cli.commands.doctor import run_checks
+from socialcrawl.cli.commands.init import write_campaign_file
 from socialcrawl.cli.main import app
 from socialcrawl.errors import SettingsError
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.platforms.bluesky.platform import BlueskyPlatform
 from socialcrawl.platforms.http_client import HttpClient
 from socialcrawl.platforms.mastodon.instance_rules import LONGEST, InstanceRules, read_about
@@ -28,7 +28,7 @@ from socialcrawl.platforms.registry import find_platform
 
 def test_a_template_of_mastodon_names_no_instance_and_says_that_one_is_to_be_chosen(tmp_path):
     file = tmp_path / "mine.toml"
-    begin(file, ["rust"], "mastodon")
+    write_campaign_file(file, ["rust"], "mastodon")
     assert "mastodon.social" not in file.read_text("utf-8").replace("alice@mastodon.social", "")
     with pytest.raises(SettingsError, match="No instance is named: set base_url under \\[source\\]"):
         plan(read(file))
@@ -61,12 +61,12 @@ def campaign_of_instance(folder, url, more=""):
 
 def seen(file):
     console = Console(file=io.StringIO(), width=200)
-    code = doctor(file, console)
+    code = run_checks(file, console)
     return code, console.file.getvalue()
 
 
 def test_the_doctor_shows_the_rules_of_the_instance_and_where_its_terms_are(tmp_path):
-    with running(posts(), platforms=("mastodon",)) as mock:
+    with serve_in_thread(posts(), platforms=("mastodon",)) as mock:
         code, told = seen(campaign_of_instance(tmp_path, mock.url, 'domain = "home.example"'))
     assert code == 0, told
     assert "2. Ask before you collect posts for research." in told
@@ -75,9 +75,9 @@ def test_the_doctor_shows_the_rules_of_the_instance_and_where_its_terms_are(tmp_
 
 
 def test_the_doctor_shows_the_rules_of_any_platform_that_has_some(tmp_path, monkeypatch):
-    with running(posts(), platforms=("bluesky",)) as mock:
+    with serve_in_thread(posts(), platforms=("bluesky",)) as mock:
         file = tmp_path / "a.toml"
-        begin(file, ["rust"], "bluesky")
+        write_campaign_file(file, ["rust"], "bluesky")
         file.write_text(file.read_text("utf-8").replace("[source]", f'[source]\nbase_url = "{mock.url}"'), "utf-8")
         assert "rules" not in seen(file)[1]
         rules = InstanceRules(["Knock first."], {"terms": "https://house.example/terms"})

@@ -19,9 +19,9 @@ from test_crash import KilledError, Mortal
 from tiny_town import POLICY, SETTINGS, AtOnce, Clock, Watcher, Wire, close, page_of, posts_of
 from x_crawls import campaign_of, posts_file, rows, scratch
 
-from socialcrawl.campaign.snapshot_writer import Keeping
-from socialcrawl.cli.commands.forget import Manner, forget
-from socialcrawl.cli.commands.run import as_object, told, work
+from socialcrawl.campaign.snapshot_writer import SnapshotWatcher
+from socialcrawl.cli.commands.forget import ErasureOptions, forget
+from socialcrawl.cli.commands.run import build_object, run_campaign, show_ending
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.reporting import report
 from socialcrawl.crawls.seeds import Seeds
@@ -37,7 +37,7 @@ from socialcrawl.engine.model import Credential, Node, Stop, Wait, parse_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.mock.names import HERE
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 from socialcrawl.platforms.x.source import TIMELINE, XSource
 from socialcrawl.platforms.x.vocabulary import TWEET
@@ -71,17 +71,17 @@ def tracking(url, database, steps, **track):
 
 
 def crawled(url, database, steps, **track):
-    return work(tracking(url, database, steps, **track), Console(file=io.StringIO()), quiet=True, change=True)
+    return run_campaign(tracking(url, database, steps, **track), Console(file=io.StringIO()), quiet=True, change=True)
 
 
 @pytest.fixture(scope="module")
 def visited(tmp_path_factory):
     """A database in which accounts were visited before and after they posted more, and the end of the last run."""
     database = tmp_path_factory.mktemp("track") / "a.db"
-    with running(earlier(), limit=LIMIT) as mock:
+    with serve_in_thread(earlier(), limit=LIMIT) as mock:
         crawled(mock.url, database, 40)
     before = rows(database, "select max(n) from pick")[0][0]
-    with running(posts_file(), limit=LIMIT) as mock:
+    with serve_in_thread(posts_file(), limit=LIMIT) as mock:
         ending = crawled(mock.url, database, 140, p=0.8)
     return database, ending, before
 
@@ -162,14 +162,14 @@ def test_what_is_told_of_accounts_is_what_their_visits_add_up_to(visited):
 def test_the_report_tells_who_counts_what_visits_brought_and_how_fresh_it_is(visited):
     database, ending, _ = visited
     console = Console(file=io.StringIO(), width=140)
-    told(ending_settings(database), console, replace(ending), as_json=False)
+    show_ending(ending_settings(database), console, replace(ending), as_json=False)
     text = console.file.getvalue()
     best = rows(database, "select account from tracked_account order by importance desc limit 1")[0][0]
     assert "most important accounts" in text
     assert best in text
     returns, posts = rows(database, "select count(*), sum(o.posts) from pick p join outcome o using (campaign, n) "
                                     "where p.act = 'recrawl'")[0]  # fmt: skip
-    whole = as_object(ending)["tracked"]
+    whole = build_object(ending)["tracked"]
     first, again = whole["yields"]
     assert (again["act"], again["visits"], again["posts"]) == ("recrawl", returns, posts)
     assert first["visits"] + again["visits"] == len(ending.known.posts)
@@ -228,9 +228,9 @@ def test_places_of_then_and_now_are_those_of_the_folded_history(visited):
 
 def test_accounts_that_are_gone_later_are_told_and_visited_no_more(tmp_path):
     database = tmp_path / "a.db"
-    with running(earlier(), limit=LIMIT) as mock:
+    with serve_in_thread(earlier(), limit=LIMIT) as mock:
         crawled(mock.url, database, 30, recrawl="u", p=0.2)
-    with running(posts_file(), limit=LIMIT, missing=0.4) as mock:
+    with serve_in_thread(posts_file(), limit=LIMIT, missing=0.4) as mock:
         crawled(mock.url, database, 120, recrawl="u", p=0.9)
     fates = build_world(pq_posts(), 0.4).accounts
     gone = dict(
@@ -248,14 +248,14 @@ def test_nothing_of_the_forgotten_is_left_and_the_campaign_goes_on(visited, tmp_
     database = tmp_path / "b.db"
     database.write_bytes(visited[0].read_bytes())
     node, name = rows(database, "select node, account from tracked_account where visits > 1 limit 1")[0]
-    forget(database, Manner(yes=True, as_json=True), read_order([name], [], None, None), "x")
+    forget(database, ErasureOptions(yes=True, as_json=True), read_order([name], [], None, None), "x")
     made_anew = rows(database, "select node, visits, importance from standing order by 1")
     assert len(made_anew) > 50
     assert node not in {row[0] for row in made_anew}
     assert rows(database, "select count(*) from outcome where node = ? and mark is not null", node) == [(0,)]
     assert rows(database, "select distinct since from pick where node = ? and since is not null", node) == [("-",)]
     before = rows(database, "select max(n) from pick")[0][0]
-    with running(posts_file(), limit=LIMIT) as mock:
+    with serve_in_thread(posts_file(), limit=LIMIT) as mock:
         assert crawled(mock.url, database, 160).reason.kind == "done"
     assert rows(database, "select count(*) from pick where node = ? and n > ?", node, before) == [(0,)]
     assert rows(database, "select count(*) from standing where node = ?", node) == [(0,)]
@@ -264,7 +264,7 @@ def test_nothing_of_the_forgotten_is_left_and_the_campaign_goes_on(visited, tmp_
 
 def test_standings_are_written_now_and_then_before_long_waits_and_at_the_end():
     crawl, told, clock = SimpleNamespace(picks=0), [], Clock()
-    seen = Keeping(Watcher(), crawl, lambda: told.append(crawl.picks), clock.now)
+    seen = SnapshotWatcher(Watcher(), crawl, lambda: told.append(crawl.picks), clock.now)
     picked = (SimpleNamespace(n=0),)
     for crawl.picks in range(1, 21):  # a visit a minute
         clock.time += 60.0

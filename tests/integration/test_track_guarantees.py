@@ -11,7 +11,7 @@ from test_guarantees import FOUND, SIZE, D, K, hold_the_guarantee, settings
 from test_guarantees import found as found_by_any
 from x_crawls import posts
 
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
 STEPS = 60
@@ -43,7 +43,11 @@ def found(place):
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
-    with a_place("sqlite") as place, running(posts(), limit=K, window=D) as mock, nursery(folder / "err") as made:
+    with (
+        a_place("sqlite") as place,
+        serve_in_thread(posts(), limit=K, window=D) as mock,
+        nursery(folder / "err") as made,
+    ):
         assert made.run(tracking(mock.url, place)) == DONE
         whole = found(place)
     acts = [row[2] for row in whole["picks"]]

@@ -17,7 +17,7 @@ from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SourceError, StoreError
 from socialcrawl.mock import faults
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.queries.statistics import sum_spending
 from socialcrawl.storage.queries.summary import summarize_campaign
 
@@ -32,7 +32,7 @@ def console(width=80):
 def ran(tmp_path_factory):
     """The settings of a campaign that is over, and what it left: its database, the mock's bill."""
     database = tmp_path_factory.mktemp("ran") / "a.db"
-    with running(posts(), limit=100_000, missing=0.1, cap=9_000, cap_reset_day=17) as mock:
+    with serve_in_thread(posts(), limit=100_000, missing=0.1, cap=9_000, cap_reset_day=17) as mock:
         settings = campaign_of(mock.url, database)
         crawl(settings)
         yield settings
@@ -134,7 +134,7 @@ def test_our_ledger_stands_beside_the_count_of_x(ran, width):
 
 
 def test_a_difference_is_shown_and_explained(tmp_path):
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 5})
         crawl(settings)
         crawl(campaign_of(mock.url, tmp_path / "b.db", crawl={"steps": 30}, source={"pages_per_user": 3}))
@@ -172,16 +172,16 @@ def test_the_days_are_those_of_the_campaign_and_ninety_at_most(ran, monkeypatch)
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (faults.refused(401), "not accepted"),
-        (faults.html(503), "in trouble"),
+        (faults.make_refusals(401), "not accepted"),
+        (faults.make_html_fault(503), "in trouble"),
         (faults.Fault("answer", 200, b'{"data": {}}'), "does not say it"),
     ],
     ids=["401", "503", "nothing"],
 )
 def test_a_count_that_does_not_come_is_told(tmp_path, fault, said):
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         crawl(campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 1}))
-    with running(posts(), fault=lambda endpoint, nth: fault) as mock, pytest.raises(SourceError, match=said):
+    with serve_in_thread(posts(), fault=lambda endpoint, nth: fault) as mock, pytest.raises(SourceError, match=said):
         compared(campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 1}))
 
 
@@ -196,7 +196,7 @@ def test_a_campaign_that_has_not_begun_or_has_no_token_of_an_app_has_no_usage(ra
 
 
 def test_the_command_compares_on_request_only(tmp_path):
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         file = campaign_file(tmp_path, mock.url, steps=5)
         assert socialcrawl("run", file, folder=tmp_path).returncode == 0
         before = mock.report()["windows"]

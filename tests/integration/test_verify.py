@@ -11,14 +11,14 @@ from test_store_upgrade import at_version
 from verified_campaigns import LIMIT, MADE, changed, checks, collecting, copied, died, differences, lasting, lived
 from x_crawls import posts, rows
 
-from socialcrawl.cli.commands.forget import Manner, forget, retain
+from socialcrawl.cli.commands.forget import ErasureOptions, forget, retain
 from socialcrawl.errors import StoreError
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.snapshot import open_snapshot
 from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.verify.replay import BROUGHT, EARLIER, ERASED, FORGOTTEN, IMPORTED
 
-SURE = Manner(yes=True, as_json=True)
+SURE = ErasureOptions(yes=True, as_json=True)
 
 
 def digest(path):
@@ -52,7 +52,7 @@ def test_so_it_is_on_a_server(kind, tmp_path):
 
 def test_a_batch_that_is_open_is_proved_too(tmp_path):
     database = tmp_path / "a.db"
-    with running(posts(), limit=LIMIT) as mock:
+    with serve_in_thread(posts(), limit=LIMIT) as mock:
         lived(collecting(mock.url, database, crawl={"steps": 6}))
         died(collecting(mock.url, database), 1)
     left = "select count(*) from pick where n not in (select n from outcome)"
@@ -158,7 +158,7 @@ def test_after_an_erasure_what_was_decided_then_is_proved_and_the_rest_is_said_t
     assert picks.proved + picks.unproved.total() == after
     # What is decided after it is proved again, and a lie about that is found.
     if kind == "collect":
-        with running(posts(), missing=0.3, limit=LIMIT) as mock:
+        with serve_in_thread(posts(), missing=0.3, limit=LIMIT) as mock:
             lived(collecting(mock.url, database, crawl={"steps": 48}))
         later = checks(database)["picks"]
         assert later.proved == picks.proved + rows(database, "select count(*) from pick where n >= ?", after)[0][0]

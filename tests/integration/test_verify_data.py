@@ -12,7 +12,7 @@ from x_crawls import posts, rows
 
 from socialcrawl.cli.commands.verify import prove, show
 from socialcrawl.errors import StoreError
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.schema.tables import post
 from socialcrawl.verify.billing import UNANSWERED
 from socialcrawl.verify.findings import Check, CheckResults
@@ -225,7 +225,7 @@ def test_values_that_no_campaign_stores_are_told_too(lie, said, tmp_path):
 
 def test_requests_stay_within_a_budget_that_is_raised_on_the_way(tmp_path):
     database = tmp_path / "a.db"
-    with running(posts(), limit=LIMIT) as mock:
+    with serve_in_thread(posts(), limit=LIMIT) as mock:
         lived(collecting(mock.url, database, budget={"max_requests": 18, "max_money": 9.0}))
         raised = collecting(mock.url, database, budget={"max_requests": 40, "max_money": 90.0, "max_posts": 5000})
         lived(raised)

@@ -16,9 +16,9 @@ from verified_campaigns import LIMIT, SHARE, collecting, copied
 from verified_campaigns import changed as lied
 from x_crawls import crawl, posts, rows
 
-from socialcrawl.cli.commands.forget import Manner, forget
+from socialcrawl.cli.commands.forget import ErasureOptions, forget
 from socialcrawl.exporters.export import ExportOptions, export
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.verify.copies import OPTED_OUT
 from socialcrawl.verify.exported import EARLIER, TREE, verify_export
@@ -126,7 +126,7 @@ def test_settings_that_the_datasheet_alone_tells_otherwise_are_found(section, ke
 
 def test_everything_in_a_database_is_proved_campaign_by_campaign(tmp_path):
     database = copied("collect", tmp_path)
-    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
         named = {"usernames": [posts().authors[0]], "search": False}
         crawl(collecting(mock.url, database, seeds=named, crawl={"steps": 9}).model_copy(update={"name": "second"}))
     with opened(database) as connection:
@@ -155,12 +155,12 @@ def test_an_export_of_an_earlier_version_is_verified_as_it_was(tmp_path):
 
 def test_who_was_forgotten_or_excluded_and_where_the_campaign_ran_is_in_no_file(tmp_path):
     database = tmp_path / "secret-place.db"
-    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
         one, other, third, never = posts().authors[:4]
         (tmp_path / "names-of-seeds.txt").write_text(third, "utf-8")
         named = {"usernames": [one, other], "file": tmp_path / "names-of-seeds.txt", "search": False}
         crawl(collecting(mock.url, database, seeds=named, accounts={"exclude": [never, "*_secretive"]}))
-        forget(database, Manner(yes=True, as_json=True), read_order([other], [], None, None), "x")
+        forget(database, ErasureOptions(yes=True, as_json=True), read_order([other], [], None, None), "x")
         with opened(database) as connection:
             export(connection, tmp_path / "out", ExportOptions(formats=("csv", "jsonl")), NOW)
     assert [row["account"].lower() for row in table_of(tmp_path / "out", "seeds")] == [one.lower(), "", third.lower()]
@@ -187,7 +187,7 @@ def test_who_was_forgotten_or_excluded_and_where_the_campaign_ran_is_in_no_file(
 def test_a_sample_that_judges_by_names_is_proved_and_tells_none_of_them(judged, tmp_path):
     labels = tmp_path / "labels-by-hand.csv"
     labels.write_text("account,on_topic\nsecretive,yes\n", "utf-8")
-    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
         given = {key: str(labels) if key.endswith("labels") else value for key, value in judged.items()}
         settings = sampling(mock.url, tmp_path / "a.db", sample=given)
         crawl(settings)
@@ -207,7 +207,7 @@ def test_a_sample_that_a_tree_judges_is_proved_from_its_matches(tmp_path):
     on.write_text("\n".join(f"the telescope of {i}" for i in range(12)), "utf-8")
     off.write_text("\n".join(f"the soup of {i}" for i in range(12)), "utf-8")
     assert told(tmp_path / "tree.json", "--on", on, "--off", off)[0] == 0
-    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
         settings = sampling(mock.url, tmp_path / "a.db", sample={"tree": str(tmp_path / "tree.json")})
         crawl(settings)
     with opened(settings.database) as connection:
@@ -222,7 +222,7 @@ def test_a_sample_that_a_tree_judges_is_proved_from_its_matches(tmp_path):
 @pytest.mark.parametrize(("keyword", "why"), [("#telescope", EARLIER_RULE), ("telescope", None)])
 def test_a_topic_that_an_earlier_rule_counted_is_not_counted_by_the_rule_of_today(keyword, why, tmp_path):
     named = {"usernames": list(posts().authors[:3]), "search": False}
-    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
         crawl(collecting(mock.url, tmp_path / "a.db", topic={"keywords": [keyword]}, seeds=named, crawl={"steps": 6}))
     lied(tmp_path / "a.db", "update campaign set identity = json_remove(identity, '$.counting')")
     lied(tmp_path / "a.db", "update outcome set value = 1, occurrences = 1 where n = (select max(n) from outcome)")

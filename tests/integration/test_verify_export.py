@@ -17,7 +17,7 @@ from stores import opened
 from verified_campaigns import DECIDED, MADE, checks, copied, lasting
 from x_crawls import rows, scratch
 
-from socialcrawl.cli.commands.forget import Manner, forget
+from socialcrawl.cli.commands.forget import ErasureOptions, forget
 from socialcrawl.cli.commands.verify import prove
 from socialcrawl.engine.model import parse_time
 from socialcrawl.errors import StoreError
@@ -107,7 +107,7 @@ def test_without_names_and_texts_the_sums_are_proved_all_the_same(kind):
 def test_an_export_after_an_erasure_agrees(tmp_path):
     database = copied("collect", tmp_path)
     (name,) = rows(database, "select username from pick join account using (node) where act = 'expand'")[0]
-    forget(database, Manner(yes=True, as_json=True), read_order([name], [], None, None), "x")
+    forget(database, ErasureOptions(yes=True, as_json=True), read_order([name], [], None, None), "x")
     with opened(database) as connection:
         export(connection, tmp_path / "out", ExportOptions(formats=("csv",)), NOW)
     assert differences(tmp_path / "out") == []

@@ -12,7 +12,7 @@ from verified_campaigns import DECIDED, changed, checks, differences, lived
 from x_crawls import crawl, rows
 
 from socialcrawl.campaign.settings import checked
-from socialcrawl.cli.commands.forget import Manner, forget
+from socialcrawl.cli.commands.forget import ErasureOptions, forget
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.storage.erasure.orders import read_order
@@ -71,7 +71,7 @@ def test_a_campaign_of_every_kind_is_proved_on_every_platform(kind, on, town, tm
     agrees(database, tmp_path / "export")
     # One of those whom it read is forgotten, named by its campaign in most of these.
     (name,) = rows(database, READ)[1]
-    forget(database, Manner(yes=True, as_json=True), read_order([name], [], None, None), on.name)
+    forget(database, ErasureOptions(yes=True, as_json=True), read_order([name], [], None, None), on.name)
     assert differences(database) == []
     assert checks(database)["picks"].unproved[FORGOTTEN] > 0
     agrees(database, tmp_path / "later")

@@ -9,7 +9,7 @@ from verified_campaigns import changed, checks, differences
 from x_crawls import crawl, posts, rows
 
 from socialcrawl.importance.pagerank_batch import BatchPageRank
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 from socialcrawl.verify.replay import COARSE, IMPORTED
 
@@ -28,7 +28,7 @@ def made_earlier(database):
 
 @pytest.fixture
 def world():
-    with running(posts(), missing=GONE, **LIMITS) as mock:
+    with serve_in_thread(posts(), missing=GONE, **LIMITS) as mock:
         yield mock.url
 
 

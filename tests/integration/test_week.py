@@ -7,9 +7,9 @@ import pytest
 from virtual_weeks import BEGIN, DAY, TOPICS, WINDOW, K, Virtual, Week, a_mock, campaign_text, in_windows
 from x_crawls import posts_file, rows
 
-from socialcrawl.mock.faults import cut, half, html, too_many
+from socialcrawl.mock.faults import make_cut, make_half, make_html_fault, make_too_many
 
-FAULTS = (cut, half, html, lambda: html(200), too_many)
+FAULTS = (make_cut, make_half, make_html_fault, lambda: make_html_fault(200), make_too_many)
 
 
 class Hourly:

@@ -12,7 +12,7 @@ from x_crawls import campaign_of, crawl, posts, rows, scratch
 
 from socialcrawl.campaign.settings import CrawlSection
 from socialcrawl.lab.generators.generate import choose_topics
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.traces import CampaignTraces
@@ -91,7 +91,7 @@ def crawled(steps=180):
     With 180 steps the sample has enough data; with 2,000 it has read everybody whom its walks can come to.
     """
     database = Path(tempfile.mkdtemp(dir=scratch())) / "a.db"
-    with running(posts(), limit=1_000_000) as mock:
+    with serve_in_thread(posts(), limit=1_000_000) as mock:
         crawl(campaign_of(mock.url, database, name="small", topic={"keywords": [WORD]}, crawl={"steps": 30}))
         crawl(campaign_of(mock.url, database, name="other", topic={"keywords": [OTHER]}, crawl={"steps": 40}))
         crawl(sample_of(mock.url, database, crawl={"steps": steps}))

@@ -8,12 +8,12 @@ from test_mock_world import posts_of
 
 from socialcrawl.mock.app import Mock
 from socialcrawl.mock.bluesky.service import BlueskyService
-from socialcrawl.mock.gated_service import Served
-from socialcrawl.mock.server import _in_thread, _listen, _url
+from socialcrawl.mock.gated_service import ServicePlatform
+from socialcrawl.mock.server import _listen, _make_url, _run_thread
 from socialcrawl.mock.server_settings import MockSettings
-from socialcrawl.mock.service import Asked, Told
+from socialcrawl.mock.service import MockRequest, MockResponse
 from socialcrawl.mock.world import build_world
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.world_changes import WorldChanges
 
 START = 1_700_000_000  # 2023-11-14T22:13:20Z
 NOW = 1_800_000_000.0
@@ -61,7 +61,7 @@ class Sky:
 
     def __init__(self, posts=None, *, missing=0.0, **options):
         self.world = build_world(town() if posts is None else posts, missing)
-        self.changes = Changes(self.world)
+        self.changes = WorldChanges(self.world)
         self.service = BlueskyService(self.world, changes=self.changes, **options)
         self.names = self.service.names
 
@@ -79,15 +79,15 @@ class Sky:
         endpoint = f"/xrpc/{method}" if f"/xrpc/{method}" in served else "/xrpc/*rest"
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         content = body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
-        return Asked(
+        return MockRequest(
             served[endpoint], endpoint, {}, [(k, str(v)) for k, v in query], headers, now, host, content, overlap
         )
 
-    def told(self, method, query=(), **how) -> Told:
+    def told(self, method, query=(), **how) -> MockResponse:
         self.changes.tick(how.get("now", NOW))
         asked = self.asked(method, query, **how)
         guest = self.service.guest(asked)
-        return guest if isinstance(guest, Told) else self.service.answer(asked, guest)
+        return guest if isinstance(guest, MockResponse) else self.service.answer(asked, guest)
 
     def ask(self, method, *pairs, token=None, now=NOW, body=None, overlap=0, status=200, **query):
         """The JSON of an answer with this status."""
@@ -116,6 +116,6 @@ class Sky:
 def serving(sky, **settings):
     """The address of a server that serves a `Sky` as one platform of the mock."""
     chosen = MockSettings(**settings)
-    mock = Mock(None, chosen, more=[Served(sky.service, sky.changes)])
-    with _listen(chosen) as listener, _in_thread(mock, chosen, listener):
-        yield _url(listener)
+    mock = Mock(None, chosen, more=[ServicePlatform(sky.service, sky.changes)])
+    with _listen(chosen) as listener, _run_thread(mock, chosen, listener):
+        yield _make_url(listener)

@@ -242,12 +242,12 @@ def asking(platform, url, deadline):
 
     hits, now, waits = Topic(["word"]).hits, time.time, {"timeout": 60.0, "deadline": deadline}
     if platform == "x":
-        from socialcrawl.campaign.policies import policy
+        from socialcrawl.campaign.policies import load_policy
         from socialcrawl.platforms.x.source import TIMELINE
         from socialcrawl.platforms.x.vocabulary import TWEET
         from socialcrawl.platforms.x.wire import XWire, make_client
 
-        made = XWire({"main": make_client("a-bearer-token", url, **waits)}, TWEET, policy("x"), hits, now)
+        made = XWire({"main": make_client("a-bearer-token", url, **waits)}, TWEET, load_policy("x"), hits, now)
         return made, Request((0, 1), TIMELINE, {"id": "1", "max_results": "100", **TWEET.fields}, 100, 54_321)
     if platform == "bluesky":
         from socialcrawl.platforms.bluesky.source import FEED

@@ -27,7 +27,7 @@ def work(given, room=0, statement=0):
     """
     from socialcrawl.campaign.build import build
     from socialcrawl.campaign.settings import checked
-    from socialcrawl.cli.render.live_screen import View
+    from socialcrawl.cli.render.live_screen import CampaignView
     from socialcrawl.engine.loop import run
     from socialcrawl.errors import SocialcrawlError
 
@@ -37,7 +37,7 @@ def work(given, room=0, statement=0):
         die_before(statement)
     settings = checked(given, "test")
     try:
-        campaign = build(settings, View())
+        campaign = build(settings, CampaignView())
         reason = run(campaign.parts, size=campaign.together)
         campaign.keep(reason)
         campaign.close()

@@ -8,7 +8,7 @@ from test_mock_world import posts_of
 from socialcrawl.engine.model import Grant, Node, Pick
 from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.names import DELETED, PROTECTED, SUSPENDED
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 from socialcrawl.storage.memory_store import MemoryStore
 
@@ -71,7 +71,7 @@ class Town:
 def town(given=None, *, missing=SHARE, **settings):
     """A town behind a mock server; whoever asks it hangs up in the end."""
     posts = posts_of(ROWS if given is None else given)
-    with running(posts, missing=missing, limit=10_000, **settings) as mock:
+    with serve_in_thread(posts, missing=missing, limit=10_000, **settings) as mock:
         yield Town(mock.url, posts, missing)
         for wire in OPEN.pop(mock.url, ()):
             wire.close()

@@ -91,13 +91,13 @@ def work(folder, clock, dies, stops, until):
     import structlog
     from apscheduler.executors.debug import DebugExecutor
 
-    from socialcrawl.campaign.build import House
+    from socialcrawl.campaign.build import ProcessContext
     from socialcrawl.daemon.daemon import Daemon, DaemonIdentity
     from socialcrawl.lab.instant import ImmediateExecutor
 
     time = Turns(Path(clock))
     executor = Mortal(time, dies, stops)
-    house = House(time, pool=lambda size: executor)
+    house = ProcessContext(time, pool=lambda size: executor)
     who = DaemonIdentity("here", os.getpid())
     daemon = Daemon(
         Path(folder), house, DebugExecutor(), who, lambda now, before: None, look=60.0, hands=ImmediateExecutor

@@ -18,7 +18,7 @@ from test_track_campaign import tracking
 from x_crawls import View, build, campaign_of, posts, posts_file, scratch
 
 from socialcrawl.engine.loop import run
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 from socialcrawl.storage.database.snapshot import open_snapshot
 from socialcrawl.verify.verification import verify
@@ -92,14 +92,14 @@ def collecting(url, place, **more):
 
 
 def collect(place, folder):
-    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
         assert lived(collecting(mock.url, place)) > 2
 
 
 def change(place, folder):
     """The same, then another topic, then another estimator, one more seed and steps that are drawn."""
     collect(place, folder)
-    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
         named = {"usernames": [posts().authors[0]]}
         lived(collecting(mock.url, place, topic={"keywords": [OTHER]}, crawl={"steps": 45}), change=True)
         last = {"estimator": "nh-ne-sum", "steps": 54, "control": 0.5}
@@ -107,19 +107,19 @@ def change(place, folder):
 
 
 def track(place, folder):
-    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
         assert lived(tracking(mock.url, place, 60, p=0.6)) > 2
 
 
 def follow(place, folder):
     """Tracking with a window, so that marks are of the moment of a choice, and by time."""
-    with running(recent(), limit=LIMIT) as mock:
+    with serve_in_thread(recent(), limit=LIMIT) as mock:
         assert lived(tracking(mock.url, place, 60, window="90d", rest="40ms", target="indegree", expansion="ai")) > 2
 
 
 def refresh(place, folder):
     names = build_world(posts(), SHARE).accounts.usernames[:220]
-    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
         settings = refreshing(mock.url, place, refresh={"rank": "pa+-", "z": 30}, crawl={"refresh_rate": 1})
         settings = settings.model_copy(update={"source": settings.source.model_copy(update={"reuse_hours": 0.0})})
         bring(settings, written(folder / "old.csv", edges(names)))
@@ -127,7 +127,7 @@ def refresh(place, folder):
 
 
 def sample(place, folder):
-    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
         assert lived(sampling(mock.url, place)) > 2
 
 

@@ -8,13 +8,13 @@ import structlog
 from apscheduler.executors.debug import DebugExecutor
 from x_crawls import TOKEN_ENV
 
-from socialcrawl.campaign.build import House
+from socialcrawl.campaign.build import ProcessContext
 from socialcrawl.daemon.daemon import Daemon, DaemonIdentity
 from socialcrawl.daemon.state_changes import EventFilter
 from socialcrawl.lab import instant
 from socialcrawl.lab.generators.generate import choose_topics
 from socialcrawl.lab.instant import ImmediateExecutor
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.disk_space import measure_disk
 
 BEGIN = 1_800_000_000.0
@@ -40,7 +40,7 @@ class Slowly(instant.VirtualExecutor):
 @contextmanager
 def a_mock(posts, time, fault=None, **settings):
     quick = {"held": 1_000_000, "platforms": ("x",)}  # what is measured is the daemon, not what the mock holds
-    with running(posts, fault, time.now, limit=K, window=WINDOW, **{**quick, **settings}) as mock:
+    with serve_in_thread(posts, fault, time.now, limit=K, window=WINDOW, **{**quick, **settings}) as mock:
         yield mock
 
 
@@ -61,7 +61,7 @@ class Week:
     def __init__(self, folder, time, until, each=lambda now: None, look=300.0, *, disk=measure_disk):
         self.time, self.until, self.each = time, until, each
         self.states, self.told, self.logged, self._events = [], [], [], EventFilter()
-        house = House(time, pool=lambda size: Slowly(time), disk=disk)
+        house = ProcessContext(time, pool=lambda size: Slowly(time), disk=disk)
         who = DaemonIdentity("here", 1)
         self.daemon = Daemon(folder, house, DebugExecutor(), who, self._changed, look=look, hands=ImmediateExecutor)
         look_round = self.daemon.check_all

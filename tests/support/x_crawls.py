@@ -8,9 +8,9 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from socialcrawl.campaign.build import House, build
+from socialcrawl.campaign.build import ProcessContext, build
 from socialcrawl.campaign.settings import Settings, checked
-from socialcrawl.cli.render.live_screen import View
+from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Stop
 from socialcrawl.lab.generators.generate import choose_topics, generate, write
@@ -58,9 +58,9 @@ def campaign_of(url: str | None, database: Path, **sections) -> Settings:
     return checked(given, "test")
 
 
-def crawl(settings: Settings, view: View | None = None, house: House | None = None):
+def crawl(settings: Settings, view: CampaignView | None = None, house: ProcessContext | None = None):
     """The reason why a campaign ended, and its planner."""
-    campaign = build(settings, view or View(), house)
+    campaign = build(settings, view or CampaignView(), house)
     try:
         reason = run(campaign.parts, size=campaign.together)
         campaign.parts.pool.shutdown()

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from socialcrawl.campaign.sections.values import FilePath, Positive, Section, Size, Variable
 from socialcrawl.platforms.facts import BUILT_IN, DEFAULT, PLATFORMS, find_platform_facts
-from socialcrawl.text.wording import size
+from socialcrawl.text.wording import parse_size
 
 LONGEST = 366 * 86_400  # seconds of a window
 
@@ -171,7 +171,7 @@ class LimitsSection(Section):
     @property
     def least_free(self) -> int | None:
         """The bytes that stay free on the disk; None: as many as usual."""
-        return None if self.min_free_disk is None else size(self.min_free_disk)
+        return None if self.min_free_disk is None else parse_size(self.min_free_disk)
 
 
 def _is_address(url: str) -> bool:

@@ -4,13 +4,13 @@ from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from socialcrawl.campaign.schedule import Schedule, cron, hours, zone
+from socialcrawl.campaign.schedule import Schedule, parse_cron, parse_hours, parse_zone
 from socialcrawl.campaign.sections.values import Section, Span, Variable, checking
-from socialcrawl.text.wording import seconds
+from socialcrawl.text.wording import parse_seconds
 
-Times = Annotated[str, checking(cron)]
-Hours = Annotated[str, checking(hours)]
-Zone = Annotated[str, checking(zone)]
+Times = Annotated[str, checking(parse_cron)]
+Hours = Annotated[str, checking(parse_hours)]
+Zone = Annotated[str, checking(parse_zone)]
 NOTICES = ("paused", "ended", "stalled", "down")
 
 
@@ -45,11 +45,11 @@ class ScheduleSection(Section):
     def meant(self) -> Schedule:
         """The schedule that is written here."""
         return Schedule(
-            None if self.cron is None else cron(self.cron),
-            None if self.every is None else seconds(self.every),
-            None if self.between is None else hours(self.between),
+            None if self.cron is None else parse_cron(self.cron),
+            None if self.every is None else parse_seconds(self.every),
+            None if self.between is None else parse_hours(self.between),
             self.timezone,
-            None if self.lasting is None else seconds(self.lasting),
+            None if self.lasting is None else parse_seconds(self.lasting),
         )
 
 

@@ -19,7 +19,7 @@ from socialcrawl.crawls.collect.estimators.registry import NAMES, check, check_s
 from socialcrawl.crawls.collect.estimators.regressor import FEATURES
 from socialcrawl.crawls.collect.strategies import STRATEGIES
 from socialcrawl.engine.model import LARGEST
-from socialcrawl.text.wording import instant
+from socialcrawl.text.wording import parse_instant
 
 
 class TopicSection(Section):
@@ -43,7 +43,7 @@ class TopicSection(Section):
     @property
     def span(self) -> tuple[float | None, float | None]:
         """From when until when (exclusive) posts count, Unix seconds; None: nothing bounds it."""
-        begin, end = (None if text is None else instant(text) for text in (self.from_, self.until))
+        begin, end = (None if text is None else parse_instant(text) for text in (self.from_, self.until))
         return begin, end
 
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from socialcrawl.engine.model import LARGEST
 from socialcrawl.errors import SettingsError
-from socialcrawl.text.wording import instant, seconds, size
+from socialcrawl.text.wording import parse_instant, parse_seconds, parse_size
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
@@ -53,7 +53,7 @@ def spanning(*others: str, years: int = 1) -> tuple[BeforeValidator, AfterValida
     def lasting(text: str) -> None:
         if text in others:
             return
-        seconds(text, f"write {span}", years)
+        parse_seconds(text, f"write {span}", years)
         if not any(letter.isalpha() for letter in text):
             raise SettingsError(f"write it with its unit, as {unit}")
 
@@ -81,7 +81,7 @@ def _moment(given: Any) -> Any:
     if given is None:
         return None
     try:
-        at = datetime.fromtimestamp(instant(given.isoformat() if isinstance(given, date) else given), UTC)
+        at = datetime.fromtimestamp(parse_instant(given.isoformat() if isinstance(given, date) else given), UTC)
     except (SettingsError, TypeError, ValueError, OverflowError, OSError) as error:
         raise ValueError("this is no instant: write 2026-11-20 or 2026-11-20T12:00:00Z") from error
     return at.isoformat().replace("+00:00", "Z")
@@ -119,7 +119,7 @@ def _account(name: str) -> str:
 
 Variable = Annotated[str, AfterValidator(_variable)]
 Span = Annotated[str, *spanning()]
-Size = Annotated[str, BeforeValidator(_written), checking(size)]
+Size = Annotated[str, BeforeValidator(_written), checking(parse_size)]
 Moment = Annotated[str | None, BeforeValidator(_moment)]
 Together = Annotated[
     int | str,

@@ -15,7 +15,14 @@ from socialcrawl.campaign.plan import about
 from socialcrawl.campaign.settings import Settings, read
 from socialcrawl.cli.render.console import Text
 from socialcrawl.cli.render.progress import show_progress
-from socialcrawl.cli.render.sample_report import about_count, apart, count, finite, interval, judged
+from socialcrawl.cli.render.sample_report import (
+    explain_parts,
+    explain_verdict,
+    format_count,
+    format_estimate,
+    format_interval,
+    make_finite,
+)
 from socialcrawl.crawls.facts import BUILT_IN
 from socialcrawl.crawls.registry import find_kind, kind_of
 from socialcrawl.crawls.sample.audit import GroupGap
@@ -50,7 +57,7 @@ REACH = ("reach", "near", "beyond")  # what nobody knows of a list of accounts
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AuditOptions:
     """What is asked for.
 
     Attributes:
@@ -67,7 +74,7 @@ class Wanted:
     on_topic: bool = False
 
 
-def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
+def audit(wanted: AuditOptions, console: Console, *, as_json: bool) -> None:
     """Say what a sample tells of datasets: as tables, or one JSON object to stdout.
 
     Raises:
@@ -77,12 +84,12 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
     """
     settings = read(wanted.campaign)
     if not kind_of(settings).sample:
-        raise SettingsError(_no_sample(wanted.campaign, settings))
+        raise SettingsError(_explain_no_sample(wanted.campaign, settings))
     if wanted.on_topic and not wanted.held:
         raise SettingsError("--on-topic says it of a file of accounts: name one with --held.")
     hits = about(settings).hits if wanted.held else None
     with ExitStack() as ends, show_progress("reading lists") as watch:
-        given = {str(path): accounts(path, settings.source.platform, hits) for path in wanted.held}
+        given = {str(path): read_accounts(path, settings.source.platform, hits) for path in wanted.held}
         held = {name: replace(one, on_topic=wanted.on_topic) for name, one in given.items()}
         watch("auditing")
         traces = CampaignTraces(ends.enter_context(open_readable(settings.database)))
@@ -91,14 +98,14 @@ def audit(wanted: Wanted, console: Console, *, as_json: bool) -> None:
         there = None if others is None else CampaignTraces(ends.enter_context(open_readable(others)))
         found = audit_datasets(traces, settings, there, wanted.of, held)
     if as_json:
-        write_json(json.dumps(as_object(found), ensure_ascii=False, allow_nan=False))
+        write_json(json.dumps(build_object(found), ensure_ascii=False, allow_nan=False))
         return
     show(console, found)
     if restricted := platform_of(settings).publishing:
         write_error(f"{restricted} {UNSETTLED}")
 
 
-def _no_sample(file: Path, settings: Settings) -> str:
+def _explain_no_sample(file: Path, settings: Settings) -> str:
     """Return that a campaign file is of another kind, and which to give."""
     near = [one for one in find_campaigns(file.parent) if one.kind in BUILT_IN]
     samples = [str(one.path) for one in near if find_kind(one.kind).sample]
@@ -109,7 +116,7 @@ def _no_sample(file: Path, settings: Settings) -> str:
     )
 
 
-def accounts(path: Path, platform: str, hits: Hits | None = None) -> AccountList:
+def read_accounts(path: Path, platform: str, hits: Hits | None = None) -> AccountList:
     """Return the accounts that a file lists: ids or names; or the ends of links, or who wrote posts, and about what.
 
     Args:
@@ -121,7 +128,7 @@ def accounts(path: Path, platform: str, hits: Hits | None = None) -> AccountList
         PostsFileError: it cannot be read, or has lines that name nobody.
         SettingsError: it is a database, a campaign file or an export.
     """
-    if (wrong := _no_list(path)) is not None:
+    if (wrong := _explain_no_list(path)) is not None:
         raise SettingsError(wrong)
     trouble = LineErrors()
     naming = CellAccounts(platform)
@@ -134,7 +141,7 @@ def accounts(path: Path, platform: str, hits: Hits | None = None) -> AccountList
     return AccountList(told, occurrences, members=describe_members(path, naming))
 
 
-def _no_list(path: Path) -> str | None:
+def _explain_no_list(path: Path) -> str | None:
     """Return what to give instead of a database, a campaign file or an export with --held; None for other files."""
     kind = recognize(path) if path.exists() else OTHER
     campaign = read_campaign(path) if kind == CAMPAIGN else None
@@ -148,11 +155,11 @@ def _no_list(path: Path) -> str | None:
     return f"{path} is {kind}, not a list of accounts or posts: {what}."
 
 
-def as_object(found: AuditReport) -> dict[str, Any]:
+def build_object(found: AuditReport) -> dict[str, Any]:
     """Return the audit as plain values; what is not known, or without end, is null."""
-    told: dict[str, Any] = finite(asdict(found))
+    told: dict[str, Any] = make_finite(asdict(found))
     for one, dataset in zip(told["datasets"], found.datasets, strict=True):
-        one["found"]["lacking"] = finite(dataset.found.lacking)
+        one["found"]["lacking"] = make_finite(dataset.found.lacking)
         if dataset.outlook is None:
             one["found"] |= dict.fromkeys(REACH)
             for gap in (*one["found"]["gaps"], *one["languages"]):
@@ -162,68 +169,75 @@ def as_object(found: AuditReport) -> dict[str, Any]:
 
 def show(console: Console, found: AuditReport) -> None:
     """Print what a sample says of datasets."""
-    console.print(Text("\n".join(_sample(found))))
+    console.print(Text("\n".join(_format_sample(found))))
     if len(found.datasets) > 1 and found.verdict.enough:
         console.print()
-        console.print(_overview(found))
+        console.print(_make_overview(found))
     for one in found.datasets:
         console.print()
         console.print(
             Text(f"{one.name}: {pluralize(one.read, 'account')} read, {one.found.on_topic:,} of them on topic")
         )
         if found.verdict.enough:
-            console.print(Text(f"of the accounts on topic that walks can reach, {_how(found)}", style="italic"))
-            console.print(_facts(one))
+            console.print(
+                Text(f"of the accounts on topic that walks can reach, {_describe_numbers(found)}", style="italic")
+            )
+            console.print(_make_facts(one))
         for by, gaps in ((found.by, one.found.gaps), ("language", one.languages)):
             if gaps:
                 console.print()
-                title = _title(by, gaps, counted=found.verdict.whole)
-                console.print(_fitting(console, title, gaps, linked=one.outlook is not None))
-        words = [*(_words(one) if found.verdict.enough else ()), *(f"note: {note}" for note in one.notes)]
+                title = _make_title(by, gaps, counted=found.verdict.whole)
+                console.print(_fit_gaps_table(console, title, gaps, linked=one.outlook is not None))
+        words = [*(_describe_gap(one) if found.verdict.enough else ()), *(f"note: {note}" for note in one.notes)]
         console.print(Text("\n".join(["", *words]) if words else ""))
 
 
-def _sample(found: AuditReport) -> Iterator[str]:
+def _format_sample(found: AuditReport) -> Iterator[str]:
     accounts = pluralize(found.accounts, "on-topic account")
     draws = f"{pluralize(found.draws, 'draw')} at {accounts}"
     worth = f"{draws}, which tell as much as about {found.effective:,.0f} accounts drawn independently"
     yield f"the sample {found.sample} of {found.topic}: {accounts if found.verdict.whole else worth}"
-    yield from apart(found.parts)
-    yield from judged(found.verdict)
+    yield from explain_parts(found.parts)
+    yield from explain_verdict(found.verdict)
     if found.more is not None and found.more >= 1:
-        draws = f"about {about_count(found.more)} more draws would narrow the interval of any share of the topic {HALF}"
+        draws = (
+            f"about {format_estimate(found.more)} more draws would narrow the interval of any share of the topic {HALF}"
+        )
         yield f"{draws}; fewer if all accounts on topic are read before"
 
 
-def _how(found: AuditReport) -> str:
+def _describe_numbers(found: AuditReport) -> str:
     """Return what numbers are: counts, or estimates."""
     return "counted" if found.verdict.whole else "with 95 % intervals"
 
 
-def _overview(found: AuditReport) -> Table:
-    title = f"what is held of the topic, {_how(found)}"
+def _make_overview(found: AuditReport) -> Table:
+    title = f"what is held of the topic, {_describe_numbers(found)}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("", overflow="fold")
     for name in ("on topic", "share of the topic", "accounts in the topic"):
         table.add_column(name, justify="right")
     for one in found.datasets:
         told = one.found
-        sizes = interval(told.size, count)
-        table.add_row(Text(one.name), f"{told.on_topic:,}", interval(told.share), sizes)
+        sizes = format_interval(told.size, format_count)
+        table.add_row(Text(one.name), f"{told.on_topic:,}", format_interval(told.share), sizes)
     return table
 
 
-def _facts(one: AuditedDataset) -> Table:
+def _make_facts(one: AuditedDataset) -> Table:
     found, search = one.found, one.found.search
-    rows = [("accounts in the topic", interval(found.size, count)), ("share held", interval(found.share))]
+    rows = [
+        ("accounts in the topic", format_interval(found.size, format_count)),
+        ("share held", format_interval(found.share)),
+    ]
     if one.outlook is not None:
-        rows += [("not held, but linked to from what is held", interval(found.reach))]
-        rows += [("neither held nor linked to", interval(found.beyond))]
+        rows += [("not held, but linked to from what is held", format_interval(found.reach))]
+        rows += [("neither held nor linked to", format_interval(found.beyond))]
     if search is not None:
         rows += [
-            ("found by the platform's search so far", interval(search.found)),
-            ("found by it and not held", interval(search.only)),
-            ("found by it, as a share of what is held", interval(search.held)),
+            ("found by the platform's search so far", format_interval(search.found)),
+            ("found by it and not held", format_interval(search.only)),
+            ("found by it, as a share of what is held", format_interval(search.held)),
         ]
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column("")
@@ -233,45 +247,46 @@ def _facts(one: AuditedDataset) -> Table:
     return table
 
 
-def _fitting(console: Console, title: str, gaps: Sequence[GroupGap], *, linked: bool) -> Table:
+def _fit_gaps_table(console: Console, title: str, gaps: Sequence[GroupGap], *, linked: bool) -> Table:
     """Return the table of gaps; where it is wider than the console, intervals are below their estimates."""
-    table = _gaps(title, gaps, " ", linked=linked)
+    table = _make_gaps_table(title, gaps, " ", linked=linked)
     fits = console.measure(table, options=console.options.update_width(WIDEST)).maximum <= console.width
-    return table if fits else _gaps(title, gaps, "\n", linked=linked)
+    return table if fits else _make_gaps_table(title, gaps, "\n", linked=linked)
 
 
-def _title(by: str, gaps: Sequence[GroupGap], *, counted: bool) -> str:
+def _make_title(by: str, gaps: Sequence[GroupGap], *, counted: bool) -> str:
     drawn = " (groups of the sample's accounts that mention each other)" if by == "community" else ""
     widest = f", the {GROUPS} widest" if len(gaps) == GROUPS else ""
     sure = "" if counted else f", 95 % for the {len(gaps)} together" if len(gaps) > 1 else ", 95 % intervals"
     return f"gaps by {by}{drawn}{widest}{sure}"
 
 
-def _gaps(title: str, gaps: Sequence[GroupGap], between: str, *, linked: bool) -> Table:
+def _make_gaps_table(title: str, gaps: Sequence[GroupGap], between: str, *, linked: bool) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("", overflow="fold")
     for name in ("of the topic", "held of it", "the gap", *(["linked to"] if linked else [])):
         table.add_column(name, justify="right", no_wrap=True)
     for gap in gaps:
         told = [gap.topic, gap.held, gap.lacking, *([gap.reach] if linked else [])]
-        table.add_row(Text(str(gap.group)), *(interval(one).replace(" ", between, 1) for one in told))
+        table.add_row(Text(str(gap.group)), *(format_interval(one).replace(" ", between, 1) for one in told))
     return table
 
 
-def _words(one: AuditedDataset) -> Iterator[str]:
+def _describe_gap(one: AuditedDataset) -> Iterator[str]:
     found, outlook = one.found, one.outlook
     if not found.on_topic:
         yield "it holds nobody on topic: how large the topic is cannot be said"
     elif found.share.value == 0.0:
         yield "none of the sample are held: the topic is larger than can be said, or is another one"
     elif isnan(found.size.value):
-        yield f"how many accounts the topic has is not known, only that they are {_ends(found.size)}"
+        yield f"how many accounts the topic has is not known, only that they are {_format_ends(found.size)}"
     elif isfinite(found.lacking):
-        yield f"on-topic accounts that are not held: {interval(_less(found.size, found.on_topic), count)}"
+        lacking = _subtract_known(found.size, found.on_topic)
+        yield f"on-topic accounts that are not held: {format_interval(lacking, format_count)}"
     if outlook is not None:
         yield f"would more budget pay? {outlook.why}"
         if isfinite(outlook.reach.value):
-            yield f"on-topic accounts that are not held and linked to: {interval(outlook.reach, count)}"
+            yield f"on-topic accounts that are not held and linked to: {format_interval(outlook.reach, format_count)}"
         if outlook.recent:
             hits = round(outlook.rate * outlook.recent)
             yield (
@@ -279,15 +294,15 @@ def _words(one: AuditedDataset) -> Iterator[str]:
                 "found leaves fewer within reach"
             )
     if 1 <= one.more < inf:
-        yield f"about {about_count(one.more)} more draws would narrow the interval of the share held {HALF}"
+        yield f"about {format_estimate(one.more)} more draws would narrow the interval of the share held {HALF}"
 
 
-def _less(size: Estimate, known: int) -> Estimate:
+def _subtract_known(size: Estimate, known: int) -> Estimate:
     """Return how many are left of a number of accounts without those that are known."""
     low, value, high = (max(0.0, one - known) for one in (size.low, size.value, size.high))
     return replace(size, low=low, value=value, high=high)
 
 
-def _ends(size: Estimate) -> str:
+def _format_ends(size: Estimate) -> str:
     """Return the ends of an interval of a number of accounts."""
-    return f"{count(size.low)} at least" + (f", {count(size.high)} at most" if size.high < inf else "")
+    return f"{format_count(size.low)} at least" + (f", {format_count(size.high)} at most" if size.high < inf else "")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from socialcrawl.cli.commands.sql import database
+from socialcrawl.cli.commands.sql import find_database
 from socialcrawl.cli.render.progress import BYTES, show_progress
 from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.storage.database.backup import back_up
@@ -12,12 +12,12 @@ from socialcrawl.text.wording import pluralize
 
 def copy(given: str | None, file: Path, *, force: bool, pause: bool) -> None:
     """Copy the database that is given into a file; `pause`: while campaigns that a daemon runs are paused."""
-    place = database(given)
+    place = find_database(given)
     parts: list[Path] = []
 
     def size() -> tuple[int, int | None]:
-        whole = _bytes(place) if isinstance(place, Path) else None
-        copied = _bytes(parts[-1]) if parts else 0
+        whole = _get_size(place) if isinstance(place, Path) else None
+        copied = _get_size(parts[-1]) if parts else 0
         return (whole or 0) if copied is None else copied, whole  # it is gone when it has become `file`
 
     def work() -> None:
@@ -28,7 +28,7 @@ def copy(given: str | None, file: Path, *, force: bool, pause: bool) -> None:
     write_line(f"wrote {file}: {pluralize(file.stat().st_size, 'byte')}, a copy of {place}")
 
 
-def _bytes(file: Path) -> int | None:
+def _get_size(file: Path) -> int | None:
     """Return the size of a file; None where it is gone."""
     try:
         return file.stat().st_size

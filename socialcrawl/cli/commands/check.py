@@ -31,14 +31,14 @@ def check(given: Sequence[Path], console: Console) -> int:
     Raises:
         SettingsError: there is nothing to look at.
     """
-    files = list(campaign_files(given))
+    files = list(find_campaign_files(given))
     code = DONE
     names: dict[tuple[str, str], Path] = {}
     for file in files:
         try:
-            meant = _meant(file)
-            _alone(names, file, meant.settings)
-            console.print(Text(f"ok     {file}: {_told(meant)}"), soft_wrap=True)
+            meant = _make_plan(file)
+            _check_unique(names, file, meant.settings)
+            console.print(Text(f"ok     {file}: {_format_plan(meant)}"), soft_wrap=True)
             for _, warning in meant.warnings:
                 console.print(Text(f"WARN   {file}: {warning}"), soft_wrap=True)
         except SettingsError as error:
@@ -48,13 +48,13 @@ def check(given: Sequence[Path], console: Console) -> int:
     return code
 
 
-def schema() -> dict[str, Any]:
+def make_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of campaign files: what keys there are, what they mean, what they may be."""
     whole = Settings.model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "title": "A campaign of socialcrawl"}
 
 
-def campaign_files(given: Sequence[Path]) -> Iterator[Path]:
+def find_campaign_files(given: Sequence[Path]) -> Iterator[Path]:
     """Yield the files that are given, and those in the folders that are.
 
     Raises:
@@ -67,7 +67,7 @@ def campaign_files(given: Sequence[Path]) -> Iterator[Path]:
         yield from inside
 
 
-def _meant(file: Path) -> Plan:
+def _make_plan(file: Path) -> Plan:
     """Return the plan of a file.
 
     Raises:
@@ -75,18 +75,18 @@ def _meant(file: Path) -> Plan:
     """
     settings = read(file)
     wrong: list[str] = []
-    meant = _tried(lambda: plan(settings), wrong)
+    meant = _try_step(lambda: plan(settings), wrong)
     if meant is not None:
-        _tried(meant.guard, wrong)
-    _tried(lambda: kind_of(settings).check(settings), wrong)
+        _try_step(meant.guard, wrong)
+    _try_step(lambda: kind_of(settings).check(settings), wrong)
     if settings.notify.apprise_env:
-        _tried(require_apprise, wrong)
+        _try_step(require_apprise, wrong)
     if wrong or meant is None:
         raise SettingsError("\n".join(dict.fromkeys(wrong)))
     return meant
 
 
-def _tried(step: Callable[[], Made], wrong: list[str]) -> Made | None:
+def _try_step(step: Callable[[], Made], wrong: list[str]) -> Made | None:
     """Return what a step makes; None, and what it says is wrong, where it cannot."""
     try:
         return step()
@@ -95,16 +95,16 @@ def _tried(step: Callable[[], Made], wrong: list[str]) -> Made | None:
         return None
 
 
-def _alone(names: dict[tuple[str, str], Path], file: Path, settings: Settings) -> None:
+def _check_unique(names: dict[tuple[str, str], Path], file: Path, settings: Settings) -> None:
     first = names.setdefault((settings.name, str(settings.database)), file)
     if first is not file:
         raise SettingsError(describe_namesake(first, settings))
 
 
-def _told(meant: Plan) -> str:
+def _format_plan(meant: Plan) -> str:
     settings = meant.settings
     told = f"campaign {settings.name!r}, {meant.told}, into {settings.database}"
-    told = ", ".join([told, *_beside(meant)])
+    told = ", ".join([told, *_list_differences(meant)])
     if not meant.billed:
         return told
     most = meant.most
@@ -113,7 +113,7 @@ def _told(meant: Plan) -> str:
     )
 
 
-def _beside(meant: Plan) -> Iterator[str]:
+def _list_differences(meant: Plan) -> Iterator[str]:
     """Yield what differs from a campaign that runs alone and always."""
     settings = meant.settings
     if meant.kind.dataset and is_missing(settings.database):

@@ -15,7 +15,7 @@ from types import FrameType
 import structlog
 from apscheduler.executors.pool import ThreadPoolExecutor
 
-from socialcrawl.campaign.build import House
+from socialcrawl.campaign.build import ProcessContext
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.daemon.campaign_state import (
     BROKEN,
@@ -37,8 +37,8 @@ from socialcrawl.engine.clock import SteadyClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.storage.database.filetypes import describe_wrong_campaign
-from socialcrawl.system.secret import secret, secret_addresses
-from socialcrawl.text.wording import span
+from socialcrawl.system.secret import read_secret, read_secret_addresses
+from socialcrawl.text.wording import format_span
 
 OK, LEFT_BEHIND, INTERRUPTED = 0, 1, 130
 LAST = 9.8  # seconds after a signal to stop at which the process ends in any case
@@ -48,7 +48,7 @@ SHORT = 60.0  # seconds: a shorter wait is no news
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DaemonOptions:
     """What a person asks of the daemon; see the options of `socialcrawl daemon`. `stall` in seconds."""
 
     folder: Path
@@ -60,7 +60,7 @@ class Wanted:
     stall: float
 
 
-def operate(wanted: Wanted) -> int:
+def operate(wanted: DaemonOptions) -> int:
     """Run the daemon until told to stop; the exit code."""
     if not wanted.folder.exists():
         raise SettingsError(f"There is no folder {wanted.folder}: make it, and put campaign files (*.toml) into it.")
@@ -68,12 +68,17 @@ def operate(wanted: Wanted) -> int:
         raise SettingsError(wrong)
     with ExitStack() as undo:
         undo.callback(configure(wanted.log, sys.stderr))
-        bell = _Bell()
+        bell = _StateNotifier()
         undo.callback(bell.close)
         time = SteadyClock()
         who = DaemonIdentity(socket.gethostname(), os.getpid())
         daemon = Daemon(
-            wanted.folder, House(time), ThreadPoolExecutor(wanted.workers + 1), who, bell.ring, stall=wanted.stall
+            wanted.folder,
+            ProcessContext(time),
+            ThreadPoolExecutor(wanted.workers + 1),
+            who,
+            bell.ring,
+            stall=wanted.stall,
         )
         bell.daemon = daemon
         if wanted.health is not None:
@@ -82,12 +87,12 @@ def operate(wanted: Wanted) -> int:
             served = serve_pages(pages, host, port, allow_remote=wanted.allow_remote, allow_hosts=wanted.allow_hosts)
             url = undo.enter_context(served)
             structlog.get_logger().info("the health page is served", url=f"{url}/healthz", metrics=f"{url}/metrics")
-        with _signals(daemon):
+        with _handle_signals(daemon):
             late = daemon.run()
     return LEFT_BEHIND if late else OK
 
 
-class _Bell:
+class _StateNotifier:
     """Who is told when a campaign comes into another state: the log, and whom its file names."""
 
     def __init__(self) -> None:
@@ -100,13 +105,13 @@ class _Bell:
     def ring(self, now: CampaignState, before: CampaignState | None) -> None:
         log = structlog.get_logger().bind(campaign=now.campaign)
         if before is not None and (line := _describe_return(now, before)) is not None:
-            log.info(line, was=before.state, after=span(max(0.0, self.daemon.house.time.now() - before.since)))
-        told = {"why": now.why, "until": now.until and format_time(now.until)} | _figures(now)
+            log.info(line, was=before.state, after=format_span(max(0.0, self.daemon.house.time.now() - before.since)))
+        told = {"why": now.why, "until": now.until and format_time(now.until)} | _format_figures(now)
         short = now.state == WAITING and (now.until is None or now.until - self.daemon.house.time.now() < SHORT)
         loud = "debug" if short else LOUD.get(now.state, "info")
         getattr(log, loud)(now.state, **{key: value for key, value in told.items() if value})
         for runner in list(self.daemon.runners.values()):
-            if not self._secrets.issuperset(found := _secrets(runner.settings)):
+            if not self._secrets.issuperset(found := _find_secrets(runner.settings)):
                 self._secrets |= found
         notices = self._of(now.file)  # also where there is nothing to tell yet: what is wrong with it is said at once
         if self._events.is_one(now, before) and notices is not None:
@@ -129,7 +134,7 @@ class _Bell:
             if held is None or held[0] is not runner.settings:
                 if held is not None and held[1] is not None:
                     _retire(held[1])
-                held = self._notices[file] = runner.settings, _notices(runner.settings, self._secrets)
+                held = self._notices[file] = runner.settings, _make_notices(runner.settings, self._secrets)
             return held[1]
 
 
@@ -146,7 +151,7 @@ def _retire(notices: Notices) -> None:
     threading.Thread(target=notices.close, args=(COMMAND_PATIENCE,), name="notices-end", daemon=True).start()
 
 
-def _secrets(settings: Settings) -> set[str]:
+def _find_secrets(settings: Settings) -> set[str]:
     """Return the environment variables of a campaign that hold what nobody may see."""
     notify = settings.notify
     named = {name for name in (settings.source.variable, notify.webhook_env, notify.apprise_env) if name}
@@ -155,11 +160,11 @@ def _secrets(settings: Settings) -> set[str]:
     return named
 
 
-def _notices(settings: Settings, secrets: set[str]) -> Notices | None:
+def _make_notices(settings: Settings, secrets: set[str]) -> Notices | None:
     given = settings.notify
     try:
-        webhook = secret(given.webhook_env) if given.webhook_env else None
-        addresses = secret_addresses(given.apprise_env) if given.apprise_env else []
+        webhook = read_secret(given.webhook_env) if given.webhook_env else None
+        addresses = read_secret_addresses(given.apprise_env) if given.apprise_env else []
         if not given.command and webhook is None and not addresses:
             return None
         return Notices(given.command, webhook, given.on, without=secrets, addresses=addresses)
@@ -168,13 +173,13 @@ def _notices(settings: Settings, secrets: set[str]) -> Notices | None:
         return None
 
 
-def _figures(standing: CampaignState) -> dict[str, object]:
+def _format_figures(standing: CampaignState) -> dict[str, object]:
     figures = standing.figures
     return {} if figures is None else {"steps": figures.steps, "relevance": round(figures.relevance, 1)}
 
 
 @contextmanager
-def _signals(daemon: Daemon) -> Iterator[None]:
+def _handle_signals(daemon: Daemon) -> Iterator[None]:
     """SIGTERM and Ctrl-C stop the daemon, a second one at once; SIGHUP reads the campaign files again."""
 
     def stop(number: int, frame: FrameType | None) -> None:

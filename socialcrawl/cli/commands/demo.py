@@ -15,7 +15,7 @@ from rich.console import Console
 from socialcrawl.campaign.keywords import AS_OPTION, check_keywords
 from socialcrawl.campaign.plan import usernames_in
 from socialcrawl.campaign.settings import CrawlSection, Settings, checked
-from socialcrawl.cli.commands.run import FAILED, Ending, as_object, told, work
+from socialcrawl.cli.commands.run import FAILED, Ending, build_object, run_campaign, show_ending
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.graph.relevance import Topic
@@ -32,7 +32,7 @@ OWN = Path("demo.db")  # replaced by every demo that names no database
 
 
 @dataclass(frozen=True, slots=True)
-class Demo:
+class DemoOptions:
     """What a person can set about the demo; see `socialcrawl demo --help`."""
 
     posts: Path | None
@@ -52,7 +52,7 @@ class Demo:
     database: DatabaseAddress | None
 
 
-def demo(wanted: Demo, console: Console, *, as_json: bool) -> int:
+def run_demo(wanted: DemoOptions, console: Console, *, as_json: bool) -> int:
     """Run the demo and show what it found; the exit code."""
     from socialcrawl.mock.child_process import spawn  # noqa: PLC0415
 
@@ -60,13 +60,13 @@ def demo(wanted: Demo, console: Console, *, as_json: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="socialcrawl-") as scratch:
         posts, keyword = wanted.posts, wanted.keyword
         if posts is None:
-            posts, keyword = _generated(Path(scratch), wanted, console, quiet=as_json)
+            posts, keyword = _generate_posts(Path(scratch), wanted, console, quiet=as_json)
         elif keyword is None:
             raise SettingsError("Which topic? Name a word that the posts use: --keyword WORD.")
         check_keywords([keyword], AS_OPTION)
-        settings = _settings(wanted, posts, keyword)
+        settings = _make_settings(wanted, posts, keyword)
         count = Path(scratch) / "count.json"
-        with spawn(posts, *_options(wanted, count)) as mock:
+        with spawn(posts, *_make_mock_options(wanted, count)) as mock:
             if not as_json:
                 console.print(f"the mock X API answers at {mock.url}: {wanted.limit} requests per {wanted.window:g} s")
             if wanted.database is None:
@@ -74,7 +74,7 @@ def demo(wanted: Demo, console: Console, *, as_json: bool) -> int:
             os.environ[TOKEN_ENV] = secrets.token_urlsafe(24)
             live = settings.model_copy(update={"source": settings.source.model_copy(update={"base_url": mock.url})})
             wall, cpu = time.perf_counter(), time.process_time()
-            ending = work(live, console, quiet=as_json)
+            ending = run_campaign(live, console, quiet=as_json)
             took = {
                 "wall_seconds": round(time.perf_counter() - wall, 3),
                 "cpu_seconds": round(time.process_time() - cpu, 3),
@@ -92,11 +92,11 @@ def _end(
     *,
     as_json: bool,
 ) -> int:
-    counted = _counted(report)
+    counted = _make_counts(report)
     if as_json:
-        write_json(json.dumps(as_object(ending) | counted | took))
+        write_json(json.dumps(build_object(ending) | counted | took))
     else:
-        told(settings, console, ending, as_json=False)
+        show_ending(settings, console, ending, as_json=False)
         statuses = ", ".join(f"{count:,} x {status}" for status, count in counted["statuses"].items())
         filled = sum(window["filled"] for window in counted["windows"])
         console.print(
@@ -124,7 +124,7 @@ def _remove_earlier(database: Path) -> None:
         return
     lease = Lease(database, "demo")
     try:
-        held = _campaigns_in(database)
+        held = _find_campaigns(database)
         if held not in ([], ["demo"]):
             raise SettingsError(f"{database} holds other campaigns ({', '.join(held)}): name another with --db.")
         for suffix in ("", "-wal", "-shm"):
@@ -133,7 +133,7 @@ def _remove_earlier(database: Path) -> None:
         lease.release()
 
 
-def _campaigns_in(database: Path) -> list[str]:
+def _find_campaigns(database: Path) -> list[str]:
     try:
         with open_database(database, create=False) as connection:
             return [name for _, name in list_campaigns(connection)]
@@ -141,7 +141,7 @@ def _campaigns_in(database: Path) -> list[str]:
         raise SettingsError(f"{database} is not the database of a demo: name another with --db.") from error
 
 
-def _options(wanted: Demo, count: Path) -> list[str]:
+def _make_mock_options(wanted: DemoOptions, count: Path) -> list[str]:
     return [
         *("--platform", "x"),
         *("--window", str(wanted.window)),
@@ -151,7 +151,7 @@ def _options(wanted: Demo, count: Path) -> list[str]:
     ]
 
 
-def _counted(report: dict[str, Any]) -> dict[str, Any]:
+def _make_counts(report: dict[str, Any]) -> dict[str, Any]:
     """Return the mock's count as plain values: answers by status, and every window in order of opening."""
     statuses: dict[str, int] = {}
     windows = []
@@ -163,7 +163,7 @@ def _counted(report: dict[str, Any]) -> dict[str, Any]:
     return {"statuses": dict(sorted(statuses.items())), "windows": windows}
 
 
-def _generated(folder: Path, wanted: Demo, console: Console, *, quiet: bool) -> tuple[Path, str]:
+def _generate_posts(folder: Path, wanted: DemoOptions, console: Console, *, quiet: bool) -> tuple[Path, str]:
     from socialcrawl.lab.generators.generate import DEMO_USERS, choose_topics, generate, write  # noqa: PLC0415
 
     if not quiet:
@@ -173,8 +173,8 @@ def _generated(folder: Path, wanted: Demo, console: Console, *, quiet: bool) -> 
     return path, wanted.keyword or next(iter(choose_topics().values()))
 
 
-def _settings(wanted: Demo, posts: Path, keyword: str) -> Settings:
-    names = _seeds(wanted, posts, keyword)
+def _make_settings(wanted: DemoOptions, posts: Path, keyword: str) -> Settings:
+    names = _choose_seeds(wanted, posts, keyword)
     return checked(
         {
             "name": "demo",
@@ -184,7 +184,7 @@ def _settings(wanted: Demo, posts: Path, keyword: str) -> Settings:
             "seeds": {"search": not names, "usernames": names},
             "crawl": {
                 "estimator": wanted.estimator,
-                "switch_after": _switch_after(wanted),
+                "switch_after": _choose_switch_after(wanted),
                 "refresh_rate": wanted.refresh_rate,
                 "control": wanted.control,
                 "steps": wanted.steps,
@@ -196,14 +196,14 @@ def _settings(wanted: Demo, posts: Path, keyword: str) -> Settings:
     )
 
 
-def _switch_after(wanted: Demo) -> int:
+def _choose_switch_after(wanted: DemoOptions) -> int:
     """Return the setting's own default on a user's posts; early enough to be seen on the generated ones."""
     if wanted.switch_after is not None:
         return wanted.switch_after
     return 100 if wanted.posts is None else CrawlSection().switch_after
 
 
-def _seeds(wanted: Demo, posts: Path, keyword: str) -> list[str]:
+def _choose_seeds(wanted: DemoOptions, posts: Path, keyword: str) -> list[str]:
     """Return the usernames to begin with, as the mock shows them; none: the keywords are to find them."""
     if wanted.seeds is None and wanted.seed_count is None:
         return []

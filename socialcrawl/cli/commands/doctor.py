@@ -16,14 +16,14 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl import __version__
-from socialcrawl.campaign.build import reserve
-from socialcrawl.campaign.credentials import access
+from socialcrawl.campaign.build import find_reserved_space
+from socialcrawl.campaign.credentials import open_access
 from socialcrawl.campaign.plan import Plan, plan
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import Settings, read
-from socialcrawl.campaign.token_locks import state_folder
+from socialcrawl.campaign.token_locks import make_state_folder
 from socialcrawl.cli.render.console import Text
-from socialcrawl.cli.single_requests import admitted, door
+from socialcrawl.cli.single_requests import find_admitted, open_wire
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Credential, Grant, Page, Reply, ReplyKind, Request, format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError, StoreError
@@ -45,7 +45,7 @@ from socialcrawl.storage.database.health import (
     open_existing,
     read_schema_state,
 )
-from socialcrawl.text.wording import pluralize, span
+from socialcrawl.text.wording import format_span, pluralize
 
 if TYPE_CHECKING:
     from socialcrawl.platforms.mastodon.instance_rules import InstanceRules
@@ -59,7 +59,7 @@ ROOM = 1_000_000_000  # bytes that should be free
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """One thing that was looked at: `state` is OK | WARN | FAIL, or NOTE; `text` says what was found and what to do."""
 
     state: str
@@ -67,7 +67,7 @@ class Check:
     text: str
 
 
-def doctor(file: Path | None, console: Console, *, offline: bool = False) -> int:
+def run_checks(file: Path | None, console: Console, *, offline: bool = False) -> int:
     """Return the exit code: 0 if nothing failed, else 1; every check is a line on `console`.
 
     Args:
@@ -76,123 +76,125 @@ def doctor(file: Path | None, console: Console, *, offline: bool = False) -> int
         offline: whether nothing is to be sent.
     """
     failed = False
-    for check in _checks(file, offline=offline):
-        console.print(_line(check))
+    for check in _make_checks(file, offline=offline):
+        console.print(_format_check(check))
         failed = failed or check.state == FAIL
     return int(failed)
 
 
-def _checks(file: Path | None, *, offline: bool) -> Iterator[Check]:
+def _make_checks(file: Path | None, *, offline: bool) -> Iterator[DoctorCheck]:
     clock = SystemClock()
-    yield _program()
+    yield _check_program()
     if file is None:
-        yield _prices(policy(DEFAULT.name), clock.now())
-        yield _disk(Path())
-        yield Check(NOTE, "campaign", "none was named: socialcrawl doctor CAMPAIGN.toml looks at one")
+        yield _check_prices(load_policy(DEFAULT.name), clock.now())
+        yield _check_disk(Path())
+        yield DoctorCheck(NOTE, "campaign", "none was named: socialcrawl doctor CAMPAIGN.toml looks at one")
         return
     try:
         settings = read(file)
         meant = plan(settings)
     except SettingsError as error:
-        yield Check(FAIL, "settings", str(error))
+        yield DoctorCheck(FAIL, "settings", str(error))
         return
-    yield Check(OK, "settings", f"{file}: campaign {settings.name!r}")
-    yield from (Check(WARN, about, warning) for about, warning in meant.warnings)
-    yield from _budget(meant)
-    yield _prices(meant.table, clock.now())
+    yield DoctorCheck(OK, "settings", f"{file}: campaign {settings.name!r}")
+    yield from (DoctorCheck(WARN, about, warning) for about, warning in meant.warnings)
+    yield from _check_budget(meant)
+    yield _check_prices(meant.table, clock.now())
     if meant.policy.is_billed:
-        yield _cycle(meant, clock.now())
+        yield _check_cycle(meant, clock.now())
     if isinstance(settings.database, Path):
-        yield _disk(settings.database.parent, reserve(settings, None).describe_shortage())
-    yield _database(settings)
-    yield from _tokens(meant, clock, offline=offline)
+        yield _check_disk(settings.database.parent, find_reserved_space(settings, None).describe_shortage())
+    yield _check_database(settings)
+    yield from _check_tokens(meant, clock, offline=offline)
 
 
-def _program() -> Check:
+def _check_program() -> DoctorCheck:
     text = f"Python {platform.python_version()}, socialcrawl {__version__}"
     if sys.version_info < PYTHON:
-        return Check(FAIL, "program", f"{text}: install Python {'.'.join(map(str, PYTHON))} or newer")
-    return Check(OK, "program", text)
+        return DoctorCheck(FAIL, "program", f"{text}: install Python {'.'.join(map(str, PYTHON))} or newer")
+    return DoctorCheck(OK, "program", text)
 
 
-def _budget(meant: Plan) -> Iterator[Check]:
+def _check_budget(meant: Plan) -> Iterator[DoctorCheck]:
     try:
         meant.guard()
     except SettingsError as error:
-        yield Check(FAIL, "budget", str(error))
+        yield DoctorCheck(FAIL, "budget", str(error))
         return
     if meant.billed:
         most = "is not bounded" if meant.most is None else f"is at most {format_dollars(meant.most)}"
-        yield Check(WARN if meant.most is None else OK, "budget", f"what the campaign can cost {most}")
+        yield DoctorCheck(WARN if meant.most is None else OK, "budget", f"what the campaign can cost {most}")
 
 
-def _prices(table: Policy, now: float) -> Check:
+def _check_prices(table: Policy, now: float) -> DoctorCheck:
     age = (date.fromisoformat(format_time(now)[:10]) - date.fromisoformat(table.as_of)).days
     text = f"the table of {'prices and ' if table.is_billed else ''}limits is of {table.as_of}"
     if age > OLD:
         source = f" ({table.source})" if table.source else ""
-        return Check(WARN, "prices", f"{text}, {pluralize(age, 'day')} ago: compare it with the platform's{source}")
-    return Check(OK, "prices", text)
+        return DoctorCheck(
+            WARN, "prices", f"{text}, {pluralize(age, 'day')} ago: compare it with the platform's{source}"
+        )
+    return DoctorCheck(OK, "prices", text)
 
 
-def _cycle(meant: Plan, now: float) -> Check:
+def _check_cycle(meant: Plan, now: float) -> DoctorCheck:
     day = meant.settings.limits.cycle_day
     begins, ends = (format_time(at)[:10] for at in find_cycle(now, day))
     cap = "" if meant.policy.cap is None else f", with {pluralize(meant.policy.cap, 'post')} at most"
     text = f"the billing cycle runs from {begins} to {ends} (cycle_day = {day} under [limits]){cap}"
-    return Check(OK, "cycle", text)
+    return DoctorCheck(OK, "cycle", text)
 
 
-def _disk(folder: Path, lack: str | None = None) -> Check:
+def _check_disk(folder: Path, lack: str | None = None) -> DoctorCheck:
     """Look at the disk of a folder; `lack` says what a campaign there lacks to run."""
     if lack is not None:
-        return Check(FAIL, "disk", lack)
+        return DoctorCheck(FAIL, "disk", lack)
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        return Check(FAIL, "disk", f"the folder {folder} cannot be used ({error.strerror}): make it")
+        return DoctorCheck(FAIL, "disk", f"the folder {folder} cannot be used ({error.strerror}): make it")
     text = f"{free / 1e9:,.1f} GB are free in {folder.resolve()}"
-    return Check(OK, "disk", text) if free >= ROOM else Check(WARN, "disk", f"{text}: make room")
+    return DoctorCheck(OK, "disk", text) if free >= ROOM else DoctorCheck(WARN, "disk", f"{text}: make room")
 
 
-def _database(settings: Settings) -> Check:
+def _check_database(settings: Settings) -> DoctorCheck:
     path = settings.database
     if (why := find_write_error(path)) is not None:
-        return Check(FAIL, "database", why)
+        return DoctorCheck(FAIL, "database", why)
     if is_missing(path):
-        return Check(OK, "database", f"{path} is not there yet: the first run makes it")
+        return DoctorCheck(OK, "database", f"{path} is not there yet: the first run makes it")
     try:
         with open_existing(path) as connection:
             state, wrong, lacks = read_schema_state(connection), find_faults(connection), find_server_faults(connection)
     except StoreError as error:
-        return Check(FAIL, "database", str(error))
+        return DoctorCheck(FAIL, "database", str(error))
     if wrong:
-        return Check(FAIL, "database", f"{path} is damaged ({'; '.join(wrong)}): restore a copy, or name another")
+        return DoctorCheck(FAIL, "database", f"{path} is damaged ({'; '.join(wrong)}): restore a copy, or name another")
     if lacks:
-        return Check(FAIL, "database", f"{path} cannot be used: {'; '.join(lacks)}")
+        return DoctorCheck(FAIL, "database", f"{path} cannot be used: {'; '.join(lacks)}")
     if state in (CURRENT, EMPTY):
-        return Check(OK, "database", f"{path} is sound")
+        return DoctorCheck(OK, "database", f"{path} is sound")
     if state == OLDER:
-        return Check(WARN, "database", f"{path} is sound, of an older version: the next run brings it up to date")
+        return DoctorCheck(WARN, "database", f"{path} is sound, of an older version: the next run brings it up to date")
     whose = "another program" if state == FOREIGN else "a newer socialcrawl"
-    return Check(FAIL, "database", f"{path} belongs to {whose}: name another database, or install that version")
+    return DoctorCheck(FAIL, "database", f"{path} belongs to {whose}: name another database, or install that version")
 
 
-def _tokens(meant: Plan, clock: SystemClock, *, offline: bool) -> Iterator[Check]:
+def _check_tokens(meant: Plan, clock: SystemClock, *, offline: bool) -> Iterator[DoctorCheck]:
     try:
-        access(meant.settings, meant.base, lease=False)
-        state_folder()
+        open_access(meant.settings, meant.base, lease=False)
+        make_state_folder()
     except SocialcrawlError as error:
-        yield Check(FAIL, "tokens", str(error))
+        yield DoctorCheck(FAIL, "tokens", str(error))
         return
-    yield Check(OK, "tokens", f"set: {', '.join(_variables(meant.settings))}")
+    yield DoctorCheck(OK, "tokens", f"set: {', '.join(_list_variables(meant.settings))}")
     if offline:
-        yield Check(NOTE, "request", "left out: whether the token works was not tried")
+        yield DoctorCheck(NOTE, "request", "left out: whether the token works was not tried")
         return
-    yield from _request(meant, clock)
+    yield from _send_request(meant, clock)
 
 
-def _variables(settings: Settings) -> Iterator[str]:
+def _list_variables(settings: Settings) -> Iterator[str]:
     """Yield the environment variables of the tokens, and of what kind those are."""
     source = settings.source
     if not source.tokens:
@@ -201,105 +203,111 @@ def _variables(settings: Settings) -> Iterator[str]:
         yield f"{token.env if isinstance(token.env, str) else ' + '.join(token.env)} ({token.speaks})"
 
 
-def _request(meant: Plan, clock: SystemClock) -> Iterator[Check]:
+def _send_request(meant: Plan, clock: SystemClock) -> Iterator[DoctorCheck]:
     """Yield one search of ten posts, as a campaign would ask."""
     request = meant.platform.probe(meant.terms, meant.queries, meant.usernames)
     if request is None:
-        yield Check(NOTE, "request", "left out: the campaign file names no page to ask for")
+        yield DoctorCheck(NOTE, "request", "left out: the campaign file names no page to ask for")
         return
     try:
-        with door(meant, clock.now) as (allowed, wire):
-            credential = admitted(allowed, meant.policy, request.endpoint)
+        with open_wire(meant, clock.now) as (allowed, wire):
+            credential = find_admitted(allowed, meant.policy, request.endpoint)
             free = "costs nothing on this machine" if meant.policy.is_billed else "costs nothing"
             costs = f"may cost {format_dollars(request.most)}" if meant.billed else free
             read_rules = meant.platform.rules_reader(wire)
             more = ", and two for the rules of the instance" if read_rules else ""
             what = f"one request to {request.endpoint}{more}, outside of the campaign's ledger"
-            yield Check(NOTE, "request", f"{what}, {costs}")
+            yield DoctorCheck(NOTE, "request", f"{what}, {costs}")
             grant = Grant(request, credential.name, clock.now())
             reply = wire.send(grant)
-            rules = [] if read_rules is None else list(_rules(read_rules(), meant.base))
+            rules = [] if read_rules is None else list(_fetch_rules(read_rules(), meant.base))
     except StoreError as error:
-        yield Check(WARN, "request", f"left out: {error}")
+        yield DoctorCheck(WARN, "request", f"left out: {error}")
         return
     except SettingsError as error:
-        yield Check(FAIL, "request", str(error))
+        yield DoctorCheck(FAIL, "request", str(error))
         return
-    yield _answer(meant, credential, reply)
+    yield _check_answer(meant, credential, reply)
     others = [other.name for other in allowed.credentials if other != credential]
     if others:
-        yield Check(NOTE, "request", f"not tried, as it is one request: {', '.join(others)}")
+        yield DoctorCheck(NOTE, "request", f"not tried, as it is one request: {', '.join(others)}")
     if reply.status:
-        yield from _limit(meant, credential, request, reply)
-        yield _clock(grant, reply)
+        yield from _check_limit(meant, credential, request, reply)
+        yield _check_clock(grant, reply)
     yield from rules
 
 
-def _rules(about: "InstanceRules", base: str) -> Iterator[Check]:
+def _fetch_rules(about: "InstanceRules", base: str) -> Iterator[DoctorCheck]:
     """Yield the rules of an instance and the addresses of its terms: what they allow is for people to judge."""
     if about.rules is None:
-        yield Check(WARN, "rules", f"the instance does not show its rules: read {base}/about before you collect")
+        yield DoctorCheck(WARN, "rules", f"the instance does not show its rules: read {base}/about before you collect")
     elif about.rules:
         listed = "\n".join(f"{number}. {rule}" for number, rule in enumerate(about.rules, 1))
-        yield Check(NOTE, "rules", f"the instance's own; check that they allow this campaign:\n{listed}")
+        yield DoctorCheck(NOTE, "rules", f"the instance's own; check that they allow this campaign:\n{listed}")
     else:
-        yield Check(NOTE, "rules", "the instance has none of its own")
+        yield DoctorCheck(NOTE, "rules", "the instance has none of its own")
     if about.addresses:
-        yield Check(NOTE, "terms", ", ".join(f"{title}: {url}" for title, url in about.addresses.items()))
+        yield DoctorCheck(NOTE, "terms", ", ".join(f"{title}: {url}" for title, url in about.addresses.items()))
 
 
-def _answer(meant: Plan, credential: Credential, reply: Reply) -> Check:
+def _check_answer(meant: Plan, credential: Credential, reply: Reply) -> DoctorCheck:
     if reply.kind in (ReplyKind.WINDOW, ReplyKind.DAY, ReplyKind.BACKOFF):
-        return Check(WARN, "answer", f"{reply.why}: try again later")
+        return DoctorCheck(WARN, "answer", f"{reply.why}: try again later")
     if reply.kind not in (ReplyKind.OK, ReplyKind.MISSING):
-        return Check(FAIL, "answer", reply.why)
+        return DoctorCheck(FAIL, "answer", reply.why)
     who = "it answers without a token" if credential.kind == "public" else f"the token {credential.name} works"
     page = reply.rows if isinstance(reply.rows, Page) else Page()
     if reply.kind == ReplyKind.MISSING or page.missing:
         why = ", ".join(dict.fromkeys(reason for _, reason in page.missing)) or reply.why or "gone"
-        return Check(WARN, "answer", f"{who}, but what was requested is not available: {why}")
+        return DoctorCheck(WARN, "answer", f"{who}, but what was requested is not available: {why}")
     if page.accounts and not page.posts:
-        return Check(OK, "answer", f"{who}, and shows profiles")
+        return DoctorCheck(OK, "answer", f"{who}, and shows profiles")
     if meant.platform.probe_shows:
-        return Check(OK, "answer", f"{who}: {meant.platform.probe_shows}")
+        return DoctorCheck(OK, "answer", f"{who}: {meant.platform.probe_shows}")
     posts = len(page.posts)
     if not posts:
         silent = pluralize(page.opted_out, "post")
         why = f"{silent} found, only of accounts that opted out" if page.opted_out else "no post was found"
-        return Check(WARN, "answer", f"{who}, but the fields of posts could not be checked: {why}")
+        return DoctorCheck(WARN, "answer", f"{who}, but the fields of posts could not be checked: {why}")
     cost = f"; it cost at most {format_dollars(reply.cost)}" if meant.billed else ""
-    return Check(OK, "answer", f"{who}, all fields arrived in {pluralize(posts, 'post')}{cost}")
+    return DoctorCheck(OK, "answer", f"{who}, all fields arrived in {pluralize(posts, 'post')}{cost}")
 
 
-def _limit(meant: Plan, credential: Credential, request: Request, reply: Reply) -> Iterator[Check]:
+def _check_limit(meant: Plan, credential: Credential, request: Request, reply: Reply) -> Iterator[DoctorCheck]:
     """Yield what the headers allow against the table; the campaign's own [limits] come first."""
     rule = meant.policy.get_endpoint(request.endpoint).get_rules(credential.kind)[0]
     told = find_tightest(reply.limits, daily=False)
-    ours = f"{pluralize(rule.k, 'request')} in {span(rule.d)}"
+    ours = f"{pluralize(rule.k, 'request')} in {format_span(rule.d)}"
     if told is None:
-        yield Check(WARN, "limits", f"no rate-limit headers came: {ours} are kept, as in the table")
+        yield DoctorCheck(WARN, "limits", f"no rate-limit headers came: {ours} are kept, as in the table")
     elif told.most < rule.k:
         text = f"the server allows {told.most:,} such requests, not {ours}: runs will keep to it; set k under [limits]"
-        yield Check(WARN, "limits", text)
+        yield DoctorCheck(WARN, "limits", text)
     else:
         text = f"the server allows {told.most:,} such requests in a window, {told.left:,} left; we ask at most {ours}"
-        yield Check(OK, "limits", text)
+        yield DoctorCheck(OK, "limits", text)
     for limit in reply.limits:
         if limit.daily:
-            yield Check(OK if limit.left else WARN, "limits", f"of {limit.most:,} in 24 hours {limit.left:,} are left")
+            yield DoctorCheck(
+                OK if limit.left else WARN, "limits", f"of {limit.most:,} in 24 hours {limit.left:,} are left"
+            )
 
 
-def _clock(grant: Grant, reply: Reply) -> Check:
+def _check_clock(grant: Grant, reply: Reply) -> DoctorCheck:
     offset = ClockOffset()
     offset.learn(grant.at, reply.at, reply.date)
     if not offset.is_known:
-        return Check(WARN, "clock", "the server did not say what time it is")
+        return DoctorCheck(WARN, "clock", "the server did not say what time it is")
     wrong = 0.0 if offset.low <= 0.0 <= offset.high else abs(offset.guess)  # a slow answer tells less exactly
-    text = f"this clock and the server's differ by {span(wrong)}"
-    return Check(OK, "clock", text) if wrong <= SKEW else Check(WARN, "clock", f"{text}: set the clock of this machine")
+    text = f"this clock and the server's differ by {format_span(wrong)}"
+    return (
+        DoctorCheck(OK, "clock", text)
+        if wrong <= SKEW
+        else DoctorCheck(WARN, "clock", f"{text}: set the clock of this machine")
+    )
 
 
-def _line(check: Check) -> Table:
+def _format_check(check: DoctorCheck) -> Table:
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=4, no_wrap=True)
     grid.add_column(width=8, no_wrap=True)

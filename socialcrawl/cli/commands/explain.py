@@ -12,7 +12,7 @@ from rich.table import Table
 from socialcrawl.cli.commands.sql import choose_campaign
 from socialcrawl.cli.render import account_trace
 from socialcrawl.cli.render.console import Text
-from socialcrawl.cli.render.track_report import visits
+from socialcrawl.cli.render.track_report import show_visits
 from socialcrawl.crawls.collect.crawl import REST
 from socialcrawl.crawls.collect.explain import Explanation
 from socialcrawl.crawls.reporting import explain
@@ -39,7 +39,7 @@ SAID = {
 }
 
 
-def explained(
+def explain_account(
     where: DatabaseAddress, user: str, campaign: str | None, console: Console, *, top: int = 10, as_json: bool = False
 ) -> int:
     """Say why a campaign asked `user`, or did not, and return the exit code: 1 if nothing is known of that name.
@@ -55,28 +55,28 @@ def explained(
     Raises:
         StoreError: there is no such database or campaign.
     """
-    told = _asked(where, user, campaign)
+    told = _read_trace(where, user, campaign)
     if isinstance(told, VisitHistory):
-        visits(console, told, as_json=as_json)
+        show_visits(console, told, as_json=as_json)
         return 0
     if isinstance(told, AccountTrace):
         account_trace.show(console, told, as_json=as_json)
         return 0
     code = int(told.state == "unknown")
     if as_json:
-        write_json(json.dumps(_plain(asdict(told)), ensure_ascii=False))
+        write_json(json.dumps(_make_plain(asdict(told)), ensure_ascii=False))
         return code
-    console.print(Text("\n".join(_story(told))))
+    console.print(Text("\n".join(_format_story(told))))
     if told.decision is not None:
         console.print()
-        console.print(_parts(told))
+        console.print(_format_parts(told))
     if told.links and top:
         console.print()
-        console.print(_links(told, top))
+        console.print(_format_links(told, top))
     return code
 
 
-def _asked(where: DatabaseAddress, user: str, campaign: str | None) -> Any:
+def _read_trace(where: DatabaseAddress, user: str, campaign: str | None) -> Any:
     from socialcrawl.storage.database.health import open_readable  # noqa: PLC0415
 
     with open_readable(where) as connection:
@@ -84,22 +84,22 @@ def _asked(where: DatabaseAddress, user: str, campaign: str | None) -> Any:
         return explain(traces, user, campaign)
 
 
-def _story(told: Explanation) -> Iterator[str]:
+def _format_story(told: Explanation) -> Iterator[str]:
     pages = find_platform_facts(told.platform).pages
-    who = told.user if pages else shown(told.user)
-    who = who if told.names is None or told.node is None else _called(told, told.node)
+    who = told.user if pages else format_account(told.user)
+    who = who if told.names is None or told.node is None else _name_node(told, told.node)
     yield f"{who} in the campaign {told.campaign}"
     if told.state == "unknown":
         page = "no page that was read links to it" if pages else "nobody who was read mentions it"
         yield f"this database has never heard of it: {page}, and no search found it"
         if told.alike:
-            yield f"it knows {', '.join(map(shown, told.alike))}: ask for the whole name"
+            yield f"it knows {', '.join(map(format_account, told.alike))}: ask for the whole name"
     elif told.state == "forgotten":
         yield f"it was forgotten ({told.why or 'on request'}): nothing of it is left, and it is not collected again"
     else:
-        yield from _asks(told)
-        yield from _state(told)
-        yield from _decision(told)
+        yield from _format_visits(told)
+        yield from _format_state(told)
+        yield from _format_decision(told)
         for number, first, at, why in told.epochs:
             other = not {"topic", "forget", "retain"}.isdisjoint(why.split(","))
             then = "the history before it was changed" if other else "the campaign goes on in another way"
@@ -108,7 +108,7 @@ def _story(told: Explanation) -> Iterator[str]:
             yield f"version {number} of the settings came at {at} with decision {first}: {', '.join(changed)} changed"
 
 
-def _asks(told: Explanation) -> Iterator[str]:
+def _format_visits(told: Explanation) -> Iterator[str]:
     for ask in told.asks:
         act = {"seed": "asked as a seed", "resolve": "looked up as a seed", "import": "taken from a file"}
         found = "the answer has not come yet"
@@ -123,11 +123,11 @@ def _asks(told: Explanation) -> Iterator[str]:
         yield f"decision {ask.n:,}: {act.get(ask.act, 'asked')}{score}; {ask.at or 'since'}: {found}"
 
 
-def _state(told: Explanation) -> Iterator[str]:
+def _format_state(told: Explanation) -> Iterator[str]:
     if told.state in ("seed", "import"):
         yield "it was not chosen by an estimator: campaigns begin with such accounts"
     elif told.state == "same" and told.same is not None:
-        yield f"that name turned out to be the account {_called(told, told.same)}: ask for that one"
+        yield f"that name turned out to be the account {_name_node(told, told.same)}: ask for that one"
     elif told.state == "resting":
         yield (
             f"it failed for a while and rests: it is offered again at decision {told.rests_until:,} "
@@ -139,7 +139,7 @@ def _state(told: Explanation) -> Iterator[str]:
         yield SAID[told.state]
 
 
-def _decision(told: Explanation) -> Iterator[str]:
+def _format_decision(told: Explanation) -> Iterator[str]:
     made = told.decision
     if made is None:
         return
@@ -150,7 +150,7 @@ def _decision(told: Explanation) -> Iterator[str]:
     yield f"score {made.score:.6g}: rank {made.rank:,} of {made.frontier:,} that could be asked"
     best, who = made.best
     if made.rank > 1:
-        yield f"the best of them scored {best:.6g} ({_called(told, who)})"
+        yield f"the best of them scored {best:.6g} ({_name_node(told, who)})"
     if told.together > 1:
         yield f"{told.together} are chosen together (refresh_rate), so not only the best"
     if made.drawn != STEERED:
@@ -166,7 +166,7 @@ def _decision(told: Explanation) -> Iterator[str]:
     yield f"known of it then: {seen}" if made.agrees is not None else f"known of it: {seen}"
 
 
-def _parts(told: Explanation) -> Table:
+def _format_parts(told: Explanation) -> Table:
     made = told.decision
     assert made is not None
     table = Table(title="how the score is made", title_justify="left", box=None, pad_edge=False)
@@ -182,7 +182,7 @@ def _parts(told: Explanation) -> Table:
     return table
 
 
-def _links(told: Explanation, top: int) -> Table:
+def _format_links(told: Explanation, top: int) -> Table:
     """Return the heaviest links: relevance times weight, then the earlier."""
     best = sorted(told.links, key=lambda link: (-link.value * link.alpha, -link.value, link.n))[:top]
     title = f"who links to it ({len(best):,} of {len(told.links):,})"
@@ -192,28 +192,28 @@ def _links(told: Explanation, top: int) -> Table:
         table.add_column(name, justify="right")
     for link in best:
         numbers = (link.value, link.alpha, link.value * link.alpha)
-        table.add_row(Text(_source(told, link)), *(f"{number:.4g}" for number in numbers), f"{link.n:,}")
+        table.add_row(Text(_format_source(told, link)), *(f"{number:.4g}" for number in numbers), f"{link.n:,}")
     return table
 
 
-def _source(told: Explanation, link: IncomingLink) -> str:
-    return _called(told, link.source)
+def _format_source(told: Explanation, link: IncomingLink) -> str:
+    return _name_node(told, link.source)
 
 
-def _called(told: Explanation, node: Any) -> str:
+def _name_node(told: Explanation, node: Any) -> str:
     name = (told.names or {}).get(node, f"account {node}")
-    return name if name.startswith("account ") else shown(name)
+    return name if name.startswith("account ") else format_account(name)
 
 
-def shown(name: str) -> str:
+def format_account(name: str) -> str:
     """Return an account as people read it: names with an @; ids and the addresses of pages as they are."""
     return name if name.isdecimal() or name.startswith(("did:", "http://", "https://")) else f"@{name}"
 
 
-def _plain(value: Any) -> Any:
+def _make_plain(value: Any) -> Any:
     """Return a value as JSON has it: its keys are texts, and it knows no infinity."""
     if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _make_plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_make_plain(one) for one in value]
     return None if isinstance(value, float) and not isfinite(value) else value

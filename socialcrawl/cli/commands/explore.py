@@ -50,17 +50,17 @@ def explore(
         datasette = import_module("datasette.app")  # an extra
     except ModuleNotFoundError as error:
         raise SettingsError("explore needs Datasette: pip install 'socialcrawl[explore]'.") from error
-    _up_to_date(where)
+    _upgrade(where)
     _bound_memory()
-    port = _free(port)
+    port = _reserve_port(port)
     path = where.resolve()
-    shown = datasette.Datasette([str(path)], metadata=metadata(path.stem), settings=_settings(seconds))
+    shown = datasette.Datasette([str(path)], metadata=make_metadata(path.stem), settings=_make_settings(seconds))
     url = f"http://{HOST}:{port}/"
     write_error(f"{where} is at {url} until you press Ctrl-C; nothing can be changed there")
     if browser:
         threading.Thread(target=_open, args=(url, port), daemon=True).start()
     _serve(shown, allowed, port)
-    _tidied(where)
+    _tidy_up(where)
     return 0
 
 
@@ -79,7 +79,7 @@ def _bound_memory() -> None:
         plugins.register(Bounds, PLUGIN)
 
 
-def metadata(name: str) -> dict[str, Any]:
+def make_metadata(name: str) -> dict[str, Any]:
     """Return what Datasette shows beside the data of the database `name`: what tables, views and columns are.
 
     Questions.
@@ -110,7 +110,7 @@ def metadata(name: str) -> dict[str, Any]:
     return {"title": "socialcrawl", "databases": {name: database}}
 
 
-def _settings(seconds: float) -> dict[str, object]:
+def _make_settings(seconds: float) -> dict[str, object]:
     limit = max(1, int(1000 * seconds))
     return {
         "sql_time_limit_ms": limit,
@@ -133,7 +133,7 @@ def _serve(shown: Any, allowed: AllowedHosts, port: int) -> None:
             database.close()
 
 
-def _up_to_date(where: Path) -> None:
+def _upgrade(where: Path) -> None:
     """Bring the database to the newest schema, so that it has the views."""
     from socialcrawl.storage.database.filetypes import require_database  # noqa: PLC0415
     from socialcrawl.storage.database.health import open_readable  # noqa: PLC0415
@@ -145,7 +145,7 @@ def _up_to_date(where: Path) -> None:
         pass
 
 
-def _tidied(where: Path) -> None:
+def _tidy_up(where: Path) -> None:
     """Remove what SQLite made beside the database to read it: Datasette's connections may not; ours, the last, does."""
     from socialcrawl.storage.database.readonly import run_query  # noqa: PLC0415
 
@@ -154,7 +154,7 @@ def _tidied(where: Path) -> None:
         list(found.rows)
 
 
-def _free(port: int) -> int:
+def _reserve_port(port: int) -> int:
     with closing(socket.socket()) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

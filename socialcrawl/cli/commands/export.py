@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.cli.commands.sql import choose_campaign, database
+from socialcrawl.cli.commands.sql import choose_campaign, find_database
 from socialcrawl.cli.render.progress import show_progress
-from socialcrawl.cli.render.sample_report import judged
+from socialcrawl.cli.render.sample_report import explain_verdict
 from socialcrawl.cli.render.steering import describe_gain
 from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.crawls.collect.steering import measure_steering
@@ -28,7 +28,7 @@ from socialcrawl.text.wording import pluralize
 LONGEST = 10_000  # bytes of a file that could hold a key
 
 
-def key_of(variable: str, file: Path | None) -> bytes:
+def read_key(variable: str, file: Path | None) -> bytes:
     """Return the key of pseudonyms, from a file or else from an environment variable; blanks around it do not count.
 
     Raises:
@@ -51,7 +51,7 @@ def key_of(variable: str, file: Path | None) -> bytes:
     return key
 
 
-def _notes(traces: CampaignTraces, campaign: str | None) -> tuple[str, ...]:
+def _make_notes(traces: CampaignTraces, campaign: str | None) -> tuple[str, ...]:
     """Return what a datasheet says of a sample as a whole, and of what steering gained where steps were drawn.
 
     Args:
@@ -62,20 +62,20 @@ def _notes(traces: CampaignTraces, campaign: str | None) -> tuple[str, ...]:
     if gained is not None and gained.control:
         return tuple(line.strip() for line in describe_gain(gained))
     sample = fold_sample(traces, campaign)
-    said = [] if sample is None else list(judged(sample.seen.verdict))
+    said = [] if sample is None else list(explain_verdict(sample.seen.verdict))
     return tuple(f"does the sample tell of the whole topic? {one}" for one in said[:1]) + tuple(said[1:])
 
 
-def hand_on(place: str | None, folder: Path, wanted: ExportOptions, *, as_json: bool, pause: bool = False) -> None:
+def export_data(place: str | None, folder: Path, wanted: ExportOptions, *, as_json: bool, pause: bool = False) -> None:
     """Export what is wanted, and say what was written; `pause`: while campaigns that a daemon runs are paused."""
     check_folder(folder.resolve(), force=wanted.force)  # before a database is looked for
-    where = database(place)
+    where = find_database(place)
 
     def write() -> dict[str, Any]:
         with open_database(where, create=False) as connection, show_progress("exporting", unit="rows") as watch:
             name = None if wanted.whole else choose_campaign(connection, wanted.campaign)
             chosen = replace(
-                wanted, campaign=name, notes=() if wanted.whole else _notes(CampaignTraces(connection), name)
+                wanted, campaign=name, notes=() if wanted.whole else _make_notes(CampaignTraces(connection), name)
             )
             return export(connection, folder, chosen, time.time(), lambda what, rows: watch(f"writing {what}", rows))
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from socialcrawl.cli.commands.status import Addressed
+from socialcrawl.cli.commands.status import CampaignPlaces
 from socialcrawl.cli.render.progress import show_progress
 from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.crawls.reporting import renew_snapshots
@@ -62,7 +62,7 @@ MATCHES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class ErasureOptions:
     """How it is done: `dry` changes nothing, `yes` asks nobody, `as_json` prints one JSON object.
 
     `pause`: campaigns that a daemon runs are paused meanwhile.
@@ -74,7 +74,7 @@ class Manner:
     pause: bool = False
 
 
-def days(text: str) -> float:
+def parse_days(text: str) -> float:
     """Return the seconds of a span written as 90d, 12w or 2y.
 
     Raises:
@@ -89,7 +89,11 @@ def days(text: str) -> float:
 
 
 def erase_in(
-    given: Addressed, erase: Callable[[DatabaseAddress, Manner], ErasureReport], manner: Manner, *, several: bool
+    given: CampaignPlaces,
+    erase: Callable[[DatabaseAddress, ErasureOptions], ErasureReport],
+    manner: ErasureOptions,
+    *,
+    several: bool,
 ) -> int:
     """Erase in a database, or in all databases of campaign files, and return the exit code.
 
@@ -107,7 +111,7 @@ def erase_in(
         (where,) = given.places
         report = erase(where, manner)
         if manner.as_json:
-            write_json(json.dumps(_plain(report, manner)))
+            write_json(json.dumps(_make_plain(report, manner)))
         return 0
     for _, why in given.broken:
         write_error(f"left out: {why}")
@@ -118,7 +122,7 @@ def erase_in(
 
 
 def _erase_one(
-    where: DatabaseAddress, erase: Callable[[DatabaseAddress, Manner], ErasureReport], manner: Manner
+    where: DatabaseAddress, erase: Callable[[DatabaseAddress, ErasureOptions], ErasureReport], manner: ErasureOptions
 ) -> dict[str, Any]:
     """Return what came of one of several databases, as plain values."""
     say = _ignore if manner.as_json else write_line
@@ -127,7 +131,7 @@ def _erase_one(
         if is_missing(where):
             say("  not begun: nothing is stored yet")
             return {"begun": False}
-        return _plain(erase(where, manner), manner)
+        return _make_plain(erase(where, manner), manner)
     except ElsewhereError as error:
         say(f"  {error}")
         return {"skipped": str(error)}
@@ -140,7 +144,7 @@ def _ignore(line: str) -> None:
     """Write nothing."""
 
 
-def forget(where: DatabaseAddress, manner: Manner, order: ErasureOrder, platform: str | None) -> ErasureReport:
+def forget(where: DatabaseAddress, manner: ErasureOptions, order: ErasureOrder, platform: str | None) -> ErasureReport:
     """Carry out an order on a database, after it was agreed to, and return what went.
 
     Raises:
@@ -152,13 +156,13 @@ def forget(where: DatabaseAddress, manner: Manner, order: ErasureOrder, platform
     passed = f", {lines} for nothing" if order.passed else ""
     with open_database(where, create=False) as connection:
         meant = choose_platform(connection, platform)
-        order = ordered_on(connection, order, meant)
+        order = normalize_order(connection, order, meant)
     kind = "page" if find_platform_facts(meant).pages else "user"
     work = partial(forgetting.forget, order=order, now=now, platform=meant)
-    return _work(where, _Erasure("forget", work, passed, kind), manner)
+    return _run_erasure(where, _Erasure("forget", work, passed, kind), manner)
 
 
-def ordered_on(connection: Any, order: ErasureOrder, platform: str) -> ErasureOrder:
+def normalize_order(connection: Any, order: ErasureOrder, platform: str) -> ErasureOrder:
     """Return an order in the words of a platform: names in full, addresses of pages in their one form.
 
     Args:
@@ -175,12 +179,12 @@ def ordered_on(connection: Any, order: ErasureOrder, platform: str) -> ErasureOr
     if facts.pages:
         told.posts = {normalize_url(key) or key: why for key, why in order.posts.items()}
     for key, why in (*order.users.items(), *order.names.items()):
-        name = _called(connection, key, platform)
+        name = _normalize_account(connection, key, platform)
         (told.users if name.startswith(("did:", "http://", "https://")) or name.isdecimal() else told.names)[name] = why
     return told
 
 
-def _called(connection: Any, given: str, platform: str) -> str:
+def _normalize_account(connection: Any, given: str, platform: str) -> str:
     asked = find_platform(platform)
     try:
         return asked.identify(given)
@@ -190,7 +194,7 @@ def _called(connection: Any, given: str, platform: str) -> str:
         raise SettingsError(f"{given!r} is no whole name on {platform}: {asked.full_name}.{here}") from error
 
 
-def retain(where: DatabaseAddress, manner: Manner, kept: float) -> ErasureReport:
+def retain(where: DatabaseAddress, manner: ErasureOptions, kept: float) -> ErasureReport:
     """Forget what was fetched more than `kept` seconds ago, after it was agreed to, and return what went.
 
     Raises:
@@ -200,7 +204,7 @@ def retain(where: DatabaseAddress, manner: Manner, kept: float) -> ErasureReport
     now = SystemClock().now()
     before = format_time(max(0.0, now - kept))
     work = partial(forgetting.retain, before=before, now=format_time(now))
-    return _work(where, _Erasure("retain", work, f", of before {before[:19]}"), manner)
+    return _run_erasure(where, _Erasure("retain", work, f", of before {before[:19]}"), manner)
 
 
 class _Erasure(NamedTuple):
@@ -212,16 +216,16 @@ class _Erasure(NamedTuple):
     kind: str = "user"
 
 
-def _work(where: DatabaseAddress, erasure: _Erasure, manner: Manner) -> ErasureReport:
+def _run_erasure(where: DatabaseAddress, erasure: _Erasure, manner: ErasureOptions) -> ErasureReport:
     """Say what would go, for which no campaign has to be paused; or have it agreed to, and carry it out."""
     if manner.dry or not manner.yes:
         with open_database(where, create=False) as connection, show_progress("counting what would be forgotten"):
             found = execution.erase(connection, erasure.work, dry=True)
         if not manner.dry and (manner.as_json or not sys.stdin.isatty()):
             raise SettingsError("What goes is gone for good: agree to it with --yes, or look first with --dry-run.")
-        report = _of_kind(found, erasure.kind)
+        report = _name_by_kind(found, erasure.kind)
         if not manner.as_json:
-            _tell(report, erasure.more, replace(manner, dry=True))
+            _print_report(report, erasure.more, replace(manner, dry=True))
         if manner.dry:
             return report
         typer.confirm("This cannot be undone. Go on?", abort=True)
@@ -233,19 +237,19 @@ def _work(where: DatabaseAddress, erasure: _Erasure, manner: Manner) -> ErasureR
             renew_snapshots(CampaignTraces(connection))
             return report
 
-    report = _of_kind(give_way(erasure.command, where, None, erase, pause=manner.pause), erasure.kind)
+    report = _name_by_kind(give_way(erasure.command, where, None, erase, pause=manner.pause), erasure.kind)
     if not manner.as_json:
-        _tell(report, erasure.more, manner)
+        _print_report(report, erasure.more, manner)
     return report
 
 
-def _plain(report: ErasureReport, manner: Manner) -> dict[str, Any]:
+def _make_plain(report: ErasureReport, manner: ErasureOptions) -> dict[str, Any]:
     """Return a report as plain values."""
     told = {"dry_run": manner.dry, "rows": report.counts, "not_held": report.unheld, "before": report.before}
     return told | {"answers": report.answers}
 
 
-def _of_kind(report: ErasureReport, kind: str) -> ErasureReport:
+def _name_by_kind(report: ErasureReport, kind: str) -> ErasureReport:
     """Return the report, in which accounts are called what they are: on the web they are pages."""
 
     def named(keys: list[str]) -> list[str]:
@@ -254,7 +258,7 @@ def _of_kind(report: ErasureReport, kind: str) -> ErasureReport:
     return ErasureReport(report.counts, named(report.unheld), named(report.before), report.answers)
 
 
-def _tell(report: ErasureReport, more: str, manner: Manner) -> None:
+def _print_report(report: ErasureReport, more: str, manner: ErasureOptions) -> None:
     write_line(f"{'would be forgotten' if manner.dry else 'forgotten'}{more}:")
     for table, (one, several) in ROWS.items():
         if count := report.counts.get(table):
@@ -264,11 +268,11 @@ def _tell(report: ErasureReport, more: str, manner: Manner) -> None:
                 write_line(f"  {'':>9}    {report.answers[kind]:,}: {why}")
     if report.nothing:
         write_line("  nothing: there is nothing of it here")
-    _listed("not held, and from now on kept out", report.unheld)
-    _listed("forgotten before", report.before)
+    _format_list("not held, and from now on kept out", report.unheld)
+    _format_list("forgotten before", report.before)
 
 
-def _listed(words: str, names: list[str], most: int = 10) -> None:
+def _format_list(words: str, names: list[str], most: int = 10) -> None:
     if names:
         rest = f" and {len(names) - most} more" if len(names) > most else ""
         write_line(f"{words}: {', '.join(names[:most])}{rest}")

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from socialcrawl.campaign.plan import about
 from socialcrawl.campaign.settings import Settings, read
-from socialcrawl.cli.commands.sql import database
+from socialcrawl.cli.commands.sql import find_database
 from socialcrawl.cli.render.progress import Watch, show_progress
 from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.engine.clock import SystemClock
@@ -21,14 +21,14 @@ from socialcrawl.platforms.facts import X
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import Opened, open_database
 from socialcrawl.storage.imports.parsed_page import ParsedPage
-from socialcrawl.text.terminal import data_stream, write_error
+from socialcrawl.text.terminal import open_data_stream, write_error
 from socialcrawl.text.wording import pluralize
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ImportOptions:
     """The options of `socialcrawl import`."""
 
     files: list[Path]
@@ -48,7 +48,7 @@ class Wanted:
         return "auto" if self.by_id is None else "ids" if self.by_id else "names"
 
 
-def bring(wanted: Wanted) -> None:
+def import_files(wanted: ImportOptions) -> None:
     """Import what is wanted, and say what was imported.
 
     Raises:
@@ -58,20 +58,20 @@ def bring(wanted: Wanted) -> None:
     if (kind := KINDS.get(wanted.kind)) is None:
         *others, last = KINDS
         raise SettingsError(f"--as {wanted.kind!r} is not known: write {', '.join(others)} or {last}.")
-    _agree(wanted, kind)
+    _check_options(wanted, kind)
     settings = None if wanted.campaign is None else read(wanted.campaign)
     kind.work(replace(wanted, files=find_files(wanted.files, kind.tables)), settings)
 
 
-def _posts(wanted: Wanted, settings: Settings | None) -> None:
+def _import_posts(wanted: ImportOptions, settings: Settings | None) -> None:
     def work(connection: Opened, watch: Watch) -> PostImportResult:
         return import_posts(PostFiles(wanted.files, wanted.skip_bad, watch), connection, settings, SystemClock().now())
 
-    place = _place(wanted, settings)
-    _tell(_store(place, wanted, settings, "posts", work), f"into {place}")
+    place = _find_place(wanted, settings)
+    _print_result(_store(place, wanted, settings, "posts", work), f"into {place}")
 
 
-def _history(wanted: Wanted, settings: Settings | None) -> None:
+def _import_history(wanted: ImportOptions, settings: Settings | None) -> None:
     assert settings is not None  # it needs a campaign
 
     def work(connection: Opened, watch: Watch) -> PostImportResult:
@@ -80,13 +80,13 @@ def _history(wanted: Wanted, settings: Settings | None) -> None:
         )
 
     brought = _store(settings.database, wanted, settings, "posts", work)
-    _tell(brought, f"into {settings.database}")
+    _print_result(brought, f"into {settings.database}")
     asked = f"; {brought.asked:,} had been fetched before" if brought.asked else ""
     authors = pluralize(brought.authors, "author is", "authors are")
-    _say(f"{authors} now the history of the campaign {settings.name!r}{asked}")
+    _print_line(f"{authors} now the history of the campaign {settings.name!r}{asked}")
 
 
-def _dataset(wanted: Wanted, settings: Settings | None) -> None:
+def _import_dataset(wanted: ImportOptions, settings: Settings | None) -> None:
     assert settings is not None  # it needs a campaign
     from socialcrawl.importers.import_dataset import DatasetFiles, import_dataset  # noqa: PLC0415
 
@@ -100,10 +100,10 @@ def _dataset(wanted: Wanted, settings: Settings | None) -> None:
             *([f"{entered.forgotten:,} skipped: they were forgotten"] if entered.forgotten else []),
         ], trouble
 
-    _tell_tables(*_store(settings.database, wanted, settings, "rows", work))
+    _print_tables(*_store(settings.database, wanted, settings, "rows", work))
 
 
-def _liveness(wanted: Wanted, settings: Settings | None) -> None:
+def _import_liveness(wanted: ImportOptions, settings: Settings | None) -> None:
     assert settings is not None  # it needs a campaign
     from socialcrawl.importers.import_dataset import DatasetFiles, import_liveness  # noqa: PLC0415
 
@@ -117,11 +117,15 @@ def _liveness(wanted: Wanted, settings: Settings | None) -> None:
             *([f"{learned.waiting:,} of the lists not tested yet"] if learned.waiting else []),
         ], trouble
 
-    _tell_tables(*_store(settings.database, wanted, settings, "rows", work))
+    _print_tables(*_store(settings.database, wanted, settings, "rows", work))
 
 
 def _store(
-    place: DatabaseAddress, wanted: Wanted, settings: Settings | None, unit: str, work: Callable[[Opened, Watch], T]
+    place: DatabaseAddress,
+    wanted: ImportOptions,
+    settings: Settings | None,
+    unit: str,
+    work: Callable[[Opened, Watch], T],
 ) -> T:
     """Return what comes of work with a database, which shows how far it has come and may pause a daemon."""
 
@@ -132,7 +136,7 @@ def _store(
     return give_way("import", place, None if settings is None else [settings.name], storing, pause=wanted.pause)
 
 
-def _agree(wanted: Wanted, kind: "Kind") -> None:
+def _check_options(wanted: ImportOptions, kind: "ImportKind") -> None:
     if kind.needs and wanted.campaign is None:
         raise SettingsError(f"--as {wanted.kind} needs the campaign {kind.needs}.")
     if wanted.kind != "dataset" and wanted.earlier is not None:
@@ -149,13 +153,13 @@ def _agree(wanted: Wanted, kind: "Kind") -> None:
         raise SettingsError(f"{wanted.out} already exists and was not overwritten. Choose another file name.")
 
 
-def _seeds(wanted: Wanted, settings: Settings | None) -> None:
+def _import_seeds(wanted: ImportOptions, settings: Settings | None) -> None:
     topic = None if settings is None else about(settings)
-    with _sparing(wanted, settings) as spare, show_progress("reading", unit="posts", lines=True) as watch:
+    with _skip_forgotten(wanted, settings) as spare, show_progress("reading", unit="posts", lines=True) as watch:
         names, brought = find_seeds(PostFiles(wanted.files, wanted.skip_bad, watch), topic, spare)
     lines = "".join(f"{name}\n" for name, _ in names[: wanted.most])
     if wanted.out is None:
-        data_stream().write(lines)
+        open_data_stream().write(lines)
     else:
         try:
             with wanted.out.open("x", encoding="utf-8") as file:
@@ -164,13 +168,13 @@ def _seeds(wanted: Wanted, settings: Settings | None) -> None:
             raise SettingsError(f"{wanted.out} cannot be written ({error.strerror}): name another file.") from error
     what = "posts" if topic is None else "posts of the topic"
     authors = pluralize(brought.authors, "author")
-    _tell(brought, f"by {authors}; {len(names):,} of them can be fetched by name and have {what}")
+    _print_result(brought, f"by {authors}; {len(names):,} of them can be fetched by name and have {what}")
 
 
 @contextmanager
-def _sparing(wanted: Wanted, settings: Settings | None) -> Iterator[Callable[[ParsedPage], ParsedPage]]:
+def _skip_forgotten(wanted: ImportOptions, settings: Settings | None) -> Iterator[Callable[[ParsedPage], ParsedPage]]:
     """What takes the forgotten out of what is found, by the database, where there is one."""
-    place = _place(wanted, settings)
+    place = _find_place(wanted, settings)
     if (wanted.database is None and settings is None) or (isinstance(place, Path) and not place.exists()):
         yield lambda found: found
         return
@@ -187,40 +191,40 @@ def _sparing(wanted: Wanted, settings: Settings | None) -> Iterator[Callable[[Pa
         yield spare
 
 
-def _place(wanted: Wanted, settings: Settings | None) -> DatabaseAddress:
+def _find_place(wanted: ImportOptions, settings: Settings | None) -> DatabaseAddress:
     if settings is not None:
         return settings.database
     stores = KINDS[wanted.kind].stores
-    return database(wanted.database, changed=stores) if stores or wanted.database else Path("none")
+    return find_database(wanted.database, changed=stores) if stores or wanted.database else Path("none")
 
 
-def _tell(brought: PostImportResult, more: str) -> None:
+def _print_result(brought: PostImportResult, more: str) -> None:
     stored = brought.stored
-    _tell_skipped(brought.trouble)
+    _print_skipped(brought.trouble)
     new = f", {stored.new:,} of them new," if stored.new or more.startswith("into") else ""
-    _say(f"{pluralize(stored.posts, 'post')}{new} {more}")
+    _print_line(f"{pluralize(stored.posts, 'post')}{new} {more}")
     if stored.forgotten:
-        _say(f"{pluralize(stored.forgotten, 'post')} skipped: forgotten, or by forgotten authors")
+        _print_line(f"{pluralize(stored.forgotten, 'post')} skipped: forgotten, or by forgotten authors")
 
 
-def _tell_tables(lines: Sequence[str], trouble: LineErrors) -> None:
-    _tell_skipped(trouble)
-    _say("; ".join(lines))
+def _print_tables(lines: Sequence[str], trouble: LineErrors) -> None:
+    _print_skipped(trouble)
+    _print_line("; ".join(lines))
 
 
-def _tell_skipped(trouble: LineErrors) -> None:
+def _print_skipped(trouble: LineErrors) -> None:
     for note in trouble.notes:
-        _say(note)
+        _print_line(note)
     if trouble.count:
-        _say(f"{pluralize(trouble.count, 'bad line')} skipped:\n{trouble}")
+        _print_line(f"{pluralize(trouble.count, 'bad line')} skipped:\n{trouble}")
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     write_error(line)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ImportKind:
     """What a file can be imported as.
 
     Attributes:
@@ -231,7 +235,7 @@ class Kind:
         names_accounts: whether --ids and --names say what its cells are.
     """
 
-    work: Callable[[Wanted, Settings | None], None]
+    work: Callable[[ImportOptions, Settings | None], None]
     tables: Sequence[str]
     needs: str = ""
     stores: bool = True
@@ -239,12 +243,17 @@ class Kind:
 
 
 REFRESHING = "--campaign FILE.toml, of kind refresh"
-KINDS: Mapping[str, Kind] = {
-    "posts": Kind(_posts, ("posts",)),
-    "seeds": Kind(_seeds, ("posts",), stores=False),
-    "history": Kind(_history, ("posts",), "that goes on from it: --campaign FILE.toml"),
-    "dataset": Kind(
-        _dataset, ("accounts", "links"), f"that checks which accounts are active: {REFRESHING}", names_accounts=True
+KINDS: Mapping[str, ImportKind] = {
+    "posts": ImportKind(_import_posts, ("posts",)),
+    "seeds": ImportKind(_import_seeds, ("posts",), stores=False),
+    "history": ImportKind(_import_history, ("posts",), "that goes on from it: --campaign FILE.toml"),
+    "dataset": ImportKind(
+        _import_dataset,
+        ("accounts", "links"),
+        f"that checks which accounts are active: {REFRESHING}",
+        names_accounts=True,
     ),
-    "liveness": Kind(_liveness, ("liveness",), f"whose accounts were checked: {REFRESHING}", names_accounts=True),
+    "liveness": ImportKind(
+        _import_liveness, ("liveness",), f"whose accounts were checked: {REFRESHING}", names_accounts=True
+    ),
 }

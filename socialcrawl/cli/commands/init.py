@@ -10,13 +10,15 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.base import Template
 from socialcrawl.platforms.facts import DEFAULT as DEFAULT_PLATFORM
 from socialcrawl.platforms.registry import find_platform
-from socialcrawl.system.resources import folder
+from socialcrawl.system.resources import find_folder
 
 OF_DEFAULT = ("crawl", "track")
 """Sections of the templates that are for campaigns of the default kind, or show another."""
 
 
-def begin(path: Path, keywords: list[str], platform: str = DEFAULT_PLATFORM.name, kind: str = "collect") -> str:
+def write_campaign_file(
+    path: Path, keywords: list[str], platform: str = DEFAULT_PLATFORM.name, kind: str = "collect"
+) -> str:
     """Return what is to be done next; a campaign file is written to `path`, about `keywords`, on a platform, of a kind.
 
     Raises:
@@ -29,18 +31,18 @@ def begin(path: Path, keywords: list[str], platform: str = DEFAULT_PLATFORM.name
     if kind not in BUILT_IN:
         raise SettingsError(f"There is no template for {kind!r}: give one of {', '.join(BUILT_IN)}.")
     dataset = "seeds" in (facts := BUILT_IN[kind]).idle
-    text = (folder("config") / template.file).read_text("utf-8")
+    text = (find_folder("config") / template.file).read_text("utf-8")
     if dataset and keywords:
         raise SettingsError("A campaign that refreshes a dataset has no topic: leave the keywords out.")
     check_keywords(keywords, AS_OPTIONS)
     if facts is not DEFAULT:
-        text = _of_kind(text, facts)
+        text = _adapt_to_kind(text, facts)
     if dataset:
-        text = _of_dataset(text, template)
+        text = _adapt_to_dataset(text, template)
     name = re.sub(r"[^\w.-]+", "-", path.stem).strip("-") or "campaign"
-    listed = ", ".join(_quoted(word) for word in keywords)
-    text = text.replace('name = "campaign"', f"name = {_quoted(name)}", 1)
-    text = text.replace('database = "campaign.db"', f"database = {_quoted(name + '.db')}", 1)
+    listed = ", ".join(_quote_word(word) for word in keywords)
+    text = text.replace('name = "campaign"', f"name = {_quote_word(name)}", 1)
+    text = text.replace('database = "campaign.db"', f"database = {_quote_word(name + '.db')}", 1)
     if keywords:
         text = text.replace('keywords = ["a word", "a phrase", "prefix*"]', f"keywords = [{listed}]", 1)
     try:
@@ -60,7 +62,7 @@ def begin(path: Path, keywords: list[str], platform: str = DEFAULT_PLATFORM.name
     return template.then
 
 
-def _of_kind(text: str, facts: KindFacts) -> str:
+def _adapt_to_kind(text: str, facts: KindFacts) -> str:
     """Return a template for campaigns of another kind: its own sections in place of those that it has not."""
     lacking = (*facts.idle, *OF_DEFAULT)
     parts = re.split(r"^(?=#? ?\[\w+\])", text, flags=re.MULTILINE)
@@ -69,16 +71,16 @@ def _of_kind(text: str, facts: KindFacts) -> str:
     )
     head = re.sub(r"^# kind = .*\n", "", head, flags=re.MULTILINE)
     head = re.sub(r"^(name = .*\n)", rf'\1kind = "{facts.name}"\n', head, count=1, flags=re.MULTILINE)
-    own = (folder("config") / f"kind-{facts.name}.toml").read_text("utf-8")
+    own = (find_folder("config") / f"kind-{facts.name}.toml").read_text("utf-8")
     place = next(i for i, part in enumerate(sections) if part.startswith("[budget]"))
     return "".join([head, *sections[:place], own + "\n", *sections[place:]])
 
 
-def _of_dataset(text: str, template: Template) -> str:
+def _adapt_to_dataset(text: str, template: Template) -> str:
     """A template whose accounts a dataset names: answers of before are never taken, and hosts are the dataset's."""
     text = re.sub(r"^reuse_hours = .*\n", "", text, flags=re.MULTILINE)
     return re.sub(r"^(hosts = .*?# ).*", lambda found: found[1] + template.hosts, text, flags=re.MULTILINE)
 
 
-def _quoted(word: str) -> str:
+def _quote_word(word: str) -> str:
     return json.dumps(word, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML writes text as JSON does

@@ -13,9 +13,9 @@ from socialcrawl.campaign.plan import Plan
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
 from socialcrawl.errors import SettingsError
-from socialcrawl.forecast.expected import COUNTED, Typical
-from socialcrawl.forecast.quote import Quote, at_most, quote, total
-from socialcrawl.forecast.shape import Done, Stored
+from socialcrawl.forecast.expected import COUNTED, TypicalNeeds
+from socialcrawl.forecast.quote import Quote, bound_requests, bound_total, make_quote
+from socialcrawl.forecast.shape import CampaignProgress, StoredResources
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
 from socialcrawl.storage.queries.statistics import count_done, count_stored, estimate_typical
@@ -23,30 +23,30 @@ from socialcrawl.storage.queries.statistics import count_done, count_stored, est
 HOUR = 3600.0  # seconds
 
 
-def already(meant: Plan) -> Done:
+def read_progress(meant: Plan) -> CampaignProgress:
     """Return what a campaign has done and spent; nothing is made or changed where it has not begun.
 
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
-    with _looked_at(meant) as connection:
-        return Done() if connection is None else _done(meant, connection)
+    with _open_readonly(meant) as connection:
+        return CampaignProgress() if connection is None else _read_done(meant, connection)
 
 
-def known(meant: Plan) -> tuple[Done, Typical]:
+def read_knowledge(meant: Plan) -> tuple[CampaignProgress, TypicalNeeds]:
     """Return what a campaign has done and spent, and what the answers in its database are like.
 
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
-    with _looked_at(meant) as connection:
+    with _open_readonly(meant) as connection:
         if connection is None:
-            return Done(), Typical()
-        return _done(meant, connection), estimate_typical(connection, meant.shape.roles, meant.settings.name)
+            return CampaignProgress(), TypicalNeeds()
+        return _read_done(meant, connection), estimate_typical(connection, meant.shape.roles, meant.settings.name)
 
 
 @contextmanager
-def _looked_at(meant: Plan) -> Iterator[Any]:
+def _open_readonly(meant: Plan) -> Iterator[Any]:
     """Yield a connection that reads a campaign's database; None where there is none, or nothing in it."""
     where = meant.settings.database
     if is_missing(where):
@@ -56,14 +56,14 @@ def _looked_at(meant: Plan) -> Iterator[Any]:
         yield connection if has_tables(connection, where) else None
 
 
-def _done(meant: Plan, connection: Any) -> Done:
+def _read_done(meant: Plan, connection: Any) -> CampaignProgress:
     settings = meant.settings
     reading = [name for name, endpoint in meant.policy.endpoints.items() if endpoint.returns == "post"]
     linked = settings.refresh.linked if meant.shape.tests else None
     return count_done(connection, settings.name, reading, settings.source.platform, meant.usernames, linked=linked)
 
 
-def quoted(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:
+def make_campaign_quote(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:
     """Return the quote of a campaign, begun or not.
 
     Args:
@@ -74,27 +74,27 @@ def quoted(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:
         StoreError: the database is not ours, or a newer program's.
     """
     now = SystemClock().now()
-    with _looked_at(meant) as connection:
-        spare = Stored() if connection is None else _stored(meant, connection, now)
-    spent, mean = known(meant)
+    with _open_readonly(meant) as connection:
+        spare = StoredResources() if connection is None else _count_stored(meant, connection, now)
+    spent, mean = read_knowledge(meant)
     if matches is not None:
         mean = replace(mean, matches=matches, rests={**mean.rests, "matches": COUNTED})
-    return quote(meant.shape, mean, spent, now, spare)
+    return make_quote(meant.shape, mean, spent, now, spare)
 
 
-def _stored(meant: Plan, connection: Any, now: float) -> Stored:
+def _count_stored(meant: Plan, connection: Any, now: float) -> StoredResources:
     source = meant.settings.source
     hours = 0.0 if meant.shape.tests else source.reuse_hours  # a test reuses no answers
     return count_stored(connection, meant.settings.name, source.platform, now - hours * HOUR, format_time(now)[:10])
 
 
-def still(meant: Plan, spent: Done) -> float:
+def compute_remaining_cost(meant: Plan, spent: CampaignProgress) -> float:
     """Return the most that a campaign can still cost after what it has spent, in mills; inf where nothing bounds it."""
     now = SystemClock().now()
-    return total(meant.shape, at_most(meant.shape, spent, now), spent, now).money
+    return bound_total(meant.shape, bound_requests(meant.shape, spent, now), spent, now).money
 
 
-def confirmed(meant: Plan, spent: Done, console: Console, *, yes: bool, ask: bool = True) -> None:
+def confirm_cost(meant: Plan, spent: CampaignProgress, console: Console, *, yes: bool, ask: bool = True) -> None:
     """Nothing, once a person has agreed to what a run may still cost, or where it costs less than confirm_above.
 
     Args:
@@ -108,7 +108,7 @@ def confirmed(meant: Plan, spent: Done, console: Console, *, yes: bool, ask: boo
         SettingsError: they have not, or nobody is there to be asked, or the campaign has no bound at all.
     """
     meant.guard()
-    settings, money = meant.settings, still(meant, spent)
+    settings, money = meant.settings, compute_remaining_cost(meant, spent)
     if yes or not meant.billed or money <= settings.budget.confirm_above * MILLS_PER_DOLLAR:
         return
     price = "without bound" if money == inf else f"up to {format_dollars(round(money))}"
@@ -121,11 +121,11 @@ def confirmed(meant: Plan, spent: Done, console: Console, *, yes: bool, ask: boo
             "`socialcrawl run` with --yes. Nothing was sent, nothing was spent."
         )
     console.print(f"{what}.", soft_wrap=True)
-    if not _agreed(console):
+    if not _ask_consent(console):
         raise SettingsError("Not confirmed: nothing was sent, nothing was spent.")
 
 
-def _agreed(console: Console) -> bool:
+def _ask_consent(console: Console) -> bool:
     try:
         return console.input("Continue? [y/N] ", markup=False).strip().lower() in ("y", "yes")
     except EOFError:

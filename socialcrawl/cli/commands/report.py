@@ -31,22 +31,22 @@ Spending = Mapping[str, tuple[int, int]]
 
 
 @singledispatch
-def knowledge(found: object) -> dict[str, Any]:
+def collect_knowledge(found: object) -> dict[str, Any]:
     """Return what a campaign knows beside counts as plain values, for scripts, under a name; {} of none."""
     return {} if found is None else {"report": asdict(found) if is_dataclass(found) else found}  # type: ignore[arg-type]
 
 
-@knowledge.register
+@collect_knowledge.register
 def _(found: SampleReport) -> dict[str, Any]:
-    return {"sampled": sample_report.as_object(found)}
+    return {"sampled": sample_report.build_object(found)}
 
 
-@knowledge.register
+@collect_knowledge.register
 def _(found: RefreshReport) -> dict[str, Any]:
-    return {"refreshed": sample_report.finite({**asdict(found), "found": int(found.found.sum())})}
+    return {"refreshed": sample_report.make_finite({**asdict(found), "found": int(found.found.sum())})}
 
 
-@knowledge.register
+@collect_knowledge.register
 def _(found: TrackReport) -> dict[str, Any]:
     return {"tracked": {name: told for name, told in asdict(found).items() if name != "posts"}}
 
@@ -78,25 +78,25 @@ def show(
     """
     _show_known(known, console, found, billed=billed)
     console.print()
-    console.print(_requests(found))
+    console.print(_format_requests(found))
     if billed and found.billed_posts:
         console.print()
-        console.print(_bill(found))
+        console.print(_format_bill(found))
     if judgement is not None:
         console.print()
-        console.print(steering.estimators(judgement))
-    worth = [] if known is not None else _relevance(found, spending or {}, billed=billed)
-    console.print(_totals(found, worth, billed=billed))
+        console.print(steering.make_estimators_table(judgement))
+    worth = [] if known is not None else _format_relevance(found, spending or {}, billed=billed)
+    console.print(_format_totals(found, worth, billed=billed))
     if gained is not None:
-        console.print(Text("\n".join(["", *steering.steering(gained, judgement)])))
+        console.print(Text("\n".join(["", *steering.describe_steering(gained, judgement)])))
     if unread:
-        lines = (f"  {who}: {_why(why, found.platform)}" for who, why in unread)
+        lines = (f"  {who}: {_explain_reason(why, found.platform)}" for who, why in unread)
         console.print(Text("\n".join(["seeds that could not be read:", *lines])))
     if png is not None and (told := _draw(known, png, found)):
         console.print(f"{told}: {png}", soft_wrap=True)
 
 
-def _why(why: str, platform: str) -> str:
+def _explain_reason(why: str, platform: str) -> str:
     """Return why a seed could not be read, and which setting it is that excludes it."""
     if why != Reason.EXCLUDED:
         return why
@@ -110,9 +110,9 @@ def _show_known(told: object, console: Console, found: Summary, *, billed: bool)
     """Print what a campaign knows beside counts; of kinds that other packages add, each value on its line."""
     del billed
     if told is None:
-        _found(console, found)
+        _format_found(console, found)
         return
-    lines = (f"{name}: {value}" for name, value in knowledge(told)["report"].items())
+    lines = (f"{name}: {value}" for name, value in collect_knowledge(told)["report"].items())
     console.print(Text("\n".join(["", *lines])))
 
 
@@ -140,7 +140,7 @@ def _draw(told: object, png: Path, found: Summary) -> str:
     """Draw what there is to draw, and return what it is; "" where there is nothing."""
     if told is not None or not len(found.steps):
         return ""
-    score_curve.png(png, found.steps, f"{found.name}: relevance found")
+    score_curve.draw_png(png, found.steps, f"{found.name}: relevance found")
     return "score curve"
 
 
@@ -163,19 +163,21 @@ def _(told: SampleReport, png: Path, found: Summary) -> str:
     del told
     if not len(found.steps):
         return ""
-    score_curve.png(png, found.steps, f"{found.name}: who is on topic", ("accounts read", "accounts on topic (sum)"))
+    score_curve.draw_png(
+        png, found.steps, f"{found.name}: who is on topic", ("accounts read", "accounts on topic (sum)")
+    )
     return "accounts on topic"
 
 
-def _found(console: Console, found: Summary) -> None:
+def _format_found(console: Console, found: Summary) -> None:
     console.print()
-    console.print(_best(found))
+    console.print(_format_best(found))
     if len(found.steps):
         console.print()
-        console.print(score_curve.letters(found.steps, width=min(60, max(20, console.width - 14))))
+        console.print(score_curve.draw_letters(found.steps, width=min(60, max(20, console.width - 14))))
 
 
-def _best(found: Summary) -> Table:
+def _format_best(found: Summary) -> Table:
     table = Table(title="most relevant accounts", title_justify="left", box=None, pad_edge=False)
     pages = find_platform_facts(found.platform).pages
     table.add_column("page" if pages else "account", overflow="fold")
@@ -190,18 +192,18 @@ def _best(found: Summary) -> Table:
     return table
 
 
-def _requests(found: Summary) -> Table:
+def _format_requests(found: Summary) -> Table:
     table = Table(title="requests by status", title_justify="left", box=None, pad_edge=False)
     table.add_column("endpoint", no_wrap=True)
     table.add_column("answer")
     table.add_column("status", justify="right")
     table.add_column("requests", justify="right")
-    for (endpoint, kind, status), count in _together(found.requests).items():
+    for (endpoint, kind, status), count in _group_requests(found.requests).items():
         table.add_row(endpoint, kind, str(status or "-"), f"{count:,}")
     return table
 
 
-def _together(rows: Sequence[Mapping[str, Any]]) -> Counter[tuple[str, str, int]]:
+def _group_requests(rows: Sequence[Mapping[str, Any]]) -> Counter[tuple[str, str, int]]:
     """Return the requests by endpoint, kind and status; where there are many servers, those of all of them together."""
     many = len({parse_host(row["endpoint"]) for row in rows}) > SERVERS
     found: Counter[tuple[str, str, int]] = Counter()
@@ -211,7 +213,7 @@ def _together(rows: Sequence[Mapping[str, Any]]) -> Counter[tuple[str, str, int]
     return found
 
 
-def _bill(found: Summary) -> Table:
+def _format_bill(found: Summary) -> Table:
     table = Table(title="billed by day (UTC)", title_justify="left", box=None, pad_edge=False)
     table.add_column("day", no_wrap=True)
     table.add_column("posts", justify="right")
@@ -224,7 +226,7 @@ def _bill(found: Summary) -> Table:
     return table
 
 
-def _totals(found: Summary, worth: Sequence[str], *, billed: bool) -> Text:
+def _format_totals(found: Summary, worth: Sequence[str], *, billed: bool) -> Text:
     missing = ", ".join(f"{count:,} {reason}" for reason, count in found.missing.items())
     asked = len(found.steps) + len(found.seeds)
     posts = f"{pluralize(found.posts, 'post')} returned, counting repeats"
@@ -240,23 +242,23 @@ def _totals(found: Summary, worth: Sequence[str], *, billed: bool) -> Text:
     return Text("\n" + "\n".join([*lines, *worth[2:]]))
 
 
-def _relevance(found: Summary, spending: Spending, *, billed: bool) -> list[str]:
+def _format_relevance(found: Summary, spending: Spending, *, billed: bool) -> list[str]:
     """Return what a campaign that collects found in all, and for each request and dollar."""
     steps, seeds = pluralize(len(found.steps), "step"), pluralize(len(found.seeds), "seed")
     return [
         f"{steps} after {seeds} found relevance {found.relevance:,.1f} in all",
         f"the seeds themselves are worth {found.seed_relevance:,.1f}",
-        *_worth(found, spending, billed=billed),
+        *_format_worth(found, spending, billed=billed),
     ]
 
 
-def _worth(found: Summary, spending: Spending, *, billed: bool) -> Iterator[str]:
+def _format_worth(found: Summary, spending: Spending, *, billed: bool) -> Iterator[str]:
     """Relevance per request and per dollar: of the steps for what was sent for them, and of everything for all."""
     whole = found.relevance + found.seed_relevance
     requests, mills = spending.get("expand", (0, 0))
     for name, of_steps, of_all in (
         ("request", requests, found.sent),
-        ("dollar", _dollars(mills), _dollars(found.cost)),
+        ("dollar", _format_dollars(mills), _format_dollars(found.cost)),
     ):
         if name == "dollar" and not billed:
             return
@@ -266,5 +268,5 @@ def _worth(found: Summary, spending: Spending, *, billed: bool) -> Iterator[str]
             yield f"relevance per {name}: {', '.join(told)}"
 
 
-def _dollars(mills: int) -> float:
+def _format_dollars(mills: int) -> float:
     return mills / MILLS_PER_DOLLAR

@@ -16,16 +16,16 @@ from rich.console import Console
 
 from socialcrawl.campaign.build import Campaign, build
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.cli.commands.quote import already, still
-from socialcrawl.cli.commands.report import Spending, knowledge, show
-from socialcrawl.cli.render.live_screen import Lines, Picture, View
-from socialcrawl.cli.render.sample_report import finite
+from socialcrawl.cli.commands.quote import compute_remaining_cost, read_progress
+from socialcrawl.cli.commands.report import Spending, collect_knowledge, show
+from socialcrawl.cli.render.live_screen import CampaignView, LineView, ScreenView
+from socialcrawl.cli.render.sample_report import make_finite
 from socialcrawl.crawls.collect.explain import list_unread_seeds
 from socialcrawl.crawls.collect.steering import Steering, measure_steering
 from socialcrawl.crawls.reporting import report
 from socialcrawl.engine.loop import GRACE, run
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, Wait, format_time
-from socialcrawl.forecast.shape import allowed
+from socialcrawl.forecast.shape import count_allowed
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.queries.judgement import Judgement
 from socialcrawl.storage.queries.shadow_estimates import judge_shadows
@@ -33,7 +33,7 @@ from socialcrawl.storage.queries.statistics import sum_spending
 from socialcrawl.storage.queries.summary import Summary, summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import flush, write_json
-from socialcrawl.text.wording import pluralize, span, tidy
+from socialcrawl.text.wording import format_span, pluralize, tidy
 
 DAY = 86_400.0
 DONE, FAILED, USAGE, STOPPED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -60,7 +60,7 @@ class Ending:
     gained: Steering | None = None
 
 
-def work(settings: Settings, console: Console, *, quiet: bool = False, change: bool = False) -> Ending:
+def run_campaign(settings: Settings, console: Console, *, quiet: bool = False, change: bool = False) -> Ending:
     """Run a campaign until it is done or stopped, watched on `console`.
 
     Args:
@@ -69,13 +69,13 @@ def work(settings: Settings, console: Console, *, quiet: bool = False, change: b
         quiet: whether to show nothing.
         change: whether a file is taken up that is another than its history rests on.
     """
-    view = View() if quiet else Picture(console) if console.is_terminal else Lines(console)
+    view = CampaignView() if quiet else ScreenView(console) if console.is_terminal else LineView(console)
     campaign = build(settings, view, change=change)
     if not quiet:
-        console.print(_announcement(campaign), soft_wrap=True)
+        console.print(_announce(campaign), soft_wrap=True)
     try:
         # A live picture says by itself that it stops.
-        with _signals(campaign, quiet=quiet or console.is_terminal):
+        with _handle_signals(campaign, quiet=quiet or console.is_terminal):
             view.begin(campaign)
             try:
                 reason = run(campaign.parts, size=campaign.together)
@@ -94,15 +94,15 @@ def work(settings: Settings, console: Console, *, quiet: bool = False, change: b
     return Ending(reason, found, code, campaign.plan.billed, spent, guessed, lost, other, gained)
 
 
-def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
+def show_ending(settings: Settings, console: Console, ending: Ending, *, as_json: bool) -> None:
     """Show how a run ended: a report for people, or one JSON object."""
     if as_json:
-        write_json(json.dumps(as_object(ending)))
+        write_json(json.dumps(build_object(ending)))
         return
     show(
         console,
         ending.found,
-        _beside(settings),
+        _find_picture(settings),
         billed=ending.billed,
         spending=ending.spending,
         judgement=ending.judgement,
@@ -118,7 +118,7 @@ def told(settings: Settings, console: Console, ending: Ending, *, as_json: bool)
     )
 
 
-def _beside(settings: Settings) -> Path:
+def _find_picture(settings: Settings) -> Path:
     """Return the file of the picture: beside the database, or in this folder where that is on a server."""
     path = settings.database
     if not isinstance(path, Path):
@@ -126,7 +126,7 @@ def _beside(settings: Settings) -> Path:
     return path.with_name(f"{path.stem}.png" if path.stem == settings.name else f"{path.stem}-{settings.name}.png")
 
 
-def as_object(ending: Ending) -> dict[str, Any]:
+def build_object(ending: Ending) -> dict[str, Any]:
     """Return the figures of a run as plain values, for scripts."""
     found = ending.found
     return {
@@ -144,25 +144,25 @@ def as_object(ending: Ending) -> dict[str, Any]:
         "reused": found.reused,
         "dollars": found.cost / MILLS_PER_DOLLAR,
         "seeds_unread": dict(ending.unread),
-    } | _more(ending)
+    } | _build_more(ending)
 
 
-def _more(ending: Ending) -> dict[str, Any]:
+def _build_more(ending: Ending) -> dict[str, Any]:
     """Return what not every campaign has."""
     more = {} if ending.judgement is None else {"guesses": asdict(ending.judgement)}
-    more |= {} if ending.gained is None else {"steering": finite(asdict(ending.gained))}
-    more |= knowledge(ending.known)
+    more |= {} if ending.gained is None else {"steering": make_finite(asdict(ending.gained))}
+    more |= collect_knowledge(ending.known)
     return more
 
 
-def leave(code: int) -> NoReturn:
+def exit_process(code: int) -> NoReturn:
     """End the process; threads that still wait for an abandoned request are not waited for."""
     flush()
     os._exit(code)
 
 
 @contextmanager
-def _signals(campaign: Campaign, *, quiet: bool) -> Iterator[None]:
+def _handle_signals(campaign: Campaign, *, quiet: bool) -> Iterator[None]:
     """Ctrl-C and SIGTERM ask the run to stop; a second one ends it at once (what is in flight counts as spent).
 
     The end is a KeyboardInterrupt, so that whoever started something (the demo its mock) stops it on the way out.
@@ -183,13 +183,13 @@ def _signals(campaign: Campaign, *, quiet: bool) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _announcement(campaign: Campaign) -> str:
+def _announce(campaign: Campaign) -> str:
     settings = campaign.settings
     line = f"campaign {settings.name!r}: {campaign.plan.told}, into {settings.database}"
     if campaign.plan.billed:
         table = f"by the price table of {campaign.planner.policy.as_of}"
-        spent = already(campaign.plan)
-        posts, bound = campaign.planner.budget.caps.posts, still(campaign.plan, spent)
+        spent = read_progress(campaign.plan)
+        posts, bound = campaign.planner.budget.caps.posts, compute_remaining_cost(campaign.plan, spent)
         more = f"after {format_dollars(spent.money)} it can still cost" if spent.money else "it can cost"
         if bound == inf and posts is not None:
             most = format_dollars(campaign.planner.policy.compute_price("post", posts))
@@ -199,10 +199,10 @@ def _announcement(campaign: Campaign) -> str:
         else:
             line += f"\n{more} at most {format_dollars(round(bound))} {table}"
         if not campaign.plan.shape.tests:
-            daily = allowed(campaign.plan.shape, campaign.plan.timeline, DAY)
+            daily = count_allowed(campaign.plan.shape, campaign.plan.timeline, DAY)
             line += f"\nthe windows allow {pluralize(daily, 'timeline')} a day"
     lasting = campaign.planner.budget.caps.seconds
     if lasting is not None and not campaign.plan.shape.tests:
-        n = allowed(campaign.plan.shape, campaign.plan.timeline, lasting)
-        line += f"\nin its {span(lasting)} the windows allow n = k T / d = {pluralize(n, 'timeline')}"
+        n = count_allowed(campaign.plan.shape, campaign.plan.timeline, lasting)
+        line += f"\nin its {format_span(lasting)} the windows allow n = k T / d = {pluralize(n, 'timeline')}"
     return line

@@ -13,8 +13,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from socialcrawl.cli.render.comparison import comparison
-from socialcrawl.cli.render.console import plain
+from socialcrawl.cli.render.comparison import make_comparison
+from socialcrawl.cli.render.console import make_console
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.collect.strategies import make_strategy
 from socialcrawl.errors import SettingsError
@@ -71,7 +71,9 @@ class Grid:
         Raises:
             SettingsError: a name is not known or a number out of range.
         """
-        wanted = product(_once(self.estimators), _once(self.strategies), _once(self.refresh_rates))
+        wanted = product(
+            _drop_repeats(self.estimators), _drop_repeats(self.strategies), _drop_repeats(self.refresh_rates)
+        )
         found = [
             ReplaySetup(estimator=name, strategy=by, refresh_rate=size, **self.common) for name, by, size in wanted
         ]
@@ -86,33 +88,33 @@ class Grid:
             SettingsError: a name is not known, or a graph or a file of seeds not sound.
         """
         setups, jobs = self.setups(), []
-        for path in _once(self.graphs):
+        for path in _drop_repeats(self.graphs):
             sets = self.seeding.of(read(path))
             jobs += [ReplayJob(str(path), i, tuple(seeds), setup) for setup in setups for i, seeds in enumerate(sets)]
         return jobs
 
 
 def simulate(grid: Grid, out: Path, *, jobs: int, address: str | None, as_json: bool) -> None:
-    """Replay a grid and show what it found; see `run` and, for scripts, `one`. Ctrl-C ends with exit code 130."""
+    """Replay a grid and show what it found; see `run` and, for scripts, `run_one`. Ctrl-C ends with exit code 130."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that workers are stopped on the way out
     try:
         if as_json:
-            write_json(json.dumps(one(grid)))
+            write_json(json.dumps(run_one(grid)))
         else:
-            run(grid, out, plain(unfolded=True), jobs=jobs, address=address)
+            run(grid, out, make_console(unfolded=True), jobs=jobs, address=address)
     except KeyboardInterrupt:
         kept = "" if as_json else f"; what is done is in {out}, and the same command again goes on"
         write_error(f"interrupted{kept}")
         raise typer.Exit(INTERRUPTED) from None
 
 
-def one(grid: Grid) -> dict[str, Any]:
+def run_one(grid: Grid) -> dict[str, Any]:
     """Return the only replay of a grid, as plain values: curve, steps, seed_score, seconds, peak_rss_mb.
 
     Raises:
         SettingsError: the grid has more than one, or something in it is not sound.
     """
-    setups, paths = grid.setups(), _once(grid.graphs)
+    setups, paths = grid.setups(), _drop_repeats(grid.graphs)
     if len(setups) * len(paths) * (grid.seeding.sets or len(grid.seeding.files) or 1) > 1:
         raise SettingsError("--json prints one replay: name one graph, estimator, strategy, refresh rate and seed set.")
     graph = read(paths[0])
@@ -139,11 +141,11 @@ def run(grid: Grid, out: Path, console: Console, *, jobs: int, address: str | No
     if jobs == 0 or jobs < -1:
         raise SettingsError(f"--jobs {jobs}: give the number of replays at once, or -1 for one a processor.")
     wanted = grid.jobs()
-    with connect_scheduler(address) if address else nullcontext(), _progress(console) as watch:
+    with connect_scheduler(address) if address else nullcontext(), _show_progress(console) as watch:
         now = replay_all(wanted, out, n_jobs=jobs, watch=watch)
     keys = [job.key for job in wanted]
     rows = read_results(out, ["score", "seconds"], keys).to_pylist()
-    console.print(comparison(rows))
+    console.print(make_comparison(rows))
     console.print(f"{now:,} of {len(set(keys)):,} replays were done now; all are in {out}/*.parquet", soft_wrap=True)
 
 
@@ -153,12 +155,12 @@ def _check(setup: ReplaySetup) -> None:
     make_strategy(setup.strategy, seed=setup.seed, q=setup.q, zeta=setup.zeta)
 
 
-def _once(values: Sequence[Any]) -> list[Any]:
+def _drop_repeats(values: Sequence[Any]) -> list[Any]:
     return list(dict.fromkeys(values))
 
 
 @contextmanager
-def _progress(console: Console) -> Iterator[Callable[[int, int], object] | None]:
+def _show_progress(console: Console) -> Iterator[Callable[[int, int], object] | None]:
     """What is told of replays done: a bar on a terminal, nothing elsewhere."""
     if not console.is_terminal:
         yield None

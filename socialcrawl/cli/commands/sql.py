@@ -12,12 +12,12 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from socialcrawl.cli.render.query_table import CELL, ROWS, SIZE, hold, show
+from socialcrawl.cli.render.query_table import CELL, ROWS, SIZE, collect_rows, show
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.formats.csv_rows import CsvRows
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.filetypes import describe_none
-from socialcrawl.text.terminal import data_stream, write_error, write_json
+from socialcrawl.text.terminal import open_data_stream, write_error, write_json
 from socialcrawl.text.wording import pluralize
 
 if TYPE_CHECKING:
@@ -73,21 +73,23 @@ def answer(
 def write(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], style: str, *, safe_csv: bool = False) -> None:
     """Write an answer to stdout while it is read; `style` is csv | json."""
     if style == "json":
-        names = _distinct(columns)
+        names = _make_distinct(columns)
         write_json("[", end="")
         for place, row in enumerate(rows):
-            told = json.dumps(dict(zip(names, map(_finite, row), strict=True)), ensure_ascii=False, default=_simple)
+            told = json.dumps(
+                dict(zip(names, map(_make_finite, row), strict=True)), ensure_ascii=False, default=_simplify
+            )
             write_json((", " if place else "") + told, end="")
         write_json("]")
     else:
-        lines = CsvRows(data_stream(), safe=safe_csv)
+        lines = CsvRows(open_data_stream(), safe=safe_csv)
         lines.write([columns])
-        lines.write([_field(value) for value in row] for row in rows)
+        lines.write([_format_field(value) for value in row] for row in rows)
 
 
 def _write_table(columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> bool:
     """Write a table to stdout, and to stderr what did not fit; return whether rows did not."""
-    held = hold(columns, rows, _field)
+    held = collect_rows(columns, rows, _format_field)
     show(columns, held)
     if held.cut:
         write_error(f"cells cut to {CELL:,} characters: {held.cut:,}. --format csv or json shows them whole")
@@ -97,7 +99,7 @@ def _write_table(columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> boo
     return held.full
 
 
-def database(given: Path | str | None, *, changed: bool = False) -> DatabaseAddress:
+def find_database(given: Path | str | None, *, changed: bool = False) -> DatabaseAddress:
     """Return the database to read: the one named, $SOCIALCRAWL_DB, or the newest *.db in this folder (said on stderr).
 
     Raises:
@@ -131,7 +133,7 @@ def choose_campaign(connection: "Opened", name: str | None) -> str | None:
     return newest
 
 
-def _distinct(columns: Sequence[str]) -> list[str]:
+def _make_distinct(columns: Sequence[str]) -> list[str]:
     """Return the names of the columns, made different where a query gives one twice: a, a_2, a_3."""
     names: list[str] = []
     for column in columns:
@@ -140,12 +142,12 @@ def _distinct(columns: Sequence[str]) -> list[str]:
     return names
 
 
-def _finite(value: Any) -> Any:
+def _make_finite(value: Any) -> Any:
     """Return a value that JSON has: it knows no infinity."""
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _simple(value: Any) -> Any:
+def _simplify(value: Any) -> Any:
     """Return a value of a driver's own type in one that JSON has."""
     if isinstance(value, bytes | memoryview):
         return bytes(value).hex()
@@ -156,10 +158,10 @@ def _simple(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date | datetime | time_of_day) else str(value)
 
 
-def _field(value: Any) -> Any:
+def _format_field(value: Any) -> Any:
     """Return a value as CSV and tables show it."""
     if isinstance(value, bytes | memoryview):
         return bytes(value).hex()
     if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False, default=_simple)
+        return json.dumps(value, ensure_ascii=False, default=_simplify)
     return value if isinstance(value, str | int | float | Decimal | None) else str(value)

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.campaign.settings import Settings, read
-from socialcrawl.cli.commands.check import campaign_files
-from socialcrawl.cli.commands.sql import database as chosen
+from socialcrawl.cli.commands.check import find_campaign_files
+from socialcrawl.cli.commands.sql import find_database as chosen
 from socialcrawl.cli.render.console import Text
 from socialcrawl.daemon.campaign_state import BROKEN, PAUSED, RUNNING, describe_pause
 from socialcrawl.daemon.duplicate_campaigns import choose_file, describe_left_out
@@ -29,7 +29,7 @@ from socialcrawl.storage.database.health import is_missing
 from socialcrawl.storage.database.lease import find_holder
 from socialcrawl.storage.versions import read_latest_settings
 from socialcrawl.text.terminal import write_error, write_json
-from socialcrawl.text.wording import span
+from socialcrawl.text.wording import format_span
 
 DONE, NOT_DONE = 0, 1
 TOGETHER = 16  # databases that are looked at at the same time
@@ -40,7 +40,7 @@ Files = dict[Path, Settings]
 
 
 @dataclass(frozen=True, slots=True)
-class Addressed:
+class CampaignPlaces:
     """The campaigns that a person means.
 
     Attributes:
@@ -52,7 +52,7 @@ class Addressed:
     broken: list[tuple[Path, str]] = field(default_factory=list)
 
 
-def find_campaigns(files: Sequence[Path], database: str | None, names: Sequence[str]) -> Addressed:
+def find_campaigns(files: Sequence[Path], database: str | None, names: Sequence[str]) -> CampaignPlaces:
     """Return the campaigns that a person means: by campaign files and folders, or by a database.
 
     Raises:
@@ -64,9 +64,9 @@ def find_campaigns(files: Sequence[Path], database: str | None, names: Sequence[
     if not files:
         place = chosen(database, changed=True)
         require_database(place)
-        return Addressed({place: {name: {} for name in names}})
-    found = Addressed({})
-    for file in campaign_files(files):
+        return CampaignPlaces({place: {name: {} for name in names}})
+    found = CampaignPlaces({})
+    for file in find_campaign_files(files):
         try:
             settings = read(file)
         except SettingsError as error:
@@ -81,7 +81,7 @@ def find_campaigns(files: Sequence[Path], database: str | None, names: Sequence[
     return found
 
 
-def show_status(given: Addressed, console: Console, *, as_json: bool) -> int:
+def show_status(given: CampaignPlaces, console: Console, *, as_json: bool) -> int:
     """Show how the campaigns stand; return the exit code."""
     now = SystemClock().now()
     with ThreadPoolExecutor(min(TOGETHER, len(given.places))) as pool:  # one that hangs holds up no other
@@ -91,15 +91,15 @@ def show_status(given: Addressed, console: Console, *, as_json: bool) -> int:
     rows.sort(key=lambda row: row.held.state == BROKEN and row.held.daemon is None)  # left out: after the others
     watching = {one.id: one for place in seen for one in place.daemons}
     if as_json:
-        write_json(json.dumps([_plain(row, now) | {"watched": row.held.daemon in watching} for row in rows]))
+        write_json(json.dumps([_make_plain(row, now) | {"watched": row.held.daemon in watching} for row in rows]))
         return DONE
-    console.print(_table(rows))
-    for line in _daemons([row.held for row in rows], list(watching.values()), now):
+    console.print(_make_table(rows))
+    for line in _format_daemons([row.held for row in rows], list(watching.values()), now):
         console.print(Text(line), soft_wrap=True)
     return DONE
 
 
-def set_paused(given: Addressed, console: Console, *, again: bool) -> int:
+def set_paused(given: CampaignPlaces, console: Console, *, again: bool) -> int:
     """Pause campaigns, or resume them (`again`); return the exit code."""
     code = DONE
     _report_broken(given)
@@ -110,7 +110,7 @@ def set_paused(given: Addressed, console: Console, *, again: bool) -> int:
             done = (
                 daemons.resume_campaigns(connection, wanted)
                 if again
-                else daemons.pause_campaigns(connection, wanted, _now())
+                else daemons.pause_campaigns(connection, wanted, _get_now())
             )
         for name in wanted:
             word = "goes on" if again else "is paused"
@@ -121,40 +121,40 @@ def set_paused(given: Addressed, console: Console, *, again: bool) -> int:
     return code
 
 
-def stop_daemons(given: Addressed, console: Console) -> int:
+def stop_daemons(given: CampaignPlaces, console: Console) -> int:
     """Ask daemons to stop, and wait until they have; return the exit code."""
     waiting: list[tuple[DatabaseAddress, str]] = []
     _report_broken(given)
     for where in given.places:
         with open_database(where, create=False, busy=HURRY) as connection:
-            waiting += [(where, one.id) for one in daemons.request_stop(connection, _now())]
+            waiting += [(where, one.id) for one in daemons.request_stop(connection, _get_now())]
     if not waiting:
         console.print("no daemon runs campaigns of these databases")
         return DONE
     console.print(Text(f"asked to stop: {', '.join(sorted({name for _, name in waiting}))}"), soft_wrap=True)
-    left = _left(waiting)
+    left = _wait_for_leaving(waiting)
     for name in sorted({name for _, name in left}):
         console.print(Text(f"{name} has not left yet: it looks every few seconds, and waits for what is in flight"))
     return NOT_DONE if left else DONE
 
 
-def _report_broken(given: Addressed) -> None:
+def _report_broken(given: CampaignPlaces) -> None:
     for _, why in given.broken:
         write_error(f"left out: {why}")
 
 
-def _left(waiting: list[tuple[DatabaseAddress, str]]) -> list[tuple[DatabaseAddress, str]]:
+def _wait_for_leaving(waiting: list[tuple[DatabaseAddress, str]]) -> list[tuple[DatabaseAddress, str]]:
     """Return those who have not left after PATIENCE seconds."""
     ends = time.monotonic() + PATIENCE
     while waiting and time.monotonic() < ends:
         time.sleep(0.2)
-        waiting = [(where, name) for where, name in waiting if name in _alive(where)]
+        waiting = [(where, name) for where, name in waiting if name in _find_alive(where)]
     return waiting
 
 
-def _alive(where: DatabaseAddress) -> list[str]:
+def _find_alive(where: DatabaseAddress) -> list[str]:
     with open_database(where, create=False, busy=HURRY) as connection:
-        return [one.id for one in daemons.find_live_daemons(connection, _now())]
+        return [one.id for one in daemons.find_live_daemons(connection, _get_now())]
 
 
 class _Row(NamedTuple):
@@ -176,13 +176,15 @@ def _see(where: DatabaseAddress, names: dict[str, Files], now: float) -> _Seen:
     """Return the campaigns of a database by name, those that have not begun too, and its daemons."""
     try:
         if is_missing(where):
-            return _Seen([row for name, files in names.items() for row in _rows(where, _not_begun(name), files)], [])
+            return _Seen(
+                [row for name, files in names.items() for row in _make_rows(where, _make_unbegun(name), files)], []
+            )
         with open_database(where, create=False, busy=HURRY) as connection:
             found = {one.campaign: one for one in daemons.read_leases(connection)}
             rows = [
                 row
                 for name in names or found
-                for row in _rows_of(connection, where, found.get(name, _not_begun(name)), names.get(name, {}), now)
+                for row in _make_row(connection, where, found.get(name, _make_unbegun(name)), names.get(name, {}), now)
             ]
             return _Seen(rows, daemons.find_live_daemons(connection, now))
     except SocialcrawlError as error:
@@ -190,13 +192,13 @@ def _see(where: DatabaseAddress, names: dict[str, Files], now: float) -> _Seen:
         return _Seen([_Row(where, one, next(iter(names.get(one.campaign, [])), None)) for one in broken], [])
 
 
-def _rows_of(connection: Opened, where: DatabaseAddress, held: CampaignLease, files: Files, now: float) -> list[_Row]:
+def _make_row(connection: Opened, where: DatabaseAddress, held: CampaignLease, files: Files, now: float) -> list[_Row]:
     """Return how a campaign of a database stands, and its second file, which is left out."""
     stored = read_latest_settings(connection, held.campaign) if len(files) > 1 else None
-    return _rows(where, _now_of(connection, held, now), files, stored)
+    return _make_rows(where, _find_state(connection, held, now), files, stored)
 
 
-def _rows(
+def _make_rows(
     where: DatabaseAddress, held: CampaignLease, files: Files, stored: dict[str, Any] | None = None
 ) -> list[_Row]:
     if not files:
@@ -210,11 +212,11 @@ def _rows(
     return rows
 
 
-def _not_begun(name: str) -> CampaignLease:
+def _make_unbegun(name: str) -> CampaignLease:
     return CampaignLease(name, None, state=IDLE, why="it has not begun")
 
 
-def _now_of(connection: Opened, one: CampaignLease, now: float) -> CampaignLease:
+def _find_state(connection: Opened, one: CampaignLease, now: float) -> CampaignLease:
     """Return how a campaign stands now, as a person needs it: what a daemon wrote that is gone is not what it does."""
     if one.is_alive(now):
         return one if one.until is None or one.until > now else replace(one, until=None)
@@ -228,12 +230,12 @@ def _now_of(connection: Opened, one: CampaignLease, now: float) -> CampaignLease
     if one.daemon is None:
         return replace(one, state=IDLE, why=one.why or "no daemon has run it")
     if one.released is None:
-        heard = span(now - (one.beat or now))
+        heard = format_span(now - (one.beat or now))
         return replace(one, state=LOST, why=f"its daemon was not heard of for {heard}; it was {one.state}: {one.why}")
     return one
 
 
-def _table(rows: Sequence[_Row]) -> Table:
+def _make_table(rows: Sequence[_Row]) -> Table:
     """Return the campaigns as a table; it has their files where a name does not tell which one is meant."""
     named = any(row.file is not None and (row.file.stem != row.held.campaign or row.where == row.file) for row in rows)
     table = Table(box=None, pad_edge=False)
@@ -247,24 +249,24 @@ def _table(rows: Sequence[_Row]) -> Table:
     return table
 
 
-def _daemons(rows: Sequence[CampaignLease], living: Sequence[LiveDaemon], now: float) -> list[str]:
+def _format_daemons(rows: Sequence[CampaignLease], living: Sequence[LiveDaemon], now: float) -> list[str]:
     """Return a line for each daemon that watches the databases; it has those campaigns open that are not at rest."""
     lines = []
     for one in sorted(living, key=lambda one: one.id):
         watches = [held for held in rows if held.daemon == one.id]
         has = f"watches {len(watches)} of them and has {sum(held.is_alive(now) for held in watches)} open"
-        heard = span(max(0.0, now - one.beat))
+        heard = format_span(max(0.0, now - one.beat))
         lines.append(
             f"process {one.pid} on {one.host} {has if watches else 'stands by'}; its last heartbeat was {heard} ago"
         )
     return lines or ["no daemon watches them now"]
 
 
-def _plain(row: _Row, now: float) -> dict[str, Any]:
+def _make_plain(row: _Row, now: float) -> dict[str, Any]:
     file = row.held.file if row.file is None else str(row.file)
     whole = asdict(row.held) | {"alive": row.held.is_alive(now), "file": file, "database": str(row.where)}
     return {key: format_time(value) if key in INSTANTS and value is not None else value for key, value in whole.items()}
 
 
-def _now() -> float:
+def _get_now() -> float:
     return SystemClock().now()

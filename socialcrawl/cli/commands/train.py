@@ -28,7 +28,7 @@ REMEDY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TrainingOptions:
     """The options of `socialcrawl train`."""
 
     out: Path
@@ -42,7 +42,7 @@ class Wanted:
     how: TreeParameters
 
 
-def train(wanted: Wanted, console: Console, *, as_json: bool = False) -> DecisionTree:
+def train(wanted: TrainingOptions, console: Console, *, as_json: bool = False) -> DecisionTree:
     """Learn a tree from what is wanted, write it, and say how well it judges; the tree.
 
     Args:
@@ -55,26 +55,26 @@ def train(wanted: Wanted, console: Console, *, as_json: bool = False) -> Decisio
         PostsFileError: a file of posts cannot be read.
         StoreError: there is no such database or campaign.
     """
-    _agree(wanted)
+    _check_options(wanted)
     with show_progress("reading posts", unit="folds") as watch:
-        given, where = _given(wanted)
+        given, where = _read_examples(wanted)
         how = replace(wanted.how, without=frozenset(word for one in wanted.how.without for word in count_words(one)))
         learned = make_examples(given)
-        _enough(learned, wanted.folds)
+        _check_enough(learned, wanted.folds)
         measured = cross_validate(learned, how, wanted.folds, lambda done: watch("testing", done, wanted.folds))
         watch("learning the tree")
         tree = grow(learned.texts, learned.on_topic, how)
-    about = _about(where, learned, measured, how)
+    about = _describe_tree(where, learned, measured, how)
     tree = DecisionTree(tree.vocabulary, tree.nodes, {**about, "telling": [list(one) for one in tree.telling(TELLING)]})
     tree.save(wanted.out)
     if as_json:
         write_json(json.dumps({"file": str(wanted.out), **tree.about}, ensure_ascii=False))
     else:
-        _tell(console, wanted.out, tree, learned, measured)
+        _print_tree(console, wanted.out, tree, learned, measured)
     return tree
 
 
-def _agree(wanted: Wanted) -> None:
+def _check_options(wanted: TrainingOptions) -> None:
     if wanted.labels is not None and (wanted.on is not None or wanted.off is not None):
         raise SettingsError("--labels has posts of both kinds: leave --on and --off out.")
     own = wanted.labels is not None or (wanted.on is not None and wanted.off is not None)
@@ -84,26 +84,26 @@ def _agree(wanted: Wanted) -> None:
         raise SettingsError(f"{wanted.out} exists already and is left as it is: name another file.")
 
 
-def _given(wanted: Wanted) -> tuple[list[tuple[str, bool]], dict[str, str]]:
+def _read_examples(wanted: TrainingOptions) -> tuple[list[tuple[str, bool]], dict[str, str]]:
     """Return the posts to learn from, with whether each is on topic; and where both kinds come from."""
     if wanted.labels is not None:
         return read_text_labels(wanted.labels), {"on_from": str(wanted.labels), "off_from": str(wanted.labels)}
-    on, off, name = _of_campaign(wanted) if wanted.on is None or wanted.off is None else ([], [], "")
+    on, off, name = _read_campaign_examples(wanted) if wanted.on is None or wanted.off is None else ([], [], "")
     where = {"on_from": f"search of {name}", "off_from": f"read by {name}"}
     if wanted.on is not None:
-        on, where["on_from"] = _posts(wanted.on)[: wanted.most], str(wanted.on)
+        on, where["on_from"] = _read_posts(wanted.on)[: wanted.most], str(wanted.on)
     if wanted.off is not None:
-        off, where["off_from"] = _posts(wanted.off)[: wanted.most], str(wanted.off)
+        off, where["off_from"] = _read_posts(wanted.off)[: wanted.most], str(wanted.off)
     return [(one, True) for one in on] + [(one, False) for one in off], where
 
 
-def _of_campaign(wanted: Wanted) -> tuple[list[str], list[str], str]:
-    from socialcrawl.cli.commands.sql import choose_campaign, database  # noqa: PLC0415
+def _read_campaign_examples(wanted: TrainingOptions) -> tuple[list[str], list[str], str]:
+    from socialcrawl.cli.commands.sql import choose_campaign, find_database  # noqa: PLC0415
     from socialcrawl.storage.database.health import open_readable  # noqa: PLC0415
     from socialcrawl.storage.queries.examples import read_found_posts, read_off_topic_posts  # noqa: PLC0415
     from socialcrawl.storage.queries.summary import find_campaign  # noqa: PLC0415
 
-    with open_readable(database(wanted.database)) as connection:
+    with open_readable(find_database(wanted.database)) as connection:
         number, name = find_campaign(connection, choose_campaign(connection, wanted.campaign))
         on = read_found_posts(connection, number, wanted.most) if wanted.on is None else []
         off = read_off_topic_posts(connection, number, wanted.most) if wanted.off is None else []
@@ -120,7 +120,7 @@ def _of_campaign(wanted: Wanted) -> tuple[list[str], list[str], str]:
     return on, off, name
 
 
-def _posts(path: Path) -> list[str]:
+def _read_posts(path: Path) -> list[str]:
     """Return the texts of a file of posts: one a line, or what `socialcrawl import` reads."""
     if path.suffix.lower() == ".txt":
         try:
@@ -141,7 +141,7 @@ def _posts(path: Path) -> list[str]:
     return found
 
 
-def _enough(learned: Examples, folds: int) -> None:
+def _check_enough(learned: Examples, folds: int) -> None:
     on = sum(learned.on_topic)
     if min(on, len(learned.on_topic) - on) < folds:
         raise SettingsError(
@@ -150,25 +150,27 @@ def _enough(learned: Examples, folds: int) -> None:
         )
 
 
-def _about(where: dict[str, str], learned: Examples, measured: ConfusionMatrix, how: TreeParameters) -> dict[str, Any]:
+def _describe_tree(
+    where: dict[str, str], learned: Examples, measured: ConfusionMatrix, how: TreeParameters
+) -> dict[str, Any]:
     on = sum(learned.on_topic)
     settings = {**asdict(how), "without": sorted(how.without)}
-    scores = {name: _number(getattr(measured, name)) for name in ("precision", "recall", "f1", "accuracy")}
+    scores = {name: _format_number(getattr(measured, name)) for name in ("precision", "recall", "f1", "accuracy")}
     counts = {"on_topic": on, "off_topic": len(learned.on_topic) - on, "same": learned.twice, "torn": learned.torn}
     told = {**asdict(measured), **scores, "doubt": measured.doubt}
     return {**where, **counts, "learner": "entropy", "settings": settings, **told}
 
 
-def _number(value: float) -> float | None:
+def _format_number(value: float) -> float | None:
     return None if isnan(value) else value  # JSON knows no NaN
 
 
-def _tell(console: Console, out: Path, tree: DecisionTree, learned: Examples, measured: ConfusionMatrix) -> None:
+def _print_tree(console: Console, out: Path, tree: DecisionTree, learned: Examples, measured: ConfusionMatrix) -> None:
     on = sum(learned.on_topic)
     left = f"; left out: {learned.twice:,} with the words of another, {learned.torn:,} given as both"
     console.print(f"{pluralize(on, 'post')} on topic, {len(learned.on_topic) - on:,} off it{left}", soft_wrap=True)
     console.print()
-    console.print(_confusion(measured))
+    console.print(_format_confusion(measured))
     console.print(
         f"among these posts: precision {measured.precision:.2f}, recall {measured.recall:.2f}, F1 {measured.f1:.2f}, "
         f"accuracy {measured.accuracy:.2f}; each of {measured.folds} parts was judged by a tree learned from the "
@@ -176,14 +178,14 @@ def _tell(console: Console, out: Path, tree: DecisionTree, learned: Examples, me
         soft_wrap=True,
     )
     console.print()
-    console.print(_telling(tree))
+    console.print(_format_features(tree))
     size = f"{pluralize(len(tree.nodes), 'node')}, {pluralize(len(tree.vocabulary.idf), 'word')}"
     console.print(f"wrote {out}: {size}{'' if measured.doubt else '; use it as [sample] tree'}", soft_wrap=True)
     if measured.doubt:
         console.print(f"WARNING: {measured.doubt}. {REMEDY}", soft_wrap=True)
 
 
-def _confusion(measured: ConfusionMatrix) -> Table:
+def _format_confusion(measured: ConfusionMatrix) -> Table:
     table = Table(title="judged, by what they are", title_justify="left", box=None, pad_edge=False)
     for name in ("", "said on topic", "said off topic"):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
@@ -192,7 +194,7 @@ def _confusion(measured: ConfusionMatrix) -> Table:
     return table
 
 
-def _telling(tree: DecisionTree) -> Table:
+def _format_features(tree: DecisionTree) -> Table:
     table = Table(title="words that tell most", title_justify="left", box=None, pad_edge=False)
     table.add_column("word", overflow="fold")
     table.add_column("of all gain", justify="right", no_wrap=True)

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.cli.render.console import Text
-from socialcrawl.cli.single_requests import admitted, meters
+from socialcrawl.cli.single_requests import find_admitted, open_meters
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Grant, ReplyKind, format_time
 from socialcrawl.errors import SourceError
@@ -35,20 +35,20 @@ def compare(meant: Plan, console: Console) -> None:
     first = min([today, *map(date.fromisoformat, ours)])
     days = min(LONGEST, (today - first).days + 1)
     told = _ask(meant, days, clock)
-    console.print(_table(ours, told, [(today - timedelta(back)).isoformat() for back in reversed(range(days))]))
-    console.print(Text("\n".join(_sentences(ours, told, days))))
+    console.print(_make_table(ours, told, [(today - timedelta(back)).isoformat() for back in reversed(range(days))]))
+    console.print(Text("\n".join(_list_sentences(ours, told, days))))
 
 
 def _ask(meant: Plan, days: int, clock: SystemClock) -> Usage:
-    with meters(meant, clock.now) as (allowed, wire):
-        name = admitted(allowed, meant.policy, USAGE).name
+    with open_meters(meant, clock.now) as (allowed, wire):
+        name = find_admitted(allowed, meant.policy, USAGE).name
         reply, body = wire.ask(Grant(make_usage_request((-1, 0), days, meant.policy), name, clock.now()))
     if reply.kind != ReplyKind.OK:
         raise SourceError(f"X did not tell what it has billed: {reply.why}.")
     return parse_usage(body)
 
 
-def _table(ours: dict[str, int], told: Usage, days: list[str]) -> Table:
+def _make_table(ours: dict[str, int], told: Usage, days: list[str]) -> Table:
     table = Table(title="posts billed", title_justify="left", box=None, pad_edge=False)
     table.add_column("day (UTC)", no_wrap=True)
     for name in ("our ledger", "X", "X has more"):
@@ -60,7 +60,7 @@ def _table(ours: dict[str, int], told: Usage, days: list[str]) -> Table:
     return table
 
 
-def _sentences(ours: dict[str, int], told: Usage, days: int) -> list[str]:
+def _list_sentences(ours: dict[str, int], told: Usage, days: int) -> list[str]:
     lines = [f"over {pluralize(days, 'day')}; days without posts are left out"]
     if told.cap is not None:
         used = "" if told.used is None else f"{told.used:,} of "

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from socialcrawl.cli.commands.sql import database
+from socialcrawl.cli.commands.sql import find_database
 from socialcrawl.cli.render.console import Text
 from socialcrawl.cli.render.progress import show_progress
 from socialcrawl.errors import StoreError
@@ -42,16 +42,16 @@ def prove(place: str | None, campaign: str | None, console: Console, *, as_json:
                 raise StoreError(wrong)
             found = list(verify_export(Path(place), campaign, watch))
         else:
-            with open_snapshot(database(place)) as connection:
+            with open_snapshot(find_database(place)) as connection:
                 found = list(verify(connection, campaign, watch))
     if as_json:
-        write_json(json.dumps(as_object(found), ensure_ascii=False))
+        write_json(json.dumps(build_object(found), ensure_ascii=False))
     else:
         show(console, found)
     return DIFFERS if any(one.differing for one in found) else AGREES
 
 
-def as_object(found: Sequence[CheckResults]) -> dict[str, Any]:
+def build_object(found: Sequence[CheckResults]) -> dict[str, Any]:
     """Return what was found as values of JSON; what is no number there is a text."""
     parts = [
         {"campaign": one.campaign, "about": one.about, "checks": [_check(check) for check in one.checks]}
@@ -63,11 +63,11 @@ def as_object(found: Sequence[CheckResults]) -> dict[str, Any]:
 def _check(check: Check) -> dict[str, Any]:
     told = asdict(check)
     told["unproved"] = dict(check.unproved)
-    told["differences"] = [{name: _plain(value) for name, value in one.items()} for one in told["differences"]]
+    told["differences"] = [{name: _make_plain(value) for name, value in one.items()} for one in told["differences"]]
     return told
 
 
-def _plain(value: Any) -> Any:
+def _make_plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) or (isinstance(value, float) and not isfinite(value)) else value
 
 
@@ -76,8 +76,8 @@ def show(console: Console, found: Sequence[CheckResults]) -> None:
     for one in found:
         title = f"{one.campaign} ({one.about})" if one.campaign is not None else one.about
         console.print(Text(title), soft_wrap=True)
-        console.print(_table(one))
-        console.print(Text("\n".join(_lines(one))), soft_wrap=True)
+        console.print(_make_table(one))
+        console.print(Text("\n".join(_list_lines(one))), soft_wrap=True)
     differing = sum(one.differing for one in found)
     if differing:
         console.print(f"{differing:,} {'value differs' if differing == 1 else 'values differ'}.")
@@ -85,7 +85,7 @@ def show(console: Console, found: Sequence[CheckResults]) -> None:
         console.print("Everything that can be checked agrees.")
 
 
-def _table(one: CheckResults) -> Table:
+def _make_table(one: CheckResults) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("check")
     for name in ("proved", "not provable", "differ"):
@@ -96,7 +96,7 @@ def _table(one: CheckResults) -> Table:
     return table
 
 
-def _lines(one: CheckResults) -> Iterator[str]:
+def _list_lines(one: CheckResults) -> Iterator[str]:
     """Yield why some of it cannot be proved, and what differs; an empty line at the end."""
     reasons: dict[str, list[str]] = {}
     for check in one.checks:
@@ -105,17 +105,17 @@ def _lines(one: CheckResults) -> Iterator[str]:
     for why, counts in reasons.items():
         yield f"not provable: {', '.join(counts)}: {why}"
     for check in one.checks:
-        yield from (f"differs: {_told(difference)}" for difference in check.differences)
+        yield from (f"differs: {_format_count(difference)}" for difference in check.differences)
         if more := check.differing - len(check.differences):
             yield f"differs: {more:,} more of {check.name}"
     yield ""
 
 
-def _told(one: ValueDifference) -> str:
-    return f"{one.place}, {one.column}: stored {_value(one.stored)}, recomputed {_value(one.recomputed)}"
+def _format_count(one: ValueDifference) -> str:
+    return f"{one.place}, {one.column}: stored {_format_value(one.stored)}, recomputed {_format_value(one.recomputed)}"
 
 
-def _value(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None or (isinstance(value, float) and isnan(value)):
         return "nothing"
     return repr(float(value)) if isinstance(value, float) else str(value)  # those of NumPy name their type

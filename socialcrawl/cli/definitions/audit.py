@@ -27,7 +27,7 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Estimate how complete a dataset is: its share of a topic, its gaps, and whether more budget would pay."""
-    from socialcrawl.cli.commands.audit import Wanted, audit  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.commands.audit import AuditOptions, audit  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
-    audit(Wanted(campaign, of or (), database, held or (), on_topic), plain(), as_json=as_json)
+    audit(AuditOptions(campaign, of or (), database, held or (), on_topic), make_console(), as_json=as_json)

@@ -16,14 +16,14 @@ def check(
 ) -> None:
     """Check campaign files without a request and say how to fix each wrong key."""
     from socialcrawl.cli.commands import check as looking  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
     if schema:
-        write_json(json.dumps(looking.schema(), indent=2, ensure_ascii=False))
+        write_json(json.dumps(looking.make_schema(), indent=2, ensure_ascii=False))
         return
     if not files:
         raise typer.BadParameter("name a campaign file or a folder of them; or --schema")
-    raise typer.Exit(looking.check(files, plain()))
+    raise typer.Exit(looking.check(files, make_console()))
 
 
 def verify(
@@ -39,6 +39,6 @@ def verify(
 ) -> None:
     """Verify the decisions, outcomes and costs of a database or export. Exit with 1 if something differs."""
     from socialcrawl.cli.commands.verify import prove  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
-    raise typer.Exit(prove(place, campaign, plain(), as_json=as_json))
+    raise typer.Exit(prove(place, campaign, make_console(), as_json=as_json))

@@ -25,13 +25,15 @@ def daemon(
     stall: Annotated[str, typer.Option(help="Notify when a campaign makes no progress for this long.")] = "30m",
 ) -> None:
     """Run all campaigns of a folder by their schedules, until stopped. Edited files are reloaded."""
-    from socialcrawl.cli.commands.daemon import Wanted, operate  # noqa: PLC0415
-    from socialcrawl.cli.commands.run import leave  # noqa: PLC0415
-    from socialcrawl.text.wording import seconds  # noqa: PLC0415
+    from socialcrawl.cli.commands.daemon import DaemonOptions, operate  # noqa: PLC0415
+    from socialcrawl.cli.commands.run import exit_process  # noqa: PLC0415
+    from socialcrawl.text.wording import parse_seconds  # noqa: PLC0415
 
     if health is None and (allow_remote or allow_host):
         raise typer.BadParameter("--allow-remote and --allow-host are about the health page: add --health HOST:PORT.")
-    leave(operate(Wanted(folder, log, health, allow_remote, allow_host or [], workers, seconds(stall))))
+    exit_process(
+        operate(DaemonOptions(folder, log, health, allow_remote, allow_host or [], workers, parse_seconds(stall)))
+    )
 
 
 def status(
@@ -39,30 +41,32 @@ def status(
 ) -> None:
     """Show the state of campaigns: which daemon runs them, what they do or wait for, and until when."""
     from socialcrawl.cli.commands.status import find_campaigns, show_status  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
-    raise typer.Exit(show_status(find_campaigns(files or [], database, campaign or []), plain(), as_json=as_json))
+    raise typer.Exit(
+        show_status(find_campaigns(files or [], database, campaign or []), make_console(), as_json=as_json)
+    )
 
 
 def pause(files: Files = None, database: OneDatabase = None, campaign: Names = None) -> None:
     """Pause campaigns until `resume`. Requests in flight finish and everything is saved."""
     from socialcrawl.cli.commands.status import find_campaigns, set_paused  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
-    raise typer.Exit(set_paused(find_campaigns(files or [], database, campaign or []), plain(), again=False))
+    raise typer.Exit(set_paused(find_campaigns(files or [], database, campaign or []), make_console(), again=False))
 
 
 def resume(files: Files = None, database: OneDatabase = None, campaign: Names = None) -> None:
     """Resume paused campaigns."""
     from socialcrawl.cli.commands.status import find_campaigns, set_paused  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
-    raise typer.Exit(set_paused(find_campaigns(files or [], database, campaign or []), plain(), again=True))
+    raise typer.Exit(set_paused(find_campaigns(files or [], database, campaign or []), make_console(), again=True))
 
 
 def stop(files: Files = None, database: OneDatabase = None) -> None:
     """Stop the daemons that run these campaigns, as SIGTERM does, within ten seconds."""
     from socialcrawl.cli.commands.status import find_campaigns, stop_daemons  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
-    raise typer.Exit(stop_daemons(find_campaigns(files or [], database, []), plain()))
+    raise typer.Exit(stop_daemons(find_campaigns(files or [], database, []), make_console()))

@@ -42,11 +42,11 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="Print the datasheet as JSON and nothing else.")] = False,
 ) -> None:
     """Export posts, accounts, network and ledger as files with a datasheet, with names or pseudonyms."""
-    from socialcrawl.cli.commands.export import hand_on, key_of  # noqa: PLC0415
+    from socialcrawl.cli.commands.export import export_data, read_key  # noqa: PLC0415
     from socialcrawl.exporters.export import ExportOptions  # noqa: PLC0415
 
-    key = key_of(key_env, key_file) if pseudonymise or key_file is not None else None
+    key = read_key(key_env, key_file) if pseudonymise or key_file is not None else None
     wanted = ExportOptions(
         campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active, safe_csv
     )
-    hand_on(database, folder, wanted, as_json=as_json, pause=pause)
+    export_data(database, folder, wanted, as_json=as_json, pause=pause)

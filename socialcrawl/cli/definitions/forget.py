@@ -32,14 +32,14 @@ def forget(
     as_json: AsJson = False,
 ) -> None:
     """Delete everything stored about accounts or posts, permanently, and do not collect them again."""
-    from socialcrawl.cli.commands.forget import Manner, erase_in  # noqa: PLC0415
+    from socialcrawl.cli.commands.forget import ErasureOptions, erase_in  # noqa: PLC0415
     from socialcrawl.cli.commands.forget import forget as erase  # noqa: PLC0415
     from socialcrawl.cli.commands.status import find_campaigns  # noqa: PLC0415
     from socialcrawl.storage.erasure.orders import read_order  # noqa: PLC0415
 
     work = partial(erase, order=read_order(user or [], post or [], from_file, compliance), platform=platform)
     given = find_campaigns(files or [], database, [])
-    raise typer.Exit(erase_in(given, work, Manner(dry_run, yes, as_json, pause), several=bool(files)))
+    raise typer.Exit(erase_in(given, work, ErasureOptions(dry_run, yes, as_json, pause), several=bool(files)))
 
 
 def retain(
@@ -53,10 +53,10 @@ def retain(
     as_json: AsJson = False,
 ) -> None:
     """Delete the content of old posts and profiles. Ids and usernames are kept."""
-    from socialcrawl.cli.commands.forget import Manner, days, erase_in  # noqa: PLC0415
+    from socialcrawl.cli.commands.forget import ErasureOptions, erase_in, parse_days  # noqa: PLC0415
     from socialcrawl.cli.commands.forget import retain as erase  # noqa: PLC0415
     from socialcrawl.cli.commands.status import find_campaigns  # noqa: PLC0415
 
-    work = partial(erase, kept=days(span))
+    work = partial(erase, kept=parse_days(span))
     given = find_campaigns(files or [], database, [])
-    raise typer.Exit(erase_in(given, work, Manner(dry_run, yes, as_json, pause), several=bool(files)))
+    raise typer.Exit(erase_in(given, work, ErasureOptions(dry_run, yes, as_json, pause), several=bool(files)))

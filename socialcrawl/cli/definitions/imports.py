@@ -36,10 +36,10 @@ def import_(
     database: OneDatabase = None,
 ) -> None:
     """Import posts, seeds, a campaign's history or an old dataset from files."""
-    from socialcrawl.cli.commands.import_file import Wanted, bring  # noqa: PLC0415
+    from socialcrawl.cli.commands.import_file import ImportOptions, import_files  # noqa: PLC0415
 
-    bring(
-        Wanted(
+    import_files(
+        ImportOptions(
             files or [],
             kind,
             campaign,

@@ -89,15 +89,15 @@ def mock(
 ) -> None:
     """Serve posts as X, Bluesky and Mastodon. Enforces rate limits and counts requests independently."""
     given = dict(locals())
-    from socialcrawl.cli.mock_options import meant  # noqa: PLC0415
+    from socialcrawl.cli.mock_options import make_settings  # noqa: PLC0415
     from socialcrawl.mock.server import serve  # noqa: PLC0415
-    from socialcrawl.text.wording import instant  # noqa: PLC0415
+    from socialcrawl.text.wording import parse_instant  # noqa: PLC0415
 
-    moment = None if from_ is None else instant(from_)
+    moment = None if from_ is None else parse_instant(from_)
     with tempfile.TemporaryDirectory(prefix="socialcrawl-") as scratch:
         is_made = posts is None and export is None and pages is None
         given["posts"] = Path(scratch) / "posts.parquet" if is_made else posts
-        settings = replace(meant(given), moment=moment, speed=speed)
+        settings = replace(make_settings(given), moment=moment, speed=speed)
         if is_made:
             _generate(given["posts"])
         serve(settings, with_stdin=with_stdin)

@@ -34,10 +34,10 @@ def sql(
 ) -> None:
     """Query the database, read-only."""
     from socialcrawl.cli.commands import sql as asking  # noqa: PLC0415
-    from socialcrawl.text.wording import seconds  # noqa: PLC0415
+    from socialcrawl.text.wording import parse_seconds  # noqa: PLC0415
 
     refuse_file(query, "a query")
-    place, allowed = asking.database(database), seconds(timeout)
+    place, allowed = asking.find_database(database), parse_seconds(timeout)
     asking.answer(place, query, style, allowed, limit, allow_superuser=allow_superuser, safe_csv=safe_csv)
 
 
@@ -52,12 +52,12 @@ def explore(
 ) -> None:
     """Browse the database, read-only, with views and example queries, until Ctrl-C."""
     from socialcrawl.cli.commands.explore import explore as show  # noqa: PLC0415
-    from socialcrawl.cli.commands.sql import database as chosen  # noqa: PLC0415
-    from socialcrawl.text.wording import seconds  # noqa: PLC0415
+    from socialcrawl.cli.commands.sql import find_database as chosen  # noqa: PLC0415
+    from socialcrawl.text.wording import parse_seconds  # noqa: PLC0415
 
     refuse_argument("explore", nothing)
     hosts = allow_host or []
-    raise typer.Exit(show(chosen(database), port, seconds(timeout), browser=not no_open, allow_hosts=hosts))
+    raise typer.Exit(show(chosen(database), port, parse_seconds(timeout), browser=not no_open, allow_hosts=hosts))
 
 
 def explain(
@@ -68,9 +68,9 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Explain why an account was or was not collected: score, features, weights, rank, links to it."""
-    from socialcrawl.cli.commands.explain import explained  # noqa: PLC0415
-    from socialcrawl.cli.commands.sql import database as chosen  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.commands.explain import explain_account  # noqa: PLC0415
+    from socialcrawl.cli.commands.sql import find_database as chosen  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
     refuse_file(user, "an account")
-    raise typer.Exit(explained(chosen(database), user, campaign, plain(), top=top, as_json=as_json))
+    raise typer.Exit(explain_account(chosen(database), user, campaign, make_console(), top=top, as_json=as_json))

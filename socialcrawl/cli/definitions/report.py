@@ -29,30 +29,30 @@ def report(
 ) -> None:
     """Show what a campaign found: accounts, requests, cost, and what steering gained."""
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
-    from socialcrawl.cli.commands.sql import database as chosen  # noqa: PLC0415
-    from socialcrawl.cli.render.score_curve import picture_format  # noqa: PLC0415
+    from socialcrawl.cli.commands.sql import find_database as chosen  # noqa: PLC0415
+    from socialcrawl.cli.render.score_curve import find_format  # noqa: PLC0415
 
     refuse_argument("report", nothing)
     if usage and (database or campaign):
         raise SettingsError("--usage names the campaign and its database: leave --db and --campaign out.")
     if png is not None:
-        picture_format(png)  # before anything is read
+        find_format(png)  # before anything is read
     settings = None if usage is None else read(usage)
     place, name = (chosen(database), campaign) if settings is None else (settings.database, settings.name)
     _show(place, name, png, top, sub or ())
     if settings is not None:
         from socialcrawl.campaign.plan import plan  # noqa: PLC0415
         from socialcrawl.cli.commands.usage import compare  # noqa: PLC0415
-        from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+        from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
-        compare(plan(settings), plain())
+        compare(plan(settings), make_console())
 
 
 def _show(place: "DatabaseAddress", name: str | None, png: Path | None, top: int, sub: Sequence[str]) -> None:
-    from socialcrawl.campaign.policies import policy  # noqa: PLC0415
+    from socialcrawl.campaign.policies import load_policy  # noqa: PLC0415
     from socialcrawl.cli.commands.report import show  # noqa: PLC0415
     from socialcrawl.cli.commands.sql import choose_campaign  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
     from socialcrawl.crawls.base import ReportRequest  # noqa: PLC0415
     from socialcrawl.crawls.collect.explain import list_unread_seeds  # noqa: PLC0415
     from socialcrawl.crawls.collect.steering import measure_steering  # noqa: PLC0415
@@ -73,10 +73,10 @@ def _show(place: "DatabaseAddress", name: str | None, png: Path | None, top: int
         missing, told = list_unread_seeds(traces, found.name), told_of(traces, found.name, ReportRequest(top, now, sub))
         gained = measure_steering(traces, found.name)
     show(
-        plain(),
+        make_console(),
         found,
         png,
-        billed=policy(found.platform).is_billed and not is_loopback(found.base_url),
+        billed=load_policy(found.platform).is_billed and not is_loopback(found.base_url),
         spending=spent,
         unread=missing,
         judgement=guessed,

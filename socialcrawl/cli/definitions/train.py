@@ -38,9 +38,9 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Train a decision tree that decides what is on topic, and test it by cross-validation."""
-    from socialcrawl.cli.commands.train import Wanted, train  # noqa: PLC0415
-    from socialcrawl.cli.render.console import plain  # noqa: PLC0415
+    from socialcrawl.cli.commands.train import TrainingOptions, train  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
     from socialcrawl.crawls.sample.decision_tree import TreeParameters  # noqa: PLC0415
 
     how = TreeParameters(leaf, depth, least, balanced, frozenset(without or ()), seed)
-    train(Wanted(out, labels, on, off, campaign, database, most, folds, how), plain(), as_json=as_json)
+    train(TrainingOptions(out, labels, on, off, campaign, database, most, folds, how), make_console(), as_json=as_json)

@@ -31,12 +31,12 @@ def show(console: Console, told: AccountTrace, *, as_json: bool) -> None:
     for ask in told.asks:
         at = ask.at[:16].replace("T", " ") if ask.at else "not yet"
         counts = ["-" if count is None else f"{count:,}" for count in (ask.posts, ask.occurrences)]
-        table.add_row(f"{ask.n:,}", ask.act, at, _found(ask), *counts)
+        table.add_row(f"{ask.n:,}", ask.act, at, _format_found(ask), *counts)
     console.print()
     console.print(table)
 
 
-def _found(ask: AccountVisit) -> str:
+def _format_found(ask: AccountVisit) -> str:
     if ask.at is None:
         return ""
     yes, no = FOUND.get(ask.act, ("", ""))

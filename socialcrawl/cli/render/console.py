@@ -37,7 +37,7 @@ class Console(rich_console.Console):
             yield Segment(text if control else escape_controls(text), style, control)
 
 
-def plain(*, unfolded: bool = False, errors: bool = False) -> Console:
+def make_console(*, unfolded: bool = False, errors: bool = False) -> Console:
     """Return a console on stdout without markup, emoji codes and guessed colours.
 
     Args:

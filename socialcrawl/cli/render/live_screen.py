@@ -18,20 +18,20 @@ from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.daemon.run_monitor import describe_reply
 from socialcrawl.engine.model import STEPS, VISITS, Grant, Outcome, Reply, Wait
 from socialcrawl.engine.protocols import Batch
-from socialcrawl.forecast.spread import FEW, Needs
+from socialcrawl.forecast.spread import FEW, StepNeeds
 from socialcrawl.ratelimit.budget import format_dollars
-from socialcrawl.text.wording import pluralize, span, tidy
+from socialcrawl.text.wording import format_span, pluralize, tidy
 
 EVERY = 5.0  # seconds between plain lines
 
 
-class View:
+class CampaignView:
     """Somebody who looks on and shows nothing; the views below show what it has seen."""
 
     def __init__(self) -> None:
         self.campaign: Campaign | None = None
         self.wait: Wait | None = None
-        self.needs = Needs()  # requests of this run's steps
+        self.needs = StepNeeds()  # requests of this run's steps
         self._asked: Counter[int] = Counter()  # requests by the pick that they serve, until it is learned from
         self._first: tuple[float, float] | None = None  # work and requests when this run's first steps were done
         self._began = monotonic()
@@ -109,7 +109,7 @@ class View:
         )
 
 
-class Lines(View):
+class LineView(CampaignView):
     """Plain lines, one now and then: for pipes and logs."""
 
     def __init__(self, console: Console) -> None:
@@ -123,8 +123,8 @@ class Lines(View):
         super().learned(batch, outcomes)
         if self.campaign and monotonic() - self._last >= EVERY:
             self._last = monotonic()
-            rest = _to_the_end(self.remaining(self.campaign))
-            self._write(progress(self.campaign) + (f"  to the end {rest}" if rest else ""))
+            rest = _format_range(self.remaining(self.campaign))
+            self._write(describe_progress(self.campaign) + (f"  to the end {rest}" if rest else ""))
 
     def landed(self, grant: Grant, reply: Reply) -> None:
         """Say when a credential is set aside, and when the platform answers again."""
@@ -136,7 +136,7 @@ class Lines(View):
             return
         outage = self.campaign.planner.outage
         if self._down is not None and outage is None:
-            length = span(max(0.0, self.campaign.clock.now() - self._down))
+            length = format_span(max(0.0, self.campaign.clock.now() - self._down))
             self._write(f"{self.campaign.plan.platform.title} answers again, after {length}")
         self._down = outage.since if outage else None
 
@@ -145,14 +145,14 @@ class Lines(View):
         super().waits(wait)
         length = wait.until - self.campaign.clock.now() if self.campaign else 0.0
         if self.campaign and length > 1.0:
-            self._write(_awaited(self.campaign, wait))
+            self._write(_describe_wait(self.campaign, wait))
 
     def _write(self, line: str) -> None:
         self.console.print(line, soft_wrap=True)
         self.console.file.flush()
 
 
-class Picture(View):
+class ScreenView(CampaignView):
     """A live panel on a terminal; it redraws itself twice a second."""
 
     def __init__(self, console: Console) -> None:
@@ -176,13 +176,14 @@ class Picture(View):
         table = Table.grid(padding=(0, 2))
         table.add_column(style="dim", justify="right")
         table.add_column()
-        for name, told in _kind(campaign):
+        for name, told in _describe_kind(campaign):
             table.add_row(name, told)
-        table.add_row("spent", spent(campaign))
+        table.add_row("spent", describe_spending(campaign))
         table.add_row(
-            "window", f"{left:,} of {pluralize(k, 'request')} left" + (f", next in {span(until)}" if until else "")
+            "window",
+            f"{left:,} of {pluralize(k, 'request')} left" + (f", next in {format_span(until)}" if until else ""),
         )
-        table.add_row("to the end", _to_the_end(self.remaining(campaign)) or "-")
+        table.add_row("to the end", _format_range(self.remaining(campaign)) or "-")
         note = [Text(self.note, style="red")] if self.note else []
         return Panel(Group(table, *note, self._status(campaign)), title=Text(f"socialcrawl: {campaign.settings.name}"))
 
@@ -191,49 +192,45 @@ class Picture(View):
             return Text("stopping: waiting for what is in flight", style="yellow")
         if self.wait is None and campaign.planner.outage is None:
             return Text("asking", style="green")
-        return Text(_awaited(campaign, self.wait), style="red" if campaign.planner.outage else "yellow")
+        return Text(_describe_wait(campaign, self.wait), style="red" if campaign.planner.outage else "yellow")
 
 
-def _to_the_end(ends: tuple[float, float] | None) -> str:
+def _format_range(ends: tuple[float, float] | None) -> str:
     """Return a range of times in words; nothing where there is none."""
-    low, high = ("", "") if ends is None else map(span, ends)
+    low, high = ("", "") if ends is None else map(format_span, ends)
     return low if low == high else f"{low} to {high}"
 
 
-def _awaited(campaign: Campaign, wait: Wait | None) -> str:
+def _describe_wait(campaign: Campaign, wait: Wait | None) -> str:
     """Return what a campaign waits for, and for how long; None: for the reply of a platform that is down."""
     now, outage = campaign.clock.now(), campaign.planner.outage
-    length = "" if wait is None else span(max(0.0, wait.until - now))
+    length = "" if wait is None else format_span(max(0.0, wait.until - now))
     if outage is not None:
-        since = span(max(0.0, now - outage.since))
+        since = format_span(max(0.0, now - outage.since))
         after = f"next try in {length}" if length else "trying"
         return tidy(f"{campaign.plan.platform.title} has not answered for {since}: {outage.why}; {after}")
     return tidy(f"waiting {length}: {wait.why}") if wait else ""
 
 
-def progress(campaign: Campaign) -> str:
+def describe_progress(campaign: Campaign) -> str:
     """Return one line that says how far a campaign is."""
     crawl = campaign.crawl
     of = f" of {campaign.settings.crawl.steps:,}" if campaign.settings.crawl.steps else ""
+    spending = describe_spending(campaign)
     if isinstance(crawl, Sample):
-        return f"read {crawl.taken:,}{of}  on topic {crawl.relevance:,.0f}  {spent(campaign)}  draws {_draws(crawl):,}"
+        return f"read {crawl.taken:,}{of}  on topic {crawl.relevance:,.0f}  {spending}  draws {_count_draws(crawl):,}"
     if isinstance(crawl, Refresh):
-        return (
-            f"tested {crawl.taken:,}{of}  active {crawl.relevance:,.0f}  {spent(campaign)}  left {crawl.graph.left:,}"
-        )
-    return (
-        f"steps {crawl.taken:,}{of}  relevance {crawl.relevance:,.1f}  {spent(campaign)}  frontier {crawl.graph.left:,}"
-    )
+        return f"tested {crawl.taken:,}{of}  active {crawl.relevance:,.0f}  {spending}  left {crawl.graph.left:,}"
+    return f"steps {crawl.taken:,}{of}  relevance {crawl.relevance:,.1f}  {spending}  frontier {crawl.graph.left:,}"
 
 
-def _kind(campaign: Campaign) -> list[tuple[str, Table | str]]:
+def _describe_kind(campaign: Campaign) -> list[tuple[str, Table | str]]:
     """Return how far a campaign is and what it has found, in the words of its kind."""
     crawl, steps = campaign.crawl, campaign.settings.crawl.steps
-    done = _bar(crawl.taken, steps)
+    done = _make_bar(crawl.taken, steps)
     if isinstance(crawl, Sample):
-        walks = (
-            f"{crawl.rules.walkers:,} with {pluralize(_draws(crawl), 'draw')}, {crawl.graph.left:,} wait for an account"
-        )
+        draws = pluralize(_count_draws(crawl), "draw")
+        walks = f"{crawl.rules.walkers:,} with {draws}, {crawl.graph.left:,} wait for an account"
         return [("read", done), ("on topic", f"{crawl.relevance:,.0f} accounts"), ("walks", walks)]
     if isinstance(crawl, Refresh):
         dataset = f"{pluralize(crawl.graph.size, 'account')}, {crawl.graph.left:,} are left to be tested"
@@ -246,35 +243,35 @@ def _kind(campaign: Campaign) -> list[tuple[str, Table | str]]:
     ]
 
 
-def _draws(crawl: Sample) -> int:
+def _count_draws(crawl: Sample) -> int:
     """Return how many neighbours its walks have drawn."""
     return sum(walker.steps for walker in crawl.walks.walkers)
 
 
-def spent(campaign: Campaign) -> str:
+def describe_spending(campaign: Campaign) -> str:
     """Say what a campaign has spent, each kind of it beside its budget, and what is reserved for requests in flight."""
     budget, caps = campaign.planner.budget, campaign.planner.budget.caps
     (posts, money), (in_flight, dearest) = budget.spent, budget.reserved
-    told = [f"posts {_of(posts, caps.posts)}" + (f" (+{in_flight:,} reserved)" if in_flight else "")]
-    told.append(f"requests {_of(budget.requests, caps.requests)}")
+    told = [f"posts {_format_part(posts, caps.posts)}" + (f" (+{in_flight:,} reserved)" if in_flight else "")]
+    told.append(f"requests {_format_part(budget.requests, caps.requests)}")
     if campaign.settings.budget.max_nodes is not None:
         asked = len(campaign.crawl.seeds.asked) + campaign.crawl.taken
-        told.append(f"accounts {_of(asked, campaign.settings.budget.max_nodes)}")
+        told.append(f"accounts {_format_part(asked, campaign.settings.budget.max_nodes)}")
     if campaign.plan.billed or caps.money is not None:
         more = f" (+{format_dollars(dearest)} reserved)" if dearest else ""
         told.append(
             format_dollars(money) + (f" of {format_dollars(caps.money)}" if caps.money is not None else "") + more
         )
     if caps.seconds is not None and budget.began is not None:
-        told.append(f"{span(max(0.0, campaign.clock.now() - budget.began))} of {span(caps.seconds)}")
+        told.append(f"{format_span(max(0.0, campaign.clock.now() - budget.began))} of {format_span(caps.seconds)}")
     return "  ".join(told)
 
 
-def _of(spent: int, cap: int | None) -> str:
+def _format_part(spent: int, cap: int | None) -> str:
     return f"{spent:,}" + (f" of {cap:,}" if cap is not None else "")
 
 
-def _bar(done: int, total: int | None) -> Table | str:
+def _make_bar(done: int, total: int | None) -> Table | str:
     if total is None:
         return f"{done:,}"
     grid = Table.grid(padding=(0, 1))

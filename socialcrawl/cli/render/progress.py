@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TimeElapsedColumn
 from rich.table import Column
 
-from socialcrawl.cli.render.console import Text, plain
+from socialcrawl.cli.render.console import Text, make_console
 from socialcrawl.text.terminal import write_error
 
 MANY = 100_000  # items between two lines where stderr is no terminal
@@ -41,7 +41,7 @@ def show_progress(
     Yields:
         what the command calls to report its progress.
     """
-    console = plain(errors=True)
+    console = make_console(errors=True)
     if not console.file.isatty() or console.is_dumb_terminal:
         yield _Lines(unit) if lines else _ignore
         return

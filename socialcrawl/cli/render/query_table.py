@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
-from socialcrawl.cli.render.console import Text, plain
+from socialcrawl.cli.render.console import Text, make_console
 from socialcrawl.text.terminal import escape_controls
 
 ROWS = 10_000
@@ -15,7 +15,7 @@ SIZE = 16_000_000  # characters of a table, with the blanks that align its colum
 CELL = 100_000  # characters of one cell
 
 
-class Held(NamedTuple):
+class TableRows(NamedTuple):
     """The rows of a table as texts, and what is missing from it.
 
     Attributes:
@@ -31,7 +31,7 @@ class Held(NamedTuple):
     full: bool
 
 
-def hold(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], field: Callable[[Any], Any]) -> Held:
+def collect_rows(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], field: Callable[[Any], Any]) -> TableRows:
     """Return the first rows of an answer that fit into a table.
 
     Args:
@@ -39,7 +39,7 @@ def hold(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], field: Callabl
         rows: the answer; it is read as far as the table has room, and one row more.
         field: what is shown of a value.
     """
-    line = plain(unfolded=True).width
+    line = make_console(unfolded=True).width
     widths, right = [min(len(name), line) for name in columns], [True] * len(columns)
     held: list[tuple[str, ...]] = []
     lines = cut = 0
@@ -50,18 +50,18 @@ def hold(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], field: Callabl
         lines += max((cell.count("\n") + max(1, ceil(len(cell) / line)) for cell in cells), default=1)
         wide = sum(widths) + len(widths)
         if held and lines * wide * (1 if wide <= line else 2) > SIZE:  # columns that are narrowed fold once more
-            return Held(held, right, cut, full=True)
+            return TableRows(held, right, cut, full=True)
         right = [own and isinstance(value, int | float | Decimal | None) for own, value in zip(right, row, strict=True)]
         cut += sum(len(text) > CELL for text in texts)
         held.append(cells)
-    return Held(held, right, cut, full=False)
+    return TableRows(held, right, cut, full=False)
 
 
-def show(columns: Sequence[str], held: Held) -> None:
+def show(columns: Sequence[str], held: TableRows) -> None:
     """Print a table on stdout."""
     table = Table(box=None, pad_edge=False)
     for name, right in zip(columns, held.right, strict=True):
         table.add_column(Text(name), justify="right" if right else "left", overflow="fold")
     for row in held.rows:
         table.add_row(*map(Text, row))
-    plain(unfolded=True).print(table)
+    make_console(unfolded=True).print(table)

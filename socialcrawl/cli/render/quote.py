@@ -10,19 +10,19 @@ from rich.table import Table
 
 from socialcrawl.campaign.plan import Plan, plan
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.cli.commands.quote import quoted
-from socialcrawl.cli.post_counts import begun, counts, searches_left
+from socialcrawl.cli.commands.quote import make_campaign_quote
+from socialcrawl.cli.post_counts import count_posts, count_searches_left, has_begun
 from socialcrawl.cli.render.console import Text
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
 from socialcrawl.errors import SettingsError
-from socialcrawl.forecast.expected import ASSUMED, CAP, COUNTED, SAID, STORED, TOKENS, Reached
-from socialcrawl.forecast.quote import Line, Quote
-from socialcrawl.forecast.shape import Amount, full, left, windows
+from socialcrawl.forecast.expected import ASSUMED, CAP, COUNTED, SAID, STORED, TOKENS, ReachedBudget
+from socialcrawl.forecast.quote import Quote, QuoteLine
+from socialcrawl.forecast.shape import Amount, count_windows, find_page_size, find_remaining
 from socialcrawl.forecast.spread import ENOUGH, FEW
 from socialcrawl.platforms.x.meters import COUNTS
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.text.terminal import write_error, write_json
-from socialcrawl.text.wording import pluralize, span
+from socialcrawl.text.wording import format_span, pluralize
 
 NO_END = "no end"
 LARGE = 1_000_000  # from here on, numbers are told in millions
@@ -45,7 +45,7 @@ TURNS = {"searches": "search", "look-ups": "look-up", "seeds": "seed", "steps": 
 FORMS = {"missing": ".0%", "named": ".0%", "back": ".0%", "answer": ".2f", "matches": ",.0f"}
 
 
-def tell(settings: Settings, console: Console, *, count: bool, as_json: bool) -> None:
+def show_quote(settings: Settings, console: Console, *, count: bool, as_json: bool) -> None:
     """`socialcrawl quote`: work out a quote and show it; nothing is begun.
 
     Args:
@@ -55,20 +55,22 @@ def tell(settings: Settings, console: Console, *, count: bool, as_json: bool) ->
         as_json: whether to print one JSON object and nothing else.
 
     Raises:
-        SettingsError, SourceError, StoreError: see `counts` and `quoted`.
+        SettingsError, SourceError, StoreError: see `count_posts` and `make_campaign_quote`.
     """
     meant = plan(settings)
-    if count and not searches_left(meant):
+    if count and not count_searches_left(meant):
         count = False
         write_error("Nothing was requested from X: all searches of this campaign are done.")
     if count and not as_json:
-        where = "recorded in the campaign's ledger" if begun(meant) else "in no ledger, as the campaign has not begun"
-        console.print(Text(f"Asking X how many posts each search finds, {_fee(meant)} each, {where}."))
-    found = quoted(meant, counts(meant) if count else None)
+        where = (
+            "recorded in the campaign's ledger" if has_begun(meant) else "in no ledger, as the campaign has not begun"
+        )
+        console.print(Text(f"Asking X how many posts each search finds, {_describe_fee(meant)} each, {where}."))
+    found = make_campaign_quote(meant, count_posts(meant) if count else None)
     for _, warning in meant.warnings:
         write_error(f"warning: {warning}")
     if as_json:
-        write_json(json.dumps(as_object(meant, found)))
+        write_json(json.dumps(build_object(meant, found)))
     else:
         show(console, meant, found)
 
@@ -78,13 +80,15 @@ def show(console: Console, meant: Plan, found: Quote) -> None:
     begun_already = found.done.requests > 0
     for likely, title in ((False, "At most"), (True, "Probably")):
         if found.lines:
-            console.print(_table(meant, found, f"{title}, still to come" if begun_already else title, likely=likely))
+            console.print(
+                _make_table(meant, found, f"{title}, still to come" if begun_already else title, likely=likely)
+            )
             console.print()
-    for line in _sentences(meant, found):
+    for line in _list_sentences(meant, found):
         console.print(Text(line))
 
 
-def as_object(meant: Plan, found: Quote) -> dict[str, Any]:
+def build_object(meant: Plan, found: Quote) -> dict[str, Any]:
     """Return a quote as plain values; None is without end, money is in dollars, times are in seconds."""
     done = found.done
     return {
@@ -93,9 +97,9 @@ def as_object(meant: Plan, found: Quote) -> dict[str, Any]:
         "billed": meant.billed,
         "price_table": meant.policy.as_of,
         "confirm_above": meant.settings.budget.confirm_above,
-        "at_most": _amount(found.most),
-        "probably": _amount(found.likely),
-        "probably_ranges": _ranges(found),
+        "at_most": _build_amount(found.most),
+        "probably": _build_amount(found.likely),
+        "probably_ranges": _build_ranges(found),
         "stored": {
             "requests": found.stored.requests,
             "posts": found.stored.posts,
@@ -105,8 +109,10 @@ def as_object(meant: Plan, found: Quote) -> dict[str, Any]:
         "endpoints": [
             {
                 "endpoint": line.endpoint,
-                "at_most": _amount(line.most) | {"windows": _whole(_windows(meant, line, line.most))},
-                "probably": _amount(line.likely) | {"windows": _whole(_windows(meant, line, line.likely))},
+                "at_most": _build_amount(line.most)
+                | {"windows": _round_number(_count_windows(meant, line, line.most))},
+                "probably": _build_amount(line.likely)
+                | {"windows": _round_number(_count_windows(meant, line, line.likely))},
             }
             for line in found.lines
         ],
@@ -114,38 +120,39 @@ def as_object(meant: Plan, found: Quote) -> dict[str, Any]:
         "done": {"searches": done.queries, "seeds": done.seeds, "steps": done.steps},
         "began": None if done.began is None else format_time(done.began),
         "allowed": found.allowed,
-        **({"first_visits_before_rest": _whole(found.alone)} if meant.shape.back else {}),
-        "first_reached": {"at_most": _reached(found.soonest), "probably": _reached(found.reached)},
+        **({"first_visits_before_rest": _round_number(found.alone)} if meant.shape.back else {}),
+        "first_reached": {"at_most": _describe_reached(found.soonest), "probably": _describe_reached(found.reached)},
         "means": {
-            name: {"value": value, "rests_on": _base(found, name)} for name, value in _means(meant, found).items()
+            name: {"value": value, "rests_on": _describe_base(found, name)}
+            for name, value in _describe_means(meant, found).items()
         },
     }
 
 
-def _table(meant: Plan, found: Quote, title: str, *, likely: bool) -> Table:
+def _make_table(meant: Plan, found: Quote, title: str, *, likely: bool) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("endpoint", overflow="fold")
     for name in COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
     for line in found.lines:
         amount = line.likely if likely else line.most
-        table.add_row(line.endpoint, *_cells(amount, _windows(meant, line, amount)))
-    table.add_row("total", *_cells(found.likely if likely else found.most, None), style="bold")
+        table.add_row(line.endpoint, *_make_cells(amount, _count_windows(meant, line, amount)))
+    table.add_row("total", *_make_cells(found.likely if likely else found.most, None), style="bold")
     return table
 
 
-def _cells(amount: Amount, opened: float | None) -> list[str]:
+def _make_cells(amount: Amount, opened: float | None) -> list[str]:
     return [
-        _number(amount.requests),
-        "" if opened is None else _number(opened),
-        NO_END if amount.seconds > ENDLESS else span(amount.seconds),
-        _number(amount.posts),
-        _number(amount.users),
-        NO_END if amount.money == inf else _cost(round(amount.money)),
+        _format_number(amount.requests),
+        "" if opened is None else _format_number(opened),
+        NO_END if amount.seconds > ENDLESS else format_span(amount.seconds),
+        _format_number(amount.posts),
+        _format_number(amount.users),
+        NO_END if amount.money == inf else _format_cost(round(amount.money)),
     ]
 
 
-def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
+def _list_sentences(meant: Plan, found: Quote) -> Iterator[str]:
     """Yield what the tables do not say."""
     done, settings = found.done, meant.settings
     prices = f"Costs are by the price table of {meant.policy.as_of}"
@@ -155,36 +162,37 @@ def _sentences(meant: Plan, found: Quote) -> Iterator[str]:
         here = f"{meant.base} is this machine and charges nothing, but the budget counts these costs as if it did"
         yield f"{prices}." if meant.billed else f"{prices}; {here}."
     if not found.lines:
-        yield _nothing(meant, found)
+        yield _explain_nothing(meant, found)
     if done.requests:
         for_tests, for_seeds = pluralize(done.steps, "test"), pluralize(done.seeds, "seed")
         what = for_tests if meant.shape.tests else f"{for_seeds} and {pluralize(done.steps, 'step')}"
         spent = f"{pluralize(done.requests, 'request')}, {pluralize(done.posts, 'post')}, {format_dollars(done.money)}"
         yield f"Spent so far: {spent}, for {what}."
     if found.allowed is not None:
-        lasting = span(meant.caps.seconds or 0.0)
+        lasting = format_span(meant.caps.seconds or 0.0)
         yield f"In the campaign's {lasting}, rate limits allow {pluralize(found.allowed, 'timeline')}."
-    yield from _warnings(meant, found)
+    yield from _list_warnings(meant, found)
     if not found.lines:
         return
-    yield from _ranged(meant, found)
-    yield _budgets(found)
+    yield from _describe_ranges(meant, found)
+    yield _describe_budgets(found)
     yield "Times are those of rate-limit windows; the probable total also counts the time until answers arrive."
     yield "Failed requests are retried and come on top, within the budget."
     if meant.kind.dataset and settings.refresh.fraction is not None:
         yield f"This is for the whole dataset; fraction = {settings.refresh.fraction:g} may end it much earlier."
     if settings.source.reuse_hours and meant.kind.reuses:
-        yield from _reused(found, settings.source.reuse_hours)
+        yield from _describe_reused(found, settings.source.reuse_hours)
     if meant.policy.is_billed and (found.stored.billed_posts or found.stored.billed_users):
-        yield _billed_today(found)
+        yield _describe_billed_today(found)
     yield "The probable estimate uses:"
-    for name, value in _means(meant, found).items():
-        yield f"  {MEANS[name]}: {format(value, FORMS.get(name, ',.1f'))} ({RESTS.get(_base(found, name), ASSUMED)})"
+    for name, value in _describe_means(meant, found).items():
+        base = RESTS.get(_describe_base(found, name), ASSUMED)
+        yield f"  {MEANS[name]}: {format(value, FORMS.get(name, ',.1f'))} ({base})"
     if meant.shape.back:
-        yield from _returning(meant, found)
+        yield from _describe_returning(meant, found)
 
 
-def _reused(found: Quote, hours: float) -> Iterator[str]:
+def _describe_reused(found: Quote, hours: float) -> Iterator[str]:
     """Yield which stored answers are reused, and how the numbers above count them."""
     yield f"Stored answers younger than {hours:g} h are reused and cost nothing."
     if fresh := found.stored.requests:
@@ -196,7 +204,7 @@ def _reused(found: Quote, hours: float) -> Iterator[str]:
         )
 
 
-def _billed_today(found: Quote) -> str:
+def _describe_billed_today(found: Quote) -> str:
     """Return what the platform bills no more today, and how the numbers above count it."""
     posts = pluralize(found.stored.billed_posts, "post")
     users = pluralize(found.stored.billed_users, "user")
@@ -206,13 +214,13 @@ def _billed_today(found: Quote) -> str:
     )
 
 
-def _ranged(meant: Plan, found: Quote) -> Iterator[str]:
+def _describe_ranges(meant: Plan, found: Quote) -> Iterator[str]:
     """Yield between which numbers the probable total lies, and of which that is not known."""
     forms: dict[str, Callable[[float], str]] = {
-        "requests": lambda number: f"{_number(number)} requests",
-        "posts": lambda number: f"{_number(number)} posts",
-        "seconds": span,
-        "money": lambda mills: _cost(round(mills)),
+        "requests": lambda number: f"{_format_number(number)} requests",
+        "posts": lambda number: f"{_format_number(number)} posts",
+        "seconds": format_span,
+        "money": lambda mills: _format_cost(round(mills)),
     }
     known = {name: found.ranges[name] for name in forms if found.ranges.get(name, (0.0, 0.0))[1]}
     if known:
@@ -222,22 +230,24 @@ def _ranged(meant: Plan, found: Quote) -> Iterator[str]:
     lacking = [word for name, word in wanted.items() if name not in found.ranges]
     if lacking:
         least = FEW if "requests" in lacking else ENOUGH
-        few = found.done.steps < least or left(meant.shape, found.done).queries > 0
+        few = found.done.steps < least or find_remaining(meant.shape, found.done).queries > 0
         why = f"before {least} steps are done" if few else "that is narrow enough to be of use"
         yield f"There is no range for {', '.join(lacking)} {why}: the probable number may be off by several times."
 
 
-def _budgets(found: Quote) -> str:
+def _describe_budgets(found: Quote) -> str:
     """Return which budget will be reached first: probably, and at the earliest."""
     if found.reached is None and found.soonest is None:
         return "No budget will be reached."
-    probably = "Probably no budget will be reached" if found.reached is None else f"Probably {_ending(found.reached)}"
-    return f"{probably}; at the earliest, {_ending(found.soonest)}." if found.soonest else f"{probably}."
+    probably = (
+        "Probably no budget will be reached" if found.reached is None else f"Probably {_describe_ending(found.reached)}"
+    )
+    return f"{probably}; at the earliest, {_describe_ending(found.soonest)}." if found.soonest else f"{probably}."
 
 
-def _nothing(meant: Plan, found: Quote) -> str:
+def _explain_nothing(meant: Plan, found: Quote) -> str:
     """Return why there is nothing to quote."""
-    rest = left(meant.shape, found.done)
+    rest = find_remaining(meant.shape, found.done)
     if meant.shape.tests and not found.done.dataset:
         return (
             "There is no old dataset yet. Import one first: socialcrawl import FILES --as dataset --campaign "
@@ -247,13 +257,13 @@ def _nothing(meant: Plan, found: Quote) -> str:
     return "The budget max_nodes is reached: raise it to continue." if more else "Nothing is left to do."
 
 
-def _returning(meant: Plan, found: Quote) -> Iterator[str]:
+def _describe_returning(meant: Plan, found: Quote) -> Iterator[str]:
     """Yield what is assumed of a campaign that revisits accounts."""
     track, back = meant.settings.track, meant.shape.back
     if back < 1:
         yield "  there is always a new account to visit, otherwise more steps are revisits (assumed)"
     if found.alone:
-        every = found.alone >= left(meant.shape, found.done).steps
+        every = found.alone >= find_remaining(meant.shape, found.done).steps
         first = pluralize(round(found.alone), "step is a first visit", "steps are first visits")
         which = "all steps are first visits" if every else f"the first {first}"
         yield f"  {which}: until then no account is rested (rest = {track.rest})"
@@ -261,7 +271,7 @@ def _returning(meant: Plan, found: Quote) -> Iterator[str]:
         yield f"  first visits bring as much as without window = {track.window}, which can only reduce it (assumed)"
 
 
-def _warnings(meant: Plan, found: Quote) -> Iterator[str]:
+def _list_warnings(meant: Plan, found: Quote) -> Iterator[str]:
     """Yield what a person should do something about, or expect."""
     closed = [line.endpoint for line in found.lines if not line.pace]
     if closed:
@@ -284,7 +294,7 @@ def _warnings(meant: Plan, found: Quote) -> Iterator[str]:
         yield f"The platform allows {pluralize(cap, 'post')} per billing cycle; the rest waits for the next one."
 
 
-def _means(meant: Plan, found: Quote) -> dict[str, float]:
+def _describe_means(meant: Plan, found: Quote) -> dict[str, float]:
     """Return the numbers that the probable ones rest on; those of searches only where there are any to come."""
     shape, typical = meant.shape, found.typical
     if shape.tests:  # of those who are there perhaps the last post, of nobody any others
@@ -295,26 +305,26 @@ def _means(meant: Plan, found: Quote) -> dict[str, float]:
     means |= {name: getattr(typical, name) for name in ("missing", "named", "answer")}
     if shape.back:
         means |= {"back": shape.back, "returned": typical.returned}
-    waiting = left(shape, found.done).queries
+    waiting = find_remaining(shape, found.done).queries
     if waiting:
-        page = full(shape, shape.roles.search) * shape.search_pages
+        page = find_page_size(shape, shape.roles.search) * shape.search_pages
         matches = (page,) * shape.queries if typical.matches is None else typical.matches
         means |= {"authors": typical.authors, "matches": sum(matches[-waiting:])}
     return means
 
 
-def _base(found: Quote, name: str) -> str:
+def _describe_base(found: Quote, name: str) -> str:
     """Return what a mean rests on."""
     if name == "back":
         return SAID
     return found.typical.on("more" if name == "pages" else name)
 
 
-def _fee(meant: Plan) -> str:
+def _describe_fee(meant: Plan) -> str:
     return f"for ${meant.policy.compute_fee(COUNTS) / MILLS_PER_DOLLAR:.3f}"
 
 
-def _ending(reached: Reached) -> str:
+def _describe_ending(reached: ReachedBudget) -> str:
     after = f"after {pluralize(floor(reached.turns + TINY), TURNS[reached.phase], reached.phase)}"
     if reached.budget == TOKENS:
         return f"the campaign stops at the {reached.phase}, which none of its tokens may request"
@@ -322,41 +332,43 @@ def _ending(reached: Reached) -> str:
     return f"{budget} is reached {after}"
 
 
-def _reached(reached: Reached | None) -> dict[str, Any] | None:
+def _describe_reached(reached: ReachedBudget | None) -> dict[str, Any] | None:
     return None if reached is None else {"budget": reached.budget, "phase": reached.phase, "after": reached.turns}
 
 
-def _windows(meant: Plan, line: Line, amount: Amount) -> float:
-    return windows(meant.shape, line.endpoint, amount.requests if amount.requests == inf else round(amount.requests))
+def _count_windows(meant: Plan, line: QuoteLine, amount: Amount) -> float:
+    return count_windows(
+        meant.shape, line.endpoint, amount.requests if amount.requests == inf else round(amount.requests)
+    )
 
 
-def _amount(amount: Amount) -> dict[str, Any]:
+def _build_amount(amount: Amount) -> dict[str, Any]:
     return {
-        "requests": _whole(amount.requests),
-        "posts": _whole(amount.posts),
-        "users": _whole(amount.users),
+        "requests": _round_number(amount.requests),
+        "posts": _round_number(amount.posts),
+        "users": _round_number(amount.users),
         "dollars": None if amount.money == inf else round(amount.money) / MILLS_PER_DOLLAR,
         "seconds": None if amount.seconds == inf else amount.seconds,
     }
 
 
-def _ranges(found: Quote) -> dict[str, list[float]]:
-    """Return the 95 % ranges of the probable total, as `_amount` names its parts."""
+def _build_ranges(found: Quote) -> dict[str, list[float]]:
+    """Return the 95 % ranges of the probable total, as `_build_amount` names its parts."""
     ranges = {name: list(ends) for name, ends in found.ranges.items() if name != "money"}
     if "money" in found.ranges:
         ranges["dollars"] = [mills / MILLS_PER_DOLLAR for mills in found.ranges["money"]]
     return ranges
 
 
-def _whole(number: float) -> int | None:
+def _round_number(number: float) -> int | None:
     return None if number == inf else round(number)
 
 
-def _number(number: float) -> str:
+def _format_number(number: float) -> str:
     if number == inf:
         return NO_END
     return f"{round(number):,}" if number < LARGE else f"{number / 1e6:,.1f} M"
 
 
-def _cost(mills: int) -> str:
+def _format_cost(mills: int) -> str:
     return format_dollars(mills) if mills < LARGE * MILLS_PER_DOLLAR / 100 else f"${mills / MILLS_PER_DOLLAR:,.0f}"

@@ -31,16 +31,16 @@ def show(console: Console, found: RefreshReport, *, billed: bool) -> None:
     if not found.known.nodes:
         console.print("there is no old dataset yet: socialcrawl import FILE --as dataset --campaign CAMPAIGN.toml")
         return
-    console.print(_statuses(found))
+    console.print(_make_statuses(found))
     if found.slices:
         console.print()
-        console.print(_slices(found))
-    console.print(Text("\n" + "\n".join(_totals(found, billed=billed))))
+        console.print(_make_slices(found))
+    console.print(Text("\n" + "\n".join(_make_totals(found, billed=billed))))
 
 
 def draw(path: Path, found: RefreshReport, name: str) -> None:
     """Draw the active accounts that were found against the tests into a PNG file."""
-    score_curve.png(
+    score_curve.draw_png(
         path, found.found.astype(np.float64), f"{name}: active accounts", ("tests", "active accounts found")
     )
 
@@ -79,12 +79,12 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
         raise StoreError(f"{folder} cannot be written ({error.strerror}): name another folder.") from error
     people, lists = pluralize(len(found.nodes), "account"), pluralize(workers, "worker")
     write_error(
-        f"{people} for {lists} in {folder}: {_round(found)}. When they have written what they "
+        f"{people} for {lists} in {folder}: {_find_round(found)}. When they have written what they "
         f"found into their lists: socialcrawl import {folder}/worker-*.csv --as liveness --campaign {campaign}"
     )
 
 
-def _round(found: ProbePlan) -> str:
+def _find_round(found: ProbePlan) -> str:
     """Return which round some lists are."""
     if found.training:
         random = f"{found.checked:,} drawn at random to estimate how many are active, and " if found.checked else ""
@@ -106,7 +106,7 @@ def _write(file: Path, found: ProbePlan, places: list[int]) -> None:
             rows.writerow((place + 1, who.id or "", who.username or "", "", "", "", ""))
 
 
-def _statuses(found: RefreshReport) -> Table:
+def _make_statuses(found: RefreshReport) -> Table:
     random = found.rank == found.training == "random"
     part = " (they are no random part of the dataset)" if found.left and not random else ""
     title = f"accounts tested by what was found{part}"
@@ -122,7 +122,7 @@ def _statuses(found: RefreshReport) -> Table:
     return table
 
 
-def _slices(found: RefreshReport) -> Table:
+def _make_slices(found: RefreshReport) -> Table:
     table = Table(title="active among the tests, in their order", title_justify="left", box=None, pad_edge=False)
     for name in ("tests", "active", "share", "all so far", "tests per active one"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -135,7 +135,7 @@ def _slices(found: RefreshReport) -> Table:
     return table
 
 
-def _totals(found: RefreshReport, *, billed: bool) -> Iterator[str]:
+def _make_totals(found: RefreshReport, *, billed: bool) -> Iterator[str]:
     known = found.known
     first = f"{found.learning:,} of them to learn from ({found.training}), then in the order {found.rank}"
     yield f"{pluralize(known.nodes, 'account')} in the old dataset; {first}"
@@ -143,9 +143,9 @@ def _totals(found: RefreshReport, *, billed: bool) -> Iterator[str]:
     if found.due:
         yield f"{found.due:,} of those to learn from are left: the order begins after them"
     yield from _estimate(found)
-    yield from _wanted(found)
+    yield from _describe_wanted(found)
     if known.found:
-        yield f"for each active account found so far: {', '.join(_each(found, billed=billed))}"
+        yield f"for each active account found so far: {', '.join(_make_costs(found, billed=billed))}"
 
 
 def _estimate(found: RefreshReport) -> Iterator[str]:
@@ -169,7 +169,7 @@ def _estimate(found: RefreshReport) -> Iterator[str]:
         yield f"found so far: about {format_percent(known.share)} of them ({span})"
 
 
-def _wanted(found: RefreshReport) -> Iterator[str]:
+def _describe_wanted(found: RefreshReport) -> Iterator[str]:
     """Yield whether the wanted fraction is found, and what the campaign does about it."""
     if found.verdict is None or found.fraction is None:
         return
@@ -183,7 +183,7 @@ def _wanted(found: RefreshReport) -> Iterator[str]:
         yield f"{wanted} is not found yet"
 
 
-def _each(found: RefreshReport, *, billed: bool) -> Iterator[str]:
+def _make_costs(found: RefreshReport, *, billed: bool) -> Iterator[str]:
     active = found.known.found
     yield f"{found.cost:,.2f} tests"
     if found.requests:

@@ -14,7 +14,7 @@ from socialcrawl.crawls.sample.estimates import Bar, Estimate
 from socialcrawl.crawls.sample.mixing import MixingVerdict
 from socialcrawl.crawls.sample.report import MOST, SampleReport
 from socialcrawl.crawls.sample.walk_components import WalkComponent
-from socialcrawl.text.wording import pluralize, roughly
+from socialcrawl.text.wording import pluralize, round_up
 
 LISTED = 3  # parts of a topic that are left out are told one by one, so many
 FOCUS = {
@@ -30,60 +30,60 @@ Rows = Iterable[tuple[str, Estimate]]
 def show(console: Console, found: SampleReport) -> None:
     """Print what a campaign that samples knows."""
     console.print()
-    console.print(Text("\n".join(_quality(found))))
+    console.print(Text("\n".join(_describe_quality(found))))
     if not found.verdict.enough:
         return
-    for table in _tables(found):
+    for table in _make_tables(found):
         console.print()
         console.print(table)
 
 
-def as_object(found: SampleReport) -> dict[str, Any]:
+def build_object(found: SampleReport) -> dict[str, Any]:
     """Return the same as plain values, for scripts; what is not known or without end is null."""
-    told: dict[str, Any] = finite(asdict(found))
+    told: dict[str, Any] = make_finite(asdict(found))
     return told
 
 
-def finite(value: Any) -> Any:
+def make_finite(value: Any) -> Any:
     """Return a value that JSON has: infinity and what is no number as null, at any depth."""
     if isinstance(value, Mapping):
-        return {str(name): finite(one) for name, one in value.items()}
+        return {str(name): make_finite(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(one) for one in value]
+        return [make_finite(one) for one in value]
     if isinstance(value, np.generic):
-        return finite(value.item())
+        return make_finite(value.item())
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Return a share as people read it: 8.3%, 57%, 100%."""
     if not isfinite(share):
         return "-"
     return f"{share:.1%}" if 0.0 < share < 0.0995 else f"{share:.0%}"
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """Return a number as people read it."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"
 
 
-def count(value: float) -> str:
+def format_count(value: float) -> str:
     """Return a number of accounts as people read it; what has no end, in words."""
     return "any number" if value == inf else f"{value:,.0f}"
 
 
-def about_count(value: float) -> str:
+def format_estimate(value: float) -> str:
     """Return an estimated number of accounts, of two digits."""
-    return count(value if value == inf else roughly(value))
+    return format_count(value if value == inf else round_up(value))
 
 
-def interval(one: Estimate, words: Callable[[float], str] = percent) -> str:
+def format_interval(one: Estimate, words: Callable[[float], str] = format_percent) -> str:
     """Return an estimate with its interval, as 8.3% (1.2% to 40%); what was counted has none."""
     value = words(one.value) if isfinite(one.value) else "not known"
     return value if one.low == one.high else f"{value} ({words(one.low)} to {words(one.high)})"
 
 
-def judged(verdict: MixingVerdict) -> Iterator[str]:
+def explain_verdict(verdict: MixingVerdict) -> Iterator[str]:
     """Yield whether there is enough data; if not, how much more it takes, and why."""
     if verdict.whole:
         yield "every account on topic that walks can reach was read: the numbers below are counts, not estimates"
@@ -99,7 +99,7 @@ def judged(verdict: MixingVerdict) -> Iterator[str]:
     yield from verdict.why
 
 
-def apart(parts: Sequence[WalkComponent]) -> Iterator[str]:
+def explain_parts(parts: Sequence[WalkComponent]) -> Iterator[str]:
     """Yield what is to be said of the parts of a topic in which walks are: nothing where there is one."""
     if joined := sum(part.counts for part in parts[1:]):
         yield (
@@ -115,27 +115,28 @@ def apart(parts: Sequence[WalkComponent]) -> Iterator[str]:
         f"{pluralize(parts[0].accounts, 'account was', 'accounts were')} read: no link that was read leads from there "
         f"to others; {out:,} of {pluralize(walks, 'walk')} are not in it and are left out"
     )
-    yield from (f"left out: {_walks(part.walks)} in {_of(part)}" for part in left[:LISTED])
+    yield from (f"left out: {_format_walks(part.walks)} in {_format_part(part)}" for part in left[:LISTED])
     if rest := left[LISTED:]:
         accounts = sum(part.accounts for part in rest)
-        yield f"left out: {_walks(sum(one.walks for one in rest))} in {len(rest):,} more parts, {_read(accounts)}"
+        left_out = _format_walks(sum(one.walks for one in rest))
+        yield f"left out: {left_out} in {len(rest):,} more parts, {_format_read(accounts)}"
 
 
-def _walks(many: int) -> str:
+def _format_walks(many: int) -> str:
     return pluralize(many, "walk")
 
 
-def _read(accounts: int) -> str:
+def _format_read(accounts: int) -> str:
     return f"{pluralize(accounts, 'account')} read"
 
 
-def _of(part: WalkComponent) -> str:
+def _format_part(part: WalkComponent) -> str:
     if part.whole:
         return f"a part that was read whole, of {pluralize(part.accounts, 'account')}"
-    return f"a part that was not read whole, {_read(part.accounts)} so far"
+    return f"a part that was not read whole, {_format_read(part.accounts)} so far"
 
 
-def _shares(title: str, rows: Rows, *, counted: bool) -> Group:
+def _make_shares_table(title: str, rows: Rows, *, counted: bool) -> Group:
     """Return a table of shares under a title that may be wider; estimates have the ends of their intervals."""
     table = Table(box=None, pad_edge=False)
     table.add_column("", overflow="fold")
@@ -143,19 +144,20 @@ def _shares(title: str, rows: Rows, *, counted: bool) -> Group:
         table.add_column(name, justify="right", no_wrap=True)
     for name, one in rows:
         table.add_row(
-            Text(name), *(percent(part) for part in ((one.value,) if counted else (one.value, one.low, one.high)))
+            Text(name),
+            *(format_percent(part) for part in ((one.value,) if counted else (one.value, one.low, one.high))),
         )
     return Group(Text(title, style="italic"), table)
 
 
-def _quality(found: SampleReport) -> Iterator[str]:
+def _describe_quality(found: SampleReport) -> Iterator[str]:
     """Yield how large the sample is and what it is worth, in sentences."""
     yield (
         f"{pluralize(found.read, 'account')} read, {found.on_topic:,} on topic, by "
         f"{pluralize(found.walkers, 'walk that goes', 'walks that go')} {FOCUS[found.focus]}"
     )
-    yield from apart(found.parts)
-    yield from judged(found.verdict)
+    yield from explain_parts(found.parts)
+    yield from explain_verdict(found.verdict)
     if found.verdict.whole:
         return
     if not found.draws:
@@ -167,21 +169,21 @@ def _quality(found: SampleReport) -> Iterator[str]:
     burning = f"; {pluralize(found.burning, 'walk')} in the burn-in, without draws that count" if found.burning else ""
     yield f"{pluralize(found.draws, 'draw counts', 'draws count')}, at {pluralize(found.accounts, 'account')}{burning}"
     worth = pluralize(round(found.effective), "account")
-    visits = "" if found.focus == "hard" else f"; {percent(found.precision)} of all visits were on topic"
+    visits = "" if found.focus == "hard" else f"; {format_percent(found.precision)} of all visits were on topic"
     yield (
         f"they tell as much as about {worth} drawn independently{visits}; {pluralize(found.jumps, 'jump')} out of traps"
     )
     if found.more is not None and found.more >= 1 and found.steps is not None:
         yield (
-            f"to know any share of the topic to +- 5 percentage points takes about {about_count(found.more)} more "
-            f"draws: {about_count(found.steps)} more accounts to read, at the rate so far; fewer if all accounts on "
-            "topic are read before"
+            f"to know any share of the topic to +- 5 percentage points takes about {format_estimate(found.more)} "
+            f"more draws: {format_estimate(found.steps)} more accounts to read, at the rate so far; fewer if all "
+            "accounts on topic are read before"
         )
     elif found.more is not None:
         yield "any share of the topic is known to +- 5 percentage points"
 
 
-def _tables(found: SampleReport) -> Iterator[Group]:
+def _make_tables(found: SampleReport) -> Iterator[Group]:
     counted = found.verdict.whole
     how = "counted" if counted else "with 95 % intervals"
     each = [("of all their links, those to accounts on topic", found.links.staying)]
@@ -189,26 +191,28 @@ def _tables(found: SampleReport) -> Iterator[Group]:
     if found.links.lost.value > 0.0:
         each += [("of all their links, those to accounts that cannot be read, left out of both", found.links.lost)]
     each += [(f"accounts with a post that was read and has {word}", one) for word, one in found.subtopics.items()]
-    yield _shares(f"of the accounts on topic that walks can reach, {how}", each, counted=counted)
-    title = f"accounts by the number of others that they link to, in the mean {interval(found.outs, number)}"
-    yield _shares(title, _bars(found.degrees, _doublings), counted=counted)
+    yield _make_shares_table(f"of the accounts on topic that walks can reach, {how}", each, counted=counted)
+    title = (
+        f"accounts by the number of others that they link to, in the mean {format_interval(found.outs, format_number)}"
+    )
+    yield _make_shares_table(title, _make_bars(found.degrees, _format_doubling), counted=counted)
     if found.links.bars:
         title = "accounts by the share of their links that lead to accounts on topic"
-        yield _shares(title, _bars(found.links.bars, _tenths), counted=counted)
+        yield _make_shares_table(title, _make_bars(found.links.bars, _format_tenth), counted=counted)
     for title, parts in (("instance or host", found.hosts), ("the language that they write in most", found.languages)):
         if parts:
             most = f", the {MOST} largest" if len(parts) == MOST else ""
-            yield _shares(f"accounts by {title}{most}", parts.items(), counted=counted)
+            yield _make_shares_table(f"accounts by {title}{most}", parts.items(), counted=counted)
 
 
-def _bars(bars: Sequence[Bar], name: Callable[[Bar], str]) -> Rows:
+def _make_bars(bars: Sequence[Bar], name: Callable[[Bar], str]) -> Rows:
     return [(name(bar), bar.share) for bar in bars if bar.share.value > 0.0]
 
 
-def _doublings(bar: Bar) -> str:
+def _format_doubling(bar: Bar) -> str:
     first, last = round(bar.begin), round(bar.end) - 1
     return f"{first:,}" if first == last else f"{first:,} to {last:,}"
 
 
-def _tenths(bar: Bar) -> str:
-    return percent((bar.begin + bar.end) / 2)
+def _format_tenth(bar: Bar) -> str:
+    return format_percent((bar.begin + bar.end) / 2)

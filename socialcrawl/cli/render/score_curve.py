@@ -17,7 +17,7 @@ BARS = " ▁▂▃▄▅▆▇█"
 RELEVANCE = ("accounts asked after the seeds", "relevance found (sum of beta)")
 
 
-def picture_format(path: Path) -> str:
+def find_format(path: Path) -> str:
     """Return the format of a picture by the ending of its file: png, svg or pdf; without an ending, png.
 
     Raises:
@@ -32,11 +32,11 @@ def picture_format(path: Path) -> str:
     return kind
 
 
-def png(path: Path, values: NDArray[np.float64], title: str, axes_of: tuple[str, str] = RELEVANCE) -> None:
+def draw_png(path: Path, values: NDArray[np.float64], title: str, axes_of: tuple[str, str] = RELEVANCE) -> None:
     """Draw the cumulative sum of `values` (beta after each step) into a file; its ending decides the format.
 
     Args:
-        path: the file, see `picture_format`.
+        path: the file, see `find_format`.
         values: beta after each step.
         title: what stands above.
         axes_of: the names of x and y.
@@ -45,7 +45,7 @@ def png(path: Path, values: NDArray[np.float64], title: str, axes_of: tuple[str,
         SettingsError: the ending is not known.
         StoreError: the file cannot be written.
     """
-    kind = picture_format(path)
+    kind = find_format(path)
     import matplotlib as mpl  # noqa: PLC0415  (half a second that no other command need pay)
     from matplotlib.figure import Figure  # noqa: PLC0415
 
@@ -66,7 +66,7 @@ def png(path: Path, values: NDArray[np.float64], title: str, axes_of: tuple[str,
             raise StoreError(f"The picture {path} cannot be written ({error.strerror}): name another file.") from error
 
 
-def letters(values: NDArray[np.float64], width: int = 60, height: int = 8) -> Text:
+def draw_letters(values: NDArray[np.float64], width: int = 60, height: int = 8) -> Text:
     """Return the same curve in block letters, `width` by `height` characters, with its two ends labelled."""
     curve = np.add.accumulate(values) if len(values) else np.zeros(1)
     places = np.linspace(0, len(curve) - 1, width).round().astype(int)

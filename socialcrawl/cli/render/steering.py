@@ -10,14 +10,14 @@ from socialcrawl.crawls.collect.steering import CONFIDENCE, LEAST, ControlCompar
 from socialcrawl.forecast.intervals import Interval
 from socialcrawl.storage.queries.judgement import GROUP, EstimatorRank, Judgement
 from socialcrawl.storage.queries.judgement import LEAST as GROUPS
-from socialcrawl.text.wording import pluralize, roughly
+from socialcrawl.text.wording import pluralize, round_up
 
 CONTROL = 0.1  # the share of the steps that is suggested for comparison
 LOPSIDED = 1.01  # times as far down as up: more than rounding
 SAID = {1: "better", -1: "worse", 0: "no difference"}
 
 
-def estimators(found: Judgement) -> Group:
+def make_estimators_table(found: Judgement) -> Group:
     """Return a table of the estimators by how they order accounts, with what the numbers mean."""
     title = "estimators by how they order accounts, lowest regret first"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
@@ -26,33 +26,38 @@ def estimators(found: Judgement) -> Group:
     for name in ("rank correlation", "regret", "than chance", "picks"):
         table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
     for one in found.estimators:
-        told = [_three(one.correlation), _three(one.regret), _verdict(one.than_chance), f"{found.picks:,}"]
+        told = [
+            _round_to_three(one.correlation),
+            _round_to_three(one.regret),
+            _describe_verdict(one.than_chance),
+            f"{found.picks:,}",
+        ]
         table.add_row(Text(one.estimator or "?"), "steered" if one.steered else "looked on", *told)
     if not found.picks:
         return Group(table, Text("no account is answered yet that all of them scored"))
-    return Group(table, Text("\n".join(_meaning(found))))
+    return Group(table, Text("\n".join(_describe_meaning(found))))
 
 
-def _meaning(found: Judgement) -> Iterator[str]:
-    yield f"an order by chance has a regret of {_three(found.chance)}; 0 is the best there is"
+def _describe_meaning(found: Judgement) -> Iterator[str]:
+    yield f"an order by chance has a regret of {_round_to_three(found.chance)}; 0 is the best there is"
     steered = next(one for one in found.estimators if one.steered)
     name, than = steered.estimator or "the estimator that steered", steered.than_chance
     if than is None:
         yield f"not enough data to compare orders: {GROUPS * GROUP} picks are needed"
         return
-    yield f"{name} put the accounts that were read in {_order(steered, len(found.estimators))}"
+    yield f"{name} put the accounts that were read in {_format_order(steered, len(found.estimators))}"
     yield "this says nothing of accounts that were passed over, so it is no reason to use another estimator"
 
 
-def _order(one: EstimatorRank, compared: int) -> str:
+def _format_order(one: EstimatorRank, compared: int) -> str:
     than = one.than_chance
     assert than is not None
     if not than.sign:
-        return f"an order that is not shown to differ from chance ({_lower(than, compared)})"
-    return f"{'a better' if than.sign > 0 else 'a worse'} order than chance ({_lower(than, compared)})"
+        return f"an order that is not shown to differ from chance ({_describe_lower(than, compared)})"
+    return f"{'a better' if than.sign > 0 else 'a worse'} order than chance ({_describe_lower(than, compared)})"
 
 
-def _lower(than: Interval, compared: int) -> str:
+def _describe_lower(than: Interval, compared: int) -> str:
     """Return the regret that is lower or higher, with its interval as it is read: above 0, where the words say so."""
     low, high = (than.low, than.high) if than.value >= 0 else (-than.high, -than.low)
     by = f"regret {'lower' if than.value >= 0 else 'higher'} by {abs(than.value):.3f}"
@@ -60,7 +65,7 @@ def _lower(than: Interval, compared: int) -> str:
     return f"{by}, {sure}: {low:.3f} to {high:.3f}, {than.n:,} groups of {GROUP} picks"
 
 
-def steering(found: Steering | None, judgement: Judgement | None = None) -> list[str]:
+def describe_steering(found: Steering | None, judgement: Judgement | None = None) -> list[str]:
     """Return lines on what an estimator gained, and what to do; none for one that does not collect.
 
     Args:
@@ -77,7 +82,7 @@ def steering(found: Steering | None, judgement: Judgement | None = None) -> list
             f"{unknown}, as it chose every account",
             f"  what to do: set control = {CONTROL} under [crawl], {change}; {drawn}",
         ]
-    return [*describe_gain(found), *_advice(found, judgement)]
+    return [*describe_gain(found), *_advise(found, judgement)]
 
 
 def describe_gain(found: Steering) -> list[str]:
@@ -87,37 +92,37 @@ def describe_gain(found: Steering) -> list[str]:
     steps = pluralize(found.steps, "step")
     return [
         f"steering: {steps} that {found.estimator} chose found relevance {found.mean:.3f} each",
-        _gain("chance", "drawn from all known accounts", found.chance),
-        _gain("breadth-first", "drawn from those nearest to the seeds", found.breadth),
+        _describe_gain("chance", "drawn from all known accounts", found.chance),
+        _describe_gain("breadth-first", "drawn from those nearest to the seeds", found.breadth),
     ]
 
 
-def _gain(name: str, drawn: str, told: ControlComparison) -> str:
+def _describe_gain(name: str, drawn: str, told: ControlComparison) -> str:
     steps = f"{told.steps:,} {drawn}"
     if told.gain is None and told.steps >= LEAST:
         return f"  than {name}: not enough data yet ({steps} all found {told.mean:.3f})"
     if told.gain is None:
-        return f"  than {name}: not enough data yet ({steps}, of at least {LEAST}); {_more(told)}"
+        return f"  than {name}: not enough data yet ({steps}, of at least {LEAST}); {_describe_more(told)}"
     sign, gain = told.gain.sign, told.gain
-    ends = f"{CONFIDENCE * 100:.0f} %: {gain.low:+.3f} to {gain.high:+.3f}{_lopsided(gain)}"
+    ends = f"{CONFIDENCE * 100:.0f} %: {gain.low:+.3f} to {gain.high:+.3f}{_explain_lopsided(gain)}"
     span = f"{gain.value:+.3f} a step, {ends}"
     if sign:
         return f"  {SAID[sign]} than {name}: {span}; {steps} found {told.mean:.3f} each"
-    more = f"; {_more(told)}" if told.needed else ""
+    more = f"; {_describe_more(told)}" if told.needed else ""
     return f"  no difference from {name} is shown: {span}; {steps} found {told.mean:.3f} each{more}"
 
 
-def _lopsided(gain: Interval) -> str:
+def _explain_lopsided(gain: Interval) -> str:
     """Return why an interval reaches further down than up; nothing where it does not."""
     further = (gain.value - gain.low) > LOPSIDED * (gain.high - gain.value)
     return " (lower, as few drawn steps may miss the best accounts)" if further else ""
 
 
-def _more(told: ControlComparison) -> str:
-    return f"about {pluralize(roughly(told.needed or 0), 'more step')} may tell"
+def _describe_more(told: ControlComparison) -> str:
+    return f"about {pluralize(round_up(told.needed or 0), 'more step')} may tell"
 
 
-def _advice(found: Steering, judgement: Judgement | None) -> Iterator[str]:
+def _advise(found: Steering, judgement: Judgement | None) -> Iterator[str]:
     """Yield what to do where steering is worse than something, or no better than chance."""
     assert found.chance is not None
     assert found.breadth is not None
@@ -126,9 +131,10 @@ def _advice(found: Steering, judgement: Judgement | None) -> Iterator[str]:
         yield '  what to do: try estimator = "bfs" under [crawl], and run with --change'
     elif chance == -1 or (chance == 0 and not found.chance.needed):
         shadows = judgement.estimators if judgement else ()
-        better = _best_shadow(shadows)
+        better = _find_best_shadow(shadows)
         if better is not None and better.than_steered is not None:
-            order = f"it puts the same accounts in a better order ({_lower(better.than_steered, len(shadows) - 1)})"
+            lower = _describe_lower(better.than_steered, len(shadows) - 1)
+            order = f"it puts the same accounts in a better order ({lower})"
             yield f'  what to do: try estimator = "{better.estimator}" under [crawl], and run with --change; {order}'
         elif not shadows:
             yield '  what to do: name others to compare, as shadows = ["lnh-sum", "opic", "nh-e-sum"] under [crawl]'
@@ -136,7 +142,7 @@ def _advice(found: Steering, judgement: Judgement | None) -> Iterator[str]:
             yield "  what to do: none that looked on is shown to order these accounts better; try other shadows"
 
 
-def _best_shadow(judged: Sequence[EstimatorRank]) -> EstimatorRank | None:
+def _find_best_shadow(judged: Sequence[EstimatorRank]) -> EstimatorRank | None:
     """The first, if it looked on, and is shown to order accounts better than the one that steered, and than chance."""
     best = judged[0] if judged else None
     if best is None or best.than_steered is None or best.than_chance is None:
@@ -144,9 +150,9 @@ def _best_shadow(judged: Sequence[EstimatorRank]) -> EstimatorRank | None:
     return best if best.than_steered.sign > 0 and best.than_chance.sign > 0 else None
 
 
-def _verdict(than: Interval | None) -> str:
+def _describe_verdict(than: Interval | None) -> str:
     return "-" if than is None else SAID[than.sign]
 
 
-def _three(number: float | None) -> str:
+def _round_to_three(number: float | None) -> str:
     return "-" if number is None else f"{number:.3f}"

@@ -15,7 +15,7 @@ from socialcrawl.crawls.track.rank_changes import OUTSIDE
 from socialcrawl.crawls.track.report import RankedAccount, TrackReport, Visit, VisitHistory
 from socialcrawl.engine.model import Act
 from socialcrawl.text.terminal import write_json
-from socialcrawl.text.wording import pluralize, span
+from socialcrawl.text.wording import format_span, pluralize
 
 TITLES = {
     "indegree": "accounts that most others link to",
@@ -31,25 +31,27 @@ ACTS = {"expand": "first visits", "recrawl": "returns"}
 
 def show(console: Console, found: TrackReport) -> None:
     """Print what a campaign that tracks accounts knows."""
-    past = span(found.now - found.then).removesuffix(" 0 h")
+    past = format_span(found.now - found.then).removesuffix(" 0 h")
     console.print()
-    console.print(_places(TITLES[found.target], found.top, found, past))
+    console.print(_make_places_table(TITLES[found.target], found.top, found, past))
     for title, some in (("rose", found.rose), ("fell", found.fell)):
         if some:
             console.print()
-            console.print(_places(f"{title} further than chance in {past}", some, found, past, moved=True))
-    console.print(Text("\n" + _compared(found)))
+            console.print(_make_places_table(f"{title} further than chance in {past}", some, found, past, moved=True))
+    console.print(Text("\n" + _describe_comparison(found)))
     console.print()
-    console.print(_yields(found))
-    console.print(Text("\n" + "\n".join(_totals(found))))
+    console.print(_make_yields_table(found))
+    console.print(Text("\n" + "\n".join(_make_totals(found))))
 
 
 def draw(path: Path, found: TrackReport, name: str) -> None:
     """Draw the posts that visits brought into a PNG file."""
-    score_curve.png(path, np.array(found.posts, np.float64), f"{name}: what visits brought", ("visits", "posts (sum)"))
+    score_curve.draw_png(
+        path, np.array(found.posts, np.float64), f"{name}: what visits brought", ("visits", "posts (sum)")
+    )
 
 
-def visits(console: Console, told: VisitHistory, *, as_json: bool) -> None:
+def show_visits(console: Console, told: VisitHistory, *, as_json: bool) -> None:
     """Say when and why a campaign visited an account; one JSON object to stdout on request."""
     if as_json:
         write_json(json.dumps(asdict(told), ensure_ascii=False))
@@ -60,19 +62,21 @@ def visits(console: Console, told: VisitHistory, *, as_json: bool) -> None:
     if not told.visits:
         console.print("it was not visited yet: accounts that were read link to it")
         return
-    parts = [_visited(told.visits, {**BROUGHT, **WHY})]
+    parts = [_make_visits_table(told.visits, {**BROUGHT, **WHY})]
     wide = console.options.update(max_width=WIDEST)
     if console.measure(parts[0], options=wide).maximum > console.width:  # rather than cut, below each other
         parts = [
-            _visited(told.visits, BROUGHT),
-            _visited(told.visits, {**NUMBER, **WHY}, "what won, and what was known before"),
+            _make_visits_table(told.visits, BROUGHT),
+            _make_visits_table(told.visits, {**NUMBER, **WHY}, "what won, and what was known before"),
         ]
     for table in parts:
         console.print()
         console.print(table)
 
 
-def _visited(told: Sequence[Visit], columns: Mapping[str, Callable[[Visit], str]], title: str | None = None) -> Table:
+def _make_visits_table(
+    told: Sequence[Visit], columns: Mapping[str, Callable[[Visit], str]], title: str | None = None
+) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for name in columns:
         table.add_column(name, justify="left" if name in WORDS else "right", no_wrap=True)
@@ -81,17 +85,17 @@ def _visited(told: Sequence[Visit], columns: Mapping[str, Callable[[Visit], str]
     return table
 
 
-def _asked(one: Visit) -> str:
+def _format_visit(one: Visit) -> str:
     if not one.since:
         return "everything"
     return "what is new" if one.act == Act.RECRAWL else "the window"
 
 
-def _count(number: int | None) -> str:
+def _format_count(number: int | None) -> str:
     return "-" if number is None else f"{number:,}"
 
 
-def _feature(name: str) -> Callable[[Visit], str]:
+def _format_feature(name: str) -> Callable[[Visit], str]:
     return lambda one: f"{one.features[name]:.6g}" if one.features else "-"
 
 
@@ -100,30 +104,30 @@ BROUGHT: dict[str, Callable[[Visit], str]] = {
     **NUMBER,
     "act": lambda one: one.act,
     "answered (UTC)": lambda one: one.at[:16].replace("T", " ") if one.at else "not yet",
-    "asked": _asked,
-    "posts": lambda one: one.missing or _count(one.posts),
-    "matches": lambda one: "" if one.missing else _count(one.occurrences),
+    "asked": _format_visit,
+    "posts": lambda one: one.missing or _format_count(one.posts),
+    "matches": lambda one: "" if one.missing else _format_count(one.occurrences),
 }
 WHY: dict[str, Callable[[Visit], str]] = {
     "score": lambda one: f"{one.score:.6g}",
-    **{name: _feature(name) for name in SHOWN},
+    **{name: _format_feature(name) for name in SHOWN},
 }
 """What is told of a visit, by the head of its column: what it brought; what won, and what was known before."""
 
 
-def _places(
+def _make_places_table(
     title: str, places: Sequence[RankedAccount], found: TrackReport, past: str, *, moved: bool = False
 ) -> Table:
     """Return a table of accounts in their order; of those that `moved`, with what chance alone would give."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, collapse_padding=True)
     table.add_column("place", justify="right", no_wrap=True)
     table.add_column("account", overflow="fold")
-    for name in (found.target, _stacked(f"{past} before"), "by\nchance" if moved else "visits", "last read\n(ago)"):
+    for name in (found.target, _stack_words(f"{past} before"), "by\nchance" if moved else "visits", "last read\n(ago)"):
         table.add_column(name, justify="right", no_wrap=True)
     for place in places:
         weight = f"{place.weight:.2%}" if found.target == "importance" else f"{place.weight:,.6g}"
         before = "new" if place.before is None else f"{place.before:,}"
-        read = "never" if place.visited_at is None else span(max(0.0, found.seen - place.visited_at))
+        read = "never" if place.visited_at is None else format_span(max(0.0, found.seen - place.visited_at))
         low, high = place.chance or (0, 0)
         cell = f"{low:,}-{high:,}" if moved else f"{place.visits:,}"
         table.add_row(f"{place.place:,}", Text(place.account), weight, before, cell, read)
@@ -132,7 +136,7 @@ def _places(
     return table
 
 
-def _compared(found: TrackReport) -> str:
+def _describe_comparison(found: TrackReport) -> str:
     """Return what "by chance" says, and how many moves chance alone would show."""
     expected = round(found.compared * OUTSIDE)
     if not found.compared:
@@ -145,13 +149,13 @@ def _compared(found: TrackReport) -> str:
     )
 
 
-def _stacked(words: str) -> str:
+def _stack_words(words: str) -> str:
     """Return a head that takes little room: two words a line, as 23 h, 59 min, before."""
     each = words.split()
     return "\n".join(" ".join(each[i : i + 2]) for i in range(0, len(each), 2))
 
 
-def _yields(found: TrackReport) -> Table:
+def _make_yields_table(found: TrackReport) -> Table:
     table = Table(title="what visits brought", title_justify="left", box=None, pad_edge=False)
     table.add_column("", no_wrap=True)
     for name in ("visits", "requests", "new links", "posts", "links per\nrequest", "posts per\nrequest"):
@@ -163,7 +167,7 @@ def _yields(found: TrackReport) -> Table:
     return table
 
 
-def _totals(found: TrackReport) -> Iterator[str]:
+def _make_totals(found: TrackReport) -> Iterator[str]:
     if found.target == "importance":
         yield (
             "importance: the share of all that OPIC has paid so far, along the links that were read; the rest went to "
@@ -176,8 +180,8 @@ def _totals(found: TrackReport) -> Iterator[str]:
             f"run ({clock:.2f})"
         )
     if found.plain_age is not None:
-        own = f" ({span(found.age)} weighted by importance)" if found.age is not None else ""
-        yield f"mean age of what is stored of an account: {span(found.plain_age)}{own}"
+        own = f" ({format_span(found.age)} weighted by importance)" if found.age is not None else ""
+        yield f"mean age of what is stored of an account: {format_span(found.plain_age)}{own}"
     if found.gone:
         gone = ", ".join(f"{count:,} {why}" for why, count in sorted(found.gone.items()))
         yield f"could not be read when last asked: {gone}"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.facts import COLLECT
 from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, assign_arms
-from socialcrawl.forecast.intervals import Interval, difference_of
+from socialcrawl.forecast.intervals import Interval, estimate_difference
 from socialcrawl.storage.queries.traces import CampaignTraces, StepColumns
 
 Floats = NDArray[np.float64]
@@ -104,7 +104,7 @@ def _compare_with(steered: Floats, drawn: Floats, control: float) -> ControlComp
     mean = float(drawn.mean()) if len(drawn) else float("nan")
     if len(drawn) < LEAST:
         return ControlComparison(len(drawn), mean, None, ceil((LEAST - len(drawn)) * 2 / control))
-    gain = difference_of(steered, drawn, CONFIDENCE)
+    gain = estimate_difference(steered, drawn, CONFIDENCE)
     if gain.low == gain.high:  # nothing shows how far accounts differ, nor what the few drawn steps missed
         return ControlComparison(len(drawn), mean, None, None)
     done = len(drawn) * 2 / control
@@ -123,5 +123,5 @@ def _allow_for_missed(gain: Interval, steered: Floats, drawn: Floats) -> Interva
     """
     if gain.sign > 0:
         return gain
-    missed = difference_of(steered, np.append(drawn, max(steered.max(), drawn.max())), CONFIDENCE)
+    missed = estimate_difference(steered, np.append(drawn, max(steered.max(), drawn.max())), CONFIDENCE)
     return replace(gain, low=min(gain.low, missed.low))

@@ -10,7 +10,7 @@ from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.engine.model import LARGEST
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.platforms.facts import BUILT_IN, find_platform_facts
-from socialcrawl.text.wording import seconds
+from socialcrawl.text.wording import parse_seconds
 
 AUTO, EXISTS = "auto", "exists"
 YEARS = 20  # that the last activity may lie back: more than any of the platforms is old
@@ -105,7 +105,7 @@ class RefreshSection(Section):
     def within(self, platform: str) -> float | None:
         """Return how long ago somebody active has posted at most, seconds; None: whoever exists is active."""
         rule = self.rule(platform)
-        return None if rule == EXISTS else seconds(rule, years=YEARS)
+        return None if rule == EXISTS else parse_seconds(rule, years=YEARS)
 
     def activity(self, platform: str) -> Activity:
         """Return the rule by which a probe is judged on a platform."""

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.sample.variance import compute_dot, cut_pieces, estimate_variance, estimate_variance_between
-from socialcrawl.forecast.intervals import quantile
+from socialcrawl.forecast.intervals import find_quantile
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -244,7 +244,7 @@ def compute_wilson(
         freedom: degrees of freedom of its variance.
         confidence: that the interval has.
     """
-    part = quantile(freedom, confidence) ** 2 / effective
+    part = find_quantile(freedom, confidence) ** 2 / effective
     middle = (value + part / 2.0) / (1.0 + part)
     half = float(np.sqrt(part * value * (1.0 - value) + part**2 / 4.0)) / (1.0 + part)
     return min(value, max(0.0, middle - half)), max(value, min(1.0, middle + half))
@@ -347,7 +347,7 @@ def _estimate_mean(series: Series, y: Floats) -> Estimate:
     apart, others = estimate_variance_between(_scale(series, y, value), series.pieces, w > 0.0)
     even, free = own * len(y) / series.even[0], series.even[1]
     found = ((variance, freedom), (apart, others), (even, free))
-    half = max(quantile(df, series.confidence) * float(np.sqrt(one / len(y))) for one, df in found)
+    half = max(find_quantile(df, series.confidence) * float(np.sqrt(one / len(y))) for one, df in found)
     effective = max(1.0, min(float(n), own * len(y) / variance)) if variance > 0.0 else series.floor[0]
     return Estimate(value, value - half, value + half, effective, n, SMALL if effective < FEW else "")
 

@@ -79,13 +79,13 @@ chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`).""
 
     def snapshot(self) -> Snapshot:
         """See `CrawlKind.snapshot`."""
-        from socialcrawl.campaign.snapshot_writer import drawn  # noqa: PLC0415 - plans are made without SQLAlchemy
+        from socialcrawl.campaign.snapshot_writer import collect_draws  # noqa: PLC0415 - plans are made without SQLAlchemy
         from socialcrawl.storage.queries.sampled import read_sampled  # noqa: PLC0415 - as above
 
         return Snapshot(
             "sampled",
-            lambda crawl: {one.node: one for one in drawn(crawl)} if crawl.begun else {},
-            lambda store, crawl: store.sample(drawn(crawl)),
+            lambda crawl: {one.node: one for one in collect_draws(crawl)} if crawl.begun else {},
+            lambda store, crawl: store.sample(collect_draws(crawl)),
             read_sampled,
         )
 

@@ -67,12 +67,12 @@ has read for what they wrote since, to some more often than to others,"""
 
     def snapshot(self) -> Snapshot:
         """See `CrawlKind.snapshot`."""
-        from socialcrawl.campaign.snapshot_writer import standings  # noqa: PLC0415 - plans are made without SQLAlchemy
+        from socialcrawl.campaign.snapshot_writer import collect_standings  # noqa: PLC0415 - plans are made without SQLAlchemy
         from socialcrawl.storage.queries.standings import read_standings  # noqa: PLC0415 - as above
 
         return Snapshot(
             "standings",
-            lambda crawl: {one.node: one for one in standings(crawl)},
-            lambda store, crawl: store.stand(standings(crawl)),
+            lambda crawl: {one.node: one for one in collect_standings(crawl)},
+            lambda store, crawl: store.stand(collect_standings(crawl)),
             read_standings,
         )

@@ -8,7 +8,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema, field_validator, mod
 from socialcrawl.campaign.sections.values import Section, Span, spanning
 from socialcrawl.crawls.track.expansion import EXPANSIONS
 from socialcrawl.crawls.track.recrawl import RECRAWLS
-from socialcrawl.text.wording import seconds
+from socialcrawl.text.wording import parse_seconds
 
 ALL = "all"
 NEVER = "never"
@@ -85,7 +85,7 @@ class TrackSection(Section):
     @property
     def width(self) -> float | None:
         """The window w in seconds; None: posts of any age count."""
-        return None if self.window == ALL else seconds(self.window)
+        return None if self.window == ALL else parse_seconds(self.window)
 
     @property
     def remembered(self) -> float | None:
@@ -95,12 +95,12 @@ class TrackSection(Section):
     @property
     def pause(self) -> float:
         """How long an account is left alone after a visit, in seconds."""
-        return seconds(self.rest)
+        return parse_seconds(self.rest)
 
     @property
     def absence(self) -> float | None:
         """How long after it was lost an account may be asked again, in seconds; None: never."""
-        return None if self.again == NEVER else seconds(self.again)
+        return None if self.again == NEVER else parse_seconds(self.again)
 
 
 def _check_among(name: str, known: tuple[str, ...], what: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.progress import Progress
 
-from socialcrawl.cli.render.console import plain
+from socialcrawl.cli.render.console import make_console
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.figures import Bars, Panel, draw
 from socialcrawl.lab.process_pool import CrawlJob, crawl_missing
@@ -132,7 +132,7 @@ class ExperimentRun:
 @contextmanager
 def show_progress(title: str) -> Iterator[Callable[[int, int], None]]:
     """Show a progress bar in the terminal: call what is yielded with (done, total). The bar goes away at the end."""
-    with Progress(console=plain(errors=True), transient=True) as progress:
+    with Progress(console=make_console(errors=True), transient=True) as progress:
         task = progress.add_task(title, total=None)
 
         def watch(done: int, total: int) -> None:

@@ -28,7 +28,7 @@ from socialcrawl.lab.generators.posting import (
 from socialcrawl.lab.generators.social_network import NetworkAccounts, Ties, draw_accounts, draw_post_counts, draw_ties
 from socialcrawl.lab.generators.usernames import draw_usernames
 from socialcrawl.lab.generators.word_pools import TOPICS, TopicWords
-from socialcrawl.system.files import replace_whole
+from socialcrawl.system.files import replace_file
 
 UNTIL = 1_767_225_600  # 2026-01-01T00:00:00Z: fixed, so that no run depends on the day it is made
 WEEK = 7 * 86_400
@@ -145,7 +145,7 @@ def write(path: Path, generated: Generated) -> None:
     first = next(batches)
     names = ["author", "reply_to", "mentions.list.element"]  # texts hardly repeat: a dictionary would cost time
     with (
-        replace_whole(path) as part,
+        replace_file(path) as part,
         pq.ParquetWriter(part, first.schema, compression="zstd", use_dictionary=names) as file,
     ):
         file.write_batch(first)

@@ -21,7 +21,7 @@ from socialcrawl.formats.documents import read_text
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.arrays import BROKEN, open_archive, open_mapped
 from socialcrawl.lab.graphs.checks import check_graph, check_links
-from socialcrawl.system.files import put
+from socialcrawl.system.files import replace_folder
 
 ARRAYS = ("indptr", "indices", "alpha", "beta")
 MARKER, NAMES, VERSION = "graph.json", "names.txt", 1
@@ -69,7 +69,7 @@ def write(graph: KnownGraph, folder: Path | str) -> None:
     try:
         part.mkdir()
         _fill(part, graph)
-        put(part, folder)
+        replace_folder(part, folder)
     except OSError as error:
         raise SettingsError(f"{folder} cannot be written: {error}. Free space or give another place.") from error
     finally:

@@ -7,13 +7,13 @@ from unicodedata import category
 
 import orjson
 
-from socialcrawl.mock.x.entities import links, locate, lowered
+from socialcrawl.mock.x.entities import find_links, locate, lower_text
 
 _TAG = re.compile(r"(?<!\S)#([^\s\u00ad\u2060\u200a-\u200d\u20e2]+)")
 _FACET = '{"features":[{"$type":"app.bsky.richtext.facet#'
 
 
-def facets(text: str, named: Sequence[tuple[str, str]], *, ordered: bool = False) -> str:
+def render_facets(text: str, named: Sequence[tuple[str, str]], *, ordered: bool = False) -> str:
     """Return the member `facets` of a post's record with a comma before it, as JSON; empty where the text has none.
 
     A mentioned name that the text does not contain stands at the empty range 0..0.
@@ -25,24 +25,27 @@ def facets(text: str, named: Sequence[tuple[str, str]], *, ordered: bool = False
     """
     plain, found = text.isascii(), []
     if named:
-        low = text.lower() if plain else lowered(text)
+        low = text.lower() if plain else lower_text(text)
         for name, did in named:
             start, end = locate(low, name)
-            found.append((start, f'{_FACET}mention","did":"{did}"}}],{_index(text, start, end, plain=plain)}'))
+            found.append((start, f'{_FACET}mention","did":"{did}"}}],{_render_index(text, start, end, plain=plain)}'))
         if not ordered and len(found) > 1:
             found.sort(key=itemgetter(0))
     if "#" in text:
-        for start, end, tag in tags(text):
-            named_so, place = orjson.dumps(tag).decode(), _index(text, start, end, plain=plain)
+        for start, end, tag in find_tags(text):
+            named_so, place = orjson.dumps(tag).decode(), _render_index(text, start, end, plain=plain)
             found.append((start, f'{_FACET}tag","tag":{named_so}}}],{place}'))
     if "://" in text:
-        for link in links(text):
-            uri, place = orjson.dumps(link["url"]).decode(), _index(text, link["start"], link["end"], plain=plain)
+        for link in find_links(text):
+            uri, place = (
+                orjson.dumps(link["url"]).decode(),
+                _render_index(text, link["start"], link["end"], plain=plain),
+            )
             found.append((link["start"], f'{_FACET}link","uri":{uri}}}],{place}'))
     return f',"facets":[{",".join([facet for _, facet in found])}]' if found else ""
 
 
-def tags(text: str) -> list[tuple[int, int, str]]:
+def find_tags(text: str) -> list[tuple[int, int, str]]:
     """Return the tags of a text as Bluesky's client detects them: (start, end, tag).
 
     They begin behind white space and go on to the next, without punctuation at their end; numbers are none.
@@ -57,7 +60,7 @@ def tags(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def _index(text: str, start: int, end: int, *, plain: bool) -> str:
+def _render_index(text: str, start: int, end: int, *, plain: bool) -> str:
     """Return the end of a facet: its bytes; in plain ASCII they are the characters."""
     if not plain:
         start, end = len(text[:start].encode()), len(text[:end].encode())

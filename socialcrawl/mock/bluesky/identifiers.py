@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.world import World
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.world_changes import WorldChanges
 
 POST = "app.bsky.feed.post"
 REPOST = "app.bsky.feed.repost"
@@ -33,7 +33,7 @@ _SHIFTS = np.arange(60, -1, -5, dtype=np.uint64)
 _CODES = np.array([ord(letter) for letter in _SORTED], np.uint32)
 
 
-def record_key(number: int) -> str:
+def make_record_key(number: int) -> str:
     """Return the 13 characters of a number below 2**64, in the order of numbers."""
     high, low = number >> 30, number & 0x3FFFFFFF
     return (
@@ -42,14 +42,14 @@ def record_key(number: int) -> str:
     )
 
 
-def record_keys(numbers: NDArray[Any]) -> list[str]:
+def make_record_keys(numbers: NDArray[Any]) -> list[str]:
     """Return the keys of many numbers: int64[n] or uint64[n]."""
     letters = _CODES[(numbers.astype(np.uint64)[:, None] >> _SHIFTS) & np.uint64(31)]
     keys: list[str] = letters.view("U13").ravel().tolist()
     return keys
 
 
-def number_of(key: str) -> int | None:
+def parse_record_key(key: str) -> int | None:
     """Return the number written as these 13 characters; None where they are no record key."""
     if not _KEY.fullmatch(key):
         return None
@@ -59,23 +59,23 @@ def number_of(key: str) -> int | None:
     return number
 
 
-def did_of(name: str) -> str:
+def make_did(name: str) -> str:
     """Return the DID of the account with this folded name: 96 bits of hash."""
     return "did:plc:" + blake2b(name.encode(), digest_size=12).hexdigest().translate(_LETTERS)
 
 
-def cid_of(did: str, kind: str, key: str) -> str:
+def make_cid(did: str, kind: str, key: str) -> str:
     """Return the CID of a record with a key of 13 characters; 59 characters, of the form that Bluesky's have."""
-    return f"{cid_head(did, kind)}{key}{CID_END}"
+    return f"{make_cid_head(did, kind)}{key}{CID_END}"
 
 
 @lru_cache(20_000)
-def cid_head(did: str, kind: str) -> str:
+def make_cid_head(did: str, kind: str) -> str:
     """Return what the CIDs of an account's records of one kind begin with; their key and `CID_END` follow."""
     return _CID_HEAD + blake2b(f"{did}/{kind}".encode(), digest_size=19).hexdigest()[:37].translate(_LETTERS)
 
 
-class Names:
+class BlueskyNames:
     """The names of a world's accounts (by row; `dids` are all DIDs) and posts (by position).
 
     A handle is the username as a label, `_` written as `-`, under one domain; a username that could not be read back
@@ -87,11 +87,11 @@ class Names:
         domain: the part of every handle behind its first dot.
     """
 
-    def __init__(self, world: World, changes: Changes, domain: str) -> None:
+    def __init__(self, world: World, changes: WorldChanges, domain: str) -> None:
         self._world, self._changes, self.domain = world, changes, domain
-        self.dids: Sequence[str] = [did_of(key) for key in world.accounts.keys]
+        self.dids: Sequence[str] = [make_did(key) for key in world.accounts.keys]
         self._rows = {did: row for row, did in enumerate(self.dids)}
-        self._labels = _labels(world.accounts.usernames)
+        self._labels = _make_labels(world.accounts.usernames)
         self._by_label = {label: row for row, label in enumerate(self._labels)}
         self._renamed: dict[str, int] = {}
         self._version = changes.version
@@ -110,9 +110,9 @@ class Names:
         username = self._changes.username(row)
         if username == self._world.accounts.usernames[row]:
             return f"{self._labels[row]}.{self.domain}"
-        label = _plain(username)
+        label = _make_plain_label(username)
         if label is None or self._by_label.get(label, row) != row:
-            label = _hashed(username, 0)
+            label = _make_hashed_label(username, 0)
         return f"{label}.{self.domain}"
 
     def row(self, actor: str) -> int | None:
@@ -131,7 +131,7 @@ class Names:
 
     def uri(self, row: int, number: int, kind: str = POST) -> str:
         """Return the address of an account's record with this number (a post's id)."""
-        return f"at://{self.dids[row]}/{kind}/{record_key(number)}"
+        return f"at://{self.dids[row]}/{kind}/{make_record_key(number)}"
 
     def _new_handles(self) -> dict[str, int]:
         if self._version != self._changes.version:
@@ -142,20 +142,20 @@ class Names:
         return self._renamed
 
 
-def _labels(usernames: Sequence[str]) -> list[str]:
+def _make_labels(usernames: Sequence[str]) -> list[str]:
     """Return one label per username, all different; a made one yields to the real ones."""
-    labels = [_plain(username) for username in usernames]
+    labels = [_make_plain_label(username) for username in usernames]
     taken = {label for label in labels if label is not None}
     for row in sorted((row for row, label in enumerate(labels) if label is None), key=usernames.__getitem__):
         attempt = 0
-        while (label := _hashed(usernames[row], attempt)) in taken:
+        while (label := _make_hashed_label(usernames[row], attempt)) in taken:
             attempt += 1
         taken.add(label)
         labels[row] = label
     return [label for label in labels if label is not None]
 
 
-def _plain(username: str) -> str | None:
+def _make_plain_label(username: str) -> str | None:
     """Return the label from which the username can be read back; None where there is none."""
     label = fold_name(username).replace("_", "-")
     if label.startswith("-") or label.endswith("-") or "-" in username or _NOT_IN_LABEL.search(label):
@@ -163,7 +163,7 @@ def _plain(username: str) -> str | None:
     return label
 
 
-def _hashed(username: str, attempt: int) -> str:
-    ending = did_of(f"{attempt} {fold_name(username)}")[-6:]
+def _make_hashed_label(username: str, attempt: int) -> str:
+    ending = make_did(f"{attempt} {fold_name(username)}")[-6:]
     kept = _NOT_IN_LABEL.sub("", fold_name(username).replace("_", "-")).strip("-")[:40]
     return f"{kept or 'x'}-{ending}"

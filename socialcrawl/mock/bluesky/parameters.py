@@ -3,10 +3,10 @@
 import re
 from datetime import UTC, datetime
 
-from socialcrawl.mock.bluesky.identifiers import number_of
-from socialcrawl.mock.bluesky.refusals import invalid
-from socialcrawl.mock.service import Asked
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.bluesky.identifiers import parse_record_key
+from socialcrawl.mock.bluesky.refusals import make_refusal
+from socialcrawl.mock.service import MockRequest
+from socialcrawl.mock.world_changes import WorldChanges
 
 LARGEST = 100
 
@@ -14,7 +14,7 @@ _DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]*[A-Za-z0-9._-]")
 _HANDLE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
 
-def needed(asked: Asked, name: str) -> str:
+def require(asked: MockRequest, name: str) -> str:
     """Return the value of a parameter that must be there.
 
     Raises:
@@ -22,22 +22,22 @@ def needed(asked: Asked, name: str) -> str:
     """
     value = asked.one(name)
     if not value:
-        raise invalid(f'Error: Params must have the property "{name}"')
+        raise make_refusal(f'Error: Params must have the property "{name}"')
     return value
 
 
-def identifier(value: str, name: str) -> str:
+def check_identifier(value: str, name: str) -> str:
     """Return the same value, which is a DID or a handle.
 
     Raises:
         RefusalError: it is neither.
     """
     if not (_DID if value.startswith("did:") else _HANDLE).fullmatch(value):
-        raise invalid(f"Error: {name} must be a valid did or a handle")
+        raise make_refusal(f"Error: {name} must be a valid did or a handle")
     return value
 
 
-def limit(asked: Asked, default: int) -> int:
+def read_limit(asked: MockRequest, default: int) -> int:
     """Return the size of a page, 1 to 100.
 
     Raises:
@@ -47,35 +47,35 @@ def limit(asked: Asked, default: int) -> int:
     if value is None:
         return default
     if not re.fullmatch(r"-?[0-9]{1,9}", value):
-        raise invalid("Error: limit must be an integer")
+        raise make_refusal("Error: limit must be an integer")
     number = int(value)
     if number < 1:
-        raise invalid("Error: limit can not be less than 1")
+        raise make_refusal("Error: limit can not be less than 1")
     if number > LARGEST:
-        raise invalid(f"Error: limit can not be greater than {LARGEST}")
+        raise make_refusal(f"Error: limit can not be greater than {LARGEST}")
     return number
 
 
-def moment(asked: Asked, name: str) -> float | None:
+def read_moment(asked: MockRequest, name: str) -> float | None:
     """Return a moment as Unix seconds, from ISO 8601 or a date alone (its beginning, UTC); None where there is none.
 
     Raises:
         RefusalError: no moment.
     """
     value = asked.one(name)
-    return None if value is None else second(value, name)
+    return None if value is None else parse_second(value, name)
 
 
-def second(value: str, name: str) -> float:
-    """Return the Unix second that a text names, see `moment`."""
+def parse_second(value: str, name: str) -> float:
+    """Return the Unix second that a text names, see `read_moment`."""
     try:
         found = datetime.fromisoformat(value)
     except ValueError as error:
-        raise invalid(f"Error: {name} must be a valid datetime") from error
+        raise make_refusal(f"Error: {name} must be a valid datetime") from error
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
-def cut(asked: Asked, changes: Changes, place: str, *, size: int, n: int) -> tuple[slice, str | None]:
+def cut_page(asked: MockRequest, changes: WorldChanges, place: str, *, size: int, n: int) -> tuple[slice, str | None]:
     """Return the part of a list of n that a page shows, and the cursor behind it, None at the end.
 
     Such a cursor is the number of entries before the page. `place` names the list: cursors of two lists look alike.
@@ -87,7 +87,7 @@ def cut(asked: Asked, changes: Changes, place: str, *, size: int, n: int) -> tup
     start = 0
     if cursor:
         if not re.fullmatch(r"[0-9]{1,9}", cursor) or changes.expired(f"{place} {cursor}"):
-            raise invalid("Malformed cursor")
+            raise make_refusal("Malformed cursor")
         start = max(int(cursor) - asked.overlap, 0)
     stop = start + size
     if stop >= n:
@@ -96,14 +96,14 @@ def cut(asked: Asked, changes: Changes, place: str, *, size: int, n: int) -> tup
     return slice(start, stop), str(stop)
 
 
-def number_in(cursor: str) -> int:
+def parse_cursor(cursor: str) -> int:
     """Return the post id in the cursor of a feed, `<milliseconds>::<record key>`.
 
     Raises:
         RefusalError: another cursor.
     """
     time, _, key = cursor.partition("::")
-    number = number_of(key)
+    number = parse_record_key(key)
     if number is None or not time.isdecimal() or number >= 2**63:
-        raise invalid("Malformed cursor")
+        raise make_refusal("Malformed cursor")
     return number

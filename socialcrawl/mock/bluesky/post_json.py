@@ -7,21 +7,29 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from socialcrawl.mock.bluesky.facets import facets
-from socialcrawl.mock.bluesky.identifiers import CID_END, POST, Names, cid_head, cid_of, record_key, record_keys
-from socialcrawl.mock.dataset_clock import Moment
-from socialcrawl.mock.reposts import made_number
+from socialcrawl.mock.bluesky.facets import render_facets
+from socialcrawl.mock.bluesky.identifiers import (
+    CID_END,
+    POST,
+    BlueskyNames,
+    make_cid,
+    make_cid_head,
+    make_record_key,
+    make_record_keys,
+)
+from socialcrawl.mock.dataset_clock import DatasetClock
+from socialcrawl.mock.reposts import make_number
 from socialcrawl.mock.world import World
 
 _VIEWER = ',"viewer":{"bookmarked":false,"embeddingDisabled":false,"threadMuted":false}'
 
 
-def moments(seconds: NDArray[np.int64]) -> list[str]:
+def format_moments(seconds: NDArray[np.int64]) -> list[str]:
     """Unix seconds (int64[n]) as Bluesky writes moments."""
     return [f"{text}Z" for text in np.datetime_as_string(seconds.astype("datetime64[s]"), unit="ms").tolist()]
 
 
-class Writer:
+class PostWriter:
     """The JSON of posts (app.bsky.feed.defs#postView) of a world.
 
     Args:
@@ -33,7 +41,7 @@ class Writer:
     """
 
     def __init__(
-        self, world: World, names: Names, author: Callable[[int], str], moment: Moment, *, signed_in: bool
+        self, world: World, names: BlueskyNames, author: Callable[[int], str], moment: DatasetClock, *, signed_in: bool
     ) -> None:
         self._world, self._names, self._author, self._moment = world, names, author, moment
         self._viewer = _VIEWER if signed_in else ""
@@ -45,8 +53,8 @@ class Writer:
         columns = zip(
             posts,
             world.author[chosen].tolist(),
-            record_keys(world.ids[chosen]),
-            moments(world.created_at[chosen]),
+            make_record_keys(world.ids[chosen]),
+            format_moments(world.created_at[chosen]),
             self._moment.replies[chosen].tolist(),
             self._moment.retweets[chosen].tolist(),
             self._mentioned(chosen),
@@ -58,7 +66,7 @@ class Writer:
         for post, row, key, when, replies, reposts, mentioned, answers in columns:
             text, marks = texts[post], ""
             if mentioned or "#" in text or "://" in text:
-                marks = facets(text, [(keys[one], dids[one]) for one in mentioned], ordered=ordered)
+                marks = render_facets(text, [(keys[one], dids[one]) for one in mentioned], ordered=ordered)
             reply = self._reply(post) if answers else ""
             record = self._record(text, when, marks, world.language(post), reply)
             found.append(self._view(heads[row], key, when, record, (replies, reposts)))
@@ -78,9 +86,9 @@ class Writer:
         world, names = self._world, self._names
         text = world.texts[post][start:]
         named = [(world.accounts.keys[one], names.did(one)) for one in world.mentions.of(post).tolist() if one != row]
-        marks = facets(text, named, ordered=world.record is not None)
+        marks = render_facets(text, named, ordered=world.record is not None)
         record = self._record(text, when, marks, world.language(post), "")
-        return self._view(self._head(row), record_key(number), when, record, (0, reposts))
+        return self._view(self._head(row), make_record_key(number), when, record, (0, reposts))
 
     def address(self, post: int) -> str:
         """Return the address of the post at this position."""
@@ -98,12 +106,15 @@ class Writer:
         place = int(references.replied_post[post])
         if place >= 0 and int(self._world.author[place]) == account:
             return self.address(place)
-        return self._names.uri(account, made_number(int(self._world.ids[post])))
+        return self._names.uri(account, make_number(int(self._world.ids[post])))
 
     def _head(self, row: int) -> tuple[str, str]:
         """What all posts of an author begin with: their JSON up to the key in the CID, their address up to its key."""
         did = self._names.did(row)
-        return f'{{"author":{self._author(row)},"bookmarkCount":0,"cid":"{cid_head(did, POST)}', f"at://{did}/{POST}/"
+        return (
+            f'{{"author":{self._author(row)},"bookmarkCount":0,"cid":"{make_cid_head(did, POST)}',
+            f"at://{did}/{POST}/",
+        )
 
     def _view(self, head: tuple[str, str], key: str, when: str, record: str, counts: tuple[int, int]) -> str:
         return (
@@ -129,8 +140,8 @@ class Writer:
         assert parent is not None
         root = int(self._world.references.conversation[post])
         first = parent if root == post else self.address(root)
-        return f',"reply":{{"parent":{_strong(parent)},"root":{_strong(first)}}}'
+        return f',"reply":{{"parent":{_render_strong_ref(parent)},"root":{_render_strong_ref(first)}}}'
 
 
-def _strong(address: str) -> str:
-    return f'{{"cid":"{cid_of(*address.split("/")[2:])}","uri":"{address}"}}'
+def _render_strong_ref(address: str) -> str:
+    return f'{{"cid":"{make_cid(*address.split("/")[2:])}","uri":"{address}"}}'

@@ -13,23 +13,23 @@ import orjson
 from numpy.typing import NDArray
 
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.bluesky.identifiers import Names, cid_of, record_key
-from socialcrawl.mock.bluesky.parameters import cut, identifier, limit, needed
-from socialcrawl.mock.bluesky.refusals import gone, invalid
-from socialcrawl.mock.bluesky.view_json import Views
+from socialcrawl.mock.bluesky.identifiers import BlueskyNames, make_cid, make_record_key
+from socialcrawl.mock.bluesky.parameters import check_identifier, cut_page, read_limit, require
+from socialcrawl.mock.bluesky.refusals import make_refusal, refuse_gone
+from socialcrawl.mock.bluesky.view_json import BlueskyViews
 from socialcrawl.mock.names import HERE, PROTECTED
-from socialcrawl.mock.reposts import made_number
-from socialcrawl.mock.service import Asked, Told
+from socialcrawl.mock.reposts import make_number
+from socialcrawl.mock.service import MockRequest, MockResponse
 from socialcrawl.mock.world import World
-from socialcrawl.mock.world_changes import Changes
-from socialcrawl.mock.x.render import stamp
+from socialcrawl.mock.world_changes import WorldChanges
+from socialcrawl.mock.x.render import format_stamp
 
 MOST_ACTORS = 25
 LIST_KEY = "3k2222222222a"
 _LIST, _ITEM = "app.bsky.graph.list", "app.bsky.graph.listitem"
 
 
-class People:
+class ProfileEndpoints:
     """The endpoints of accounts.
 
     Args:
@@ -38,104 +38,106 @@ class People:
         changes: what became of them.
     """
 
-    def __init__(self, world: World, names: Names, changes: Changes) -> None:
+    def __init__(self, world: World, names: BlueskyNames, changes: WorldChanges) -> None:
         self._world, self._names, self._changes = world, names, changes
         self._mentioned = lru_cache(4_096)(self._mentioned_by)
         self._mentioners = lru_cache(4_096)(self._mentioning)
         self._matching = lru_cache(64)(self._search)
 
-    def profile(self, asked: Asked, views: Views) -> Told:
+    def profile(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET app.bsky.actor.getProfile."""
-        return Told(200, self._detailed(self._here(asked, "actor", "Profile not found"), views))
+        return MockResponse(200, self._detailed(self._here(asked, "actor", "Profile not found"), views))
 
-    def profiles(self, asked: Asked, views: Views) -> Told:
+    def profiles(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET app.bsky.actor.getProfiles: those that are there, each once."""
-        actors = [identifier(value, "actors") for name, value in asked.query if name == "actors"]
+        actors = [check_identifier(value, "actors") for name, value in asked.query if name == "actors"]
         if not actors:
-            raise invalid('Error: Params must have the property "actors"')
+            raise make_refusal('Error: Params must have the property "actors"')
         if len(actors) > MOST_ACTORS:
-            raise invalid(f"Error: actors must not have more than {MOST_ACTORS} elements")
+            raise make_refusal(f"Error: actors must not have more than {MOST_ACTORS} elements")
         rows = dict.fromkeys(row for actor in actors if (row := self._names.row(actor)) is not None)
         shown = [self._detailed(row, views) for row in rows if self._shown(row)]
-        return Told(200, b'{"profiles":[' + b",".join(shown) + b"]}")
+        return MockResponse(200, b'{"profiles":[' + b",".join(shown) + b"]}")
 
-    def search(self, asked: Asked, views: Views) -> Told:
+    def search(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET app.bsky.actor.searchActors: the most mentioned first."""
         words = tuple(fold_name(asked.one("q") or asked.one("term") or "").removeprefix("@").split())
         found = [row for row in self._matching(words) if self._shown(row)]
-        page, behind = self._page(asked, found, f"actors {' '.join(words)}", limit(asked, 25))
-        return Told(200, orjson.dumps({"actors": _profiles(views, page), **behind}))
+        page, behind = self._page(asked, found, f"actors {' '.join(words)}", read_limit(asked, 25))
+        return MockResponse(200, orjson.dumps({"actors": _render_profiles(views, page), **behind}))
 
-    def resolve(self, asked: Asked, views: Views) -> Told:
+    def resolve(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET com.atproto.identity.resolveHandle."""
-        handle = identifier(needed(asked, "handle"), "handle")
+        handle = check_identifier(require(asked, "handle"), "handle")
         row = None if handle.startswith("did:") else self._names.row(handle)
-        if row is None or gone(self._changes.fate(row), ""):
-            raise invalid("Unable to resolve handle")
-        return Told(200, orjson.dumps({"did": self._names.did(row)}))
+        if row is None or refuse_gone(self._changes.fate(row), ""):
+            raise make_refusal("Unable to resolve handle")
+        return MockResponse(200, orjson.dumps({"did": self._names.did(row)}))
 
-    def follows(self, asked: Asked, views: Views) -> Told:
+    def follows(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET app.bsky.graph.getFollows."""
         row = self._here(asked, "actor", "Actor not found")
         return self._related(asked, views, row, "follows", self._follows(row))
 
-    def followers(self, asked: Asked, views: Views) -> Told:
+    def followers(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET app.bsky.graph.getFollowers."""
         row = self._here(asked, "actor", "Actor not found")
         return self._related(asked, views, row, "followers", self._followers(row))
 
-    def members(self, asked: Asked, views: Views) -> Told:
+    def members(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET app.bsky.graph.getList."""
-        uri = needed(asked, "list")
+        uri = require(asked, "list")
         actor, _, rest = uri.removeprefix("at://").partition("/")
         row = self._names.row(actor) if uri.startswith("at://did:") else None
         if row is None or rest != f"{_LIST}/{LIST_KEY}" or not self._shown(row):
-            raise invalid("List not found")
+            raise make_refusal("List not found")
         rows = [other for other in self._follows(row).tolist() if self._shown(other)]
-        page, behind = self._page(asked, rows, f"list {uri}", limit(asked, 50))
+        page, behind = self._page(asked, rows, f"list {uri}", read_limit(asked, 50))
         numbers = [int(self._world.accounts.ids[other]) for other in page]
         items = [
             {"subject": subject, "uri": self._names.uri(row, number, _ITEM)}
-            for subject, number in zip(_profiles(views, page), numbers, strict=True)
+            for subject, number in zip(_render_profiles(views, page), numbers, strict=True)
         ]
-        (creator,) = _profiles(views, [row])
+        (creator,) = _render_profiles(views, [row])
         about = {
-            "cid": cid_of(self._names.did(row), _LIST, record_key(made_number(rest))),
+            "cid": make_cid(self._names.did(row), _LIST, make_record_key(make_number(rest))),
             "creator": creator,
-            "indexedAt": stamp(int(self._world.created_at[0])),
+            "indexedAt": format_stamp(int(self._world.created_at[0])),
             "listItemCount": len(rows),
             "name": "mentioned",
             "purpose": "app.bsky.graph.defs#curatelist",
             "uri": uri,
         }
-        return Told(200, orjson.dumps({"items": items, "list": about, **behind}))
+        return MockResponse(200, orjson.dumps({"items": items, "list": about, **behind}))
 
-    def _here(self, asked: Asked, name: str, sentence: str) -> int:
+    def _here(self, asked: MockRequest, name: str, sentence: str) -> int:
         """Return the account that is asked for, where it is to be seen."""
-        row = self._names.row(identifier(needed(asked, name), name))
+        row = self._names.row(check_identifier(require(asked, name), name))
         if row is None:
-            raise invalid(sentence)
-        if refusal := gone(self._changes.fate(row), sentence):
+            raise make_refusal(sentence)
+        if refusal := refuse_gone(self._changes.fate(row), sentence):
             raise refusal
         return row
 
     def _shown(self, row: int) -> bool:
         return self._changes.fate(row) in (HERE, PROTECTED)
 
-    def _detailed(self, row: int, views: Views) -> bytes:
+    def _detailed(self, row: int, views: BlueskyViews) -> bytes:
         follows, followers = len(self._follows(row)), len(self._followers(row))
         posts = len(self._changes.moment.existing(self._world.timelines.of(row)))
         return views.profile(row, followersCount=followers, followsCount=follows, postsCount=posts)
 
-    def _related(self, asked: Asked, views: Views, row: int, kind: str, others: NDArray[np.int64]) -> Told:
+    def _related(
+        self, asked: MockRequest, views: BlueskyViews, row: int, kind: str, others: NDArray[np.int64]
+    ) -> MockResponse:
         found = [other for other in others.tolist() if self._shown(other)]
-        page, behind = self._page(asked, found, f"{kind} {row}", limit(asked, 50))
-        (subject,) = _profiles(views, [row])
-        return Told(200, orjson.dumps({kind: _profiles(views, page), "subject": subject, **behind}))
+        page, behind = self._page(asked, found, f"{kind} {row}", read_limit(asked, 50))
+        (subject,) = _render_profiles(views, [row])
+        return MockResponse(200, orjson.dumps({kind: _render_profiles(views, page), "subject": subject, **behind}))
 
-    def _page(self, asked: Asked, rows: list[int], place: str, size: int) -> tuple[list[int], dict[str, str]]:
+    def _page(self, asked: MockRequest, rows: list[int], place: str, size: int) -> tuple[list[int], dict[str, str]]:
         """Return the accounts on a page of a list, and the cursor behind it, if any."""
-        part, cursor = cut(asked, self._changes, place, size=size, n=len(rows))
+        part, cursor = cut_page(asked, self._changes, place, size=size, n=len(rows))
         return rows[part], {"cursor": cursor} if cursor else {}
 
     def _follows(self, row: int) -> NDArray[np.int64]:
@@ -152,11 +154,13 @@ class People:
     def _mentioned_by(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         mentions, posts = self._world.mentions, self._world.timelines.of(row)
         named = [mentions.of(post) for post in posts.tolist()]
-        return _once(np.concatenate(named) if named else posts, np.repeat(posts, [len(some) for some in named]), row)
+        return _drop_repeats(
+            np.concatenate(named) if named else posts, np.repeat(posts, [len(some) for some in named]), row
+        )
 
     def _mentioning(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         posts = self._world.mentioned_in.of(row)
-        return _once(self._world.author[posts], posts, row)
+        return _drop_repeats(self._world.author[posts], posts, row)
 
     def _search(self, words: tuple[str, ...]) -> list[int]:
         """Return the accounts whose handle or shown name contains every word; none for no words."""
@@ -173,7 +177,7 @@ class People:
         return sorted(found, key=lambda row: (-int(mentioned[row]), accounts.keys[row]))
 
 
-def _once(
+def _drop_repeats(
     rows: NDArray[np.int64], posts: NDArray[np.int64], without: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The different rows in their order, but for one, and the post (position) that names each first, ascending."""
@@ -183,5 +187,5 @@ def _once(
     return rows[others], posts[others]
 
 
-def _profiles(views: Views, rows: list[int]) -> list[orjson.Fragment]:
+def _render_profiles(views: BlueskyViews, rows: list[int]) -> list[orjson.Fragment]:
     return [orjson.Fragment(views.profile(row)) for row in rows]

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.query import WORD, Reading, parse
-from socialcrawl.mock.search import read
+from socialcrawl.mock.query import WORD, SearchedPost, parse
+from socialcrawl.mock.search import read_post
 from socialcrawl.mock.world import World
 
 _READ = 50_000  # posts held as search sees them, about 60 MB
 _LEXEME = re.compile(r'"[^"]*"|[^\s()"]+')
 
 
-class Finder:
+class PostFinder:
     """The posts of a world that a query finds; those that repeat others are found by none.
 
     Args:
@@ -47,8 +47,8 @@ class Finder:
         posts = self._candidates(text)
         return np.array([post for post in posts[self._original[posts]].tolist() if test(self._read(post))], np.int64)
 
-    def _reading(self, post: int) -> Reading:
-        return read(self._world, post)
+    def _reading(self, post: int) -> SearchedPost:
+        return read_post(self._world, post)
 
     @cached_property
     def _original(self) -> NDArray[np.bool_]:

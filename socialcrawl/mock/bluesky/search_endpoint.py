@@ -9,17 +9,24 @@ import orjson
 from numpy.typing import NDArray
 
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.bluesky.facets import tags
-from socialcrawl.mock.bluesky.identifiers import Names
-from socialcrawl.mock.bluesky.parameters import cut, identifier, limit, moment, needed, second
-from socialcrawl.mock.bluesky.refusals import RefusalError, invalid
-from socialcrawl.mock.bluesky.search import Finder
-from socialcrawl.mock.bluesky.view_json import Views
+from socialcrawl.mock.bluesky.facets import find_tags
+from socialcrawl.mock.bluesky.identifiers import BlueskyNames
+from socialcrawl.mock.bluesky.parameters import (
+    check_identifier,
+    cut_page,
+    parse_second,
+    read_limit,
+    read_moment,
+    require,
+)
+from socialcrawl.mock.bluesky.refusals import RefusalError, make_refusal
+from socialcrawl.mock.bluesky.search import PostFinder
+from socialcrawl.mock.bluesky.view_json import BlueskyViews
 from socialcrawl.mock.query import QueryError
-from socialcrawl.mock.service import Asked, Told
+from socialcrawl.mock.service import MockRequest, MockResponse
 from socialcrawl.mock.world import World
-from socialcrawl.mock.world_changes import Changes
-from socialcrawl.mock.x.entities import links
+from socialcrawl.mock.world_changes import WorldChanges
+from socialcrawl.mock.x.entities import find_links
 
 _SORTS = ("top", "latest")
 _EVERYTHING = "*"  # a query without words: search cannot be asked without any
@@ -48,8 +55,8 @@ class _Wanted:
         """Return whether a post has all the tags, and links to the pages and domains, as its facets name them."""
         if not (self.tags or self.pages or self.domains):
             return True
-        named = {fold_name(tag) for _, _, tag in tags(text)}
-        led = {link["url"] for link in links(text)}
+        named = {fold_name(tag) for _, _, tag in find_tags(text)}
+        led = {link["url"] for link in find_links(text)}
         hosts = {urlsplit(link).hostname for link in led}
         return (
             named.issuperset(map(fold_name, self.tags))
@@ -58,7 +65,7 @@ class _Wanted:
         )
 
 
-class Searching:
+class BlueskySearchEndpoint:
     """The endpoint app.bsky.feed.searchPosts.
 
     Args:
@@ -67,23 +74,23 @@ class Searching:
         changes: what became of them.
     """
 
-    def __init__(self, world: World, names: Names, changes: Changes) -> None:
+    def __init__(self, world: World, names: BlueskyNames, changes: WorldChanges) -> None:
         self._world, self._names, self._changes = world, names, changes
-        self._finder = Finder(world)
+        self._finder = PostFinder(world)
 
-    def search_posts(self, asked: Asked, views: Views) -> Told:
+    def search_posts(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """Return a page of the posts found, newest first (`top` has nothing else to go by, as nobody knows likes)."""
-        q, size = needed(asked, "q"), limit(asked, 25)
+        q, size = require(asked, "q"), read_limit(asked, 25)
         if (asked.one("sort") or "latest") not in _SORTS:
-            raise invalid(f"Error: sort must be one of ({'|'.join(_SORTS)})")
+            raise make_refusal(f"Error: sort must be one of ({'|'.join(_SORTS)})")
         found = self._found(asked, q)
-        part, cursor = cut(asked, self._changes, f"search {q}", size=size, n=len(found))
+        part, cursor = cut_page(asked, self._changes, f"search {q}", size=size, n=len(found))
         page = found[::-1][part].tolist()
         more = {"hitsTotal": len(found)} if cursor is None else {"cursor": cursor, "hitsTotal": len(found)}
         body = b'{"posts":' + views.posts(page) + b"," + orjson.dumps(more)[1:]
-        return Told(200, body, posts=len(page))
+        return MockResponse(200, body, posts=len(page))
 
-    def _found(self, asked: Asked, q: str) -> NDArray[np.int64]:
+    def _found(self, asked: MockRequest, q: str) -> NDArray[np.int64]:
         wanted = self._wanted(asked, q)
         try:
             found = self._changes.moment.existing(self._finder.matches(wanted.words))
@@ -107,7 +114,7 @@ class Searching:
         spoken = [post for post in found.tolist() if {world.language(post).casefold()} >= langs]
         return np.array([post for post in spoken if wanted.fits(world.texts[post])], np.int64)
 
-    def _wanted(self, asked: Asked, q: str) -> _Wanted:
+    def _wanted(self, asked: MockRequest, q: str) -> _Wanted:
         """Return the filters of the query and of the parameters together."""
         filters = [[part for part in match.groups() if part] for match in _FILTER.finditer(q)]
         given = [(name, value) for name, value in filter(None, filters)]
@@ -123,11 +130,11 @@ class Searching:
         moments = {"since": wanted.since, "until": wanted.until}
         for name, value in given:
             if name in moments:
-                moments[name].append(second(value, name))
+                moments[name].append(parse_second(value, name))
             else:
                 lists[name].append(value)
         for name, held in moments.items():
-            if (parameter := moment(asked, name)) is not None:
+            if (parameter := read_moment(asked, name)) is not None:
                 held.append(parameter)
         return wanted
 
@@ -136,5 +143,5 @@ class Searching:
         actor = actor.removeprefix("@")
         if "." not in actor and not actor.startswith("did:"):
             actor = f"{actor}.{self._names.domain}"  # the label alone, as people write it
-        row = self._names.row(identifier(fold_name(actor), name) if not actor.startswith("did:") else actor)
+        row = self._names.row(check_identifier(fold_name(actor), name) if not actor.startswith("did:") else actor)
         return -2 if row is None else row

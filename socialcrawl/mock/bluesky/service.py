@@ -3,19 +3,26 @@
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 
-from socialcrawl.mock.bluesky.feeds import Feeds
-from socialcrawl.mock.bluesky.identifiers import Names
-from socialcrawl.mock.bluesky.profiles import People
+from socialcrawl.mock.bluesky.feeds import FeedEndpoint
+from socialcrawl.mock.bluesky.identifiers import BlueskyNames
+from socialcrawl.mock.bluesky.profiles import ProfileEndpoints
 from socialcrawl.mock.bluesky.refusals import NOT_SERVED, SEARCH_CLOSED, TOO_MANY, RefusalError
-from socialcrawl.mock.bluesky.search_endpoint import Searching
-from socialcrawl.mock.bluesky.sessions import ACCESS, ACCESS_SECONDS, REFRESH, REFRESH_SECONDS, Sessions, credentials
-from socialcrawl.mock.bluesky.view_json import Views
+from socialcrawl.mock.bluesky.search_endpoint import BlueskySearchEndpoint
+from socialcrawl.mock.bluesky.sessions import (
+    ACCESS,
+    ACCESS_SECONDS,
+    REFRESH,
+    REFRESH_SECONDS,
+    Sessions,
+    read_credentials,
+)
+from socialcrawl.mock.bluesky.view_json import BlueskyViews
 from socialcrawl.mock.names import Chosen
-from socialcrawl.mock.service import Asked, Counting, Guest, Standing, Told
+from socialcrawl.mock.service import Guest, MockRequest, MockResponse, WindowSpec, WindowState
 from socialcrawl.mock.world import World
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.world_changes import WorldChanges
 
-Handler = Callable[[Asked, Views], Told]
+Handler = Callable[[MockRequest, BlueskyViews], MockResponse]
 
 DOMAIN = "mock.social"
 SIGN_INS = ((30, 300.0), (300, 86_400.0))  # at most so many in so many seconds, per account
@@ -53,7 +60,7 @@ class BlueskyService:
         *,
         limit: int = 3_000,
         window: float = 300.0,
-        changes: Changes | None = None,
+        changes: WorldChanges | None = None,
         secret: bytes | None = None,
         closed_search: bool = False,
         handle_domain: str = DOMAIN,
@@ -63,8 +70,8 @@ class BlueskyService:
         nobot: Chosen = 0.0,
         labelled: Chosen = 0.0,
     ) -> None:
-        changes = Changes(world) if changes is None else changes
-        self.names = Names(world, changes, handle_domain)
+        changes = WorldChanges(world) if changes is None else changes
+        self.names = BlueskyNames(world, changes, handle_domain)
         self._limit, self._window, self._closed_search = limit, window, closed_search
         self._sessions = Sessions(
             self.names,
@@ -75,20 +82,20 @@ class BlueskyService:
             refresh_seconds=refresh_seconds,
         )
         self._views = {
-            kind: Views(world, self.names, changes, signed_in=kind == "user", nobot=nobot, labelled=labelled)
+            kind: BlueskyViews(world, self.names, changes, signed_in=kind == "user", nobot=nobot, labelled=labelled)
             for kind in (_PUBLIC.kind, "user")
         }
         self._handlers = self._methods(world, changes)
         world.warm()
 
-    def _methods(self, world: World, changes: Changes) -> dict[str, tuple[str, Handler]]:
-        people = People(world, self.names, changes)
+    def _methods(self, world: World, changes: WorldChanges) -> dict[str, tuple[str, Handler]]:
+        people = ProfileEndpoints(world, self.names, changes)
         return {
             "app.bsky.actor.getProfile": ("GET", people.profile),
             "app.bsky.actor.getProfiles": ("GET", people.profiles),
             "app.bsky.actor.searchActors": ("GET", people.search),
-            "app.bsky.feed.getAuthorFeed": ("GET", Feeds(world, self.names, changes).author_feed),
-            _SEARCH: ("GET", Searching(world, self.names, changes).search_posts),
+            "app.bsky.feed.getAuthorFeed": ("GET", FeedEndpoint(world, self.names, changes).author_feed),
+            _SEARCH: ("GET", BlueskySearchEndpoint(world, self.names, changes).search_posts),
             "app.bsky.graph.getFollows": ("GET", people.follows),
             "app.bsky.graph.getFollowers": ("GET", people.followers),
             "app.bsky.graph.getList": ("GET", people.members),
@@ -103,7 +110,7 @@ class BlueskyService:
         named = [(method, _XRPC + name) for name, (method, _) in self._handlers.items()]
         return [*named, ("GET", _REST), ("POST", _REST)]
 
-    def guest(self, asked: Asked) -> Guest | Told:
+    def guest(self, asked: MockRequest) -> Guest | MockResponse:
         """Return the account whose session asks (its DID is the label), or the public."""
         method = asked.endpoint.removeprefix(_XRPC)
         if method == _CREATE:
@@ -114,19 +121,19 @@ class BlueskyService:
             return refusal.told()
         return _PUBLIC if did is None else Guest(did, "user")
 
-    def counted(self, asked: Asked, guest: Guest) -> Sequence[Counting]:
+    def counted(self, asked: MockRequest, guest: Guest) -> Sequence[WindowSpec]:
         """Return the window of the address at this host, and those of the account that signs in."""
-        everything = Counting((self.name, "address", asked.host), self._limit, self._window)
+        everything = WindowSpec((self.name, "address", asked.host), self._limit, self._window)
         if not asked.endpoint.endswith(_CREATE):
             return (everything,)
-        who = credentials(asked.body)[0]
-        return (everything, *(Counting((self.name, "sign-in", who), k, period) for k, period in SIGN_INS))
+        who = read_credentials(asked.body)[0]
+        return (everything, *(WindowSpec((self.name, "sign-in", who), k, period) for k, period in SIGN_INS))
 
-    def limits(self, asked: Asked, standing: Sequence[Standing]) -> Mapping[str, str]:
+    def limits(self, asked: MockRequest, standing: Sequence[WindowState]) -> Mapping[str, str]:
         """Return the headers of the window that has the fewest left; of several, of the one that ends last."""
         if not standing:
             return {}
-        tightest = _tightest(standing)
+        tightest = _find_tightest(standing)
         return {
             "RateLimit-Limit": str(tightest.counting.k),
             "RateLimit-Remaining": str(tightest.left),
@@ -134,13 +141,13 @@ class BlueskyService:
             "RateLimit-Policy": f"{tightest.counting.k};w={tightest.counting.period:g}",
         }
 
-    def too_many(self, asked: Asked, standing: Sequence[Standing]) -> Told:
+    def too_many(self, asked: MockRequest, standing: Sequence[WindowState]) -> MockResponse:
         """Return the 429, with the seconds to wait."""
         told = TOO_MANY.told()
-        wait = ceil(_tightest(standing).ends - asked.now) if standing else 0
-        return Told(told.status, told.body, {"Retry-After": str(max(wait, 0))})
+        wait = ceil(_find_tightest(standing).ends - asked.now) if standing else 0
+        return MockResponse(told.status, told.body, {"Retry-After": str(max(wait, 0))})
 
-    def answer(self, asked: Asked, guest: Guest) -> Told:
+    def answer(self, asked: MockRequest, guest: Guest) -> MockResponse:
         """Return what the method answers."""
         method = asked.endpoint.removeprefix(_XRPC)
         served = self._handlers.get(method)
@@ -156,5 +163,5 @@ class BlueskyService:
             return refusal.told()
 
 
-def _tightest(standing: Sequence[Standing]) -> Standing:
+def _find_tightest(standing: Sequence[WindowState]) -> WindowState:
     return min(standing, key=lambda one: (one.left, -one.ends))

@@ -11,12 +11,12 @@ from typing import Any
 import orjson
 
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.bluesky.identifiers import Names, did_of
+from socialcrawl.mock.bluesky.identifiers import BlueskyNames, make_did
 from socialcrawl.mock.bluesky.refusals import AUTH_MISSING, RefusalError
-from socialcrawl.mock.bluesky.view_json import Views
+from socialcrawl.mock.bluesky.view_json import BlueskyViews
 from socialcrawl.mock.names import DELETED, SUSPENDED
-from socialcrawl.mock.service import Asked, Told
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.service import MockRequest, MockResponse
+from socialcrawl.mock.world_changes import WorldChanges
 
 ACCESS, REFRESH = "com.atproto.appPass", "com.atproto.refresh"
 ACCESS_SECONDS, REFRESH_SECONDS = 7_200, 60 * 86_400
@@ -41,8 +41,8 @@ class Sessions:
 
     def __init__(
         self,
-        names: Names,
-        changes: Changes,
+        names: BlueskyNames,
+        changes: WorldChanges,
         *,
         passwords: Mapping[str, str] | None = None,
         secret: bytes | None = None,
@@ -57,7 +57,7 @@ class Sessions:
         self._strangers: dict[str, str] = {}
         self._claims = lru_cache(1_024)(self._verified)
 
-    def holder(self, asked: Asked, scope: str = ACCESS) -> str | None:
+    def holder(self, asked: MockRequest, scope: str = ACCESS) -> str | None:
         """Return the DID of the account whose token came with a request; None where no token came.
 
         Raises:
@@ -66,26 +66,26 @@ class Sessions:
         claims = self._presented(asked, scope)
         return None if claims is None else str(claims["sub"])
 
-    def create(self, asked: Asked, views: Views) -> Told:
+    def create(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """POST com.atproto.server.createSession, with identifier and password as JSON."""
-        name, password = credentials(asked.body)
+        name, password = read_credentials(asked.body)
         if not name or not password:
             raise RefusalError("InvalidRequest", 'Error: Input must have the properties "identifier" and "password"')
         row = self._names.row(name)
         handle = name if row is None else self._names.handle(row)
-        if self._passwords is not None and not _equal(self._passwords.get(handle, ""), password):
+        if self._passwords is not None and not _is_equal(self._passwords.get(handle, ""), password):
             raise _NOBODY
         fate = None if row is None else self._changes.fate(row)
         if fate == DELETED or (row is None and ("." not in name or name.startswith("did:"))):
             raise _NOBODY
         if fate == SUSPENDED:
             raise RefusalError("AccountTakedown", "Account has been taken down", 401)
-        did = did_of(f"stranger {name}") if row is None else self._names.did(row)
+        did = make_did(f"stranger {name}") if row is None else self._names.did(row)
         if row is None:
             self._strangers[did] = name
         return self._pair(did, asked.now)
 
-    def refresh(self, asked: Asked, views: Views) -> Told:
+    def refresh(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """POST com.atproto.server.refreshSession, with the refresh token as bearer: a new pair."""
         claims = self._presented(asked, REFRESH)
         if claims is None:
@@ -93,17 +93,17 @@ class Sessions:
         self._spent.setdefault(str(claims["jti"]), asked.now)
         return self._pair(str(claims["sub"]), asked.now)
 
-    def get(self, asked: Asked, views: Views) -> Told:
+    def get(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
         """GET com.atproto.server.getSession: who is signed in."""
         did = self.holder(asked)
         if did is None:
             raise AUTH_MISSING
-        return Told(200, orjson.dumps(self._account(did)))
+        return MockResponse(200, orjson.dumps(self._account(did)))
 
-    def _pair(self, did: str, now: float) -> Told:
+    def _pair(self, did: str, now: float) -> MockResponse:
         # No didDoc: a client would go to the server that it names.
         tokens = {"accessJwt": self._token(did, ACCESS, now), "refreshJwt": self._token(did, REFRESH, now)}
-        return Told(200, orjson.dumps({**self._account(did), **tokens}))
+        return MockResponse(200, orjson.dumps({**self._account(did), **tokens}))
 
     def _account(self, did: str) -> dict[str, Any]:
         row = self._names.row(did)
@@ -126,7 +126,7 @@ class Sessions:
     def _signature(self, signed: bytes) -> bytes:
         return urlsafe_b64encode(hmac.new(self._secret, signed, sha256).digest()).rstrip(b"=")
 
-    def _presented(self, asked: Asked, scope: str) -> dict[str, Any] | None:
+    def _presented(self, asked: MockRequest, scope: str) -> dict[str, Any] | None:
         scheme, _, token = asked.headers.get("authorization", "").partition(" ")
         if not token:
             return None
@@ -151,7 +151,7 @@ class Sessions:
         return claims
 
 
-def credentials(body: bytes) -> tuple[str, str]:
+def read_credentials(body: bytes) -> tuple[str, str]:
     """Return the identifier (folded, without a leading @) and the password of a sign-in; empty where there is none."""
     try:
         given = orjson.loads(body)
@@ -166,5 +166,5 @@ def credentials(body: bytes) -> tuple[str, str]:
     )
 
 
-def _equal(one: str, other: str) -> bool:
+def _is_equal(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode(), other.encode())

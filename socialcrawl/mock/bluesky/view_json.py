@@ -8,14 +8,14 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from socialcrawl.mock.bluesky.identifiers import REPOST, Names, cid_of, record_key
-from socialcrawl.mock.bluesky.post_json import Writer
-from socialcrawl.mock.bounded_cache import Held
-from socialcrawl.mock.names import HERE, PROTECTED, Chosen, chosen
-from socialcrawl.mock.reposts import Repeated, repeated
+from socialcrawl.mock.bluesky.identifiers import REPOST, BlueskyNames, make_cid, make_record_key
+from socialcrawl.mock.bluesky.post_json import PostWriter
+from socialcrawl.mock.bounded_cache import BoundedCache
+from socialcrawl.mock.names import HERE, PROTECTED, Chosen, is_chosen
+from socialcrawl.mock.reposts import Repost, find_repost
 from socialcrawl.mock.world import Grouping, World
-from socialcrawl.mock.world_changes import Changes
-from socialcrawl.mock.x.render import stamp
+from socialcrawl.mock.world_changes import WorldChanges
+from socialcrawl.mock.x.render import format_stamp
 
 _KEPT = 50_000  # short profiles held, about 15 MB
 _KEPT_BYTES = 128 << 20  # of pages of feeds
@@ -23,7 +23,7 @@ _DEFS = "app.bsky.feed.defs#"
 PROFILE, HIDDEN = "app.bsky.actor.profile", "!no-unauthenticated"
 
 
-class Views:
+class BlueskyViews:
     """The JSON of accounts (by row) and posts (by position).
 
     Args:
@@ -38,8 +38,8 @@ class Views:
     def __init__(
         self,
         world: World,
-        names: Names,
-        changes: Changes,
+        names: BlueskyNames,
+        changes: WorldChanges,
         *,
         signed_in: bool,
         nobot: Chosen = 0.0,
@@ -49,19 +49,19 @@ class Views:
         self._world, self._names, self._changes, self._signed_in = world, names, changes, signed_in
         self._version, self._moment = changes.version, changes.moment
         self._author = lru_cache(_KEPT)(self._short)
-        self._writer = Writer(world, names, self._author, self._moment, signed_in=signed_in)
-        self._feeds: Held[tuple[int, ...], bytes] = Held(_KEPT_BYTES)
+        self._writer = PostWriter(world, names, self._author, self._moment, signed_in=signed_in)
+        self._feeds: BoundedCache[tuple[int, ...], bytes] = BoundedCache(_KEPT_BYTES)
 
     def renew(self) -> None:
         """The views made before the last change are forgotten."""
         if self._version != self._changes.version:
             self._version = self._changes.version
             self._author.cache_clear()
-            self._feeds = Held(_KEPT_BYTES)
+            self._feeds = BoundedCache(_KEPT_BYTES)
 
     def profile(self, row: int, **more: int) -> bytes:
         """Return the profile of an account, with these counts."""
-        says = "People only. #nobot" if chosen(self._world.accounts.keys[row], self._nobot, b"nobot") else ""
+        says = "People only. #nobot" if is_chosen(self._world.accounts.keys[row], self._nobot, b"nobot") else ""
         return orjson.dumps({**self._basic(row), "description": says, "indexedAt": self._since(row), **more})
 
     def posts(self, posts: Sequence[int]) -> bytes:
@@ -99,10 +99,10 @@ class Views:
 
     def _labels(self, row: int) -> list[dict[str, Any]]:
         """Return the labels that an account gave itself, as com.atproto.label.defs#label."""
-        if not chosen(self._world.accounts.keys[row], self._labelled, b"noindex"):
+        if not is_chosen(self._world.accounts.keys[row], self._labelled, b"noindex"):
             return []
         did = self._names.did(row)
-        uri, cid = f"at://{did}/{PROFILE}/self", cid_of(did, PROFILE, "self")
+        uri, cid = f"at://{did}/{PROFILE}/self", make_cid(did, PROFILE, "self")
         return [{"cid": cid, "cts": self._since(row), "src": did, "uri": uri, "val": HIDDEN}]
 
     def _since(self, row: int) -> str:
@@ -110,7 +110,7 @@ class Views:
         world = self._world
         own, others = world.timelines.of(row), world.mentioned_in.of(row)
         seen = [int(world.created_at[posts[0]]) for posts in (own, others) if len(posts)]
-        return stamp(min(seen, default=int(world.created_at[0])))
+        return format_stamp(min(seen, default=int(world.created_at[0])))
 
     def _items(self, posts: Sequence[int]) -> list[str]:
         items = np.asarray(posts, np.int64)
@@ -131,7 +131,7 @@ class Views:
         self,
         post: int,
         views: dict[int, str],
-        original: Repeated | None,
+        original: Repost | None,
         links: Sequence[tuple[int, str]] | None,
     ) -> str:
         if original is not None:
@@ -148,13 +148,13 @@ class Views:
         )
         return f'{{"post":{views[post]},"reply":{{"parent":{parent},"root":{root}}}}}'
 
-    def _repeated(self, post: int) -> Repeated | None:
-        return repeated(self._world, self._names.by_key, post)
+    def _repeated(self, post: int) -> Repost | None:
+        return find_repost(self._world, self._names.by_key, post)
 
     def _is_here(self, row: int) -> bool:
         return bool(self._changes.fate(row) == HERE)
 
-    def _there(self, original: Repeated) -> int:
+    def _there(self, original: Repost) -> int:
         """Return where an original stands, -1 where there is none yet."""
         return self._moment.place(original.place)
 
@@ -176,13 +176,13 @@ class Views:
             return -1
         return -1 if self._repeated(place) is not None else place
 
-    def _made(self, post: int, original: Repeated) -> str:
+    def _made(self, post: int, original: Repost) -> str:
         """Return an original that the file lacks: as old as the file knows, and as often repeated."""
         references = self._world.references
         ids, repeats = self._retweeted
         again = repeats.of(int(np.searchsorted(ids, references.retweeted_id[post])))
         place = self._moment.place(int(references.retweeted_post[post]))
-        when = stamp(int(self._world.created_at[place if place >= 0 else again[0]]))
+        when = format_stamp(int(self._world.created_at[place if place >= 0 else again[0]]))
         count = len(self._moment.existing(again))
         return self._writer.original(post, original.start, original.account, original.number, when=when, reposts=count)
 
@@ -195,9 +195,9 @@ class Views:
         return ids, Grouping.by(groups, posts, len(ids))
 
     def _reason(self, post: int) -> str:
-        row, key = int(self._world.author[post]), record_key(int(self._world.ids[post]))
+        row, key = int(self._world.author[post]), make_record_key(int(self._world.ids[post]))
         did = self._names.did(row)
         return (
-            f'{{"$type":"{_DEFS}reasonRepost","by":{self._author(row)},"cid":"{cid_of(did, REPOST, key)}",'
-            f'"indexedAt":"{stamp(int(self._world.created_at[post]))}","uri":"at://{did}/{REPOST}/{key}"}}'
+            f'{{"$type":"{_DEFS}reasonRepost","by":{self._author(row)},"cid":"{make_cid(did, REPOST, key)}",'
+            f'"indexedAt":"{format_stamp(int(self._world.created_at[post]))}","uri":"at://{did}/{REPOST}/{key}"}}'
         )

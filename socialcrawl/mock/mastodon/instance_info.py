@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from socialcrawl.mock.mastodon.instances import key_of
+from socialcrawl.mock.mastodon.instances import make_key
 
 VERSION = "4.6.4"
 RULES = [
@@ -42,7 +42,7 @@ _ACCOUNTS = {
 }
 
 
-def instance_v2(domain: str, accounts: int) -> dict[str, Any]:
+def render_instance_v2(domain: str, accounts: int) -> dict[str, Any]:
     """Return the answer of /api/v2/instance, with the members of the recorded one.
 
     `accounts` are those that live there.
@@ -58,7 +58,7 @@ def instance_v2(domain: str, accounts: int) -> dict[str, Any]:
         "icon": [{"src": f"https://{domain}/icon-{size}.png", "size": f"{size}x{size}"} for size in (36, 72, 192)],
         "languages": ["en"],
         "configuration": {
-            "urls": _urls(domain),
+            "urls": _make_urls(domain),
             "vapid": {"public_key": ""},
             "accounts": _ACCOUNTS,
             **_LIMITS,
@@ -81,7 +81,7 @@ def instance_v2(domain: str, accounts: int) -> dict[str, Any]:
     }
 
 
-def instance_v1(domain: str, accounts: int, posts: int) -> dict[str, Any]:
+def render_instance_v1(domain: str, accounts: int, posts: int) -> dict[str, Any]:
     """Return the answer of /api/v1/instance, see https://docs.joinmastodon.org/entities/V1_Instance/."""
     return {
         "uri": domain,
@@ -103,7 +103,7 @@ def instance_v1(domain: str, accounts: int, posts: int) -> dict[str, Any]:
     }
 
 
-def asker(label: str, domain: str, profile: Mapping[str, Any]) -> dict[str, Any]:
+def render_asker(label: str, domain: str, profile: Mapping[str, Any]) -> dict[str, Any]:
     """Return the account of whoever shows a token, which nobody else sees: the file knows nothing of them.
 
     Args:
@@ -113,7 +113,7 @@ def asker(label: str, domain: str, profile: Mapping[str, Any]) -> dict[str, Any]
     """
     name = f"reader_{label}"
     own = {
-        "id": str(key_of(f"{label}@{domain}")),
+        "id": str(make_key(f"{label}@{domain}")),
         "username": name,
         "acct": name,
         "display_name": "",
@@ -153,7 +153,7 @@ _ROLE = {
 }
 
 
-def _urls(domain: str) -> dict[str, str | None]:
+def _make_urls(domain: str) -> dict[str, str | None]:
     return {
         "streaming": f"wss://{domain}",
         "status": None,

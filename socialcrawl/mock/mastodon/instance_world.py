@@ -9,20 +9,20 @@ from numpy.typing import NDArray
 from socialcrawl.mock.follows import Follows, find_follows
 from socialcrawl.mock.mastodon.instances import Instances
 from socialcrawl.mock.mastodon.profiles import NOBODY, Profiles
-from socialcrawl.mock.mastodon.render import Renderer
+from socialcrawl.mock.mastodon.render import StatusRenderer
 from socialcrawl.mock.mastodon.responses import GONE, NO_RECORD
-from socialcrawl.mock.mastodon.search import Finding
-from socialcrawl.mock.mastodon.status_ids import Numbers
+from socialcrawl.mock.mastodon.search import MastodonSearch
+from socialcrawl.mock.mastodon.status_ids import StatusIds
 from socialcrawl.mock.names import DELETED, HERE, SUSPENDED, Chosen
-from socialcrawl.mock.service import Asked, Guest, Told
+from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 from socialcrawl.mock.world import World
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.world_changes import WorldChanges
 
-Answer = Callable[[Asked, Guest, str], Told]  # (request, who asks, instance)
+Answer = Callable[[MockRequest, Guest, str], MockResponse]  # (request, who asks, instance)
 
 
 @dataclass(frozen=True)
-class Town:
+class InstanceWorld:
     """The instances of one world.
 
     Attributes:
@@ -31,15 +31,15 @@ class Town:
 
     world: World
     instances: Instances
-    numbers: Numbers
+    numbers: StatusIds
     follows: Follows
     profiles: Profiles
-    renderer: Renderer
-    finding: Finding
-    changes: Changes
+    renderer: StatusRenderer
+    finding: MastodonSearch
+    changes: WorldChanges
     gone: bool
 
-    def there(self, row: int | None) -> int | Told:
+    def there(self, row: int | None) -> int | MockResponse:
         """Return the same row where the account is to be seen, at least emptied; else the refusal."""
         if row is None:
             return NO_RECORD
@@ -63,21 +63,21 @@ class Town:
 def build_town(
     world: World,
     home: str,
-    changes: Changes,
+    changes: WorldChanges,
     *,
     noindex: Chosen,
     nobot: Chosen,
     gone: bool,
     moved: Mapping[str, str] = NOBODY,
     limited: Chosen = 0.0,
-) -> Town:
+) -> InstanceWorld:
     """Return the instances of a world, see `MastodonService` for the arguments."""
-    instances, numbers, follows = Instances(world, home, changes), Numbers(world), find_follows(world)
+    instances, numbers, follows = Instances(world, home, changes), StatusIds(world), find_follows(world)
     profiles = Profiles(world, instances, follows, changes, moved=moved, noindex=noindex, nobot=nobot, limited=limited)
-    return Town(
+    return InstanceWorld(
         *(world, instances, numbers, follows, profiles),
-        renderer=Renderer(world, instances, numbers, profiles, changes),
-        finding=Finding(world, instances, profiles.hidden, numbers.reposts),
+        renderer=StatusRenderer(world, instances, numbers, profiles, changes),
+        finding=MastodonSearch(world, instances, profiles.hidden, numbers.reposts),
         changes=changes,
         gone=gone,
     )

@@ -5,7 +5,7 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 
 from socialcrawl.mock.world import World
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.world_changes import WorldChanges
 from socialcrawl.system.loopback import is_loopback_host
 
 _NAME = re.compile(r"[a-z0-9_]{1,30}")
@@ -29,7 +29,7 @@ class Instances:
         known: all instances there are.
     """
 
-    def __init__(self, world: World, home: str, changes: Changes) -> None:
+    def __init__(self, world: World, home: str, changes: WorldChanges) -> None:
         self.home = home.lower()
         self._accounts, self._changes = world.accounts, changes
         keys = self._accounts.keys
@@ -109,16 +109,16 @@ class Instances:
 
     def account_id(self, row: int, domain: str) -> int:
         """Return the id that an instance gives to an account: at most 19 digits, other ones on every instance."""
-        return int(self._accounts.ids[row]) ^ key_of(domain)
+        return int(self._accounts.ids[row]) ^ make_key(domain)
 
     def row(self, account_id: str, domain: str) -> int | None:
         """Return the row of the account that has this id on an instance; None where there is none."""
         if not (account_id.isascii() and account_id.isdecimal()):
             return None
-        return self._accounts.by_id.get(int(account_id) ^ key_of(domain))
+        return self._accounts.by_id.get(int(account_id) ^ make_key(domain))
 
 
 @lru_cache(maxsize=4096)
-def key_of(domain: str) -> int:
+def make_key(domain: str) -> int:
     """Return the key of an instance: 63 bits that depend on its domain alone."""
     return int.from_bytes(blake2b(domain.encode(), key=b"socialcrawl mastodon", digest_size=8).digest()) >> 1

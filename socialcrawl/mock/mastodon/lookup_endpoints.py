@@ -5,19 +5,19 @@ from collections.abc import Mapping
 import numpy as np
 import orjson
 
-from socialcrawl.mock.mastodon.instance_info import RULES, asker, instance_v1, instance_v2
-from socialcrawl.mock.mastodon.instance_world import Answer, Town
-from socialcrawl.mock.mastodon.paging import whole
-from socialcrawl.mock.mastodon.responses import BAD_TOKEN, NO_RECORD, NOT_FOUND, array, told
-from socialcrawl.mock.service import Asked, Guest, Told
+from socialcrawl.mock.mastodon.instance_info import RULES, render_asker, render_instance_v1, render_instance_v2
+from socialcrawl.mock.mastodon.instance_world import Answer, InstanceWorld
+from socialcrawl.mock.mastodon.paging import parse_whole_number
+from socialcrawl.mock.mastodon.responses import BAD_TOKEN, NO_RECORD, NOT_FOUND, join_array, make_response
+from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 
 _MOST_ACCOUNTS = 40
 
 
-class Single:
+class LookupEndpoints:
     """Answers about single things, each (request, who asks, instance) -> answer."""
 
-    def __init__(self, town: Town) -> None:
+    def __init__(self, town: InstanceWorld) -> None:
         self._town = town
 
     def answers(self) -> Mapping[str, Answer]:
@@ -35,57 +35,59 @@ class Single:
             "/api/v2/instance/*rest": self.instance_v2,
         }
 
-    def lookup(self, asked: Asked, guest: Guest, domain: str) -> Told:
+    def lookup(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return an account by `name`, or `name@domain` where it lives elsewhere."""
         return self._told(self._town.there(self._town.instances.find(asked.one("acct") or "", domain)), domain)
 
-    def account(self, asked: Asked, guest: Guest, domain: str) -> Told:
+    def account(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return an account by the id that this instance gave it."""
         return self._told(self._town.there(self._town.instances.row(asked.path["id"], domain)), domain)
 
-    def _told(self, row: int | Told, domain: str) -> Told:
-        return row if isinstance(row, Told) else told(self._town.renderer.account(row, domain))
+    def _told(self, row: int | MockResponse, domain: str) -> MockResponse:
+        return row if isinstance(row, MockResponse) else make_response(self._town.renderer.account(row, domain))
 
-    def accounts(self, asked: Asked, guest: Guest, domain: str) -> Told:
+    def accounts(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return accounts by several `id[]`; those that are not there are left out."""
         given = [value for name, value in asked.query if name in ("id[]", "id")][:_MOST_ACCOUNTS]
         rows = [self._town.there(self._town.instances.row(number, domain)) for number in dict.fromkeys(given)]
-        return told(array(self._town.renderer.account(row, domain) for row in rows if isinstance(row, int)))
+        return make_response(
+            join_array(self._town.renderer.account(row, domain) for row in rows if isinstance(row, int))
+        )
 
-    def verify_credentials(self, asked: Asked, guest: Guest, domain: str) -> Told:
+    def verify_credentials(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return the account of the asker, which a token names."""
         if guest.kind == "public":
             return BAD_TOKEN
-        return told(orjson.dumps(asker(guest.label, domain, self._town.profiles.stranger(domain))))
+        return make_response(orjson.dumps(render_asker(guest.label, domain, self._town.profiles.stranger(domain))))
 
-    def status(self, asked: Asked, guest: Guest, domain: str) -> Told:
+    def status(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return a status by the id that this instance gave it."""
-        town, number, signed_in = self._town, whole(asked.path["id"]), guest.kind != "public"
+        town, number, signed_in = self._town, parse_whole_number(asked.path["id"]), guest.kind != "public"
         post = town.numbers.post(number, domain)
         moment = town.changes.moment
         if post is not None and moment.place(post) >= 0 and town.open(int(town.world.author[post])):
-            return told(town.renderer.status(post, domain, signed_in=signed_in), posts=1)
+            return make_response(town.renderer.status(post, domain, signed_in=signed_in), posts=1)
         repost = town.numbers.repost(number, domain)
         if repost is not None and moment.place(repost) >= 0:
-            return told(town.renderer.original(repost, domain, signed_in=signed_in), posts=1)
+            return make_response(town.renderer.original(repost, domain, signed_in=signed_in), posts=1)
         return NOT_FOUND
 
-    def instance_v1(self, asked: Asked, guest: Guest, domain: str) -> Told:
+    def instance_v1(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return the instance, in the old form; with or without a slash behind, as Mastodon.py asks."""
         if asked.path.get("rest"):
             return NO_RECORD
         accounts, posts = self._sizes(domain)
-        return told(orjson.dumps(instance_v1(domain, accounts, posts)))
+        return make_response(orjson.dumps(render_instance_v1(domain, accounts, posts)))
 
-    def rules(self, asked: Asked, guest: Guest, domain: str) -> Told:
+    def rules(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return the rules of the instance."""
-        return told(orjson.dumps(RULES))
+        return make_response(orjson.dumps(RULES))
 
-    def instance_v2(self, asked: Asked, guest: Guest, domain: str) -> Told:
+    def instance_v2(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return the instance, in the new form."""
         if asked.path.get("rest"):
             return NO_RECORD
-        return told(orjson.dumps(instance_v2(domain, self._sizes(domain)[0])))
+        return make_response(orjson.dumps(render_instance_v2(domain, self._sizes(domain)[0])))
 
     def _sizes(self, domain: str) -> tuple[int, int]:
         """Return how many accounts live there, and how many posts they wrote."""

@@ -6,29 +6,29 @@ from urllib.parse import urlencode
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.mock.service import Asked
+from socialcrawl.mock.service import MockRequest
 
 _FALSE = (None, "", "0", "f", "F", "false", "FALSE", "off", "OFF")
 CURSORS = ("max_id", "since_id", "min_id")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ListPage:
     """A page: its members, newest first, and whether it is as full as was asked."""
 
     members: NDArray[np.int64]
     full: bool
 
 
-def size(asked: Asked, usual: int, most: int) -> int:
+def read_size(asked: MockRequest, usual: int, most: int) -> int:
     """Return the page size asked for: `usual` where none is given, `most` at most."""
     given = asked.one("limit")
-    return usual if given is None else min(abs(whole(given)), most)
+    return usual if given is None else min(abs(parse_whole_number(given)), most)
 
 
-def cut(
+def cut_list(
     members: NDArray[np.int64], n: int, *, below: int | None, above: int | None, upward: bool, overlap: int = 0
-) -> Part:
+) -> ListPage:
     """Return one page of a list.
 
     Args:
@@ -46,10 +46,10 @@ def cut(
     if upward:
         stop = min(stop, start + n)
     page = members[max(start, stop - n) : max(start, stop)][::-1]
-    return Part(page, full=0 < n == len(page))
+    return ListPage(page, full=0 < n == len(page))
 
 
-def whole(text: str) -> int:
+def parse_whole_number(text: str) -> int:
     """Return the whole number at the beginning of a text, 0 where there is none, as Ruby reads it."""
     text = text.strip()
     sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
@@ -57,12 +57,14 @@ def whole(text: str) -> int:
     return sign * int(digits[: min(length, 19)] or 0)
 
 
-def true(asked: Asked, name: str) -> bool:
+def is_true(asked: MockRequest, name: str) -> bool:
     """Return whether a parameter is there and no way to say no."""
     return asked.one(name) not in _FALSE
 
 
-def links(asked: Asked, kept: tuple[str, ...], *, older: int | None, newer: int | None) -> dict[str, str]:
+def make_link_header(
+    asked: MockRequest, kept: tuple[str, ...], *, older: int | None, newer: int | None
+) -> dict[str, str]:
     """Return the Link header of a page, with the address under which it was asked.
 
     Args:
@@ -76,11 +78,11 @@ def links(asked: Asked, kept: tuple[str, ...], *, older: int | None, newer: int 
         if number is not None:
             given = [(name, value) for name, value in asked.query if name in kept]
             query = urlencode(sorted([*given, (cursor, str(number))]))
-            found.append(f'<{address(asked)}?{query}>; rel="{rel}"')
+            found.append(f'<{make_address(asked)}?{query}>; rel="{rel}"')
     return {"link": ", ".join(found)} if found else {}
 
 
-def address(asked: Asked) -> str:
+def make_address(asked: MockRequest) -> str:
     """Return the address that was asked, without its parameters: plain http only where the Host header names a port."""
     host = asked.headers.get("host") or asked.host
     path = "/".join(

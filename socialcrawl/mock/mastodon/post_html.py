@@ -19,7 +19,7 @@ _AFTER_A_LINK = ".,;:!?')]…"
 _SHOWN = 30  # characters of an address that are to be seen
 
 
-def content(text: str, domain: str, names: Mapping[str, str], *, foreign: bool = False) -> str:
+def render_content(text: str, domain: str, names: Mapping[str, str], *, foreign: bool = False) -> str:
     """Return the HTML of a text.
 
     Args:
@@ -33,14 +33,14 @@ def content(text: str, domain: str, names: Mapping[str, str], *, foreign: bool =
     far = ' rel="nofollow noopener" target="_blank"' if foreign else ""
     made, place = [], 0
     for found in _ENTITY.finditer(text):
-        link, end = _link(found, domain, names, far)
+        link, end = _render_link(found, domain, names, far)
         if link:
             made += [escape(text[place : found.start()]), link]
             place = end
-    return _paragraphs("".join(made) + escape(text[place:]))
+    return _render_paragraphs("".join(made) + escape(text[place:]))
 
 
-def hashtags(text: str) -> list[str]:
+def find_hashtags(text: str) -> list[str]:
     """Return the hashtags of a text, lower case, each once, in order; numbers are none."""
     if "#" not in text:
         return []
@@ -54,17 +54,17 @@ def escape(text: str) -> str:
     return text.replace('"', "&quot;").replace("'", "&#39;")
 
 
-def _link(found: re.Match[str], domain: str, names: Mapping[str, str], far: str) -> tuple[str, int]:
+def _render_link(found: re.Match[str], domain: str, names: Mapping[str, str], far: str) -> tuple[str, int]:
     """Return the link for a match and where it ends; no link where the match means nothing."""
     if found["url"]:
         url = found["url"].rstrip(_AFTER_A_LINK)
-        return _address(url), found.start() + len(url)
+        return _render_address(url), found.start() + len(url)
     if found["tag"]:
-        return _hashtag(found["tag"], domain, far), found.end()
-    return _mention(found, domain, names, far)
+        return _render_hashtag(found["tag"], domain, far), found.end()
+    return _render_mention(found, domain, names, far)
 
 
-def _address(url: str) -> str:
+def _render_address(url: str) -> str:
     prefix = match[0] if (match := _PREFIX.match(url)) else ""
     rest = url[len(prefix) :]
     kind = "ellipsis" if len(rest) > _SHOWN else ""
@@ -75,14 +75,14 @@ def _address(url: str) -> str:
     )
 
 
-def _hashtag(tag: str, domain: str, far: str) -> str:
+def _render_hashtag(tag: str, domain: str, far: str) -> str:
     if tag.isdigit():
         return ""
     rel = far or ' rel="tag"'
     return f'<a href="https://{domain}/tags/{tag}" class="mention hashtag"{rel}>#<span>{tag}</span></a>'
 
 
-def _mention(found: re.Match[str], domain: str, names: Mapping[str, str], far: str) -> tuple[str, int]:
+def _render_mention(found: re.Match[str], domain: str, names: Mapping[str, str], far: str) -> tuple[str, int]:
     """Return the link of the longest spelling that is somebody's name.
 
     A name of the author's own instance may name it.
@@ -100,7 +100,7 @@ def _mention(found: re.Match[str], domain: str, names: Mapping[str, str], far: s
     return "", found.end()
 
 
-def _paragraphs(html: str) -> str:
+def _render_paragraphs(html: str) -> str:
     lines = html.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     parts = _PARAGRAPHS.split(lines)
     return "".join("<p>" + part.replace("\n", "<br />") + "</p>" for part in parts)

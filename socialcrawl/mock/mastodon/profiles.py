@@ -6,9 +6,9 @@ from typing import Any
 
 from socialcrawl.mock.follows import Follows
 from socialcrawl.mock.mastodon.instances import Instances
-from socialcrawl.mock.names import PROTECTED, SUSPENDED, Chosen, chosen
+from socialcrawl.mock.names import PROTECTED, SUSPENDED, Chosen, is_chosen
 from socialcrawl.mock.world import World
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.world_changes import WorldChanges
 
 NOBODY: Mapping[str, str] = {}
 _NOBODY = {"automatic": [], "manual": [], "current_user": "denied"}
@@ -34,7 +34,7 @@ class Profiles:
         world: World,
         instances: Instances,
         follows: Follows,
-        changes: Changes,
+        changes: WorldChanges,
         *,
         noindex: Chosen,
         nobot: Chosen,
@@ -47,7 +47,7 @@ class Profiles:
 
     def hidden(self, row: int) -> bool:
         """Return whether the account does not want to be found by searches."""
-        return chosen(self._world.accounts.keys[row], self._noindex, b"noindex")
+        return is_chosen(self._world.accounts.keys[row], self._noindex, b"noindex")
 
     def stranger(self, domain: str) -> dict[str, Any]:
         """Return the members of the first account of the world, as of one that lives on this instance."""
@@ -77,7 +77,7 @@ class Profiles:
     def _standing(self, row: int, domain: str, *, whole: bool) -> dict[str, Any]:
         """That the account is limited; that it has moved, and where to: of that one it is not told again."""
         key = self._world.accounts.keys[row]
-        found: dict[str, Any] = {"limited": True} if chosen(key, self._limited, b"limited") else {}
+        found: dict[str, Any] = {"limited": True} if is_chosen(key, self._limited, b"limited") else {}
         target = self._instances.by_key.get(self._moved.get(key, "")) if whole else None
         return found if target is None else found | {"moved": self.profile(target, domain, whole=False)}
 
@@ -99,13 +99,13 @@ class Profiles:
         return {"url": self._instances.url(row), "uri": self._instances.uri(row), **pictures}
 
     def _note(self, row: int) -> str:
-        return "<p>#nobot</p>" if chosen(self._world.accounts.keys[row], self._nobot, b"nobot") else ""
+        return "<p>#nobot</p>" if is_chosen(self._world.accounts.keys[row], self._nobot, b"nobot") else ""
 
     def _created(self, row: int) -> str:
         """Return the day of the first that is seen of an account, which is all that the file tells of its age."""
         seen = [posts[0] for posts in (self._own(row), self._world.mentioned_in.of(row)) if len(posts)]
         first = min((int(self._world.created_at[post]) for post in seen), default=int(self._world.created_at[0]))
-        return f"{_day(first)}T00:00:00.000Z"
+        return f"{_format_day(first)}T00:00:00.000Z"
 
     def _counts(self, row: int, *, gone: bool) -> dict[str, Any]:
         moment = self._changes.moment
@@ -116,12 +116,12 @@ class Profiles:
             "followers_count": len(self._follows.of(row, moment, backwards=True)),
             "following_count": len(self._follows.of(row, moment, backwards=False)),
             "statuses_count": len(own),
-            "last_status_at": _day(int(self._world.created_at[own[-1]])) if len(own) else None,
+            "last_status_at": _format_day(int(self._world.created_at[own[-1]])) if len(own) else None,
         }
 
     def _own(self, row: int) -> Any:
         return self._world.timelines.of(row)
 
 
-def _day(second: int) -> str:
+def _format_day(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).date().isoformat()

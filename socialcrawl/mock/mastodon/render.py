@@ -4,20 +4,20 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.mock.bounded_cache import Held
+from socialcrawl.mock.bounded_cache import BoundedCache
 from socialcrawl.mock.mastodon.instances import Instances
-from socialcrawl.mock.mastodon.post_html import content, hashtags
+from socialcrawl.mock.mastodon.post_html import find_hashtags, render_content
 from socialcrawl.mock.mastodon.profiles import Profiles
-from socialcrawl.mock.mastodon.status_facts import Draft, draft_of, draft_of_original
-from socialcrawl.mock.mastodon.status_ids import Numbers
+from socialcrawl.mock.mastodon.status_facts import Draft, make_draft, make_original_draft
+from socialcrawl.mock.mastodon.status_ids import StatusIds
 from socialcrawl.mock.world import World
-from socialcrawl.mock.world_changes import Changes
-from socialcrawl.mock.x.render import stamp
+from socialcrawl.mock.world_changes import WorldChanges
+from socialcrawl.mock.x.render import format_stamp
 
 _MOST = 48_000_000  # bytes held of statuses, and a quarter of that of accounts
 
 
-class Renderer:
+class StatusRenderer:
     """The JSON bytes of statuses (by position) and accounts (by row) as an instance tells them, the recent ones held.
 
     What the file cannot tell is empty: pictures, favourites, polls. What was said of an account that is gone stays
@@ -25,7 +25,7 @@ class Renderer:
     """
 
     def __init__(
-        self, world: World, instances: Instances, numbers: Numbers, profiles: Profiles, changes: Changes
+        self, world: World, instances: Instances, numbers: StatusIds, profiles: Profiles, changes: WorldChanges
     ) -> None:
         self._world, self._instances = world, instances
         self._numbers, self._profiles, self._changes = numbers, profiles, changes
@@ -47,7 +47,7 @@ class Renderer:
         place = self._moment.place(self._numbers.repeats[post].place)
         if place >= 0:
             return self.status(place, domain, signed_in=signed_in)
-        draft = draft_of_original(self._world, self._numbers.first_repost(post), self._instances.by_key)
+        draft = make_original_draft(self._world, self._numbers.first_repost(post), self._instances.by_key)
         there = self._numbers.original_of(post, self._instances.domains[draft.author])
         return self._written(draft, domain, (self._numbers.original_of(post, domain), there), signed_in=signed_in)
 
@@ -64,12 +64,12 @@ class Renderer:
     def _renew(self) -> None:
         if self._version != self._changes.version:
             self._version = self._changes.version
-            self._statuses: Held[tuple[int, str, bool, int], bytes] = Held(_MOST)
-            self._accounts: Held[tuple[int, str, int], bytes] = Held(_MOST // 4)
+            self._statuses: BoundedCache[tuple[int, str, bool, int], bytes] = BoundedCache(_MOST)
+            self._accounts: BoundedCache[tuple[int, str, int], bytes] = BoundedCache(_MOST // 4)
 
     def _status(self, post: int, domain: str, *, signed_in: bool) -> bytes:
         repost = post in self._numbers.repeats
-        draft = draft_of(self._world, post, self._moment, repost=repost)
+        draft = make_draft(self._world, post, self._moment, repost=repost)
         numbers = self._numbers.of(post, domain), self._numbers.of(post, self._instances.domains[draft.author])
         repeats = None
         if repost:
@@ -108,7 +108,7 @@ class Renderer:
         post = draft.answered_post
         return {
             "id": str(here),
-            "created_at": stamp(draft.created_at),
+            "created_at": format_stamp(draft.created_at),
             "in_reply_to_id": str(self._numbers.of(post, domain)) if post >= 0 else None,
             "in_reply_to_account_id": None if draft.answered < 0 else str(instances.account_id(draft.answered, domain)),
             "sensitive": False,
@@ -132,13 +132,13 @@ class Renderer:
             if instances.domains[row] == home:
                 names[instances.first_name(row)] = instances.url(row)
         names |= {keys[row]: instances.url(row) for row in draft.mentioned}
-        return content(draft.text, home, names, foreign=foreign)
+        return render_content(draft.text, home, names, foreign=foreign)
 
     def _tail(self, draft: Draft, domain: str, *, local: bool, signed_in: bool) -> dict[str, Any]:
         return {
             "media_attachments": [],
             "mentions": [self._mention(row, domain) for row in draft.mentioned],
-            "tags": [{"name": tag, "url": f"https://{domain}/tags/{tag}"} for tag in hashtags(draft.text)],
+            "tags": [{"name": tag, "url": f"https://{domain}/tags/{tag}"} for tag in find_hashtags(draft.text)],
             "emojis": [],
             "tagged_collections": [],
             "quote": None,

@@ -31,7 +31,7 @@ class Term:
         return [post for post in likely if self._whole.search(fold_name(texts[post]))]
 
 
-class Finding:
+class MastodonSearch:
     """Search over a world, as each instance knows it: home knows every post, every other instance those of its own.
 
     Args:

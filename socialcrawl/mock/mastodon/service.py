@@ -11,19 +11,19 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from socialcrawl.mock.mastodon.follow_endpoints import Following
+from socialcrawl.mock.mastodon.follow_endpoints import FollowEndpoints
 from socialcrawl.mock.mastodon.instance_world import build_town
-from socialcrawl.mock.mastodon.lookup_endpoints import Single
+from socialcrawl.mock.mastodon.lookup_endpoints import LookupEndpoints
 from socialcrawl.mock.mastodon.paging import CURSORS
 from socialcrawl.mock.mastodon.profiles import NOBODY
 from socialcrawl.mock.mastodon.responses import BAD_TOKEN, NOBODY_HERE, TOO_MANY
-from socialcrawl.mock.mastodon.search_endpoint import Searching
-from socialcrawl.mock.mastodon.timelines import Timelines
+from socialcrawl.mock.mastodon.search_endpoint import SearchEndpoint
+from socialcrawl.mock.mastodon.timelines import TimelineEndpoints
 from socialcrawl.mock.names import Chosen
-from socialcrawl.mock.rate_windows import label
-from socialcrawl.mock.service import Asked, Counting, Guest, Standing, Told
+from socialcrawl.mock.rate_windows import make_label
+from socialcrawl.mock.service import Guest, MockRequest, MockResponse, WindowSpec, WindowState
 from socialcrawl.mock.world import World
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.world_changes import WorldChanges
 
 _PAGED = ("page", *CURSORS)
 _BEARER = re.compile(r"bearer\s+(\S+)\s*", re.IGNORECASE)
@@ -56,7 +56,7 @@ class MastodonService:
         paged_limit: int = 300,
         paged_window: float = 900.0,
         tokens: frozenset[str] | None = None,
-        changes: Changes | None = None,
+        changes: WorldChanges | None = None,
         noindex: Chosen = 0.0,
         nobot: Chosen = 0.0,
         gone: bool = False,
@@ -66,16 +66,16 @@ class MastodonService:
         self._limits = ((limit, window), (paged_limit, paged_window))
         self._tokens = tokens
         hidden = {"noindex": noindex, "nobot": nobot, "limited": limited}
-        town = build_town(world, home, changes or Changes(world), **hidden, moved=moved, gone=gone)
+        town = build_town(world, home, changes or WorldChanges(world), **hidden, moved=moved, gone=gone)
         self._instances = town.instances
-        rooms = (Single(town), Timelines(town), Following(town), Searching(town))
+        rooms = (LookupEndpoints(town), TimelineEndpoints(town), FollowEndpoints(town), SearchEndpoint(town))
         self._answers = {template: answer for room in rooms for template, answer in room.answers().items()}
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
         """Return its (method, template)s; those without a part to be filled in come before those that they fit too."""
         return [("GET", template) for template in self._answers]
 
-    def guest(self, asked: Asked) -> Guest | Told:
+    def guest(self, asked: MockRequest) -> Guest | MockResponse:
         """Return who asks: the token, or everybody without one; the refusal of a token that is not let in."""
         given = asked.headers.get("authorization")
         if not given:
@@ -83,18 +83,18 @@ class MastodonService:
         match = _BEARER.fullmatch(given)
         if match is None or (self._tokens is not None and match[1] not in self._tokens):
             return BAD_TOKEN
-        return Guest(label(match[1]), "user")
+        return Guest(make_label(match[1]), "user")
 
-    def counted(self, asked: Asked, guest: Guest) -> Sequence[Counting]:
+    def counted(self, asked: MockRequest, guest: Guest) -> Sequence[WindowSpec]:
         """Return the windows of the instance that is asked: one counts every request, the other those with a cursor."""
         domain = self._instances.at(asked.host)
         if domain is None:
             return ()
         paged = any(asked.one(name) for name in _PAGED)
         kinds = zip(("all", "paged") if paged else ("all",), self._limits, strict=False)
-        return [Counting((self.name, domain, kind, guest.label), k, s, "aligned") for kind, (k, s) in kinds]
+        return [WindowSpec((self.name, domain, kind, guest.label), k, s, "aligned") for kind, (k, s) in kinds]
 
-    def limits(self, asked: Asked, standing: Sequence[Standing]) -> Mapping[str, str]:
+    def limits(self, asked: MockRequest, standing: Sequence[WindowState]) -> Mapping[str, str]:
         """Return the headers of the window with the least left.
 
         Its end keeps the microseconds of now, as Mastodon's does.
@@ -109,11 +109,11 @@ class MastodonService:
             "x-ratelimit-reset": reset.isoformat(timespec="microseconds").replace("+00:00", "Z"),
         }
 
-    def too_many(self, asked: Asked, standing: Sequence[Standing]) -> Told:
+    def too_many(self, asked: MockRequest, standing: Sequence[WindowState]) -> MockResponse:
         """Return the 429 of a request for which a window had no room; it says nothing of when to come back."""
         return TOO_MANY
 
-    def answer(self, asked: Asked, guest: Guest) -> Told:
+    def answer(self, asked: MockRequest, guest: Guest) -> MockResponse:
         """Return the answer to a request that was let in; a host that is no instance answers as a web server would."""
         domain = self._instances.at(asked.host)
         if domain is None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.dataset_clock import Moment
+from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.world import World
 
 _REPOST = re.compile(r"RT @([^\s:]+):?\s*(.*)", re.DOTALL)
@@ -36,7 +36,7 @@ class Draft:
     reposts: int = 0
 
 
-def draft_of(world: World, post: int, moment: Moment, *, repost: bool) -> Draft:
+def make_draft(world: World, post: int, moment: DatasetClock, *, repost: bool) -> Draft:
     """Return the draft of the post at this position; that of a repost is empty, as its original has the text.
 
     Who answers somebody mentions them, first and even where the text does not, as Mastodon's own clients write it: a
@@ -51,7 +51,7 @@ def draft_of(world: World, post: int, moment: Moment, *, repost: bool) -> Draft:
     if answered >= 0 and answered != author and answered not in mentioned:
         mentioned.insert(0, answered)
     return Draft(
-        *(author, created_at, world.texts[post], tuple(mentioned), _language(world, post)),
+        *(author, created_at, world.texts[post], tuple(mentioned), _find_language(world, post)),
         answered=answered,
         answered_post=moment.place(int(references.replied_post[post])),
         replies=int(moment.replies[post]),
@@ -59,7 +59,7 @@ def draft_of(world: World, post: int, moment: Moment, *, repost: bool) -> Draft:
     )
 
 
-def draft_of_original(world: World, post: int, by_key: Mapping[str, int]) -> Draft:
+def make_original_draft(world: World, post: int, by_key: Mapping[str, int]) -> Draft:
     """Return the draft of what a post repeats and the file lacks: all that is known of it is what the post says.
 
     Args:
@@ -72,9 +72,9 @@ def draft_of_original(world: World, post: int, by_key: Mapping[str, int]) -> Dra
         raise ValueError(f"Post {post} repeats nothing.")
     author = by_key[fold_name(match[1])]
     mentioned = tuple(row for row in world.mentions.of(post).tolist() if row != author)
-    return Draft(author, int(world.created_at[post]), match[2], mentioned, _language(world, post), reposts=1)
+    return Draft(author, int(world.created_at[post]), match[2], mentioned, _find_language(world, post), reposts=1)
 
 
-def _language(world: World, post: int) -> str | None:
+def _find_language(world: World, post: int) -> str | None:
     code = world.language(post)
     return None if code == "und" else code

@@ -5,8 +5,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.mock.mastodon.instances import key_of
-from socialcrawl.mock.reposts import Repeated, repeated
+from socialcrawl.mock.mastodon.instances import make_key
+from socialcrawl.mock.reposts import Repost, find_repost
 from socialcrawl.mock.world import World
 
 _BITS = 16
@@ -14,7 +14,7 @@ _POSITIVE = 2**63 - 1
 _MASK = (1 << _BITS) - 1
 
 
-class Numbers:
+class StatusIds:
     """The ids of statuses on every instance: they grow with the post's position, and none is kept in a table.
 
     The original of a repost that the file lacks has its made-up number, flipped by the instance's key.
@@ -27,8 +27,8 @@ class Numbers:
     def __init__(self, world: World) -> None:
         by_key = {key: row for row, key in enumerate(world.accounts.keys)}
         told = np.flatnonzero(world.references.retweeted_id >= 0).tolist()
-        found = ((post, repeated(world, by_key, post)) for post in told)
-        self.repeats: dict[int, Repeated] = {post: one for post, one in found if one is not None}
+        found = ((post, find_repost(world, by_key, post)) for post in told)
+        self.repeats: dict[int, Repost] = {post: one for post, one in found if one is not None}
         self.reposts = np.zeros(len(world.ids), bool)
         self.reposts[list(self.repeats)] = True
         places = np.arange(len(world.created_at))
@@ -38,7 +38,7 @@ class Numbers:
 
     def of(self, post: int, domain: str) -> int:
         """Return the id of the post at this position on an instance."""
-        return (int(self._milliseconds[post]) << _BITS) | _drawn(post, domain)
+        return (int(self._milliseconds[post]) << _BITS) | _draw_bits(post, domain)
 
     def below(self, number: int, domain: str) -> int:
         """Return how many posts of the world have a smaller id on the instance."""
@@ -54,7 +54,7 @@ class Numbers:
 
     def original_of(self, post: int, domain: str) -> int:
         """Return the id, on an instance, of the original that this repost repeats and the file lacks."""
-        return (self.repeats[post].number & _POSITIVE) ^ key_of(domain)
+        return (self.repeats[post].number & _POSITIVE) ^ make_key(domain)
 
     def first_repost(self, post: int) -> int:
         """Return the first post that repeats the same original, which tells all that is known of it.
@@ -68,7 +68,7 @@ class Numbers:
 
         None where there is none.
         """
-        return self._lacking.get(number ^ key_of(domain))
+        return self._lacking.get(number ^ make_key(domain))
 
     @cached_property
     def _lacking(self) -> dict[int, int]:
@@ -79,7 +79,7 @@ class Numbers:
         return lacking
 
 
-def _drawn(post: int, domain: str) -> int:
+def _draw_bits(post: int, domain: str) -> int:
     """Return the last 16 bits of a post's id on an instance."""
-    mixed = (post * 0x9E3779B97F4A7C15 + key_of(domain)) & (2**64 - 1)
+    mixed = (post * 0x9E3779B97F4A7C15 + make_key(domain)) & (2**64 - 1)
     return ((mixed ^ (mixed >> 29)) * 0xBF58476D1CE4E5B9 >> 40) & _MASK

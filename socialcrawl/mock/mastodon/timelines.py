@@ -6,11 +6,11 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.mock.mastodon.instance_world import Answer, Town
-from socialcrawl.mock.mastodon.paging import cut, links, size, true, whole
-from socialcrawl.mock.mastodon.post_html import hashtags
-from socialcrawl.mock.mastodon.responses import array, told
-from socialcrawl.mock.service import Asked, Guest, Told
+from socialcrawl.mock.mastodon.instance_world import Answer, InstanceWorld
+from socialcrawl.mock.mastodon.paging import cut_list, is_true, make_link_header, parse_whole_number, read_size
+from socialcrawl.mock.mastodon.post_html import find_hashtags
+from socialcrawl.mock.mastodon.responses import join_array, make_response
+from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 
 STATUSES, MOST_STATUSES = 20, 40
 _FILTERS = ("pinned", "tagged", "only_media", "exclude_replies", "exclude_reblogs")
@@ -18,41 +18,41 @@ _OF_TAGS = ("limit", "local", "remote", "any[]", "all[]", "none[]")
 _EMPTY = np.zeros(0, np.int64)
 
 
-class Timelines:
+class TimelineEndpoints:
     """Answers with statuses, each (request, who asks, instance) -> answer."""
 
-    def __init__(self, town: Town) -> None:
+    def __init__(self, town: InstanceWorld) -> None:
         self._town = town
 
     def answers(self) -> Mapping[str, Answer]:
         """Return the endpoints by template."""
         return {"/api/v1/accounts/:id/statuses": self.statuses, "/api/v1/timelines/tag/:hashtag": self.tag}
 
-    def statuses(self, asked: Asked, guest: Guest, domain: str) -> Told:
+    def statuses(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return the statuses of an account, newest first, as far as the instance knows them."""
         town = self._town
         row = town.there(town.instances.row(asked.path["id"], domain))
-        if isinstance(row, Told):
+        if isinstance(row, MockResponse):
             return row
         known = town.open(row) and domain in (town.instances.home, town.instances.domains[row])
         posts = self._filtered(asked, town.existing(town.world.timelines.of(row))) if known else _EMPTY
         return self._page(asked, guest, domain, posts, ("limit", *_FILTERS), always=False)
 
-    def _filtered(self, asked: Asked, posts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _filtered(self, asked: MockRequest, posts: NDArray[np.int64]) -> NDArray[np.int64]:
         world = self._town.world
-        if true(asked, "pinned") or true(asked, "only_media"):
+        if is_true(asked, "pinned") or is_true(asked, "only_media"):
             return _EMPTY  # the file knows of neither
-        if true(asked, "exclude_replies"):
+        if is_true(asked, "exclude_replies"):
             answered = world.references.replied_account[posts]
             posts = posts[(answered < 0) | (answered == world.author[posts])]
-        if true(asked, "exclude_reblogs"):
+        if is_true(asked, "exclude_reblogs"):
             posts = posts[~self._town.numbers.reposts[posts]]
         tag = asked.one("tagged")
         if tag:
-            posts = posts[[tag.lower() in hashtags(world.texts[post]) for post in posts.tolist()]]
+            posts = posts[[tag.lower() in find_hashtags(world.texts[post]) for post in posts.tolist()]]
         return posts
 
-    def tag(self, asked: Asked, guest: Guest, domain: str) -> Told:
+    def tag(self, asked: MockRequest, guest: Guest, domain: str) -> MockResponse:
         """Return the statuses with a hashtag that the instance knows, newest first.
 
         `local`: those of its own accounts.
@@ -66,21 +66,21 @@ class Timelines:
         posts = reduce(np.intersect1d, found("all[]"), posts)
         posts = reduce(np.setdiff1d, found("none[]"), posts)
         for name, kept in (("local", True), ("remote", False)):
-            if true(asked, name):
+            if is_true(asked, name):
                 posts = posts[finding.living(domain)[self._town.world.author[posts]] == kept]
         posts = self._town.existing(posts)
         return self._page(asked, guest, domain, posts[visible[posts]], _OF_TAGS, always=True)
 
     def _page(
         self,
-        asked: Asked,
+        asked: MockRequest,
         guest: Guest,
         domain: str,
         posts: NDArray[np.int64],
         kept: tuple[str, ...],
         *,
         always: bool,
-    ) -> Told:
+    ) -> MockResponse:
         """Return one page of posts (positions, ascending).
 
         Args:
@@ -96,21 +96,21 @@ class Timelines:
         bounds = {name: self._bound(asked, name, domain) for name in ("max_id", "min_id", "since_id")}
         upward = bounds["min_id"] is not None
         above = bounds["min_id"] if upward else bounds["since_id"]
-        most = size(asked, STATUSES, MOST_STATUSES)
-        part = cut(posts, most, below=bounds["max_id"], above=above, upward=upward, overlap=asked.overlap)
+        most = read_size(asked, STATUSES, MOST_STATUSES)
+        part = cut_list(posts, most, below=bounds["max_id"], above=above, upward=upward, overlap=asked.overlap)
         page = part.members.tolist()
         older = numbers.of(page[-1], domain) if page and (always or part.full) else None
         newer = numbers.of(page[0], domain) if page else None
         signed_in = guest.kind != "public"
-        body = array(self._town.renderer.status(post, domain, signed_in=signed_in) for post in page)
-        return told(body, len(page), links(asked, kept, older=older, newer=newer))
+        body = join_array(self._town.renderer.status(post, domain, signed_in=signed_in) for post in page)
+        return make_response(body, len(page), make_link_header(asked, kept, older=older, newer=newer))
 
-    def _bound(self, asked: Asked, name: str, domain: str) -> int | None:
+    def _bound(self, asked: MockRequest, name: str, domain: str) -> int | None:
         """Return the position that a cursor means: posts before it for max_id, and after it for the others."""
         given = asked.one(name)
         if not given:
             return None
-        number = whole(given)
+        number = parse_whole_number(given)
         place = self._town.numbers.below(number, domain)
         if name == "max_id":
             return place

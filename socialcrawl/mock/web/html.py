@@ -17,7 +17,7 @@ from socialcrawl.graph.relevance import fold
 STEP = 20  # characters between two links without text
 
 
-class Mark(NamedTuple):
+class PageLink(NamedTuple):
     """A link to `key` at `text[start:end]`; start = end: without text."""
 
     start: int
@@ -25,17 +25,17 @@ class Mark(NamedTuple):
     key: str
 
 
-def path_of(key: str) -> str:
+def make_path(key: str) -> str:
     """Return the path of a page."""
     return f"/wiki/{quote(key, safe='')}"
 
 
-def shown(key: str) -> str:
+def make_title(key: str) -> str:
     """Return the title of a page as it is shown: its key, `_` as space."""
     return " ".join(key.replace("_", " ").split())
 
 
-def page_of(key: str, page: WebPage, more: str = "") -> str:
+def render_page(key: str, page: WebPage, more: str = "") -> str:
     """Return the page as HTML.
 
     Args:
@@ -44,25 +44,25 @@ def page_of(key: str, page: WebPage, more: str = "") -> str:
         more: what else stands in the head.
     """
     text = " ".join(page.text.split())
-    menu = "".join(f'<li><a href="{path_of(to)}">{escape(shown(to))}</a>' for to in page.links)
-    body = marked(text, marks(text, page.links))
+    menu = "".join(f'<li><a href="{make_path(to)}">{escape(make_title(to))}</a>' for to in page.links)
+    body = render_links(text, find_links(text, page.links))
     return (
-        f'<!DOCTYPE html>\n<html>\n<head><meta charset="utf-8"><title>{escape(shown(key))}</title>{more}</head>\n'
-        f"<body>\n<header><h1>{escape(shown(key))}</h1></header>\n<nav><ul>{menu}</ul></nav>\n"
+        f'<!DOCTYPE html>\n<html>\n<head><meta charset="utf-8"><title>{escape(make_title(key))}</title>{more}</head>\n'
+        f"<body>\n<header><h1>{escape(make_title(key))}</h1></header>\n<nav><ul>{menu}</ul></nav>\n"
         f"<main>{body}</main>\n<footer>A page of the mock.</footer>\n</body>\n</html>\n"
     )
 
 
-def marks(text: str, keys: Sequence[str]) -> list[Mark]:
+def find_links(text: str, keys: Sequence[str]) -> list[PageLink]:
     """Return where the links of a page stand in its text (with single blanks), in order and without overlaps."""
-    line, places = folded(text)
+    line, places = fold_text(text)
     wanted = []
     for key in keys:
         name = parse_title(key)
-        start = begin(line, name)
+        start = find_begin(line, name)
         if start >= 0:
-            wanted.append(Mark(places[start], places[start + len(name)], key))
-    made: list[Mark] = []
+            wanted.append(PageLink(places[start], places[start + len(name)], key))
+    made: list[PageLink] = []
     free = 0
     for mark in sorted(wanted, key=lambda mark: (mark.start, -mark.end)):
         if mark.start >= free:
@@ -70,11 +70,11 @@ def marks(text: str, keys: Sequence[str]) -> list[Mark]:
             free = mark.end
         else:
             spots = [*range(mark.start, mark.end, STEP), mark.end]
-            made += [Mark(spot, spot, mark.key) for spot in spots]
+            made += [PageLink(spot, spot, mark.key) for spot in spots]
     return sorted(made, key=lambda mark: (mark.start, mark.end))
 
 
-def marked(text: str, given: Sequence[Mark]) -> str:
+def render_links(text: str, given: Sequence[PageLink]) -> str:
     """Return the text as HTML with its links; one without text that stands in another's text parts that in two."""
     spots = [mark for mark in given if mark.start == mark.end]
     parts, at = [], 0
@@ -84,10 +84,10 @@ def marked(text: str, given: Sequence[Mark]) -> str:
         while at < until or (spots and spots[0].start <= until):
             stop = min(until, spots[0].start) if spots else until
             told = escape(text[at:stop], quote=False)
-            parts.append(f'<a href="{path_of(key)}">{told}</a>' if key and told else told)
+            parts.append(f'<a href="{make_path(key)}">{told}</a>' if key and told else told)
             at = stop
             while spots and spots[0].start <= at:
-                parts.append(f'<a href="{path_of(spots.pop(0).key)}"></a>')
+                parts.append(f'<a href="{make_path(spots.pop(0).key)}"></a>')
 
     for mark in given:
         if mark.end > mark.start:
@@ -97,7 +97,7 @@ def marked(text: str, given: Sequence[Mark]) -> str:
     return "".join(parts)
 
 
-def folded(text: str) -> tuple[str, list[int]]:
+def fold_text(text: str) -> tuple[str, list[int]]:
     """A text as titles are looked for in it, and for each of its places (the end too) that in the text itself."""
     line, places = fold(text), list(range(len(text) + 1))
     letters = [fold(letter) for letter in text] if len(line) != len(text) else []
@@ -108,7 +108,7 @@ def folded(text: str) -> tuple[str, list[int]]:
     return line, places
 
 
-def begin(line: str, name: str) -> int:
+def find_begin(line: str, name: str) -> int:
     """Return the first place at which `name` begins a word of the line; -1 where there is none."""
     start = line.find(name) if name else -1
     while start > 0 and all(letter.isalnum() and letter < UNSPACED for letter in line[start - 1 : start + 1]):

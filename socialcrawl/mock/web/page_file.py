@@ -26,10 +26,10 @@ def read_pages(path: Path) -> Mapping[str, WebPage]:
     if not set(COLUMNS) <= set(table.column_names):
         raise describe_missing_columns(path, table, COLUMNS)
     keys, texts = read_strings(table, "key").to_pylist(), read_strings(table, "text").to_pylist()
-    return numbered(zip(keys, texts, map(_keys, table.column("links").to_pylist()), strict=True))
+    return number_pages(zip(keys, texts, map(_parse_keys, table.column("links").to_pylist()), strict=True))
 
 
-def numbered(rows: Iterable[tuple[str | None, str | None, Iterable[str]]]) -> Mapping[str, WebPage]:
+def number_pages(rows: Iterable[tuple[str | None, str | None, Iterable[str]]]) -> Mapping[str, WebPage]:
     """Return the pages by key, from (key, text, keys linked to); a page links to another one once.
 
     Raises:
@@ -44,7 +44,7 @@ def numbered(rows: Iterable[tuple[str | None, str | None, Iterable[str]]]) -> Ma
     return pages
 
 
-def _keys(told: Any) -> list[str]:
+def _parse_keys(told: Any) -> list[str]:
     """Return a cell of `links` as keys."""
     if not isinstance(told, str):
         return list(told or ())

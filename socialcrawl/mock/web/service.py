@@ -16,8 +16,8 @@ from math import ceil
 from urllib.parse import quote
 
 from socialcrawl.graph.link_context import WebPage
-from socialcrawl.mock.service import Asked, Counting, Guest, Standing, Told
-from socialcrawl.mock.web.html import page_of, path_of
+from socialcrawl.mock.service import Guest, MockRequest, MockResponse, WindowSpec, WindowState
+from socialcrawl.mock.web.html import make_path, render_page
 
 HTML = "text/html; charset=utf-8"
 ROBOTS = "User-agent: *\nDisallow: /private/\n"
@@ -43,59 +43,61 @@ class Site:
     ) -> None:
         self.pages, self.k, self.period, self.robots = pages, k, period, robots
         first = WebPage("", list(pages)[:FIRST])
-        self._pages = {"": page_of("Index", first)}
+        self._pages = {"": render_page("Index", first)}
 
     def endpoints(self) -> Sequence[tuple[str, str]]:
         """Return the index, robots.txt, and each kind of page."""
         return [("GET", "/"), ("GET", "/robots.txt"), *(("GET", f"/{name}/*key") for name in PATHS)]
 
-    def guest(self, asked: Asked) -> Guest | Told:
+    def guest(self, asked: MockRequest) -> Guest | MockResponse:
         """Anybody."""
         return Guest("public", "public")
 
-    def counted(self, asked: Asked, guest: Guest) -> Sequence[Counting]:
+    def counted(self, asked: MockRequest, guest: Guest) -> Sequence[WindowSpec]:
         """Return one window for each host."""
-        return [Counting(("site", asked.host), self.k, self.period, "sliding")]
+        return [WindowSpec(("site", asked.host), self.k, self.period, "sliding")]
 
-    def limits(self, asked: Asked, standing: Sequence[Standing]) -> Mapping[str, str]:
+    def limits(self, asked: MockRequest, standing: Sequence[WindowState]) -> Mapping[str, str]:
         """None: web servers do not tell."""
         return {}
 
-    def too_many(self, asked: Asked, standing: Sequence[Standing]) -> Told:
+    def too_many(self, asked: MockRequest, standing: Sequence[WindowState]) -> MockResponse:
         """Return a page that says when to come again."""
         rest = max((one.ends - asked.now for one in standing if one.left == 0), default=self.period)
-        return Told(429, b"<h1>Too many requests</h1>", {"Retry-After": str(max(1, ceil(rest)))}, HTML)
+        return MockResponse(429, b"<h1>Too many requests</h1>", {"Retry-After": str(max(1, ceil(rest)))}, HTML)
 
-    def answer(self, asked: Asked, guest: Guest) -> Told:
+    def answer(self, asked: MockRequest, guest: Guest) -> MockResponse:
         """Return the page at a path."""
         if asked.endpoint == "/robots.txt":
             return (
-                _absent() if self.robots is None else Told(200, self.robots.encode(), {}, "text/plain; charset=utf-8")
+                _make_absent()
+                if self.robots is None
+                else MockResponse(200, self.robots.encode(), {}, "text/plain; charset=utf-8")
             )
         kind, key = asked.endpoint.split("/")[1], asked.path.get("key", "")
         if kind in REFUSED or (kind == "headless" and asked.method == "HEAD"):
-            return _refused(*REFUSED.get(kind, (405, "Method Not Allowed")))
+            return _make_refusal(*REFUSED.get(kind, (405, "Method Not Allowed")))
         if kind == "soft":
-            return Told(200, b"<title>Page not found</title><p>Sorry, there is no such page.", {}, HTML)
+            return MockResponse(200, b"<title>Page not found</title><p>Sorry, there is no such page.", {}, HTML)
         if kind in ("moved", "loop"):
             turn = quote(key.removesuffix("*") if key.endswith("*") else f"{key}*", safe="")
-            return Told(301, b"", {"Location": path_of(key) if kind == "moved" else f"/loop/{turn}"}, HTML)
+            return MockResponse(301, b"", {"Location": make_path(key) if kind == "moved" else f"/loop/{turn}"}, HTML)
         if key not in self.pages and key:
-            return _absent()
+            return _make_absent()
         told = self._page(key, '<meta name="robots" content="noindex">' if kind == "hidden" else "")
-        return Told(200, told.encode(), {"Last-Modified": formatdate(0, usegmt=True)}, HTML, posts=1)
+        return MockResponse(200, told.encode(), {"Last-Modified": formatdate(0, usegmt=True)}, HTML, posts=1)
 
     def _page(self, key: str, more: str) -> str:
         if more:
-            return page_of(key, self.pages[key], more)
+            return render_page(key, self.pages[key], more)
         if key not in self._pages:  # made when it is first asked for: a site may be large
-            self._pages[key] = page_of(key, self.pages[key])
+            self._pages[key] = render_page(key, self.pages[key])
         return self._pages[key]
 
 
-def _absent() -> Told:
-    return _refused(404, "Not Found")
+def _make_absent() -> MockResponse:
+    return _make_refusal(404, "Not Found")
 
 
-def _refused(status: int, words: str) -> Told:
-    return Told(status, f"<title>{status} {words}</title><h1>{words}</h1>".encode(), {}, HTML)
+def _make_refusal(status: int, words: str) -> MockResponse:
+    return MockResponse(status, f"<title>{status} {words}</title><h1>{words}</h1>".encode(), {}, HTML)

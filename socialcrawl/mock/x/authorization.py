@@ -5,7 +5,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from socialcrawl.mock.rate_windows import label
+from socialcrawl.mock.rate_windows import make_label
 
 BEARER = "OAuth 2.0 User Context"
 SIGNED = "OAuth 1.0a User Context"
@@ -26,7 +26,7 @@ class Visitor:
     scheme: str = BEARER
 
 
-def visitor(authorization: str, tokens: frozenset[str] | None, user_tokens: Container[str]) -> Visitor | None:
+def find_visitor(authorization: str, tokens: frozenset[str] | None, user_tokens: Container[str]) -> Visitor | None:
     """Whoever shows this Authorization header; None where nobody is to be let in.
 
     `Bearer TOKEN` is an app, or a user where the token is one of `user_tokens`. `OAuth oauth_token="TOKEN", ...` (1.0a)
@@ -40,14 +40,14 @@ def visitor(authorization: str, tokens: frozenset[str] | None, user_tokens: Cont
     """
     scheme, _, rest = authorization.partition(" ")
     signed = scheme.lower() == "oauth"
-    token = _signed_token(rest) if signed else rest.strip() if scheme.lower() == "bearer" else ""
+    token = _read_signed_token(rest) if signed else rest.strip() if scheme.lower() == "bearer" else ""
     user = signed or token in user_tokens
     if not token or (tokens is not None and token not in tokens and token not in user_tokens):
         return None
-    return Visitor(label(token), "user" if user else "app", SIGNED if signed else BEARER)
+    return Visitor(make_label(token), "user" if user else "app", SIGNED if signed else BEARER)
 
 
-def _signed_token(parameters: str) -> str:
+def _read_signed_token(parameters: str) -> str:
     """Return the oauth_token among the parameters of OAuth 1.0a; empty where one of them is missing."""
     given = {name: unquote(value) for name, value in _PAIR.findall(parameters)}
     return given["oauth_token"] if all(given.get(name) for name in SIGNED_WITH) else ""

@@ -16,7 +16,7 @@ COUNTS_PRICE = 0.005  # per request
 
 
 @dataclass
-class Day:
+class BilledDay:
     """The resources charged on one UTC day: positions of posts, rows of accounts, requests for counts."""
 
     posts: set[int] = field(default_factory=set)
@@ -25,10 +25,10 @@ class Day:
 
     def report(self) -> dict[str, Any]:
         """Return the day's sums as plain values for JSON, and their price."""
-        return _sums(len(self.posts), len(self.users), self.counts)
+        return _make_sums(len(self.posts), len(self.users), self.counts)
 
 
-class Bill:
+class XBill:
     """The running bill; a post or user read again on the same UTC day is free.
 
     Args:
@@ -37,19 +37,19 @@ class Bill:
 
     def __init__(self, reset_day: int = 1) -> None:
         self.reset_day = reset_day
-        self._days: defaultdict[str, Day] = defaultdict(Day)
+        self._days: defaultdict[str, BilledDay] = defaultdict(BilledDay)
         self._posts = self._users = self._counts = 0
 
     @property
     def dollars(self) -> float:
         """The price of everything until now."""
-        return _price(self._posts, self._users, self._counts)
+        return _compute_price(self._posts, self._users, self._counts)
 
     def charge(self, now: float, posts: Iterable[int], users: Iterable[int], counts: int = 0) -> None:
         """An answer with these posts, users and counts, given at the Unix second `now`; an empty one costs nothing."""
         posts, users = set(posts), set(users)
         if posts or users or counts:
-            day = self._days[_date(now)]
+            day = self._days[_format_date(now)]
             self._posts += len(posts - day.posts)
             self._users += len(users - day.users)
             self._counts += counts
@@ -59,12 +59,12 @@ class Bill:
 
     def posts_in_cycle(self, now: float) -> int:
         """Return the posts charged in the billing cycle of this moment."""
-        first = cycle_start(datetime.fromtimestamp(now, UTC).date(), self.reset_day).isoformat()
+        first = find_cycle_start(datetime.fromtimestamp(now, UTC).date(), self.reset_day).isoformat()
         return sum(len(day.posts) for iso, day in self._days.items() if iso >= first)
 
     def posts_by_day(self, now: float, days: int) -> dict[str, int]:
         """Return the posts charged on each of the last `days` UTC days, today included; ISO dates, oldest first."""
-        dates = [_date(now, back) for back in reversed(range(days))]
+        dates = [_format_date(now, back) for back in reversed(range(days))]
         return {date: len(self._days[date].posts) if date in self._days else 0 for date in dates}
 
     def report(self) -> dict[str, Any]:
@@ -73,26 +73,26 @@ class Bill:
 
     def totals(self) -> dict[str, Any]:
         """Return the bill of all days together; a resource counts once for each day on which it was charged."""
-        return _sums(self._posts, self._users, self._counts)
+        return _make_sums(self._posts, self._users, self._counts)
 
 
-def cycle_start(today: date, reset_day: int) -> date:
+def find_cycle_start(today: date, reset_day: int) -> date:
     """Return the day on which the billing cycle of `today` began."""
-    begins = _in_month(today, reset_day)
-    return begins if begins <= today else _in_month(today.replace(day=1) - timedelta(days=1), reset_day)
+    begins = _place_in_month(today, reset_day)
+    return begins if begins <= today else _place_in_month(today.replace(day=1) - timedelta(days=1), reset_day)
 
 
-def _in_month(month: date, day: int) -> date:
+def _place_in_month(month: date, day: int) -> date:
     return month.replace(day=min(day, monthrange(month.year, month.month)[1]))
 
 
-def _price(posts: int, users: int, counts: int) -> float:
+def _compute_price(posts: int, users: int, counts: int) -> float:
     return round(posts * POST_PRICE + users * USER_PRICE + counts * COUNTS_PRICE, 6)
 
 
-def _sums(posts: int, users: int, counts: int) -> dict[str, Any]:
-    return {"posts": posts, "users": users, "counts_requests": counts, "dollars": _price(posts, users, counts)}
+def _make_sums(posts: int, users: int, counts: int) -> dict[str, Any]:
+    return {"posts": posts, "users": users, "counts_requests": counts, "dollars": _compute_price(posts, users, counts)}
 
 
-def _date(now: float, back: int = 0) -> str:
+def _format_date(now: float, back: int = 0) -> str:
     return (datetime.fromtimestamp(now, UTC) - timedelta(days=back)).date().isoformat()

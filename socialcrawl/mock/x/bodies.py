@@ -9,14 +9,14 @@ import orjson
 from numpy.typing import NDArray
 
 from socialcrawl.mock.names import HERE, PROTECTED
-from socialcrawl.mock.x.pagination_tokens import Cursor, cut
-from socialcrawl.mock.x.problems import Problem, missing_reference, missing_user
-from socialcrawl.mock.x.render import Renderer
-from socialcrawl.mock.x.vocabulary import Ask
+from socialcrawl.mock.x.pagination_tokens import Cursor, cut_page
+from socialcrawl.mock.x.problems import Problem, make_missing_reference, make_missing_user
+from socialcrawl.mock.x.render import XRenderer
+from socialcrawl.mock.x.vocabulary import ShownFields
 
 
 @dataclass(frozen=True)
-class Answer:
+class XAnswer:
     """An answer with status 200, and the resources in it that are billed: positions of posts, rows of accounts."""
 
     body: bytes
@@ -25,7 +25,9 @@ class Answer:
     counts: int = 0
 
 
-def users_answer(renderer: Renderer, accounts: list[int], problems: list[Problem], ask: Ask, *, single: bool) -> Answer:
+def make_users_answer(
+    renderer: XRenderer, accounts: list[int], problems: list[Problem], ask: ShownFields, *, single: bool
+) -> XAnswer:
     """Return the answer to a lookup: the accounts found (one object if `single`, else a list) and the errors.
 
     Their latest posts come beside them where these are expanded.
@@ -33,35 +35,35 @@ def users_answer(renderer: Renderer, accounts: list[int], problems: list[Problem
     found = [renderer.user(account, ask) for account in accounts]
     parts = []
     if found:
-        parts.append(b'"data":' + (found[0] if single else _array(found)))
+        parts.append(b'"data":' + (found[0] if single else _join_array(found)))
     posts = [renderer.recent(account) for account in accounts] if "recent" in ask.expansions else []
     shown = [post for post in posts if post is not None]
     if shown:
         name = ask.words.includes.encode()
-        parts.append(b'"includes":{"' + name + b'":' + _array([renderer.post(post, ask) for post in shown]) + b"}")
+        parts.append(b'"includes":{"' + name + b'":' + _join_array([renderer.post(post, ask) for post in shown]) + b"}")
     if problems:
         parts.append(b'"errors":' + orjson.dumps(problems))
-    return Answer(_object(parts), posts=shown, users=accounts)
+    return XAnswer(_join_object(parts), posts=shown, users=accounts)
 
 
-def list_answer(renderer: Renderer, accounts: list[int], ask: Ask, token: str | None) -> Answer:
+def make_list_answer(renderer: XRenderer, accounts: list[int], ask: ShownFields, token: str | None) -> XAnswer:
     """Return one page of a list of users; `token` leads to the next one."""
     meta: dict[str, Any] = {"result_count": len(accounts)} | ({"next_token": token} if token else {})
-    parts = [b'"data":' + _array([renderer.user(account, ask) for account in accounts])] if accounts else []
-    return Answer(_object([*parts, b'"meta":' + orjson.dumps(meta)]), users=accounts)
+    parts = [b'"data":' + _join_array([renderer.user(account, ask) for account in accounts])] if accounts else []
+    return XAnswer(_join_object([*parts, b'"meta":' + orjson.dumps(meta)]), users=accounts)
 
 
-def posts_answer(
-    renderer: Renderer,
+def make_posts_answer(
+    renderer: XRenderer,
     positions: NDArray[np.int64],
-    ask: Ask,
+    ask: ShownFields,
     *,
     size: int,
     cursor: Cursor | None,
     place: str,
     overlap: int = 0,
     back: bool = True,
-) -> Answer:
+) -> XAnswer:
     """Return one page of posts.
 
     Args:
@@ -75,7 +77,7 @@ def posts_answer(
         back: whether the list can be read backwards; search cannot.
     """
     ids = renderer.world.ids[positions]
-    part = cut(ids, size, cursor, overlap)
+    part = cut_page(ids, size, cursor, overlap)
     shown = positions[part.start : part.stop]
     page = shown.tolist()
     meta: dict[str, Any] = {"result_count": len(page)}
@@ -92,13 +94,13 @@ def posts_answer(
         more.gather(page)
         parts += more.parts()
     parts.append(b'"meta":' + orjson.dumps(meta))
-    return Answer(_object(parts), posts=[*page, *more.posts], users=list(more.users))
+    return XAnswer(_join_object(parts), posts=[*page, *more.posts], users=list(more.users))
 
 
 class _Includes:
     """The objects that a page's expansions bring, each once, in order of first appearance."""
 
-    def __init__(self, renderer: Renderer, ask: Ask) -> None:
+    def __init__(self, renderer: XRenderer, ask: ShownFields) -> None:
         self._renderer = renderer
         self._world, self._changes = renderer.world, renderer.changes
         self._ask = ask
@@ -136,7 +138,7 @@ class _Includes:
                     self._add_user(author, "referenced_tweets.id.author_id")
             else:
                 fate = HERE if author < 0 else self._changes.fate(author)
-                self._problems["reference", str(number)] = missing_reference(self._ask.words, str(number), fate)
+                self._problems["reference", str(number)] = make_missing_reference(self._ask.words, str(number), fate)
 
     def _add_user(self, account: int, parameter: str) -> None:
         fate = self._changes.fate(account)
@@ -147,26 +149,26 @@ class _Includes:
         value = self._changes.username(account) if by_name else str(self._world.accounts.ids[account])
         key = (parameter, value)
         if key not in self._problems:
-            self._problems[key] = missing_user(self._ask.words, parameter, value, fate, section="includes")
+            self._problems[key] = make_missing_user(self._ask.words, parameter, value, fate, section="includes")
 
     def parts(self) -> list[bytes]:
         """Return the members `includes` and `errors` of the body, where there are any."""
         ask, renderer = self._ask, self._renderer
         includes = []
         if self.users:
-            includes.append(b'"users":' + _array([renderer.user(account, ask) for account in self.users]))
+            includes.append(b'"users":' + _join_array([renderer.user(account, ask) for account in self.users]))
         if self.posts:
             name = ask.words.includes.encode()
-            includes.append(b'"' + name + b'":' + _array([renderer.post(post, ask) for post in self.posts]))
-        parts = [b'"includes":' + _object(includes)] if includes else []
+            includes.append(b'"' + name + b'":' + _join_array([renderer.post(post, ask) for post in self.posts]))
+        parts = [b'"includes":' + _join_object(includes)] if includes else []
         if self._problems:
             parts.append(b'"errors":' + orjson.dumps(list(self._problems.values())))
         return parts
 
 
-def _array(parts: Iterable[bytes]) -> bytes:
+def _join_array(parts: Iterable[bytes]) -> bytes:
     return b"[" + b",".join(parts) + b"]"
 
 
-def _object(members: Iterable[bytes]) -> bytes:
+def _join_object(members: Iterable[bytes]) -> bytes:
     return b"{" + b",".join(members) + b"}"

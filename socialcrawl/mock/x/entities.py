@@ -17,7 +17,7 @@ _CASHTAG = re.compile(
 _LINK = re.compile(r"https?://[^\s<>\"]+")
 
 
-class Written(NamedTuple):
+class PostText(NamedTuple):
     """A post's text as X shows it: at most 280 characters, and the whole as a note where it was longer.
 
     Attributes:
@@ -34,42 +34,42 @@ class Written(NamedTuple):
     note_accounts: list[int] | None = None
 
 
-def written(world: World, post: int) -> Written:
+def write_text(world: World, post: int) -> PostText:
     """Return the text of the post at this position with its entities.
 
     A mentioned name that the text does not contain stands at start = end = 0, and in a cut post only in the note. A
     post that is repeated (`World.record`) is never cut, and names people in the order in which it did.
     """
     text = world.texts[post]
-    mentions = _mentions(world, post, text)
-    others = _others(text)
+    mentions = _find_mentions(world, post, text)
+    others = _find_others(text)
     if len(text) <= LONGEST or world.record is not None:
-        return Written(text, _entities([m for m, _ in mentions], others), [a for _, a in mentions])
+        return PostText(text, _make_entities([m for m, _ in mentions], others), [a for _, a in mentions])
     inside = [(m, a) for m, a in mentions if 0 < m["end"] <= CUT]
     kept = {kind: [e for e in found if e["end"] <= CUT] for kind, found in others.items()}
-    return Written(
+    return PostText(
         text=text[:CUT] + "…",
-        entities=_entities([m for m, _ in inside], kept),
+        entities=_make_entities([m for m, _ in inside], kept),
         accounts=[a for _, a in inside],
         note=text,
-        note_entities=_entities([m for m, _ in mentions], others),
+        note_entities=_make_entities([m for m, _ in mentions], others),
         note_accounts=[a for _, a in mentions],
     )
 
 
-def _entities(mentions: list[dict[str, Any]], others: Entities) -> Entities:
+def _make_entities(mentions: list[dict[str, Any]], others: Entities) -> Entities:
     found = {kind: entities for kind, entities in others.items() if entities}
     if mentions:
         found["mentions"] = mentions
     return found
 
 
-def _mentions(world: World, post: int, text: str) -> list[tuple[dict[str, Any], int]]:
+def _find_mentions(world: World, post: int, text: str) -> list[tuple[dict[str, Any], int]]:
     accounts = world.accounts
     mentioned = world.mentions.of(post).tolist()
     if not mentioned:
         return []
-    low = lowered(text)
+    low = lower_text(text)
     found = []
     for account in mentioned:
         start, end = locate(low, accounts.keys[account])
@@ -82,7 +82,7 @@ def _mentions(world: World, post: int, text: str) -> list[tuple[dict[str, Any], 
     return found
 
 
-def lowered(text: str) -> str:
+def lower_text(text: str) -> str:
     """Return the text in lower case, every letter at its place."""
     low = text.lower()
     if len(low) == len(text):
@@ -106,7 +106,7 @@ def locate(low: str, key: str) -> tuple[int, int]:
     return 0, 0
 
 
-def tags(text: str) -> list[tuple[int, int, str]]:
+def find_tags(text: str) -> list[tuple[int, int, str]]:
     """Return the hashtags of a text: (start, end, tag); numbers are none."""
     found, start = [], text.find("#")
     while start >= 0:
@@ -120,26 +120,26 @@ def tags(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def _others(text: str) -> Entities:
+def _find_others(text: str) -> Entities:
     found: Entities = {}
     if "#" in text:
-        found["hashtags"] = [{"start": start, "end": end, "tag": tag} for start, end, tag in tags(text)]
+        found["hashtags"] = [{"start": start, "end": end, "tag": tag} for start, end, tag in find_tags(text)]
     if "://" in text:
-        found["urls"] = links(text)
+        found["urls"] = find_links(text)
     return found
 
 
-def cashtags(text: str) -> list[str]:
+def find_cashtags(text: str) -> list[str]:
     """Return the cashtags of a text, without their sign."""
     return [match[0][1:] for match in _CASHTAG.finditer(text)] if "$" in text else []
 
 
-def links(text: str) -> list[dict[str, Any]]:
+def find_links(text: str) -> list[dict[str, Any]]:
     """Return the links of a text as X tells of them."""
-    return [_link(match.start(), match[0].rstrip(".,;:!?')]…")) for match in _LINK.finditer(text)]
+    return [_make_link(match.start(), match[0].rstrip(".,;:!?')]…")) for match in _LINK.finditer(text)]
 
 
-def _link(start: int, url: str) -> dict[str, Any]:
+def _make_link(start: int, url: str) -> dict[str, Any]:
     shown = url.split("://", 1)[1]
     return {
         "start": start,

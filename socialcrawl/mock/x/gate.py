@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from socialcrawl.mock.rate_windows import Rule, Window, Windows
-from socialcrawl.mock.x.rule_counts import Tally, tally
+from socialcrawl.mock.rate_windows import LimitRule, TokenWindow, TokenWindows
+from socialcrawl.mock.x.rule_counts import Tally, make_tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Passage:
         headers: those of the main window and of all families, as they stood when it arrived.
     """
 
-    window: Window
+    window: TokenWindow
     refused: bool
     headers: dict[str, str]
 
@@ -39,7 +39,7 @@ class Gate:
         rules: the rules besides, by endpoint; each holds for every token on its own, of whatever kind.
     """
 
-    def __init__(self, windows: Mapping[str, Windows], rules: Mapping[str, Sequence[Rule]]) -> None:
+    def __init__(self, windows: Mapping[str, TokenWindows], rules: Mapping[str, Sequence[LimitRule]]) -> None:
         self._windows = windows
         self._rules = rules
         self._tallies: dict[tuple[str, str, str], list[Tally]] = {}
@@ -74,7 +74,7 @@ class Gate:
             return []
         key = (token, who, endpoint)
         if key not in self._tallies:
-            self._tallies[key] = [tally(rule) for rule in self._rules[endpoint]]
+            self._tallies[key] = [make_tally(rule) for rule in self._rules[endpoint]]
         return self._tallies[key]
 
     def report(self) -> dict[str, Any]:

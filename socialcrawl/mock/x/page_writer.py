@@ -17,10 +17,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from socialcrawl.mock.dataset_clock import Moment
+from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.world import World
-from socialcrawl.mock.x.entities import LONGEST, links, locate, lowered
-from socialcrawl.mock.x.vocabulary import Ask
+from socialcrawl.mock.x.entities import LONGEST, find_links, locate, lower_text
+from socialcrawl.mock.x.vocabulary import ShownFields
 
 _METRICS = '"like_count":0,"quote_count":0,"bookmark_count":0,"impression_count":0'
 _FIRST = itemgetter(0)
@@ -28,7 +28,7 @@ _TAG = re.compile(r"#\w+")
 _BETWEEN = frozenset(("", *" .,:;!?'\"()[]/\n"))  # letters of no word
 
 
-class Writer:
+class XPageWriter:
     """The JSON of posts of a world.
 
     Args:
@@ -37,13 +37,15 @@ class Writer:
         moment: which posts exist and are counted; None: all.
     """
 
-    def __init__(self, world: World, other: Callable[[int, Ask], bytes], moment: Moment | None = None) -> None:
+    def __init__(
+        self, world: World, other: Callable[[int, ShownFields], bytes], moment: DatasetClock | None = None
+    ) -> None:
         self._world, self._other = world, other
-        self._moment = Moment(world) if moment is None else moment
+        self._moment = DatasetClock(world) if moment is None else moment
         self._ids: dict[int, str] = {}
         self._tails: dict[int, tuple[str, str]] = {}
 
-    def posts(self, posts: NDArray[np.int64], ask: Ask) -> list[str]:
+    def posts(self, posts: NDArray[np.int64], ask: ShownFields) -> list[str]:
         """Return the JSON of the posts at these positions, int64[m]."""
         world = self._world
         places = posts.tolist()
@@ -52,8 +54,8 @@ class Writer:
             return [self._other(post, ask).decode() for post in places]
         ids = world.ids[posts].tolist()
         columns: list[Iterable[Any]] = [ids, ids, map(quoted, texts)]
-        columns += [self._column(name, posts, places, texts, ask) for name in _template(ask)[1]]
-        told = list(map(_template(ask)[0].__mod__, zip(*columns, strict=False)))  # some columns have no end
+        columns += [self._column(name, posts, places, texts, ask) for name in _make_template(ask)[1]]
+        told = list(map(_make_template(ask)[0].__mod__, zip(*columns, strict=False)))  # some columns have no end
         if max(map(len, texts), default=0) > LONGEST:
             for number, text in enumerate(texts):
                 if len(text) > LONGEST:
@@ -61,14 +63,14 @@ class Writer:
         return told
 
     def _column(
-        self, name: str, posts: NDArray[np.int64], places: list[int], texts: list[str], ask: Ask
+        self, name: str, posts: NDArray[np.int64], places: list[int], texts: list[str], ask: ShownFields
     ) -> Iterable[Any]:
         """Return one field of these posts, as it stands in the template."""
         world, references = self._world, self._world.references
         if name == "author_id":
             return [self._id(row) for row in world.author[posts].tolist()]
         if name == "created_at":
-            return map(_stamp, world.created_at[posts].tolist())
+            return map(_format_stamp, world.created_at[posts].tolist())
         if name == "conversation_id":
             return list(world.ids[references.conversation[posts]].tolist())
         if name == "lang":
@@ -87,7 +89,7 @@ class Writer:
             return ["" if row < 0 else f',"in_reply_to_user_id":"{self._id(row)}"' for row in replied.tolist()]
         if not ((references.replied_post[posts] >= 0) | (references.retweeted_id[posts] >= 0)).any():
             return repeat("")
-        return [_references(ask.words.references, references.of(post)) for post in places]
+        return [_render_references(ask.words.references, references.of(post)) for post in places]
 
     def _id(self, account: int) -> str:
         number = self._ids.get(account)
@@ -99,13 +101,13 @@ class Writer:
         """Return the entities of these texts, whose mentions are `members[first:last]`; empty where there are none."""
         members, told = self._world.mentions.members, []
         for text, begin, end in zip(texts, first, last, strict=True):
-            found = _hashtags(text) if "#" in text else ""
-            if "://" in text and (urls := links(text)):
+            found = _render_hashtags(text) if "#" in text else ""
+            if "://" in text and (urls := find_links(text)):
                 found = f'{found}{"," if found else ""}"urls":{orjson.dumps(urls).decode()}'
             if begin < end:
                 low = text.lower()
                 if len(low) != len(text):
-                    low = lowered(text)
+                    low = lower_text(text)
                 if end - begin == 1:
                     mentions = self._mention(low, members[begin])[1]
                 else:
@@ -135,7 +137,7 @@ class Writer:
         return self._tails[account]
 
 
-def _hashtags(text: str) -> str:
+def _render_hashtags(text: str) -> str:
     """Return what `entities.tags` finds, as JSON; a tag has no letter that would have to be quoted."""
     found, start = "", text.find("#")
     while start >= 0:
@@ -149,7 +151,7 @@ def _hashtags(text: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _template(ask: Ask) -> tuple[str, tuple[str, ...]]:
+def _make_template(ask: ShownFields) -> tuple[str, tuple[str, ...]]:
     """Return the JSON of a post with %s for its values, after the id (twice) and the text.
 
     And the names of these values.
@@ -167,18 +169,18 @@ def _template(ask: Ask) -> tuple[str, tuple[str, ...]]:
     return text + "%s" * len(own) + "}", (*names, *own)
 
 
-def _references(key: str, references: list[tuple[str, int, int]]) -> str:
+def _render_references(key: str, references: list[tuple[str, int, int]]) -> str:
     told = ",".join([f'{{"type":"{kind}","id":"{number}"}}' for kind, number, _ in references])
     return f',"{key}":[{told}]' if told else ""
 
 
-def _stamp(second: int) -> str:
+def _format_stamp(second: int) -> str:
     """Return a whole Unix second as X writes times."""
-    return f"{_hour(second // 3_600)}{_MINUTES[second % 3_600]}"
+    return f"{_format_hour(second // 3_600)}{_MINUTES[second % 3_600]}"
 
 
 @lru_cache(maxsize=10_000)
-def _hour(number: int) -> str:
+def _format_hour(number: int) -> str:
     return datetime.fromtimestamp(number * 3_600, UTC).strftime("%Y-%m-%dT%H:")
 
 

@@ -52,7 +52,7 @@ def _check(state: bytes, place: str) -> bytes:
 
 
 @dataclass(frozen=True)
-class Cut:
+class PageCut:
     """One page of a list: its part from `start` to `stop`, and whether there is more on either side."""
 
     start: int
@@ -61,7 +61,7 @@ class Cut:
     older: bool
 
 
-def cut(ids: NDArray[np.int64], size: int, cursor: Cursor | None, overlap: int = 0) -> Cut:
+def cut_page(ids: NDArray[np.int64], size: int, cursor: Cursor | None, overlap: int = 0) -> PageCut:
     """Return the page of at most `size` posts at a cursor, or the newest where there is none.
 
     Args:
@@ -80,4 +80,4 @@ def cut(ids: NDArray[np.int64], size: int, cursor: Cursor | None, overlap: int =
         stop = int(np.searchsorted(-ids, -cursor.post, side="left"))
         start = max(0, stop - size)
     stop = min(stop, len(ids))
-    return Cut(start, stop, newer=start > 0, older=stop < len(ids))
+    return PageCut(start, stop, newer=start > 0, older=stop < len(ids))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.world_changes import WorldChanges
 from socialcrawl.mock.x.pagination_tokens import Cursor, read_token
 from socialcrawl.mock.x.problems import InvalidRequestError
 
@@ -114,7 +114,7 @@ class Parameters:
                 )
         return values
 
-    def cursor(self, changes: Changes, place: str, *names: str) -> Cursor | None:
+    def cursor(self, changes: WorldChanges, place: str, *names: str) -> Cursor | None:
         """Return the cursor in the first of these token parameters that is given, for this list.
 
         An expired one is no more.

@@ -3,7 +3,7 @@
 from typing import Any
 
 from socialcrawl.mock.names import PROTECTED, SUSPENDED
-from socialcrawl.mock.x.vocabulary import Vocabulary
+from socialcrawl.mock.x.vocabulary import MockVocabulary
 
 Problem = dict[str, Any]
 
@@ -19,7 +19,7 @@ TOO_MANY: Problem = {
 ACCOUNT = 1  # the one customer of the mock
 
 
-def usage_capped(words: Vocabulary) -> Problem:
+def make_usage_capped(words: MockVocabulary) -> Problem:
     """Return the body of a 429 where the cap on posts of the billing cycle is reached."""
     return {
         "title": "UsageCapExceeded",
@@ -30,7 +30,7 @@ def usage_capped(words: Vocabulary) -> Problem:
     }
 
 
-def credits_depleted(words: Vocabulary) -> Problem:
+def make_credits_depleted(words: MockVocabulary) -> Problem:
     """Return the body of a 402 where the credits are used up."""
     return {
         "account_id": ACCOUNT,
@@ -40,7 +40,7 @@ def credits_depleted(words: Vocabulary) -> Problem:
     }
 
 
-def unsupported_authentication(words: Vocabulary, scheme: str) -> Problem:
+def make_unsupported_authentication(words: MockVocabulary, scheme: str) -> Problem:
     """Return the body of a 403 where a user token of this scheme comes to an endpoint for apps only."""
     return {
         "title": "Unsupported Authentication",
@@ -63,7 +63,7 @@ class InvalidRequestError(Exception):
         super().__init__(message)
         self.name, self.value, self.message = name, value, message
 
-    def problem(self, words: Vocabulary) -> Problem:
+    def problem(self, words: MockVocabulary) -> Problem:
         """Return the body of the answer."""
         return {
             "errors": [{"parameters": {self.name: [self.value]}, "message": self.message}],
@@ -73,7 +73,9 @@ class InvalidRequestError(Exception):
         }
 
 
-def missing_user(words: Vocabulary, parameter: str, value: str, fate: int, section: str | None = None) -> Problem:
+def make_missing_user(
+    words: MockVocabulary, parameter: str, value: str, fate: int, section: str | None = None
+) -> Problem:
     """Return the error for a user who is suspended, deleted or unknown (any other fate).
 
     Args:
@@ -97,16 +99,18 @@ def missing_user(words: Vocabulary, parameter: str, value: str, fate: int, secti
     return problem if section is None else {**problem, "section": section}
 
 
-def protected_timeline(words: Vocabulary, value: str) -> Problem:
+def make_protected_timeline(words: MockVocabulary, value: str) -> Problem:
     """Return the error for the timeline of the protected account with this id."""
-    return _not_authorized(words, "user", "id", value, f"the user with id: [{value}]", section="data")
+    return _make_not_authorized(words, "user", "id", value, f"the user with id: [{value}]", section="data")
 
 
-def missing_reference(words: Vocabulary, value: str, fate: int) -> Problem:
+def make_missing_reference(words: MockVocabulary, value: str, fate: int) -> Problem:
     """Return the error for a referenced post with this id that is gone, or whose author has this fate."""
     kind = words.name
     if fate == PROTECTED:
-        return _not_authorized(words, kind, words.referenced, value, f"the {kind} with {words.referenced}: [{value}]")
+        return _make_not_authorized(
+            words, kind, words.referenced, value, f"the {kind} with {words.referenced}: [{value}]"
+        )
     return {
         "value": value,
         "detail": f"Could not find {kind} with {words.referenced}: [{value}].",
@@ -119,8 +123,8 @@ def missing_reference(words: Vocabulary, value: str, fate: int) -> Problem:
     }
 
 
-def _not_authorized(
-    words: Vocabulary, kind: str, parameter: str, value: str, what: str, *, section: str = "includes"
+def _make_not_authorized(
+    words: MockVocabulary, kind: str, parameter: str, value: str, what: str, *, section: str = "includes"
 ) -> Problem:
     return {
         "value": value,

@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from socialcrawl.mock.rate_windows import Rule, limit_headers
+from socialcrawl.mock.rate_windows import LimitRule, make_limit_headers
 
 KEPT = 100  # windows of each tally that the report still shows one by one; the sums are of all
 
@@ -24,7 +24,7 @@ class Tally(ABC):
         fullest: the most that were let in in one window (sliding: in one span).
     """
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: LimitRule) -> None:
         self.rule = rule
         self.received = self.over = self.fullest = 0
 
@@ -55,7 +55,7 @@ class Tally(ABC):
         """Return the headers of the rule's family; none where it has no family."""
         if self.rule.family is None:
             return {}
-        return limit_headers(self.rule.family, self.rule.k, self.left(now), self.ends(now))
+        return make_limit_headers(self.rule.family, self.rule.k, self.left(now), self.ends(now))
 
     def report(self) -> dict[str, Any]:
         """Return the rule and the sums as plain values for JSON."""
@@ -72,10 +72,10 @@ class Span:
     over: int = 0
 
 
-class Apart(Tally):
+class SeparateTally(Tally):
     """The count under a rule whose windows follow each other: fixed or aligned."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: LimitRule) -> None:
         super().__init__(rule)
         self._spans: deque[Span] = deque(maxlen=KEPT)
         self._opened = 0
@@ -113,10 +113,10 @@ class Apart(Tally):
         return {**super().report(), "opened": self._opened, "windows": [asdict(span) for span in self._spans]}
 
 
-class Sliding(Tally):
+class SlidingTally(Tally):
     """The count under a rule for any span of `period` seconds; a request leaves the span `period` after it came."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: LimitRule) -> None:
         super().__init__(rule)
         self._times: deque[float] = deque()  # of those let in within the last period, at most k
 
@@ -138,6 +138,6 @@ class Sliding(Tally):
         return len(self._times)
 
 
-def tally(rule: Rule) -> Tally:
+def make_tally(rule: LimitRule) -> Tally:
     """Return the empty count under a rule."""
-    return Sliding(rule) if rule.kind == "sliding" else Apart(rule)
+    return SlidingTally(rule) if rule.kind == "sliding" else SeparateTally(rule)

@@ -5,16 +5,16 @@ from typing import Any
 
 import orjson
 
-from socialcrawl.mock.bounded_cache import Held
-from socialcrawl.mock.gated_service import Book, Entry
-from socialcrawl.mock.rate_windows import MAIN, Windows
+from socialcrawl.mock.bounded_cache import BoundedCache
+from socialcrawl.mock.gated_service import Entry, RequestBook
+from socialcrawl.mock.rate_windows import MAIN, TokenWindows
 from socialcrawl.mock.server_settings import APP_ONLY, ENDPOINTS, FREE, READING_POSTS, MockSettings
-from socialcrawl.mock.service import Asked, Guest, Told
+from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 from socialcrawl.mock.world import World
-from socialcrawl.mock.world_changes import Changes
-from socialcrawl.mock.x.authorization import visitor
-from socialcrawl.mock.x.bill import Bill
-from socialcrawl.mock.x.bodies import Answer
+from socialcrawl.mock.world_changes import WorldChanges
+from socialcrawl.mock.x.authorization import find_visitor
+from socialcrawl.mock.x.bill import XBill
+from socialcrawl.mock.x.bodies import XAnswer
 from socialcrawl.mock.x.gate import Gate
 from socialcrawl.mock.x.parameters import Parameters
 from socialcrawl.mock.x.problems import (
@@ -23,14 +23,14 @@ from socialcrawl.mock.x.problems import (
     UNAUTHORIZED,
     InvalidRequestError,
     Problem,
-    credits_depleted,
-    unsupported_authentication,
-    usage_capped,
+    make_credits_depleted,
+    make_unsupported_authentication,
+    make_usage_capped,
 )
-from socialcrawl.mock.x.render import Renderer
-from socialcrawl.mock.x.search_endpoints import Finding, Usage
-from socialcrawl.mock.x.user_endpoints import Call, Following, Handler, Timelines, Users
-from socialcrawl.mock.x.vocabulary import ask
+from socialcrawl.mock.x.render import XRenderer
+from socialcrawl.mock.x.search_endpoints import XSearchEndpoints, XUsageEndpoint
+from socialcrawl.mock.x.user_endpoints import Handler, XCall, XFollowEndpoint, XTimelineEndpoints, XUserEndpoints
+from socialcrawl.mock.x.vocabulary import read_shown_fields
 
 API_VERSION = "2.168"
 AFTER_THE_END = 30.0  # seconds, so that search's implicit end_time includes the last post
@@ -38,7 +38,7 @@ _OWN = {"api-version": API_VERSION, "x-access-level": "read"}
 _LASTING = frozenset(ENDPOINTS) - FREE  # answers that depend on nothing but the request and the world
 
 
-class X:
+class XService:
     """A mock X API for one world.
 
     Args:
@@ -49,27 +49,31 @@ class X:
 
     name = "x"
 
-    def __init__(self, world: World, settings: MockSettings, changes: Changes) -> None:
-        self.book, self.changes = Book(), changes
+    def __init__(self, world: World, settings: MockSettings, changes: WorldChanges) -> None:
+        self.book, self.changes = RequestBook(), changes
         self._settings = settings
         world.warm()
         windows = {
-            "app": Windows(settings.limit_of, settings.window),
-            "user": Windows(settings.user_limit_of, settings.window, "user"),
+            "app": TokenWindows(settings.limit_of, settings.window),
+            "user": TokenWindows(settings.user_limit_of, settings.window, "user"),
         }
         self._gate = Gate(windows, settings.rules)
-        self._bill = Bill(settings.cap_reset_day)
-        self._answers: Held[tuple[Any, ...], Answer] = Held(settings.held)
-        renderer = Renderer(world, changes)
-        users, timelines, usage = Users(renderer), Timelines(renderer), Usage(self._bill, settings.most_posts)
+        self._bill = XBill(settings.cap_reset_day)
+        self._answers: BoundedCache[tuple[Any, ...], XAnswer] = BoundedCache(settings.held)
+        renderer = XRenderer(world, changes)
+        users, timelines, usage = (
+            XUserEndpoints(renderer),
+            XTimelineEndpoints(renderer),
+            XUsageEndpoint(self._bill, settings.most_posts),
+        )
         now = world.end + AFTER_THE_END if settings.now is None else settings.now
-        finding = Finding(renderer, now)
+        finding = XSearchEndpoints(renderer, now)
         handlers: tuple[Handler, ...] = (
             *(users.by_usernames, users.by_username, users.by_id, users.by_ids),
             *(
                 timelines.tweets,
                 timelines.mentions,
-                Following(renderer).following,
+                XFollowEndpoint(renderer).following,
                 finding.recent,
                 finding.counts,
                 usage.tweets,
@@ -81,46 +85,48 @@ class X:
         """Return those of the settings, all GET."""
         return [("GET", endpoint) for endpoint in ENDPOINTS]
 
-    def guest(self, asked: Asked) -> Guest | Told:
+    def guest(self, asked: MockRequest) -> Guest | MockResponse:
         """Whoever shows a good token; a user's has no limit where only apps may ask, so no window either."""
         shown = asked.headers.get("authorization", "")
-        who = visitor(shown, self._settings.tokens, self._settings.user_tokens)
+        who = find_visitor(shown, self._settings.tokens, self._settings.user_tokens)
         if who is None:
-            return _told(401, UNAUTHORIZED)
+            return _respond(401, UNAUTHORIZED)
         if who.kind == "user" and asked.endpoint in APP_ONLY:
-            return _told(403, unsupported_authentication(ask(dict(asked.query)).words, who.scheme))
+            return _respond(
+                403, make_unsupported_authentication(read_shown_fields(dict(asked.query)).words, who.scheme)
+            )
         return Guest(who.label, who.kind)
 
-    def take(self, asked: Asked, guest: Guest) -> Entry:
+    def take(self, asked: MockRequest, guest: Guest) -> Entry:
         """Return the request at the gate."""
         passage = self._gate.take(guest.label, guest.kind, asked.endpoint, asked.now)
         return Entry(passage.refused, passage.headers, (passage.window,))
 
-    def spent(self, asked: Asked, entry: Entry) -> Entry:
+    def spent(self, asked: MockRequest, entry: Entry) -> Entry:
         """Return the main window without anything left."""
         return Entry(entry.refused, {**entry.headers, f"{MAIN}-remaining": "0"}, entry.windows)
 
-    def too_many(self, asked: Asked, entry: Entry) -> Told:
+    def too_many(self, asked: MockRequest, entry: Entry) -> MockResponse:
         """Return the 429 of a window."""
-        return _told(429, TOO_MANY, entry.headers)
+        return _respond(429, TOO_MANY, entry.headers)
 
-    def answer(self, asked: Asked, guest: Guest, entry: Entry) -> Told:
+    def answer(self, asked: MockRequest, guest: Guest, entry: Entry) -> MockResponse:
         """Return the answer of the endpoint, charged; or what stands in its way."""
         given = dict(asked.query)
         path = next(iter(asked.path.values()), "")
-        call = Call(Parameters(given), path, ask(given), asked.now, asked.overlap)
+        call = XCall(Parameters(given), path, read_shown_fields(given), asked.now, asked.overlap)
         if stopped := self._stopped(asked.endpoint, call):
             status, problem = stopped
             # X was seen to tell no limits with a 402, and those of the window with the 429 of the cap.
-            return _told(status, problem, {} if status == 402 else entry.headers)
+            return _respond(status, problem, {} if status == 402 else entry.headers)
         try:
             answer = self._answer(asked, call)
         except InvalidRequestError as error:
-            return _told(400, error.problem(call.ask.words), entry.headers)
+            return _respond(400, error.problem(call.ask.words), entry.headers)
         self._bill.charge(asked.now, answer.posts, answer.users, answer.counts)
-        return _told(200, answer.body, entry.headers)
+        return _respond(200, answer.body, entry.headers)
 
-    def _answer(self, asked: Asked, call: Call) -> Answer:
+    def _answer(self, asked: MockRequest, call: XCall) -> XAnswer:
         """Return the answer of the endpoint, held where nothing but the request decides it."""
         moment = self.changes.moment
         if asked.endpoint not in _LASTING or asked.overlap or self.changes.aging or moment.speed:
@@ -132,13 +138,13 @@ class X:
             self._answers.put(key, answer, len(answer.body) + 2_000)
         return answer
 
-    def _stopped(self, endpoint: str, call: Call) -> tuple[int, Problem] | None:
+    def _stopped(self, endpoint: str, call: XCall) -> tuple[int, Problem] | None:
         """Return the status and problem where the cap on posts or the credits are used up, for what they pay for."""
         credit = self._settings.credits
         if credit is not None and endpoint not in FREE and self._bill.dollars >= credit:
-            return 402, credits_depleted(call.ask.words)
+            return 402, make_credits_depleted(call.ask.words)
         if endpoint in READING_POSTS and self._bill.posts_in_cycle(call.now) >= self._settings.most_posts:
-            return 429, usage_capped(call.ask.words)
+            return 429, make_usage_capped(call.ask.words)
         return None
 
     def report(self) -> dict[str, Any]:
@@ -151,11 +157,11 @@ class X:
         }
 
 
-def not_found() -> Told:
+def make_not_found() -> MockResponse:
     """Return the 404 of a path that no platform has."""
-    return _told(404, NOT_FOUND)
+    return _respond(404, NOT_FOUND)
 
 
-def _told(status: int, body: bytes | Problem, headers: Any = None) -> Told:
+def _respond(status: int, body: bytes | Problem, headers: Any = None) -> MockResponse:
     content = body if isinstance(body, bytes) else orjson.dumps(body)
-    return Told(status, content, {**_OWN, **(headers or {})})
+    return MockResponse(status, content, {**_OWN, **(headers or {})})

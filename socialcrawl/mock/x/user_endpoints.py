@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from socialcrawl.mock.follows import Follows, find_follows
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED
 from socialcrawl.mock.world import World
-from socialcrawl.mock.x.bodies import Answer, list_answer, posts_answer, users_answer
+from socialcrawl.mock.x.bodies import XAnswer, make_list_answer, make_posts_answer, make_users_answer
 from socialcrawl.mock.x.pagination_tokens import Cursor
 from socialcrawl.mock.x.parameters import TIMELINE_PARAMETERS, USER_PARAMETERS, Parameters
-from socialcrawl.mock.x.problems import InvalidRequestError, missing_user, protected_timeline
-from socialcrawl.mock.x.render import Renderer
-from socialcrawl.mock.x.vocabulary import Ask
+from socialcrawl.mock.x.problems import InvalidRequestError, make_missing_user, make_protected_timeline
+from socialcrawl.mock.x.render import XRenderer
+from socialcrawl.mock.x.vocabulary import ShownFields
 
 REACH = 3_200  # newest posts of a timeline, retweets counted
 REACH_WITHOUT_REPLIES = 800
@@ -28,7 +28,7 @@ USER_ID = "[0-9]{1,19}"
 
 
 @dataclass(frozen=True)
-class Call:
+class XCall:
     """A request at the door of an endpoint: its parameters, the name or id in its path, and what it asks to see.
 
     `now` is the server's clock, Unix seconds; `overlap` is that of `service.Asked`.
@@ -36,45 +36,45 @@ class Call:
 
     parameters: Parameters
     path: str
-    ask: Ask
+    ask: ShownFields
     now: float
     overlap: int = 0
 
 
-Handler = Callable[[Call], Answer]
+Handler = Callable[[XCall], XAnswer]
 
 
-class Users:
+class XUserEndpoints:
     """The endpoints that look accounts up."""
 
-    def __init__(self, renderer: Renderer) -> None:
+    def __init__(self, renderer: XRenderer) -> None:
         self._renderer = renderer
         self._accounts = renderer.world.accounts
         self._changes = renderer.changes
 
-    def by_usernames(self, call: Call) -> Answer:
+    def by_usernames(self, call: XCall) -> XAnswer:
         """GET /2/users/by."""
         call.parameters.allow(USER_PARAMETERS | {"usernames"})
         return self._lookup(call, "usernames", call.parameters.values("usernames", USERNAME))
 
-    def by_username(self, call: Call) -> Answer:
+    def by_username(self, call: XCall) -> XAnswer:
         """GET /2/users/by/username/:username."""
         call.parameters.allow(USER_PARAMETERS)
         check_path(call, "username", USERNAME)
         return self._lookup(call, "username", [call.path])
 
-    def by_ids(self, call: Call) -> Answer:
+    def by_ids(self, call: XCall) -> XAnswer:
         """GET /2/users."""
         call.parameters.allow(USER_PARAMETERS | {"ids"})
         return self._lookup(call, "ids", call.parameters.values("ids", USER_ID))
 
-    def by_id(self, call: Call) -> Answer:
+    def by_id(self, call: XCall) -> XAnswer:
         """GET /2/users/:id."""
         call.parameters.allow(USER_PARAMETERS)
         check_path(call, "id", USER_ID)
         return self._lookup(call, "id", [call.path])
 
-    def _lookup(self, call: Call, parameter: str, values: list[str]) -> Answer:
+    def _lookup(self, call: XCall, parameter: str, values: list[str]) -> XAnswer:
         by_name = parameter.startswith("username")
         found: dict[int, None] = {}
         problems = []
@@ -84,40 +84,40 @@ class Users:
             if account is not None and fate in (HERE, PROTECTED):
                 found[account] = None
             else:
-                problems.append(missing_user(call.ask.words, parameter, value, fate))
+                problems.append(make_missing_user(call.ask.words, parameter, value, fate))
         single = parameter in ("id", "username")
-        return users_answer(self._renderer, list(found), problems, call.ask, single=single)
+        return make_users_answer(self._renderer, list(found), problems, call.ask, single=single)
 
 
-class Timelines:
+class XTimelineEndpoints:
     """The endpoints for the posts of an account and the posts that mention it."""
 
-    def __init__(self, renderer: Renderer) -> None:
+    def __init__(self, renderer: XRenderer) -> None:
         self._renderer = renderer
         self._world, self._changes = renderer.world, renderer.changes
 
-    def tweets(self, call: Call) -> Answer:
+    def tweets(self, call: XCall) -> XAnswer:
         """GET /2/users/:id/tweets."""
         call.parameters.allow(TIMELINE_PARAMETERS | {"exclude"})
         exclude = call.parameters.choices("exclude", ("replies", "retweets"))
         return self._answer(call, "tweets", lambda account: self._timeline(account, exclude))
 
-    def mentions(self, call: Call) -> Answer:
+    def mentions(self, call: XCall) -> XAnswer:
         """GET /2/users/:id/mentions."""
         call.parameters.allow(TIMELINE_PARAMETERS)
         return self._answer(call, "mentions", self._mentions)
 
-    def _answer(self, call: Call, kind: str, posts_of: Callable[[int], NDArray[np.int64]]) -> Answer:
+    def _answer(self, call: XCall, kind: str, posts_of: Callable[[int], NDArray[np.int64]]) -> XAnswer:
         check_path(call, "id", USER_ID)
         place = f"{kind} {call.path}"
         size = call.parameters.number("max_results", 5, 100, 10)
         cursor = call.parameters.cursor(self._changes, place, "pagination_token")
-        narrowed = narrowing(self._world, call.parameters)
+        narrowed = make_filter(self._world, call.parameters)
         account = self._world.accounts.by_id.get(int(call.path))
         fate = DELETED if account is None else self._changes.fate(account)
         if account is None or fate != HERE:
-            return unseen(self._renderer, call, fate)
-        return posts_answer(
+            return make_unseen_answer(self._renderer, call, fate)
+        return make_posts_answer(
             self._renderer,
             narrowed(posts_of(account)),
             call.ask,
@@ -144,13 +144,13 @@ class Timelines:
         return posts[self._changes.visible[posts]][:REACH_OF_MENTIONS]
 
 
-class Following:
+class XFollowEndpoint:
     """The endpoint for whom an account follows, as `follows` has it: in the order of first mention."""
 
-    def __init__(self, renderer: Renderer) -> None:
+    def __init__(self, renderer: XRenderer) -> None:
         self._renderer, self._world, self._changes = renderer, renderer.world, renderer.changes
 
-    def following(self, call: Call) -> Answer:
+    def following(self, call: XCall) -> XAnswer:
         """GET /2/users/:id/following."""
         call.parameters.allow(USER_PARAMETERS | {"max_results", "pagination_token"})
         check_path(call, "id", USER_ID)
@@ -160,12 +160,12 @@ class Following:
         account = self._world.accounts.by_id.get(int(call.path))
         fate = DELETED if account is None else self._changes.fate(account)
         if account is None or fate != HERE:
-            return unseen(self._renderer, call, fate)
+            return make_unseen_answer(self._renderer, call, fate)
         listed = [row for row in self._followed(account) if self._changes.fate(row) in (HERE, PROTECTED)]
         start = 0 if cursor is None else cursor.post
         more = start + size < len(listed)
         token = self._changes.issue(Cursor(older=True, post=start + size).token(place)) if more else None
-        return list_answer(self._renderer, listed[start : start + size], call.ask, token)
+        return make_list_answer(self._renderer, listed[start : start + size], call.ask, token)
 
     def _followed(self, account: int) -> list[int]:
         follows = self._follows
@@ -177,22 +177,22 @@ class Following:
         return find_follows(self._world)
 
 
-def unseen(renderer: Renderer, call: Call, fate: int) -> Answer:
+def make_unseen_answer(renderer: XRenderer, call: XCall, fate: int) -> XAnswer:
     """Return the answer to who asks for a list of an account that is not to be seen."""
     hidden = fate == PROTECTED
     words = call.ask.words
-    problem = protected_timeline(words, call.path) if hidden else missing_user(words, "id", call.path, fate)
-    return users_answer(renderer, [], [problem], call.ask, single=True)
+    problem = make_protected_timeline(words, call.path) if hidden else make_missing_user(words, "id", call.path, fate)
+    return make_users_answer(renderer, [], [problem], call.ask, single=True)
 
 
-def check_path(call: Call, name: str, pattern: str) -> None:
+def check_path(call: XCall, name: str, pattern: str) -> None:
     """The check of the name or id in the path; a wrong one raises InvalidRequestError."""
     Parameters({name: call.path}).values(name, pattern)
     if "," in call.path:
         raise InvalidRequestError(name, call.path, f"The `{name}` query parameter value [{call.path}] is not valid")
 
 
-def narrowing(world: World, parameters: Parameters) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+def make_filter(world: World, parameters: Parameters) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
     """The filter of positions by since_id, until_id (both exclusive), start_time and end_time, checked at once."""
     since, until = parameters.post_id("since_id"), parameters.post_id("until_id")
     start, end = parameters.span()

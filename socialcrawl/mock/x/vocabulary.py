@@ -10,7 +10,7 @@ from functools import lru_cache
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class MockVocabulary:
     """The words of one dialect.
 
     Attributes:
@@ -39,7 +39,7 @@ _BOTH_FIELDS = {
 }
 _BOTH_EXPANSIONS = {name: name for name in ("author_id", "in_reply_to_user_id", "entities.mentions.username")}
 
-TWEET = Vocabulary(
+TWEET = MockVocabulary(
     name="tweet",
     fields={
         **_BOTH_FIELDS,
@@ -64,7 +64,7 @@ TWEET = Vocabulary(
     recent="most_recent_tweet_id",
     problems="https://api.twitter.com/2/problems/",
 )
-POST = Vocabulary(
+POST = MockVocabulary(
     name="post",
     fields={**_BOTH_FIELDS, "note_post": "note"},
     expansions={**_BOTH_EXPANSIONS, "referenced_posts": "references", "most_recent_post_id": "recent"},
@@ -99,7 +99,7 @@ _BROUGHT = {
 
 
 @dataclass(frozen=True)
-class Ask:
+class ShownFields:
     """What a request wants to see, in our words: equal asks are answered by equal bytes."""
 
     vocabulary: str = "tweet"
@@ -108,18 +108,18 @@ class Ask:
     user_fields: frozenset[str] = field(default_factory=frozenset)
 
     @property
-    def words(self) -> Vocabulary:
+    def words(self) -> MockVocabulary:
         """The vocabulary of the request."""
         return POST if self.vocabulary == "post" else TWEET
 
 
-def ask(given: Mapping[str, str]) -> Ask:
+def read_shown_fields(given: Mapping[str, str]) -> ShownFields:
     """Return what the parameters of a request (name -> text) ask for.
 
     A request speaks of posts where it has `post.fields`, or else a field or expansion that only posts have (and no
     `tweet.fields`); otherwise of tweets.
     """
-    return _ask(
+    return _make_shown_fields(
         given.get("post.fields"),
         given.get("tweet.fields"),
         given.get("expansions", ""),
@@ -129,13 +129,13 @@ def ask(given: Mapping[str, str]) -> Ask:
 
 
 @lru_cache(maxsize=1024)
-def _ask(posts: str | None, tweets: str | None, expansions: str, users: str, counts: str) -> Ask:
+def _make_shown_fields(posts: str | None, tweets: str | None, expansions: str, users: str, counts: str) -> ShownFields:
     telling = {*_split(expansions), *_split(users), *_split(counts)} & _OF_POSTS_ONLY
     words = POST if posts is not None or (tweets is None and telling) else TWEET
     wanted = {words.fields[name] for name in _split((posts if words is POST else tweets) or "") if name in words.fields}
     expanded = {words.expansions[name] for name in _split(expansions) if name in words.expansions}
     brought = frozenset({words.recent} if "recent" in expanded else ())
-    return Ask(
+    return ShownFields(
         vocabulary=words.name,
         fields=frozenset(wanted | {_BROUGHT[name] for name in expanded if name in _BROUGHT}),
         expansions=frozenset(expanded),

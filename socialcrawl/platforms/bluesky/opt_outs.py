@@ -11,7 +11,7 @@ from socialcrawl.engine.model import PUT_OFF, Node, Reason, Reply, ReplyKind, Re
 from socialcrawl.platforms.json_reader import has_object
 from socialcrawl.platforms.look_ups import MOST
 from socialcrawl.platforms.node_reading import Reading
-from socialcrawl.text.optouts import declines
+from socialcrawl.text.optouts import has_opt_out
 
 Asks = Callable[[tuple[int, int], Sequence[Who]], Request]
 """What makes the request for the profiles of some accounts, from its key."""
@@ -86,7 +86,7 @@ def has_opted_out(profile: Mapping[str, Any], *, heeded: bool = True) -> bool:
         profile: a view of the account; the smallest has no description.
         heeded: whether the description counts; labels always do.
     """
-    return is_hidden(profile) or (heeded and declines(profile.get("description")))
+    return is_hidden(profile) or (heeded and has_opt_out(profile.get("description")))
 
 
 def shows_opted_out(answer: Any, *, heeded: bool = True) -> bool:

@@ -8,7 +8,7 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import Credential, Request
 from socialcrawl.engine.protocols import Source
 from socialcrawl.errors import SettingsError
-from socialcrawl.forecast.shape import Roles
+from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.relevance import Topic, fold
 from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, Variables
 from socialcrawl.platforms.bluesky.entities import ENTITIES
@@ -28,7 +28,7 @@ class BlueskyPlatform(Platform):
     """Bluesky: its public AppView, or with an app password the server of an account."""
 
     facts = BLUESKY
-    roles = Roles(
+    roles = EndpointRoles(
         search=SEARCH,
         by_name=PROFILES,
         by_id=PROFILES,

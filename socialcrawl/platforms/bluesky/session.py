@@ -21,7 +21,7 @@ from socialcrawl.platforms.headers import parse_date
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient
 from socialcrawl.platforms.json_reader import decode_json
 from socialcrawl.system.bounds import SMALL
-from socialcrawl.system.secret import conceal, redacted
+from socialcrawl.system.secret import conceal, redact
 
 ENTRYWAY = "https://bsky.social"
 APPVIEWS = ("public.api.bsky.app", "api.bsky.app")
@@ -147,7 +147,7 @@ class Session:
         bare = Reply(ReplyKind.BROKEN, came.at, status=came.status, date=parse_date(came.headers))
         if came.status in (400, 401, 403, 404) and _is_of_bluesky(came):
             why = _explain(came.status, *classify.parse_error(body))
-            return self._keep_reply(replace(bare, kind=ReplyKind.REFUSED, status=401, why=redacted(why)), inf)
+            return self._keep_reply(replace(bare, kind=ReplyKind.REFUSED, status=401, why=redact(why)), inf)
         why = f"signing in: the server is in trouble (HTTP {came.status}): is it Bluesky, and not a proxy in between?"
         return self._keep_reply(replace(bare, why=why), PAUSE)
 

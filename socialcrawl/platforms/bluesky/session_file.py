@@ -18,7 +18,7 @@ import orjson
 from socialcrawl.errors import StoreError
 from socialcrawl.platforms.json_reader import decode_json
 from socialcrawl.platforms.web.urls import is_private
-from socialcrawl.system.locks import locked
+from socialcrawl.system.locks import lock_file
 from socialcrawl.system.loopback import is_loopback
 from socialcrawl.system.secret import conceal
 
@@ -101,7 +101,7 @@ def lock_session(lock: Path) -> Iterator[None]:
     """Keep other processes from signing in or renewing meanwhile; where the lock cannot be made, go on without."""
     with ExitStack() as stack:
         with suppress(OSError):
-            stack.enter_context(locked(lock))
+            stack.enter_context(lock_file(lock))
         yield
 
 

@@ -17,7 +17,7 @@ from socialcrawl.platforms.headers import parse_date, parse_pause
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
 from socialcrawl.platforms.json_reader import decode_json, name_empty
 from socialcrawl.system.loopback import is_loopback
-from socialcrawl.system.secret import redacted
+from socialcrawl.system.secret import redact
 
 CALLED = {"id": "actor", "ids": "actors", "usernames": "actors", "username": "handle", "query": "q"}
 BOUNDS = ("since", "after", "latest")  # feeds cannot be bounded: they say where reading ends, and what is kept
@@ -104,7 +104,7 @@ class BlueskyWire:
         ):
             kind, why = ReplyKind.MISSING, ": ".join(part for part in classify.parse_error(body) if part)
         received = came.received() if self.whole else None
-        why, after = redacted(name_empty(why, came.body)), parse_pause(came.status, came.headers, told or came.at)
+        why, after = redact(name_empty(why, came.body)), parse_pause(came.status, came.headers, told or came.at)
         reply = Reply(kind, came.at, status=came.status, date=told, limits=known, why=why, received=received)
         return replace(reply, after=after)
 
@@ -120,7 +120,7 @@ class BlueskyWire:
             return replace(bare, kind=ReplyKind.MISSING if gone else bare.kind, rows=page, cursor=cursor, received=kept)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             why = f"the server's JSON is not what Bluesky sends ({type(error).__name__}: {error})"
-            return replace(bare, kind=ReplyKind.LOST, why=redacted(why))
+            return replace(bare, kind=ReplyKind.LOST, why=redact(why))
 
     def _parse_page(self, request: Request, body: Json) -> Page:
         asked, heeded = request.params, _heeds_profiles(request)

@@ -9,7 +9,7 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import Credential, Request
 from socialcrawl.engine.protocols import Source
 from socialcrawl.errors import SettingsError
-from socialcrawl.forecast.shape import Roles
+from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.base import PUBLIC, Keys, Platform, Template, Terms, Variables, Wired
 from socialcrawl.platforms.facts import MASTODON
@@ -40,7 +40,7 @@ class MastodonPlatform(Platform):
     """Mastodon, and servers that speak as it does."""
 
     facts = MASTODON
-    roles = Roles(
+    roles = EndpointRoles(
         search=TAG, by_name=LOOK_UP, by_id=LOOK_UP, timeline=STATUSES, following=FOLLOWING, together=1, probe=LOOK_UP
     )
     advice = (

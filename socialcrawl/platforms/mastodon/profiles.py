@@ -17,7 +17,7 @@ from socialcrawl.platforms.json_values import (
 )
 from socialcrawl.platforms.mastodon import account_names
 from socialcrawl.platforms.mastodon.post_text import parse_html
-from socialcrawl.text.optouts import declines
+from socialcrawl.text.optouts import has_opt_out
 
 
 def complete_name(acct: Any, domain: str) -> str | None:
@@ -64,7 +64,7 @@ def has_opted_out(profile: Mapping[str, Any]) -> bool:
         profile.get("note"),
         *(part for field in _parse_fields(fields) for part in (field.get("name"), field.get("value"))),
     ]
-    return any(declines(parse_html(one).text) for one in told if isinstance(one, str) and "#" in one)
+    return any(has_opt_out(parse_html(one).text) for one in told if isinstance(one, str) and "#" in one)
 
 
 def shows_opted_out(answer: Any) -> bool:

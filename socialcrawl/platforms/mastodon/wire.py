@@ -19,7 +19,7 @@ from socialcrawl.platforms.mastodon.profiles import shows_opted_out
 from socialcrawl.platforms.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
 from socialcrawl.platforms.unreachable_hosts import HostReachability
 from socialcrawl.system.loopback import is_loopback
-from socialcrawl.system.secret import conceal, redacted
+from socialcrawl.system.secret import conceal, redact
 
 OURS = (
     "acct",
@@ -128,7 +128,7 @@ class MastodonWire:
         # Without the server's clock, a reset is read by ours.
         at = clock if came.status == 429 else told
         kept = came.received() if self.whole else None
-        why, after = redacted(name_empty(sense.why, came.body)), parse_pause(came.status, came.headers, clock)
+        why, after = redact(name_empty(sense.why, came.body)), parse_pause(came.status, came.headers, clock)
         bare = Reply(sense.kind, came.at, None, None, 0, came.status, at, known, why, kept, after)
         if sense.missing == NO_INSTANCE and path in (LOOK_UP, STATUSES):
             return replace(bare, rows=Page(), cursor=NO_INSTANCE)
@@ -142,7 +142,7 @@ class MastodonWire:
             page, cursor = self._parse_page(request, came, body)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             why = f"the server's JSON is not what Mastodon sends ({type(error).__name__}: {error})"
-            return replace(bare, kind=ReplyKind.LOST, why=redacted(why))
+            return replace(bare, kind=ReplyKind.LOST, why=redact(why))
         told = [reason for _, reason in page.missing]
         heeded = request.params.get("opt_outs") != "no"
         kept = None if bare.received is None or (heeded and shows_opted_out(body)) else bare.received

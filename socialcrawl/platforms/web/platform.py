@@ -8,7 +8,7 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import Request
 from socialcrawl.engine.protocols import Source
 from socialcrawl.errors import SettingsError
-from socialcrawl.forecast.shape import Roles
+from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.platforms.base import Keys, Platform, Template, Terms
 from socialcrawl.platforms.facts import WEB
 from socialcrawl.platforms.web.source import ROBOTS, WebSource
@@ -27,7 +27,7 @@ class WebPlatform(Platform):
     """The pages of web servers, each of which has windows of its own."""
 
     facts = WEB
-    roles = Roles(search="", by_name=ANY, by_id=ANY, timeline=ANY, together=1, probe=ANY)
+    roles = EndpointRoles(search="", by_name=ANY, by_id=ANY, timeline=ANY, together=1, probe=ANY)
     searches = False
     advice = "name pages (usernames = [...])"
     full_name = "write the address of a page in full, as https://example.org/page"

@@ -8,7 +8,7 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import Credential, Request
 from socialcrawl.engine.protocols import Source
 from socialcrawl.errors import SettingsError
-from socialcrawl.forecast.shape import Roles
+from socialcrawl.forecast.shape import EndpointRoles
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.platforms.base import Keys, Platform, Secret, Template, Terms, Variables
 from socialcrawl.platforms.facts import X
@@ -40,7 +40,7 @@ class XPlatform(Platform):
     """X, by its API v2."""
 
     facts = X
-    roles = Roles(
+    roles = EndpointRoles(
         search=SEARCH,
         by_name=BY_NAME,
         by_id=BY_ID,

@@ -18,7 +18,7 @@ from socialcrawl.platforms.x.source import BY_ID, BY_NAME, FOLLOWING, MENTIONS, 
 from socialcrawl.platforms.x.transport import NoAnswerError, XSession
 from socialcrawl.platforms.x.vocabulary import Vocabulary
 from socialcrawl.ratelimit.policy import Policy
-from socialcrawl.system.secret import conceal, redacted
+from socialcrawl.system.secret import conceal, redact
 
 
 def make_client(
@@ -97,7 +97,7 @@ class XWire:
         kind, why = classify.classify(status, body, known, at if told is None else told)
         cost = {ReplyKind.OK: self.policy.compute_fee(request.endpoint), ReplyKind.LOST: request.most}.get(kind, 0)
         received = _make_answer(response).received() if self.whole else None
-        why = redacted(name_empty(why, response.content))
+        why = redact(name_empty(why, response.content))
         reply = Reply(kind, at, cost=cost, status=status, date=told, limits=known, why=why, received=received)
         return replace(reply, after=parse_pause(status, response.headers, at if told is None else told)), body
 
@@ -124,7 +124,7 @@ class XWire:
             )
         except (KeyError, TypeError, AttributeError) as error:
             why = f"the server's JSON is not what X sends ({type(error).__name__}: {error}), and may have been billed"
-            return replace(bare, kind=ReplyKind.LOST, cost=request.most, why=redacted(why))
+            return replace(bare, kind=ReplyKind.LOST, cost=request.most, why=redact(why))
         nothing = not page.posts and not page.accounts and bool(page.missing)
         return replace(
             bare,

@@ -17,7 +17,7 @@ from socialcrawl.errors import StoreError
 from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddress
 from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.trouble import convert_error
-from socialcrawl.system.files import replace_whole
+from socialcrawl.system.files import replace_file
 
 SIDES = ("-wal", "-shm", "-journal")  # what SQLite may leave beside a database
 COPIES = (b"SQLite format 3\0", b"PGDMP")  # how an SQLite database and an archive of pg_dump begin
@@ -80,7 +80,7 @@ def _reserve_file(file: Path) -> Iterator[Path]:
     """Yield a temporary name beside `file`. It becomes `file` if the block succeeds, and is deleted otherwise."""
     part = file
     try:
-        with replace_whole(file) as part:
+        with replace_file(file) as part:
             yield part
     except OSError as error:
         raise StoreError(f"{file} cannot be written ({error.strerror or error}): name another file.") from error

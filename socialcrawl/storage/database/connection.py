@@ -17,8 +17,8 @@ from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddres
 from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.trouble import convert_error
 from socialcrawl.storage.schema.upgrade_copy import announce_upgrade
-from socialcrawl.system.permissions import file_mode
-from socialcrawl.system.resources import folder
+from socialcrawl.system.permissions import get_file_mode
+from socialcrawl.system.resources import find_folder
 
 BUSY = 120  # seconds to wait for another process that writes
 HURRY = 2.0  # seconds that somebody waits who has more to look after
@@ -176,7 +176,7 @@ def _create_file(path: Path) -> None:
 
     SQLite would let all users read it. The files that it puts beside a database get the database's mode.
     """
-    mode = file_mode()
+    mode = get_file_mode()
     with _creating, suppress(OSError):  # it is there already, or cannot be made, for which SQLite has the words
         if not path.exists():
             os.close(os.open(path.resolve(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
@@ -332,5 +332,5 @@ def make_alembic_config() -> Any:
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config()
-    config.set_main_option("script_location", str(folder("migrations")))
+    config.set_main_option("script_location", str(find_folder("migrations")))
     return config

@@ -21,7 +21,7 @@ from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.storage.epochs import find_topic_starts
 from socialcrawl.storage.queries.linked import LinkReader, open_cursor
 from socialcrawl.storage.schema.tables import outcome, pick
-from socialcrawl.system.garbage_collection import uncollected
+from socialcrawl.system.garbage_collection import pause_garbage_collection
 
 CHUNK = 32_768  # picks that are read together, with their links
 LEAN = (pick.c.n, pick.c.batch, pick.c.node, pick.c.act, outcome.c.value, outcome.c.missing)
@@ -83,7 +83,10 @@ class FinishedBatches:
         after = select(*wanted).join_from(outcome, pick, both)
         after = after.where(outcome.c.campaign == self.campaign, outcome.c.n > last)
         after = after if ends is None else after.where(outcome.c.n < ends)
-        with uncollected(), open_cursor(self.connection, after.order_by(outcome.c.n).limit(many)) as cursor:
+        with (
+            pause_garbage_collection(),
+            open_cursor(self.connection, after.order_by(outcome.c.n).limit(many)) as cursor,
+        ):
             rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
 
@@ -147,7 +150,7 @@ def _parse_features(texts: Sequence[str | None], names: Sequence[str]) -> NDArra
     """Return the features as picked, from the JSON of table `pick`, a row a pick; NaN where there are none."""
     x = np.full((len(texts), len(names)), np.nan)
     places = np.array([i for i, text in enumerate(texts) if text], np.int64)
-    with uncollected():
+    with pause_garbage_collection():
         lines = map(itemgetter(*names), orjson.loads("[" + ",".join(filter(None, texts)) + "]"))
         numbers = np.fromiter(chain.from_iterable(lines), np.float64, len(places) * len(names))
     numbers[np.isnan(numbers)] = np.inf  # JSON has no infinity, numpy reads null as NaN

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.engine.model import Act, Outcome
 from socialcrawl.engine.protocols import Batch
-from socialcrawl.forecast.intervals import CONFIDENCE, Interval, mean_of
+from socialcrawl.forecast.intervals import CONFIDENCE, Interval, estimate_mean
 
 Floats = NDArray[np.float64]
 
@@ -162,7 +162,7 @@ def _estimate_gain(more: Floats, best: Floats, comparisons: int) -> Interval | N
     """Return how much lower a regret is that finds `more` in each group, of which `best` were to be found."""
     if len(more) < LEAST or not best.any():
         return None
-    return mean_of(more / best.mean(), 1.0 - (1.0 - CONFIDENCE) / comparisons)
+    return estimate_mean(more / best.mean(), 1.0 - (1.0 - CONFIDENCE) / comparisons)
 
 
 def _compute_ranks(numbers: Floats) -> Floats:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, text
 
 from socialcrawl.storage.epochs import find_comparable_start
 from socialcrawl.storage.queries.judgement import Judgement, ScoredPicks, judge_estimators
-from socialcrawl.system.garbage_collection import uncollected
+from socialcrawl.system.garbage_collection import pause_garbage_collection
 
 NUMBER = "select id from campaign where name = :name"
 SETTINGS = """
@@ -69,7 +69,10 @@ def _read_columns(connection: Connection, campaign: int, names: Sequence[str], s
         where="".join(WHERE.format(place) for place in places[1:]),
     )
     given = {f"name{place}": name for place, name in enumerate(names)}
-    with uncollected(), connection.execute(text(sql), {"campaign": campaign, "since": since, **given}) as result:
+    with (
+        pause_garbage_collection(),
+        connection.execute(text(sql), {"campaign": campaign, "since": since, **given}) as result,
+    ):
         rows: Any = result.cursor  # the driver's own: as SQLAlchemy's, rows would take twice as long
         numbers = np.fromiter(chain.from_iterable(rows), np.float64)
     return numbers.reshape(-1, 2 + len(names)).T

@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import BindParameter, Connection, CursorResult, Text, bindparam, inspect, text
 
 from socialcrawl.engine.model import STEPS, VISITS, RequestPart, format_time, parse_time
-from socialcrawl.forecast.expected import STORED, Typical
-from socialcrawl.forecast.shape import Done, Roles, Stored
-from socialcrawl.forecast.spread import ENOUGH, FEW, Spread, Sums, measure_spread
+from socialcrawl.forecast.expected import STORED, TypicalNeeds
+from socialcrawl.forecast.shape import CampaignProgress, EndpointRoles, StoredResources
+from socialcrawl.forecast.spread import ENOUGH, FEW, NeedSums, Spread, measure_spread
 from socialcrawl.platforms.facts import DEFAULT
 
 LEAST = 10  # observations that a mean has to rest on
@@ -147,7 +147,7 @@ def count_done(
     usernames: Sequence[str] = (),
     *,
     linked: bool | None = None,
-) -> Done:
+) -> CampaignProgress:
     """Return what the campaign `name` has done and spent; nothing, if this database does not have it.
 
     Args:
@@ -163,7 +163,7 @@ def count_done(
         known = _read_one(connection, KNOWN, platform=platform, names=names)[0]
         number = connection.execute(text(NUMBER), {"name": name}).scalar()
         if number is None:
-            return Done(known=known)
+            return CampaignProgress(known=known)
         asked = connection.execute(text(ASKED), {"campaign": number}).scalars()
         returning = [endpoint for endpoint in asked if endpoint.endswith(tuple(reading))]  # with a host, or without
         requests, began, money, posts = _read_one(connection, SPENT, campaign=number, reading=returning)
@@ -173,7 +173,7 @@ def count_done(
     nothing = (0, 0, 0, 0)
     seeds, looked_up = (acts.get(act, nothing) for act in ("seed", "resolve"))
     steps = sum(acts.get(act, nothing)[0] for act in STEPS)
-    return Done(
+    return CampaignProgress(
         requests=requests,
         posts=int(posts),
         money=int(money),
@@ -191,7 +191,7 @@ def count_done(
     )
 
 
-def count_stored(connection: Connection, name: str, platform: str, since: float, day: str) -> Stored:
+def count_stored(connection: Connection, name: str, platform: str, since: float, day: str) -> StoredResources:
     """Return what the campaign `name` may get without paying for it.
 
     Args:
@@ -203,14 +203,14 @@ def count_stored(connection: Connection, name: str, platform: str, since: float,
     """
     with connection.begin():
         if not inspect(connection).has_table("charge"):
-            return Stored()
+            return StoredResources()
         fresh = _read_one(connection, FRESH, name=name, platform=platform, since=format_time(since))
         billed = _read_one(connection, CHARGED, day=day)
-    return Stored(*map(int, (*fresh, *billed)))
+    return StoredResources(*map(int, (*fresh, *billed)))
 
 
 def _count_dataset(connection: Connection, campaign: int, platform: str, *, linked: bool) -> dict[str, int]:
-    """Return what `Done` says of an old dataset."""
+    """Return what `CampaignProgress` says of an old dataset."""
     members = IMPORTED + (LINKED if linked else "")
     size, due, named, others = _read_one(
         connection, DATASET.format(members=members), campaign=campaign, platform=platform
@@ -218,7 +218,7 @@ def _count_dataset(connection: Connection, campaign: int, platform: str, *, link
     return {"dataset": size, "tested": size - due, "named": named, "again": min(named, others)}
 
 
-def estimate_typical(connection: Connection, roles: Roles, name: str = "") -> Typical:
+def estimate_typical(connection: Connection, roles: EndpointRoles, name: str = "") -> TypicalNeeds:
     """Return what answers are like: assumed where there are too few.
 
     Those of all campaigns of this database count. As accounts that many others name come first in a crawl, and post
@@ -263,7 +263,7 @@ def estimate_typical(connection: Connection, roles: Roles, name: str = "") -> Ty
         found["authors"] = min(1.0, authors / searched)
     if answers >= LEAST:
         found["answer"] = float(mean)
-    return Typical(**found, spreads=spreads, rests=dict.fromkeys(found, STORED))
+    return TypicalNeeds(**found, spreads=spreads, rests=dict.fromkeys(found, STORED))
 
 
 def _measure_later_half(connection: Connection, name: str) -> tuple[dict[str, int], dict[str, Spread]]:
@@ -277,7 +277,7 @@ def _measure_later_half(connection: Connection, name: str) -> tuple[dict[str, in
     begins, count, read = halves[1][:3]
     spreads = {}
     for place, needed in enumerate(NEEDS):
-        before, used = (Sums(half[1], *map(float, half[3 + 2 * place : 5 + 2 * place])) for half in halves)
+        before, used = (NeedSums(half[1], *map(float, half[3 + 2 * place : 5 + 2 * place])) for half in halves)
         spreads[needed] = measure_spread(before, used, read / count, FEW if needed == "requests" else ENOUGH)
     return {"campaign": int(campaign), "since": int(begins)}, spreads
 

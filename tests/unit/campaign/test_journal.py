@@ -6,13 +6,13 @@ from test_takeovers import ENDPOINTS, policy_file
 from x_crawls import campaign_of, posts_file
 
 from socialcrawl.campaign.build import build
-from socialcrawl.campaign.token_journal import Journal
-from socialcrawl.cli.render.live_screen import View
+from socialcrawl.campaign.token_journal import TokenJournal
+from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Grant, Reply, Request, Wait
 from socialcrawl.errors import StoreError
-from socialcrawl.mock.rate_windows import Rule as Counted
-from socialcrawl.mock.server import running
+from socialcrawl.mock.rate_windows import LimitRule as Counted
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.ratelimit.policy import Rule
 from socialcrawl.ratelimit.shared_windows import SentRequest, SharedWindows
 
@@ -26,7 +26,7 @@ def grant(at, endpoint="/e", n=0):
 
 @pytest.fixture
 def journal(tmp_path):
-    return Journal(tmp_path / "mark.sent")
+    return TokenJournal(tmp_path / "mark.sent")
 
 
 def test_what_each_campaign_has_sent_is_read_with_its_replies(journal):
@@ -35,7 +35,7 @@ def test_what_each_campaign_has_sent_is_read_with_its_replies(journal):
     journal.note("one", second, None, KEEP)
     journal.note("two", other, None, KEEP)
     journal.note("one", second, Reply("ok", BEGIN + 2.5), KEEP)
-    for reader in (journal, Journal(journal.path)):
+    for reader in (journal, TokenJournal(journal.path)):
         assert reader.read(BEGIN) == {
             "one": [("/e", BEGIN, None), ("/e", BEGIN + 1.0, BEGIN + 2.5)],
             "two": [("/f", BEGIN + 1.0, None)],
@@ -61,7 +61,7 @@ def test_it_stays_small_and_forgets_nothing_that_counts(journal, processes):
     sent = [BEGIN + 7.0 * n for n in range(4000)]
     for n, at in enumerate(sent):
         if n % (len(sent) // processes) == 0:
-            journal = Journal(journal.path)
+            journal = TokenJournal(journal.path)
         journal.note("one", grant(at), None, KEEP)
         journal.note("one", grant(at), Reply("ok", at + 1.0), KEEP)
         if n % 97 == 0:
@@ -88,13 +88,13 @@ def test_half_a_line_that_a_power_cut_has_left_takes_no_other_with_it(journal):
 
 
 def test_a_journal_that_cannot_be_used_is_said_before_anything_leaves(tmp_path):
-    lost = Journal(tmp_path / "gone" / "mark.sent")
+    lost = TokenJournal(tmp_path / "gone" / "mark.sent")
     assert lost.read(BEGIN) == {}
     with pytest.raises(StoreError, match=r"The journal .*mark\.sent, .* cannot be used \(No such file"):
         lost.note("one", grant(BEGIN), None, KEEP)
     (tmp_path / "folder.sent").mkdir()
     with pytest.raises(StoreError, match="cannot be used"):
-        Journal(tmp_path / "folder.sent").read(BEGIN)
+        TokenJournal(tmp_path / "folder.sent").read(BEGIN)
 
 
 def sent(count, at=BEGIN, back=1.0):
@@ -144,12 +144,12 @@ def test_a_journal_of_the_future_counts_as_of_now():
 def test_runs_one_after_the_other_on_databases_of_their_own_pass_no_window(tmp_path, kind):
     """No header tells of these windows: only what is written down here does."""
     windows = {"limit": 100_000, "rules": {name: [Counted(K, D, kind)] for name in ENDPOINTS}}
-    with running(posts_file(), None, lambda: BEGIN, **windows) as mock:
+    with serve_in_thread(posts_file(), None, lambda: BEGIN, **windows) as mock:
         policy = policy_file(tmp_path, kind)
         for name, most in (("one", 7), ("two", 99), ("three", 99)):
             more = {"source": {"policy": policy, "reuse_hours": 0}, "budget": {"max_requests": most}}
             settings = campaign_of(mock.url, tmp_path / f"{name}.db", name=name, limits={"k": None, "d": None}, **more)
-            campaign = build(settings, View())
+            campaign = build(settings, CampaignView())
             try:
                 run(campaign.parts, patience=0.5)
             finally:

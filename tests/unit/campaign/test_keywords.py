@@ -12,12 +12,12 @@ from test_mock_world import START, posts_of
 from x_crawls import TOKEN, campaign_of, crawl, posts_file, rows
 
 from socialcrawl.campaign.build import build
-from socialcrawl.campaign.keywords import AS_OPTIONS, check_keywords, questionable
+from socialcrawl.campaign.keywords import AS_OPTIONS, check_keywords, find_questionable
 from socialcrawl.campaign.plan import plan
 from socialcrawl.campaign.settings import checked, read
-from socialcrawl.cli.render.live_screen import View
+from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.errors import SettingsError
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 REFUSED = {
     "#": 'no letter, digit or emoji, and no search finds it. Write it with its word, as "#climate"',
@@ -107,7 +107,7 @@ def test_no_platform_takes_a_keyword_that_cannot_be_meant(platform):
 
 @pytest.mark.parametrize("keyword", MEANT)
 def test_what_people_search_for_is_no_query(keyword):
-    assert not questionable([keyword])
+    assert not find_questionable([keyword])
 
 
 def test_all_keywords_that_cannot_be_meant_are_told_at_once():
@@ -118,14 +118,14 @@ def test_all_keywords_that_cannot_be_meant_are_told_at_once():
 
 @given(st.text(max_size=20))
 def test_any_text_is_taken_or_answered_in_one_line(text):
-    assert all(len(said.splitlines()) == 1 for said in questionable([text]).values())
+    assert all(len(said.splitlines()) == 1 for said in find_questionable([text]).values())
 
 
 @given(st.lists(st.sampled_from(["climate", "dark sky", "#tag", "C++", "café"]), min_size=2, unique=True))
 def test_a_list_in_one_text_is_answered_with_its_parts(words):
     listed = f"keywords = {json.dumps(words, ensure_ascii=False)}"
     for between in (", ", "; ", " | "):
-        assert listed in questionable([between.join(words)])[between.join(words)]
+        assert listed in find_questionable([between.join(words)])[between.join(words)]
 
 
 def test_check_names_the_file_and_the_keyword(tmp_path):
@@ -158,7 +158,7 @@ def test_init_says_which_options_to_give(tmp_path):
 
 @pytest.mark.parametrize("keyword", ["", " ", "*"])
 def test_an_empty_keyword_is_called_empty(keyword):
-    assert questionable([keyword], AS_OPTIONS) == {
+    assert find_questionable([keyword], AS_OPTIONS) == {
         keyword: f"--keyword: {keyword!r} is empty: remove it, or write a word."
     }
 
@@ -179,7 +179,7 @@ OLD = "sun, moon"
 @pytest.fixture(scope="module")
 def mock():
     written = [(f"person{n}", START + n, f"the {OLD} {n} @person{n - 1}", [f"person{n - 1}"]) for n in range(1, 4)]
-    with running(posts_of([("person0", START, OLD, []), *written]), limit=100_000) as found:
+    with serve_in_thread(posts_of([("person0", START, OLD, []), *written]), limit=100_000) as found:
         yield found
 
 
@@ -236,7 +236,7 @@ def test_a_new_keyword_of_an_old_campaign_is_refused(mock, tmp_path):
     begun_with(mock, tmp_path, OLD)
     settings = read(campaign_file(tmp_path, mock.url, keywords=[OLD, "sun | moon"]))
     with pytest.raises(SettingsError) as refused:
-        build(settings, View(), change=True)
+        build(settings, CampaignView(), change=True)
     assert 'keywords = ["sun", "moon"]' in str(refused.value)
     assert OLD not in str(refused.value)
 
@@ -310,7 +310,7 @@ def test_check_and_quote_name_the_prefix(tmp_path):
 
 def test_a_prefix_of_a_hashtag_is_searched_as_the_tag_and_counts_longer_tags_on_the_mock(tmp_path):
     written = [("ann", START, "#sun", []), ("ann", START + 1, "#sunset and more", []), ("ann", START + 2, "sunny", [])]
-    with running(posts_of(written), limit=100_000) as mock:
+    with serve_in_thread(posts_of(written), limit=100_000) as mock:
         crawl(campaign_of(mock.url, tmp_path / "a.db", topic={"keywords": ["#sun*"]}, crawl={"steps": 5}))
     found = dict(rows(tmp_path / "a.db", "select text, occurrences from hit join post on post.id = hit.post"))
     assert found == {"#sun": 1, "#sunset and more": 1}

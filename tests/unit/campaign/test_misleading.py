@@ -166,12 +166,12 @@ def test_run_without_a_token_asks_for_the_token_before_it_speaks_of_the_cost(tmp
 
 def test_counts_of_a_campaign_that_is_done_are_not_announced(tmp_path, capsys, monkeypatch):
     from socialcrawl.cli.render import quote
-    from socialcrawl.cli.render.console import plain
+    from socialcrawl.cli.render.console import make_console
 
     file = campaign_file(tmp_path, "http://127.0.0.1:9")
     monkeypatch.setattr(quote, "searches_left", lambda meant: 0)
     monkeypatch.setattr(quote, "counts", lambda meant: pytest.fail("asked"))
-    quote.tell(read(file), plain(), count=True, as_json=False)
+    quote.show_quote(read(file), make_console(), count=True, as_json=False)
     told = capsys.readouterr()
     assert "Asking X" not in told.out
     assert "all searches of this campaign are done" in told.err
@@ -180,10 +180,10 @@ def test_counts_of_a_campaign_that_is_done_are_not_announced(tmp_path, capsys, m
 @pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon", "web"])
 @pytest.mark.parametrize("kind", ["collect", "track", "refresh", "sample"])
 def test_every_kind_of_campaign_has_a_template(tmp_path, kind, platform):
-    from socialcrawl.cli.commands.init import begin
+    from socialcrawl.cli.commands.init import write_campaign_file
 
     file = tmp_path / "new.toml"
-    begin(file, [] if kind == "refresh" else ["sky"], platform, kind)
+    write_campaign_file(file, [] if kind == "refresh" else ["sky"], platform, kind)
     assert read(file).kind == kind
 
 

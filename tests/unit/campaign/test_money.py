@@ -12,7 +12,7 @@ from commands import COMMAND, ENVIRONMENT
 from killed_campaigns import Reaper
 from x_crawls import TOPIC, campaign_of, crawl, posts, rows
 
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 MILLS = 100_000
 # A page of 10 posts costs 5 cents at most, so that fifty kills with sixteen in flight fit into some tens of dollars.
@@ -49,7 +49,7 @@ def spent(database):
 @pytest.mark.parametrize("dollars", [2.5, 5.0, 7.77])
 def test_with_sixteen_in_flight_the_budget_is_kept_to_the_cent(tmp_path, dollars):
     database = tmp_path / "a.db"
-    with running(posts(), limit=100_000, latency=0.02) as mock:
+    with serve_in_thread(posts(), limit=100_000, latency=0.02) as mock:
         settings = campaign_of(
             mock.url,
             database,
@@ -90,7 +90,7 @@ def killed_in_flight(file, reaper, after):
 
 def is_kept_through(kills, folder, dollars):
     draw, reaper, killed = random.Random(kills), Reaper(), 0
-    with running(posts(1000), reaper, limit=1_000_000, latency=0.05) as mock:
+    with serve_in_thread(posts(1000), reaper, limit=1_000_000, latency=0.05) as mock:
         file = campaign_file(folder, mock.url, dollars)
         database = file.with_name("mine.db")
         for _ in range(kills):

@@ -4,7 +4,7 @@ import pytest
 from x_crawls import campaign_of, crawl, posts_file, rows
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.ratelimit.batch_size import choose_batch_size
 
 STEPS = {"estimator": "nh-ne-sum", "steps": 40, "refresh_rate": "auto"}
@@ -20,7 +20,7 @@ def kept(path):
 
 
 def test_a_slow_server_is_asked_for_several_accounts_together(tmp_path):
-    with running(posts_file(), limit=40, window=1.0, latency=0.06) as mock:
+    with serve_in_thread(posts_file(), limit=40, window=1.0, latency=0.06) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", crawl=STEPS, limits={"k": 40, "d": 1.0})
         crawl(settings)
     chosen = kept(settings.database)
@@ -37,7 +37,7 @@ def test_a_slow_server_is_asked_for_several_accounts_together(tmp_path):
 
 
 def test_a_server_that_answers_at_once_is_asked_for_one_after_the_other(tmp_path):
-    with running(posts_file(), limit=40, window=600.0) as mock:  # at once: in less than 15 seconds
+    with serve_in_thread(posts_file(), limit=40, window=600.0) as mock:  # at once: in less than 15 seconds
         settings = campaign_of(mock.url, tmp_path / "a.db", crawl=STEPS | {"steps": 3}, limits={"k": 40, "d": 600.0})
         crawl(settings)
     assert kept(settings.database) == 1
@@ -45,11 +45,11 @@ def test_a_server_that_answers_at_once_is_asked_for_one_after_the_other(tmp_path
 
 
 def test_what_was_chosen_is_kept_when_the_campaign_goes_on(tmp_path):
-    with running(posts_file(), limit=40, window=1.0, latency=0.06) as mock:
+    with serve_in_thread(posts_file(), limit=40, window=1.0, latency=0.06) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", crawl=STEPS | {"steps": 9}, limits={"k": 40, "d": 1.0})
         crawl(settings)
         chosen = kept(settings.database)
-    with running(posts_file(), limit=40, window=1.0) as quick:
+    with serve_in_thread(posts_file(), limit=40, window=1.0) as quick:
         more = campaign_of(quick.url, tmp_path / "a.db", crawl=STEPS | {"steps": 30}, limits={"k": 40, "d": 1.0})
         crawl(more)
     assert kept(settings.database) == chosen > 1
@@ -57,7 +57,7 @@ def test_what_was_chosen_is_kept_when_the_campaign_goes_on(tmp_path):
 
 
 def test_a_file_that_names_a_number_is_obeyed_and_nothing_is_kept(tmp_path):
-    with running(posts_file(), limit=100_000, window=60.0) as mock:
+    with serve_in_thread(posts_file(), limit=100_000, window=60.0) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", crawl=STEPS | {"steps": 12, "refresh_rate": 4})
         crawl(settings)
     assert kept(settings.database) is None

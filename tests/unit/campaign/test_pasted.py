@@ -7,7 +7,7 @@ import traceback
 
 import pytest
 
-from socialcrawl.campaign.pasted_secrets import pasted
+from socialcrawl.campaign.pasted_secrets import find_secrets
 from socialcrawl.campaign.settings import checked, read, stored
 from socialcrawl.errors import SettingsError
 
@@ -117,7 +117,7 @@ def test_an_address_without_a_password_is_no_secret():
         "seeds": {"usernames": seeds},
         "source": {"base_url": "http://[::1]:8000"},
     }
-    assert not list(pasted(given | {"database": "postgresql://me:hunter2@db.example/crawl"}))
+    assert not list(find_secrets(given | {"database": "postgresql://me:hunter2@db.example/crawl"}))
     with pytest.raises(SettingsError, match="put it into PGPASSWORD"):
         checked({**LEAST, "database": "postgresql://me:hunter2@db.example/crawl"}, "mine.toml")
 
@@ -212,7 +212,7 @@ ORDINARY = [
 @pytest.mark.parametrize("text", ORDINARY)
 def test_what_people_write_into_campaign_files_is_taken_for_no_secret(text):
     places = {"topic": {"keywords": [text]}, "source": {"token_env": text}, "seeds": {"usernames": [text]}}
-    assert not [found for found in pasted(places) if not (text.count("-") == 3 and found[0][0] == "source")]
+    assert not [found for found in find_secrets(places) if not (text.count("-") == 3 and found[0][0] == "source")]
 
 
 def test_a_command_may_say_what_it_wants_and_a_database_is_read_as_it_is():

@@ -5,7 +5,7 @@ from x_crawls import TOKEN_ENV
 
 from socialcrawl.campaign.plan import plan
 from socialcrawl.campaign.settings import checked, read
-from socialcrawl.cli.commands.init import begin
+from socialcrawl.cli.commands.init import write_campaign_file
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.facts import BUILT_IN
 
@@ -91,7 +91,7 @@ def test_a_file_that_cannot_work_is_refused_with_what_to_do(platform, seeds, sec
 @pytest.mark.parametrize("platform", BUILT_IN)
 def test_each_platform_has_a_file_to_begin_with(platform, tmp_path):
     file = tmp_path / "a.toml"
-    assert begin(file, ["telescope"], platform)
+    assert write_campaign_file(file, ["telescope"], platform)
     text = file.read_text("utf-8").replace('contact = ""', 'contact = "mailto:me@example.org"')
     file.write_text(text.replace('base_url = ""', 'base_url = "https://social.example"'), "utf-8")
     found = plan(read(file))
@@ -100,4 +100,4 @@ def test_each_platform_has_a_file_to_begin_with(platform, tmp_path):
 
 def test_a_platform_that_is_not_known_has_none(tmp_path):
     with pytest.raises(SettingsError, match="no platform 'friendster'"):
-        begin(tmp_path / "a.toml", [], "friendster")
+        write_campaign_file(tmp_path / "a.toml", [], "friendster")

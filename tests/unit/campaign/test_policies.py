@@ -4,11 +4,11 @@ import pytest
 from x_crawls import campaign_of
 
 from socialcrawl.campaign.plan import plan
-from socialcrawl.campaign.policies import policy, policy_in
+from socialcrawl.campaign.policies import load_policy, load_policy_file
 from socialcrawl.errors import SettingsError
-from socialcrawl.system.resources import folder
+from socialcrawl.system.resources import find_folder
 
-WHOLE = (folder("config") / "x.toml").read_text("utf-8")
+WHOLE = (find_folder("config") / "x.toml").read_text("utf-8")
 
 
 def written(tmp_path, text):
@@ -18,7 +18,7 @@ def written(tmp_path, text):
 
 
 def test_a_copy_of_the_table_is_the_table(tmp_path):
-    assert policy_in(written(tmp_path, WHOLE)) == policy("x")
+    assert load_policy_file(written(tmp_path, WHOLE)) == load_policy("x")
 
 
 @pytest.mark.parametrize(
@@ -37,13 +37,13 @@ def test_a_copy_of_the_table_is_the_table(tmp_path):
 def test_a_table_that_is_wrong_is_refused_with_its_place(tmp_path, before, after, said):
     assert before in WHOLE
     with pytest.raises(SettingsError) as error:
-        policy_in(written(tmp_path, WHOLE.replace(before, after)))
+        load_policy_file(written(tmp_path, WHOLE.replace(before, after)))
     assert said in str(error.value)
 
 
 def test_a_table_that_is_not_there_is_told(tmp_path):
     with pytest.raises(SettingsError, match="cannot be read"):
-        policy_in(tmp_path / "lost.toml")
+        load_policy_file(tmp_path / "lost.toml")
 
 
 def test_a_table_without_an_endpoint_that_the_crawl_needs_is_refused(tmp_path):

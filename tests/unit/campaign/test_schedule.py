@@ -10,7 +10,7 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.campaign.schedule import Schedule, cron, hours, zone
+from socialcrawl.campaign.schedule import Schedule, parse_cron, parse_hours, parse_zone
 from socialcrawl.errors import SettingsError
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
@@ -88,7 +88,7 @@ EXPRESSIONS = st.builds(
 @settings(max_examples=many(60), deadline=None)
 def test_the_next_time_of_an_expression_is_the_first_minute_that_it_means(text, after, place):
     expected = walked(text, after, place)
-    found = cron(text).after(after, ZoneInfo(place))
+    found = parse_cron(text).after(after, ZoneInfo(place))
     if expected is None:
         assert found is None or found > after + 4 * DAY
     else:
@@ -100,7 +100,7 @@ def test_the_next_time_of_an_expression_is_the_first_minute_that_it_means(text, 
 def test_apscheduler_knows_the_same_times(minute, hour, day, month, now):
     trigger = CronTrigger.from_crontab(f"{minute} {hour} {day} {month} *", UTC)
     theirs = trigger.get_next_fire_time(None, datetime.fromtimestamp(now, UTC)).timestamp()
-    assert Schedule(cron=cron(f"{minute} {hour} {day} {month} *")).next(now) == theirs
+    assert Schedule(cron=parse_cron(f"{minute} {hour} {day} {month} *")).next(now) == theirs
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_apscheduler_knows_the_same_times(minute, hour, day, month, now):
     ],
 )
 def test_times_of_cron_are_those_of_a_calendar(text, after, expected):
-    assert cron(text).after(at(after, BERLIN), ZoneInfo(BERLIN)) == at(expected, BERLIN)
+    assert parse_cron(text).after(at(after, BERLIN), ZoneInfo(BERLIN)) == at(expected, BERLIN)
 
 
 def test_a_time_that_comes_twice_counts_once_and_every_hour_is_every_hour():
@@ -134,7 +134,7 @@ def test_a_time_that_comes_twice_counts_once_and_every_hour_is_every_hour():
 
     def times(text):
         found = [AUTUMN]
-        while (later := cron(text).after(found[-1], place)) < AUTUMN + 25 * HOUR:
+        while (later := parse_cron(text).after(found[-1], place)) < AUTUMN + 25 * HOUR:
             found.append(later)
         return [(time - AUTUMN) / HOUR for time in found[1:]]
 
@@ -157,7 +157,7 @@ def test_a_time_that_comes_twice_counts_once_and_every_hour_is_every_hour():
 )  # fmt: skip
 def test_what_is_no_expression_is_refused_with_a_remedy(text, said):
     with pytest.raises(SettingsError) as error:
-        cron(text)
+        parse_cron(text)
     assert said in str(error.value)
 
 
@@ -166,7 +166,7 @@ def test_what_is_no_expression_is_refused_with_a_remedy(text, said):
 )
 def test_what_is_no_window_of_the_day_is_refused(text):
     with pytest.raises(SettingsError):
-        hours(text)
+        parse_hours(text)
 
 
 @pytest.mark.parametrize(
@@ -174,12 +174,12 @@ def test_what_is_no_window_of_the_day_is_refused(text):
 )
 def test_what_is_no_time_zone_is_refused(name):
     with pytest.raises(SettingsError, match="there is no time zone"):
-        zone(name)
+        parse_zone(name)
 
 
 def test_the_nearest_time_zone_is_named():
     with pytest.raises(SettingsError, match="did you mean 'Europe/Berlin'"):
-        zone("Europe/Berlinn")
+        parse_zone("Europe/Berlinn")
 
 
 def is_open(between, place, now):
@@ -208,7 +208,7 @@ BETWEEN = BETWEEN.map(lambda pair: "-".join(f"{m // 60:02}:{m % 60:02}" for m in
 )
 @settings(max_examples=many(100), deadline=None)
 def test_the_window_of_the_day_opens_and_closes_as_the_clock_on_the_wall_does(between, now, place):
-    found = Schedule(between=hours(between), timezone=place)
+    found = Schedule(between=parse_hours(between), timezone=place)
     later = flip(between, place, now)
     assert found.open(now) == is_open(between, place, now)
     assert found.closes(now) == (later if is_open(between, place, now) else None)
@@ -216,11 +216,11 @@ def test_the_window_of_the_day_opens_and_closes_as_the_clock_on_the_wall_does(be
 
 
 def test_a_day_may_end_at_24_hours():
-    found = Schedule(between=hours("18:00-24:00"))
+    found = Schedule(between=parse_hours("18:00-24:00"))
     assert found.closes(at("2026-11-21T20:00")) == at("2026-11-22T00:00")
 
 
-NIGHT = hours("22:00-06:00")
+NIGHT = parse_hours("22:00-06:00")
 
 
 @pytest.mark.parametrize(
@@ -231,12 +231,12 @@ NIGHT = hours("22:00-06:00")
         (Schedule(every=6.0 * HOUR), "2026-11-21T12:00", None, "2026-11-21T12:00"),
         (Schedule(every=6.0 * HOUR), "2026-11-21T12:00", "2026-11-21T11:00", "2026-11-21T17:00"),
         (Schedule(every=6.0 * HOUR), "2026-11-21T12:00", "2026-11-19T11:00", "2026-11-21T12:00"),
-        (Schedule(cron=cron("0 3 * * *")), "2026-11-21T12:00", None, "2026-11-22T03:00"),
-        (Schedule(cron=cron("0 12 * * *")), "2026-11-21T12:00", None, "2026-11-21T12:00"),
-        (Schedule(cron=cron("0 3 * * *")), "2026-11-21T03:05", "2026-11-21T03:05", "2026-11-22T03:00"),
+        (Schedule(cron=parse_cron("0 3 * * *")), "2026-11-21T12:00", None, "2026-11-22T03:00"),
+        (Schedule(cron=parse_cron("0 12 * * *")), "2026-11-21T12:00", None, "2026-11-21T12:00"),
+        (Schedule(cron=parse_cron("0 3 * * *")), "2026-11-21T03:05", "2026-11-21T03:05", "2026-11-22T03:00"),
         # the machine slept for three days: one turn makes up for them, at once
-        (Schedule(cron=cron("0 3 * * *")), "2026-11-21T12:00", "2026-11-18T03:05", "2026-11-21T12:00"),
-        (Schedule(cron=cron("0 12 * * *"), between=NIGHT), "2026-11-21T08:00", None, "2026-11-21T22:00"),
+        (Schedule(cron=parse_cron("0 3 * * *")), "2026-11-21T12:00", "2026-11-18T03:05", "2026-11-21T12:00"),
+        (Schedule(cron=parse_cron("0 12 * * *"), between=NIGHT), "2026-11-21T08:00", None, "2026-11-21T22:00"),
         (Schedule(every=6.0 * HOUR, between=NIGHT), "2026-11-21T05:00", "2026-11-21T04:00", "2026-11-21T22:00"),
     ],
 )  # fmt: skip
@@ -248,12 +248,12 @@ def test_the_next_turn_begins_when_its_time_has_come_and_the_window_is_open(sche
 @settings(max_examples=many(80), deadline=None)
 def test_a_turn_never_begins_too_early_nor_outside_of_the_window(now, ago, text, between, place):
     schedule = Schedule(
-        None if text is None else cron(text), None, None if between is None else hours(between), place
+        None if text is None else parse_cron(text), None, None if between is None else parse_hours(between), place
     )  # fmt: skip
     last = now - ago * MINUTE
     begin = schedule.next(now, last)
     assert begin is None or (begin >= now and schedule.open(begin))
-    assert text is None or begin is None or begin >= cron(text).after(last, ZoneInfo(place))
+    assert text is None or begin is None or begin >= parse_cron(text).after(last, ZoneInfo(place))
 
 
 @pytest.mark.parametrize(
@@ -261,16 +261,16 @@ def test_a_turn_never_begins_too_early_nor_outside_of_the_window(now, ago, text,
     [
         # continuous: it goes on after the wait, where the window of the day lets it
         (Schedule(), "12:15", "12:10", "12:15"),
-        (Schedule(between=hours("08:00-20:00")), "20:10", "19:58", "32:00"),
+        (Schedule(between=parse_hours("08:00-20:00")), "20:10", "19:58", "32:00"),
         # the first wait ends a turn
         (Schedule(every=6.0 * HOUR), "12:15", "12:10", "18:10"),
-        (Schedule(cron=cron("30 * * * *")), "12:15", "12:10", "12:30"),
+        (Schedule(cron=parse_cron("30 * * * *")), "12:15", "12:10", "12:30"),
         # of which nothing would come while the wait lasts
-        (Schedule(cron=cron("30 * * * *")), "12:35", "12:29", "12:35"),
+        (Schedule(cron=parse_cron("30 * * * *")), "12:35", "12:29", "12:35"),
         # but for one that lasts
         (Schedule(every=6.0 * HOUR, lasting=1.0 * HOUR), "12:15", "12:10", "12:15"),
         (Schedule(every=6.0 * HOUR, lasting=1.0 * HOUR), "13:00", "12:58", "18:58"),
-        (Schedule(every=6.0 * HOUR, lasting=1.0 * HOUR, between=hours("08:00-12:12")), "12:15", "12:10", "32:00"),
+        (Schedule(every=6.0 * HOUR, lasting=1.0 * HOUR, between=parse_hours("08:00-12:12")), "12:15", "12:10", "32:00"),
     ],
 )  # fmt: skip
 def test_after_a_wait_the_turn_goes_on_or_the_next_one_is_waited_for(schedule, until, now, expected):
@@ -291,13 +291,13 @@ def test_a_turn_ends_with_its_time_or_with_the_window_of_the_day():
 
 
 def test_a_schedule_says_itself_in_words():
-    whole = Schedule(cron=cron("0 3 * * *"), lasting=3600.0, between=NIGHT, timezone=BERLIN)
+    whole = Schedule(cron=parse_cron("0 3 * * *"), lasting=3600.0, between=NIGHT, timezone=BERLIN)
     assert whole.told() == "at '0 3 * * *', for 60 min, between 22:00 and 06:00 (Europe/Berlin)"
     assert (Schedule().told(), Schedule(every=21_600.0).told()) == ("continuous", "every 6 h 00 min")
 
 
 def test_a_year_of_turns_takes_no_time_worth_naming():
-    schedule, now, turns = Schedule(cron=cron("0 3 * * *"), between=NIGHT, timezone=BERLIN), at("2026-01-01"), 0
+    schedule, now, turns = Schedule(cron=parse_cron("0 3 * * *"), between=NIGHT, timezone=BERLIN), at("2026-01-01"), 0
     rng = random.Random(1)
     last = None
     while now < at("2027-01-01"):

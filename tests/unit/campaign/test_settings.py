@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.campaign.plan import THREADS, plan
-from socialcrawl.campaign.policies import policy
-from socialcrawl.campaign.schedule import Schedule, cron
+from socialcrawl.campaign.policies import load_policy
+from socialcrawl.campaign.schedule import Schedule, parse_cron
 from socialcrawl.campaign.settings import Settings, checked, stored
 from socialcrawl.crawls.collect.make import make_shadows
 from socialcrawl.engine.model import parse_time
@@ -210,7 +210,7 @@ def test_any_toml_is_accepted_or_refused_with_a_sentence(given):
 
 
 def test_the_policy_of_x_is_that_of_its_table_of_limits():
-    table = policy("x")
+    table = load_policy("x")
 
     def quarters(k):
         return (Rule(k, 900.0),)
@@ -414,6 +414,6 @@ def test_shadows_are_estimators_of_their_own():
 def test_the_schedule_of_a_file_is_that_of_the_plan():
     given = {"cron": "0 3 * * *", "between": "22:00-06:00", "timezone": "Europe/Berlin", "lasting": "90m"}
     found = plan(checked(LEAST | {"schedule": given}, FILE)).schedule
-    assert found == Schedule(cron("0 3 * * *"), None, (1320, 360), "Europe/Berlin", 5400.0)
+    assert found == Schedule(parse_cron("0 3 * * *"), None, (1320, 360), "Europe/Berlin", 5400.0)
     assert plan(checked(LEAST, FILE)).schedule == Schedule()
     assert plan(checked(LEAST | {"schedule": {"continuous": True}}, FILE)).schedule == Schedule()

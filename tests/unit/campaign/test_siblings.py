@@ -22,13 +22,13 @@ from test_takeovers import ENDPOINTS, policy_file
 from virtual_weeks import BEGIN, Slowly, Virtual
 from x_crawls import TOKEN, TOKEN_ENV, campaign_of, posts_file
 
-from socialcrawl.campaign.build import House, build
+from socialcrawl.campaign.build import ProcessContext, build
 from socialcrawl.campaign.siblings import unite
-from socialcrawl.cli.render.live_screen import View
+from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Credential, Grant, Page, PostRow, Reply, Request, Wait
-from socialcrawl.mock.rate_windows import Rule as Counted
-from socialcrawl.mock.server import running
+from socialcrawl.mock.rate_windows import LimitRule as Counted
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.ratelimit.billing_cycle import BillingCycle
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
@@ -54,12 +54,12 @@ class Machines:
     @contextmanager
     def mock(self):
         windows = {"limit": 100_000, "rules": {name: [Counted(self.limit, D, self.kind)] for name in ENDPOINTS}}
-        with running(posts_file(), None, self.time.now, **windows) as mock:
+        with serve_in_thread(posts_file(), None, self.time.now, **windows) as mock:
             self.url = mock.url
             yield mock
 
     def house(self):
-        return House(self.time, pool=lambda size: Slowly(self.time, 0.0))
+        return ProcessContext(self.time, pool=lambda size: Slowly(self.time, 0.0))
 
     def open(self, name, machine, place, *, most=99, house=None, **sections):
         self.patch.setenv("XDG_STATE_HOME", str(self.folder / machine))
@@ -68,7 +68,7 @@ class Machines:
         given["limits"] = {"k": None, "d": None, **given["limits"]}
         settings = campaign_of(self.url, place, name=name, budget={"max_requests": most}, **given)
         house = house or self.house()
-        return build(settings, View(), house)
+        return build(settings, CampaignView(), house)
 
     def run(self, name, machine, place, **more):
         campaign = self.open(name, machine, place, **more)

@@ -13,7 +13,7 @@ import pytest
 from commands import ENVIRONMENT
 
 from socialcrawl.campaign import token_locks as tokens
-from socialcrawl.campaign.token_locks import TokenLease, distinct, state_folder
+from socialcrawl.campaign.token_locks import TokenLease, check_distinct, make_state_folder
 from socialcrawl.errors import SettingsError, StoreError
 
 TOKEN, OTHER = "AAAA-the-token-of-the-lease", "AAAA-another-token-of-the-lease"
@@ -171,8 +171,8 @@ def test_without_a_folder_of_that_name_state_lies_in_the_home(given, tmp_path, m
     else:
         monkeypatch.setenv("XDG_STATE_HOME", given)
     monkeypatch.setenv("HOME", str(tmp_path / "ann"))
-    assert state_folder() == tmp_path / "ann" / ".local" / "state" / "socialcrawl"
-    assert state_folder().is_dir()
+    assert make_state_folder() == tmp_path / "ann" / ".local" / "state" / "socialcrawl"
+    assert make_state_folder().is_dir()
 
 
 def test_where_the_system_has_another_place_for_state_it_lies_there_unless_an_earlier_version_made_a_folder(
@@ -182,13 +182,13 @@ def test_where_the_system_has_another_place_for_state_it_lies_there_unless_an_ea
     monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(tokens, "user_state_path", lambda name, *, appauthor: system)
-    assert state_folder() == system
+    assert make_state_folder() == system
     assert system.is_dir()
     assert not former.exists()
     former.mkdir(parents=True)
-    assert state_folder() == former
+    assert make_state_folder() == former
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "named"))
-    assert state_folder() == tmp_path / "named" / "socialcrawl"
+    assert make_state_folder() == tmp_path / "named" / "socialcrawl"
 
 
 def nobody_at_home():
@@ -221,12 +221,12 @@ def test_a_folder_that_cannot_be_used_is_told_with_what_to_do(tmp_path, monkeypa
 
 
 def test_one_token_has_one_name():
-    distinct({"one": TOKEN, "two": OTHER, "three": KEYS, "four": (*KEYS[:3], "other")})
+    check_distinct({"one": TOKEN, "two": OTHER, "three": KEYS, "four": (*KEYS[:3], "other")})
     with pytest.raises(SettingsError, match="'one' and 'two' are the same token under two names") as error:
-        distinct({"one": TOKEN, "other": OTHER, "two": TOKEN})
+        check_distinct({"one": TOKEN, "other": OTHER, "two": TOKEN})
     assert TOKEN not in str(error.value)
     with pytest.raises(SettingsError, match="'three' and 'four'"):
-        distinct({"three": KEYS, "four": tuple(KEYS)})
+        check_distinct({"three": KEYS, "four": tuple(KEYS)})
 
 
 def test_these_tests_and_their_child_processes_leave_the_state_of_the_user_alone():

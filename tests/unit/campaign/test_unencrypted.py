@@ -12,8 +12,8 @@ from x_crawls import TOKEN_ENV, TOPIC, campaign_of, crawl, posts
 from socialcrawl.campaign.plan import plan
 from socialcrawl.campaign.settings import checked, read
 from socialcrawl.errors import SettingsError
-from socialcrawl.mock.server import running
-from socialcrawl.system.resources import folder
+from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.system.resources import find_folder
 
 ELSEWHERE = "http://192.0.2.1"  # an address that nobody has
 CONTACT = {"contact": "mailto:me@example.org"}
@@ -69,7 +69,7 @@ def test_a_campaign_without_a_token_may_use_http(source):
 
 
 def test_the_address_in_a_policy_file_is_looked_at_too(tmp_path):
-    table = (folder("config") / "x.toml").read_text("utf-8")
+    table = (find_folder("config") / "x.toml").read_text("utf-8")
     (tmp_path / "mine.toml").write_text(re.sub(r'(?m)^base_url = ".*"', f'base_url = "{ELSEWHERE}"', table), "utf-8")
     with pytest.raises(SettingsError, match=REFUSED.format(re.escape(ELSEWHERE))):
         plan(campaign(None, platform="x", policy=str(tmp_path / "mine.toml")))
@@ -109,7 +109,7 @@ def test_a_campaign_of_before_keeps_all_that_it_stored_and_goes_on_once_it_is_pe
         with closing(sqlite3.connect(path)) as database:
             return database.execute(f"select count(*) from {table}").fetchone()[0]
 
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         crawl(campaign_of(mock.url, path, crawl={"steps": 3}, **sections))
         with closing(sqlite3.connect(path)) as database, database:  # the setting is newer than the campaign
             database.execute("update campaign set settings = json_remove(settings, '$.source.insecure')")

@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 from rich.console import Console
 
 from socialcrawl.campaign.settings import Settings, checked
-from socialcrawl.cli.commands.check import check, schema
-from socialcrawl.cli.commands.init import begin
+from socialcrawl.cli.commands.check import check, make_schema
+from socialcrawl.cli.commands.init import write_campaign_file
 from socialcrawl.errors import SettingsError
 
 GOOD = {"name": "a", "topic": {"keywords": ["sky"]}}
@@ -28,7 +28,7 @@ def written(folder, file, **sections):
 
 
 def test_a_folder_is_looked_through_and_every_fault_is_named_with_its_file(tmp_path):
-    begin(tmp_path / "good.toml", ["sky"])
+    write_campaign_file(tmp_path / "good.toml", ["sky"])
     written(tmp_path, "bad.toml", name="b", seed="x", topic={"keywords": ["sky"]}, crawl={"stepz": 3})
     written(tmp_path, "unbounded.toml", name="c", topic={"keywords": ["sky"]})
     (tmp_path / "torn.toml").write_text("name = ", "utf-8")
@@ -44,7 +44,7 @@ def test_a_folder_is_looked_through_and_every_fault_is_named_with_its_file(tmp_p
 
 
 def test_good_files_alone_are_no_fault(tmp_path):
-    begin(tmp_path / "good.toml", ["sky"])
+    write_campaign_file(tmp_path / "good.toml", ["sky"])
     child = socialcrawl("check", "good.toml", folder=tmp_path)
     assert (child.returncode, child.stdout.split()[0]) == (0, "ok")
 
@@ -63,11 +63,11 @@ def test_there_has_to_be_something_to_look_at(tmp_path, words):
 
 
 def test_the_schema_is_one_and_the_template_keeps_it(tmp_path):
-    Draft202012Validator.check_schema(schema())
-    begin(tmp_path / "c.toml", ["sky"])
+    Draft202012Validator.check_schema(make_schema())
+    write_campaign_file(tmp_path / "c.toml", ["sky"])
     given = tomllib.loads((tmp_path / "c.toml").read_text("utf-8"))
-    assert list(Draft202012Validator(schema()).iter_errors(given)) == []
-    assert json.loads(socialcrawl("check", "--schema", folder=tmp_path).stdout) == schema()
+    assert list(Draft202012Validator(make_schema()).iter_errors(given)) == []
+    assert json.loads(socialcrawl("check", "--schema", folder=tmp_path).stdout) == make_schema()
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_schema_is_one_and_the_template_keeps_it(tmp_path):
     ],
 )  # fmt: skip
 def test_what_the_schema_refuses_the_program_refuses_too(change):
-    validator = Draft202012Validator(schema())
+    validator = Draft202012Validator(make_schema())
     assert list(validator.iter_errors(GOOD | change)) != []
     with pytest.raises(SettingsError):
         checked(GOOD | change, "test")
@@ -160,7 +160,7 @@ def keys_of_the_page():
 
 
 def test_every_key_is_explained_on_the_page_of_campaign_files_with_its_default():
-    whole = schema()
+    whole = make_schema()
     sections = {"": {}}
     for name, told in whole["properties"].items():
         reference = told.get("$ref") or told.get("allOf", [{}])[0].get("$ref")

@@ -14,7 +14,7 @@ from rich.console import Console
 from stores import a_database, opened
 from typer.testing import CliRunner
 
-from socialcrawl.cli.commands.report import knowledge
+from socialcrawl.cli.commands.report import collect_knowledge
 from socialcrawl.cli.definitions.imports import import_, order
 from socialcrawl.cli.render.refresh_report import draw, show
 from socialcrawl.crawls.refresh.report import plan_probes as next_of
@@ -108,7 +108,7 @@ def test_a_report_says_whether_the_wanted_fraction_is_found(fraction, said, tmp_
         first = [who.id for who in next_of(CampaignTraces(connection), settings, 1).whos]
         judged(connection, results(tmp_path, first, set(first[:14])), settings=settings)
         found = report(CampaignTraces(connection))
-        judging = knowledge(found)["refreshed"]["verdict"]
+        judging = collect_knowledge(found)["refreshed"]["verdict"]
     shown = told(found)
     assert (said is None) == ("fraction = " not in shown)
     assert said is None or f"{said}\n" in shown

@@ -13,10 +13,17 @@ from stores import a_database, opened
 from x_crawls import TOKEN_ENV, crawl, posts
 
 from socialcrawl.campaign.build import build
-from socialcrawl.cli.commands.export import hand_on
-from socialcrawl.cli.commands.report import knowledge, show
-from socialcrawl.cli.render.live_screen import Lines, Picture, progress
-from socialcrawl.cli.render.sample_report import apart, count, finite, interval, number, percent
+from socialcrawl.cli.commands.export import export_data
+from socialcrawl.cli.commands.report import collect_knowledge, show
+from socialcrawl.cli.render.live_screen import LineView, ScreenView, describe_progress
+from socialcrawl.cli.render.sample_report import (
+    explain_parts,
+    format_count,
+    format_interval,
+    format_number,
+    format_percent,
+    make_finite,
+)
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.reporting import report
 from socialcrawl.crawls.sample.estimates import Estimate
@@ -25,10 +32,10 @@ from socialcrawl.crawls.sample.walk_components import WalkComponent
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.export import ExportOptions
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces
-from socialcrawl.text.wording import roughly
+from socialcrawl.text.wording import round_up
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +166,7 @@ def test_languages_are_those_that_accounts_write_in_most_and_words_without_one_d
 
 
 def test_with_all_neighbours_judged_the_share_of_each_accounts_links_is_known(tmp_path):
-    with running(posts(), limit=1_000_000) as mock:
+    with serve_in_thread(posts(), limit=1_000_000) as mock:
         sample = {"walkers": 4, "burn_in": 5, "length": 500, "trap": "off", "exact": True}
         crawl(sample_of(mock.url, tmp_path / "a.db", sample=sample))
     with looking(tmp_path / "a.db") as traces:
@@ -181,7 +188,7 @@ def test_a_report_says_how_good_the_sample_is_and_nothing_of_seeds(found):
     assert f"{found.draws:,} draws count, at {found.accounts:,} accounts" in text
     assert "enough data" in text
     assert (
-        f"to know any share of the topic to +- 5 percentage points takes about {roughly(found.more):,} more draws"
+        f"to know any share of the topic to +- 5 percentage points takes about {round_up(found.more):,} more draws"
         in text
     )
     assert "of the accounts on topic that walks can reach, with 95 % intervals" in text
@@ -194,7 +201,7 @@ def test_a_report_says_how_good_the_sample_is_and_nothing_of_seeds(found):
 
 def test_a_report_names_the_parts_of_the_topic_that_it_leaves_out(found):
     with looking(crawled()) as traces:
-        text, plain = told(traces), knowledge(report(traces, "sample"))
+        text, plain = told(traces), collect_knowledge(report(traces, "sample"))
     assert f"of one part of the topic, the largest, where {found.parts[0].accounts:,} accounts were read" in text
     assert "1 of 8 walks are not in it and are left out left out: 1 walk in a part that was read whole" in text
     assert plain["sampled"]["parts"][1] == {"accounts": 1, "walks": 1, "draws": 0, "whole": True, "counts": False}
@@ -203,9 +210,9 @@ def test_a_report_names_the_parts_of_the_topic_that_it_leaves_out(found):
 
 def test_parts_are_told_of_one_by_one_then_together_and_one_part_not_at_all():
     main = WalkComponent(300, 5, 900, whole=False, counts=True)
-    assert [*apart([main]), *apart([])] == []
+    assert [*explain_parts([main]), *explain_parts([])] == []
     small = [WalkComponent(size, 1, 9, whole=size > 7, counts=False) for size in (9, 8, 7, 2, 1)]
-    words = [*apart([main, *small])]
+    words = [*explain_parts([main, *small])]
     assert "300 accounts were read" in words[0]
     assert "5 of 10 walks" in words[0]
     assert words[1:] == [
@@ -214,14 +221,14 @@ def test_parts_are_told_of_one_by_one_then_together_and_one_part_not_at_all():
         "left out: 1 walk in a part that was not read whole, 7 accounts read so far",
         "left out: 2 walks in 2 more parts, 3 accounts read",
     ]
-    (word,) = apart([main, WalkComponent(200, 5, 800, whole=False, counts=True)])
+    (word,) = explain_parts([main, WalkComponent(200, 5, 800, whole=False, counts=True)])
     assert "in 2 groups that have not met yet" in word
 
 
 def test_scripts_are_told_the_same_under_the_name_of_the_kind(found):
     with looking(crawled()) as traces:
-        plain = knowledge(report(traces, "sample", ReportRequest(sub=[OTHER, "no-such-word"])))
-        assert knowledge(report(traces, "small")) == {}
+        plain = collect_knowledge(report(traces, "sample", ReportRequest(sub=[OTHER, "no-such-word"])))
+        assert collect_knowledge(report(traces, "small")) == {}
         with pytest.raises(SettingsError, match="samples nothing: take --sub x out"):
             report(traces, "small", ReportRequest(sub=["x"]))
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
@@ -231,14 +238,14 @@ def test_scripts_are_told_the_same_under_the_name_of_the_kind(found):
 
 def test_a_sample_that_has_hardly_begun_says_that_it_tells_nothing_yet(tmp_path):
     place = tmp_path / "a.db"
-    with running(posts(), limit=1_000_000) as mock:
+    with serve_in_thread(posts(), limit=1_000_000) as mock:
         crawl(sample_of(mock.url, place, crawl={"steps": 12}))
     with looking(place) as traces:
         found, text = report(traces), told(traces)
     assert (found.draws, found.accounts, found.more, found.steps) == (0, 0, None, None)
     assert found.burning == 8
     assert "no draw counts yet: the first 20 on-topic visits of each walk do not" in text
-    assert knowledge(found)["sampled"]["outs"]["value"] is None
+    assert collect_knowledge(found)["sampled"]["outs"]["value"] is None
 
 
 def test_a_refresh_tells_who_is_alive_and_nothing_of_seeds(tmp_path):
@@ -247,7 +254,7 @@ def test_a_refresh_tells_who_is_alive_and_nothing_of_seeds(tmp_path):
         brought(connection, written(tmp_path / "old.csv", "1,2\n2,3\n3,1\n"), settings=settings)
         judged(connection, written(tmp_path / "told.csv", "id,active\n1,1\n2,0\n3,1\n"), settings=settings)
         traces = CampaignTraces(connection)
-        text, plain = told(traces, "revive"), knowledge(report(traces))
+        text, plain = told(traces, "revive"), collect_knowledge(report(traces))
         found = summarize_campaign(connection)
     assert "3 were tested, 2 are active" in text
     assert "steps after" not in text
@@ -258,13 +265,13 @@ def test_a_refresh_tells_who_is_alive_and_nothing_of_seeds(tmp_path):
 
 def test_the_picture_and_the_lines_of_a_run_speak_of_its_kind(tmp_path):
     console = Console(file=io.StringIO(), width=110, record=True)
-    with running(posts(), limit=1_000_000) as mock:
-        picture = Picture(console)
+    with serve_in_thread(posts(), limit=1_000_000) as mock:
+        picture = ScreenView(console)
         campaign = build(sample_of(mock.url, tmp_path / "a.db", crawl={"steps": 60}), picture)
         picture.campaign = campaign
         run(campaign.parts)
         console.print(picture)
-        crawled_, line = campaign.crawl, progress(campaign)
+        crawled_, line = campaign.crawl, describe_progress(campaign)
         campaign.close()
     draws = len(crawled_.visits().node)
     text = console.export_text()
@@ -280,11 +287,11 @@ def test_the_picture_of_a_refresh_counts_tests_and_the_living(tmp_path):
     settings = revived(refresh={"z": 1, "training": "random"}, database=str(tmp_path / "a.db"))
     settings = settings.model_copy(update={"source": settings.source.model_copy(update=source)})
     console = Console(file=io.StringIO(), width=110, record=True)
-    campaign = build(settings, Lines(console))
-    picture = Picture(console)
+    campaign = build(settings, LineView(console))
+    picture = ScreenView(console)
     picture.campaign = campaign
     console.print(picture)
-    line = progress(campaign)
+    line = describe_progress(campaign)
     campaign.close()
     text = console.export_text()
     for words in ("tested", "active  0 accounts", "0 accounts, 0 are left to be tested"):
@@ -293,19 +300,22 @@ def test_the_picture_of_a_refresh_counts_tests_and_the_living(tmp_path):
 
 
 def test_shares_and_numbers_are_written_as_people_read_them():
-    assert [percent(one) for one in (0.0, 0.012, 0.0994, 0.0996, 0.5, 1.0, float("nan"))] == [
+    assert [format_percent(one) for one in (0.0, 0.012, 0.0994, 0.0996, 0.5, 1.0, float("nan"))] == [
         "0%", "1.2%", "9.9%", "10%", "50%", "100%", "-",
     ]  # fmt: skip
-    assert (count(float("inf")), count(1234.5), number(8.561), number(1234.5)) == (
+    assert (format_count(float("inf")), format_count(1234.5), format_number(8.561), format_number(1234.5)) == (
         "any number",
         "1,234",
         "8.56",
         "1,234",
     )
-    assert interval(Estimate(0.083, 0.012, 0.4, 5.0, 9, "few")) == "8.3% (1.2% to 40%)"
-    assert interval(Estimate(0.083, 0.083, 0.083, 5.0, 9)) == "8.3%"
-    assert interval(Estimate(float("nan"), 0.0, float("inf"), 5.0, 9), count) == "not known (0 to any number)"
-    assert finite({"a": [float("inf"), np.float64(2.0), (1, "x")], 2: float("nan")}) == {
+    assert format_interval(Estimate(0.083, 0.012, 0.4, 5.0, 9, "few")) == "8.3% (1.2% to 40%)"
+    assert format_interval(Estimate(0.083, 0.083, 0.083, 5.0, 9)) == "8.3%"
+    assert (
+        format_interval(Estimate(float("nan"), 0.0, float("inf"), 5.0, 9), format_count)
+        == "not known (0 to any number)"
+    )
+    assert make_finite({"a": [float("inf"), np.float64(2.0), (1, "x")], 2: float("nan")}) == {
         "a": [None, 2.0, [1, "x"]],
         "2": None,
     }
@@ -319,7 +329,7 @@ def test_shares_and_numbers_are_written_as_people_read_them():
     ],
 )
 def test_a_datasheet_says_whether_the_sample_tells_of_the_whole_topic(steps, words, tmp_path):
-    hand_on(str(crawled(steps)), tmp_path / "out", ExportOptions(campaign="sample"), as_json=False)
+    export_data(str(crawled(steps)), tmp_path / "out", ExportOptions(campaign="sample"), as_json=False)
     assert words in (tmp_path / "out" / "datasheet.md").read_text("utf-8")
-    hand_on(str(crawled(steps)), tmp_path / "small", ExportOptions(campaign="small"), as_json=False)
+    export_data(str(crawled(steps)), tmp_path / "small", ExportOptions(campaign="small"), as_json=False)
     assert "the whole topic?" not in (tmp_path / "small" / "datasheet.md").read_text("utf-8")

@@ -12,20 +12,20 @@ from x_crawls import TOPIC, campaign_of, posts
 
 from socialcrawl.campaign.build import build
 from socialcrawl.cli.render import live_screen, score_curve
-from socialcrawl.cli.render.live_screen import Lines, Picture, progress, spent
+from socialcrawl.cli.render.live_screen import LineView, ScreenView, describe_progress, describe_spending
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Grant, Node, Outcome, Pick, Reply, Request, Wait
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.forecast.spread import FEW, Spread
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.ratelimit.outage import Outage
-from socialcrawl.text.wording import instant, roughly, seconds, span
+from socialcrawl.text.wording import format_span, parse_instant, parse_seconds, round_up
 
 
 @pytest.fixture(scope="module")
 def mock():
-    with running(posts(), limit=100_000) as found:
+    with serve_in_thread(posts(), limit=100_000) as found:
         yield found
 
 
@@ -44,7 +44,7 @@ def build_on(mock, tmp_path, view, **sections):
 
 
 def test_the_picture_before_the_start_is_empty_and_then_shows_what_there_is_to_do(mock, tmp_path):
-    picture = Picture(terminal())
+    picture = ScreenView(terminal())
     assert len(shown(picture).splitlines()) == 3
     campaign = build_on(mock, tmp_path, picture, limits={"k": 77, "d": 60})
     picture.campaign = campaign
@@ -57,7 +57,7 @@ def test_the_picture_before_the_start_is_empty_and_then_shows_what_there_is_to_d
 
 
 def test_the_picture_of_a_run_counts_and_says_how_long_it_takes(mock, tmp_path):
-    picture = Picture(terminal())
+    picture = ScreenView(terminal())
     campaign = build_on(mock, tmp_path, picture, limits={"k": 1000, "d": 600})
     picture.begin(campaign)
     run(campaign.parts)
@@ -96,7 +96,7 @@ def learned(picture, campaign, steps, each=1):
 
 
 def test_the_time_to_the_end_is_that_of_this_runs_steps_alone(mock, tmp_path, watch):
-    picture = Picture(terminal())
+    picture = ScreenView(terminal())
     campaign = build_on(mock, tmp_path, picture, crawl={"steps": 1000})
     picture.campaign = campaign
     campaign.crawl.taken = 400  # earlier runs did them
@@ -113,14 +113,14 @@ def test_the_time_to_the_end_is_that_of_this_runs_steps_alone(mock, tmp_path, wa
     pace = 10.0 / (FEW - 1) * ahead
     assert picture.remaining(campaign) == pytest.approx((low * pace, high * pace))
     ends = shown(picture).split("to the end")[1].split("\n")[0]
-    assert f"{span(low * pace)} to {span(high * pace)}" in ends
+    assert f"{format_span(low * pace)} to {format_span(high * pace)}" in ends
     campaign.close()
 
 
 def test_steps_that_differ_widen_the_time_to_the_end(mock, tmp_path, watch):
     found = []
     for few, many in ((3, 3), (1, 5)):
-        picture = Picture(terminal())
+        picture = ScreenView(terminal())
         folder = tmp_path / f"{few} to {many}"
         folder.mkdir()
         campaign = build_on(mock, folder, picture, crawl={"steps": 400})
@@ -136,7 +136,7 @@ def test_steps_that_differ_widen_the_time_to_the_end(mock, tmp_path, watch):
 
 
 def test_waits_are_no_part_of_the_pace_as_the_windows_tell_of_them(mock, tmp_path, watch):
-    picture = Picture(terminal())
+    picture = ScreenView(terminal())
     campaign = build_on(mock, tmp_path, picture, crawl={"steps": 300})
     picture.campaign = campaign
     learned(picture, campaign, 1)
@@ -157,8 +157,8 @@ def test_waits_are_no_part_of_the_pace_as_the_windows_tell_of_them(mock, tmp_pat
 
 
 def test_the_time_to_the_end_follows_the_windows_of_the_server_and_not_the_table(tmp_path, watch):
-    picture = Picture(terminal())
-    with running(posts(), limit=30, window=60) as server:  # the table says 10,000 in 900 s
+    picture = ScreenView(terminal())
+    with serve_in_thread(posts(), limit=30, window=60) as server:  # the table says 10,000 in 900 s
         campaign = build_on(server, tmp_path, picture, crawl={"steps": 400})
         picture.begin(campaign)
         assert isinstance(run(campaign.parts, patience=0), Wait)
@@ -171,7 +171,7 @@ def test_the_time_to_the_end_follows_the_windows_of_the_server_and_not_the_table
 
 
 def test_no_time_to_the_end_is_shown_while_nobody_knows_how_long_windows_last(mock, tmp_path, watch):
-    picture = Picture(terminal())
+    picture = ScreenView(terminal())
     campaign = build_on(mock, tmp_path, picture, crawl={"steps": 50_000})
     picture.campaign = campaign
     learned(picture, campaign, 1)
@@ -183,7 +183,7 @@ def test_no_time_to_the_end_is_shown_while_nobody_knows_how_long_windows_last(mo
 
 
 def test_the_picture_of_a_wait_says_for_what_and_of_an_interrupt_that_it_ends(mock, tmp_path):
-    picture = Picture(terminal())
+    picture = ScreenView(terminal())
     campaign = build_on(mock, tmp_path, picture, crawl={"steps": None})
     picture.campaign = campaign
     picture.waits(Wait(campaign.clock.now() + 200, "all 40 requests are used [really]"))
@@ -201,7 +201,7 @@ def test_the_picture_of_a_wait_says_for_what_and_of_an_interrupt_that_it_ends(mo
 
 def test_a_platform_that_is_down_is_said_with_since_when_and_what_happened_and_when_it_answers_again(mock, tmp_path):
     console = terminal(200)
-    lines, picture = Lines(console), Picture(terminal())
+    lines, picture = LineView(console), ScreenView(terminal())
     campaign = build_on(mock, tmp_path, lines)
     lines.begin(campaign)
     picture.campaign = campaign
@@ -228,22 +228,24 @@ def test_a_platform_that_is_down_is_said_with_since_when_and_what_happened_and_w
 
 def test_what_is_reserved_for_requests_in_flight_is_shown_apart_from_what_is_spent(mock, tmp_path):
     caps = {"max_posts": 700, "max_money": 4.0}
-    campaign = build_on(mock, tmp_path, Picture(terminal()), budget=caps)
+    campaign = build_on(mock, tmp_path, ScreenView(terminal()), budget=caps)
     campaign = replace(campaign, plan=replace(campaign.plan, billed=True))
     budget = campaign.planner.budget
     budget.add(6, 513, 256_500, 0.0)
-    assert spent(campaign) == "posts 513 of 700  requests 6  $2.56 of $4.00"
+    assert describe_spending(campaign) == "posts 513 of 700  requests 6  $2.56 of $4.00"
     request = Request((7, 1), "/2/users/:id/tweets", {}, 100, 50_000)
     budget.reserve(request, 100, 0.0)
-    assert spent(campaign) == "posts 513 of 700 (+100 reserved)  requests 7  $2.56 of $4.00 (+$0.50 reserved)"
+    assert (
+        describe_spending(campaign) == "posts 513 of 700 (+100 reserved)  requests 7  $2.56 of $4.00 (+$0.50 reserved)"
+    )
     budget.settle(request, 100, 12, 6_000)
-    assert spent(campaign) == "posts 525 of 700  requests 7  $2.62 of $4.00"
+    assert describe_spending(campaign) == "posts 525 of 700  requests 7  $2.62 of $4.00"
     campaign.close()
 
 
 def test_plain_lines_say_how_far_it_is_now_and_then_and_what_is_waited_for(mock, tmp_path):
     console = Console(file=io.StringIO(), width=60)
-    lines = Lines(console)
+    lines = LineView(console)
     campaign = build_on(mock, tmp_path, lines, crawl={"steps": 1234})
     lines.begin(campaign)
     lines.learned((), [])
@@ -252,7 +254,7 @@ def test_plain_lines_say_how_far_it_is_now_and_then_and_what_is_waited_for(mock,
     lines.waits(Wait(campaign.clock.now() + 90.4, "the window is full"))
     lines.end()
     told = console.file.getvalue().splitlines()
-    assert told == [progress(campaign), "waiting 2 min: the window is full"]
+    assert told == [describe_progress(campaign), "waiting 2 min: the window is full"]
     assert told[0] == "steps 0 of 1,234  relevance 0.0  posts 0  requests 0  frontier 0"
     assert "\x1b" not in console.file.getvalue()
     campaign.close()
@@ -274,14 +276,14 @@ def test_plain_lines_say_how_far_it_is_now_and_then_and_what_is_waited_for(mock,
     ],
 )
 def test_a_span_of_time_is_understood(text, expected):
-    assert seconds(text) == pytest.approx(expected)
+    assert parse_seconds(text) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
     ("number", "shown"), [(0, 0), (7, 7), (7.2, 8), (99, 99), (100, 100), (1452, 1500), (14_069, 15_000), (991, 1000)]
 )
 def test_a_guess_has_two_digits_and_is_never_less(number, shown):
-    assert roughly(number) == shown
+    assert round_up(number) == shown
 
 
 @pytest.mark.parametrize(
@@ -290,18 +292,18 @@ def test_a_guess_has_two_digits_and_is_never_less(number, shown):
 )
 def test_what_is_no_span_of_time_is_refused(text):
     with pytest.raises(SettingsError, match="write 3s, 15m, 1h"):
-        seconds(text)
+        parse_seconds(text)
 
 
 def test_a_long_wrong_span_is_refused_at_once():
     with pytest.raises(SettingsError):
-        seconds("1" * 1_000_000 + "!")  # if its square mattered, for hours
+        parse_seconds("1" * 1_000_000 + "!")  # if its square mattered, for hours
 
 
 @given(st.text(max_size=12))
 @settings(deadline=None)
 def test_any_text_is_a_span_or_an_instant_or_refused(text):
-    for read in (seconds, instant):
+    for read in (parse_seconds, parse_instant):
         try:
             assert abs(read(text)) < 1e12
         except SettingsError:
@@ -323,19 +325,19 @@ def test_any_text_is_a_span_or_an_instant_or_refused(text):
     ],
 )
 def test_a_span_is_said_as_people_say_it(length, expected):
-    assert span(length) == expected
+    assert format_span(length) == expected
 
 
 def test_an_instant_is_read_in_utc_unless_it_says_otherwise():
-    assert instant("2026-11-20") == instant("2026-11-20T00:00:00Z") == 1_795_132_800
-    assert instant("2026-11-20T02:00:00+02:00") == 1_795_132_800
+    assert parse_instant("2026-11-20") == parse_instant("2026-11-20T00:00:00Z") == 1_795_132_800
+    assert parse_instant("2026-11-20T02:00:00+02:00") == 1_795_132_800
     for text in ("", "yesterday", "2026-13-01", "1795132800s"):
         with pytest.raises(SettingsError, match="write 2026-11-20"):
-            instant(text)
+            parse_instant(text)
 
 
 def curve(values, **more):
-    return score_curve.letters(np.array(values, np.float64), **more).plain.splitlines()
+    return score_curve.draw_letters(np.array(values, np.float64), **more).plain.splitlines()
 
 
 @pytest.mark.parametrize("values", [[], [0.0], [0.0] * 500, [5.0], [1.0] * 10, np.arange(1e6)], ids=len)
@@ -363,7 +365,7 @@ def test_the_picture_of_the_curve_is_a_png_that_is_not_blank(tmp_path, values):
     from matplotlib.image import imread
 
     path = tmp_path / "curve.png"
-    score_curve.png(path, np.array(values, np.float64), f"{TOPIC}: $5 & <b>")
+    score_curve.draw_png(path, np.array(values, np.float64), f"{TOPIC}: $5 & <b>")
     pixels = imread(path)
     assert pixels.shape[:2] == (576, 1008)
     assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 10
@@ -371,13 +373,13 @@ def test_the_picture_of_the_curve_is_a_png_that_is_not_blank(tmp_path, values):
 
 def test_a_picture_that_cannot_be_written_is_told(tmp_path):
     with pytest.raises(StoreError, match="name another file"):
-        score_curve.png(tmp_path / "no" / "curve.png", np.ones(3), "x")
+        score_curve.draw_png(tmp_path / "no" / "curve.png", np.ones(3), "x")
 
 
 def test_what_follows_the_question_that_an_outage_asks_is_a_sentence_of_its_own():
     why = "the server did not answer in time: is it up, is timeout too short?"
     told = io.StringIO()
-    lines = Lines(Console(file=told, width=200))
+    lines = LineView(Console(file=told, width=200))
     lines.campaign = SimpleNamespace(
         clock=SimpleNamespace(now=lambda: 100.0),
         planner=SimpleNamespace(outage=Outage(55.0, why, 3)),

@@ -19,7 +19,7 @@ from rich.table import Table
 from stores import opened
 from tiny_town import Clock, Wire, close, parts_of, stored
 
-from socialcrawl.cli.render.console import Console, Text, plain
+from socialcrawl.cli.render.console import Console, Text, make_console
 from socialcrawl.engine.loop import run
 from socialcrawl.text.terminal import escape_controls, escape_json
 
@@ -177,7 +177,7 @@ def test_the_columns_of_a_table_stay_aligned_whatever_the_cells_hold():
 def test_a_name_that_turns_the_order_around_leaves_the_cells_beside_it_alone(capsys):
     table = Table("name", "posts", box=None)
     table.add_row("ann\u202e\u200f\u2067", "12")
-    plain().print(table)
+    make_console().print(table)
     assert capsys.readouterr().out.splitlines()[1].split() == [r"ann\u202e\u200f\u2067", "12"]
 
 
@@ -189,7 +189,7 @@ def test_control_codes_of_the_screen_itself_still_reach_the_terminal():
 
 
 def test_what_is_printed_on_the_console_is_no_markup(capsys):
-    plain().print("[bold]:smile:\x1b[/bold]")
+    make_console().print("[bold]:smile:\x1b[/bold]")
     assert capsys.readouterr().out == "[bold]:smile:\\x1b[/bold]\n"
 
 

@@ -13,9 +13,9 @@ from x_crawls import crawl, rows
 
 from socialcrawl.campaign.plan import plan
 from socialcrawl.campaign.settings import checked, read, stored
-from socialcrawl.cli.commands.init import begin
+from socialcrawl.cli.commands.init import write_campaign_file
 from socialcrawl.cli.main import app
-from socialcrawl.cli.render.quote import tell
+from socialcrawl.cli.render.quote import show_quote
 from socialcrawl.crawls.refresh.datasheet import tell_choice
 from socialcrawl.crawls.refresh.make import make_refresh
 from socialcrawl.errors import SettingsError
@@ -148,7 +148,7 @@ def test_a_file_to_refresh_with_speaks_of_a_dataset_and_not_of_seeds(platform, t
 
 def test_keywords_are_refused_for_a_campaign_that_has_no_topic(tmp_path):
     with pytest.raises(SettingsError, match="leave the keywords out"):
-        begin(tmp_path / "a.toml", ["telescope"], kind="refresh")
+        write_campaign_file(tmp_path / "a.toml", ["telescope"], kind="refresh")
     assert not list(tmp_path.iterdir())
 
 
@@ -185,7 +185,7 @@ def test_a_quote_promises_no_answers_of_before_to_a_test(tmp_path):
         heard = Heard()
         more = {"topic": {"keywords": ["sky"]}} if kind == "collect" else {}
         given = {"name": "a", "kind": kind, "database": str(tmp_path / "a.db"), "crawl": {"steps": 300}, **more}
-        tell(checked({**given, "budget": {"max_money": 5.0}}, "test"), heard, count=False, as_json=False)
+        show_quote(checked({**given, "budget": {"max_money": 5.0}}, "test"), heard, count=False, as_json=False)
         assert ("cost nothing" in "\n".join(heard.lines)) == promised
 
 

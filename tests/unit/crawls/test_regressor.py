@@ -14,7 +14,7 @@ from x_crawls import campaign_of, crawl, posts, rows
 
 from socialcrawl.campaign.build import build
 from socialcrawl.campaign.settings import checked, read
-from socialcrawl.cli.render.live_screen import View
+from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.collect.estimators.regressor import CHOICE, FEATURES, LOWEST, Flowing, Regressor
@@ -26,7 +26,7 @@ from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.graph.known_graph import KnownGraphSource
 from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.lab.simulation import ReplaySetup, simulate
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 SGD, MLP = "sklearn.linear_model.SGDRegressor", "sklearn.neural_network.MLPRegressor"
 OTHERS = [
@@ -219,7 +219,7 @@ def test_folding_the_history_is_living_through_it(name, kind, options):
 
 @pytest.fixture(scope="module")
 def mock():
-    with running(posts(), limit=100_000) as found:
+    with serve_in_thread(posts(), limit=100_000) as found:
         yield found
 
 
@@ -234,7 +234,7 @@ def test_a_campaign_file_names_the_regressor_its_features_and_its_arguments(tmp_
         'regressor = { hidden_layer_sizes = [3, 2], solver = "sgd" }\n',
         "utf-8",
     )
-    campaign = build(read(file), View())
+    campaign = build(read(file), CampaignView())
     try:
         estimator = campaign.crawl.estimator
         assert isinstance(estimator, Regressor)
@@ -269,9 +269,9 @@ def test_a_campaign_with_a_regressor_runs_and_goes_on_as_if_it_had_never_stopped
     "change", [{"features": ["n_sum"]}, {"regressor": {"eta0": 0.5}}, {"estimator": MLP, "regressor": {}}]
 )
 def test_what_a_campaign_learns_with_may_not_change_on_the_way(tmp_path, change):
-    build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", crawl=CHOSEN), View()).close()
+    build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", crawl=CHOSEN), CampaignView()).close()
     with pytest.raises(SettingsError, match=re.escape(f"[crawl] {next(iter(change))}")):
-        build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", crawl=CHOSEN | change), View())
+        build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", crawl=CHOSEN | change), CampaignView())
 
 
 # -- refusals
@@ -328,14 +328,14 @@ def test_a_campaign_file_that_names_something_else_is_refused_with_its_place(nam
 def test_a_campaign_with_a_wrong_regressor_is_refused_before_anything_is_asked(tmp_path):
     wrong = campaign_of("http://127.0.0.1:1", tmp_path / "a.db", crawl=CHOSEN | {"features": ["n_median"]})
     with pytest.raises(SettingsError, match="there is no feature 'n_median'"):
-        build(wrong, View())
+        build(wrong, CampaignView())
 
 
 def test_a_campaign_with_a_wrong_regressor_can_be_mended(tmp_path):
     wrong = campaign_of("http://127.0.0.1:1", tmp_path / "a.db", crawl=CHOSEN | {"features": ["n_median"]})
     with pytest.raises(SettingsError):
-        build(wrong, View())
-    build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", crawl=CHOSEN), View()).close()
+        build(wrong, CampaignView())
+    build(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", crawl=CHOSEN), CampaignView()).close()
 
 
 class Seen(SGDRegressor):

@@ -16,9 +16,9 @@ from rich.console import Console
 from scipy.stats import binomtest
 from x_crawls import campaign_of, posts, rows
 
-from socialcrawl.cli.commands.explain import explained
-from socialcrawl.cli.commands.export import hand_on
-from socialcrawl.cli.commands.run import as_object, told, work
+from socialcrawl.cli.commands.explain import explain_account
+from socialcrawl.cli.commands.export import export_data
+from socialcrawl.cli.commands.run import build_object, run_campaign, show_ending
 from socialcrawl.cli.render import steering as steering_lines
 from socialcrawl.crawls.collect.control import ControlledStrategy
 from socialcrawl.crawls.collect.crawl import Collect
@@ -30,10 +30,10 @@ from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, assign_arms
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.exporters.export import ExportOptions
-from socialcrawl.forecast.intervals import Interval, difference_of
+from socialcrawl.forecast.intervals import Interval, estimate_difference
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.instant import SequenceStore, make_parts
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.backup import back_up
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.control_picks import find_drawn
@@ -164,7 +164,7 @@ def test_steps_that_all_found_the_same_show_no_gain_and_the_report_says_so():
     found = compare_arms("bfs", *steps_of(np.zeros(200)))
     assert found.chance.steps >= LEAST
     assert (found.chance.gain, found.chance.needed) == (None, None)
-    said = steering_lines.steering(found)[1]
+    said = steering_lines.describe_steering(found)[1]
     assert said.endswith(
         f"than chance: not enough data yet ({found.chance.steps} drawn from all known accounts all found 0.000)"
     )
@@ -177,12 +177,12 @@ def test_a_gain_that_is_not_above_zero_allows_for_one_more_drawn_step_as_good_as
     values[np.flatnonzero(who == STEERED)[0]] = 5.0
     found = compare_arms("bfs", *steps_of(values)).chance
     steps, drawn = values[who == STEERED], values[who == CHANCE]
-    own = difference_of(steps, drawn, 0.99)
+    own = estimate_difference(steps, drawn, 0.99)
     assert (found.gain.value, found.gain.high) == (own.value, own.high)
-    assert found.gain.low == difference_of(steps, np.append(drawn, 5.0), 0.99).low < own.low
+    assert found.gain.low == estimate_difference(steps, np.append(drawn, 5.0), 0.99).low < own.low
     better = np.where(who == STEERED, np.arange(200) % 7, np.arange(200) % 2)
     found = compare_arms("bfs", *steps_of(better)).chance
-    assert found.gain == difference_of(better[who == STEERED], better[who == CHANCE], 0.99)
+    assert found.gain == estimate_difference(better[who == STEERED], better[who == CHANCE], 0.99)
 
 
 def test_steps_that_say_nothing_are_left_out_and_all_others_keep_their_draws():
@@ -220,7 +220,7 @@ def interval(low, high, n=40):
 
 def said(chance, breadth, judgement=None, needed=None):
     one, other = (ControlComparison(40, 0.4, gain, needed) for gain in (chance, breadth))
-    lines = steering_lines.steering(Steering("nh-ne-sum", 800, 0.9, 0.1, one, other), judgement)
+    lines = steering_lines.describe_steering(Steering("nh-ne-sum", 800, 0.9, 0.1, one, other), judgement)
     return "\n".join(lines)
 
 
@@ -262,15 +262,15 @@ def test_another_estimator_is_named_only_where_steering_does_not_help_and_the_ot
 
 
 def test_without_drawn_steps_it_says_that_nothing_is_known_and_how_to_measure_it():
-    first, second = steering_lines.steering(Steering("hybrid-sum", 90, 0.5, 0.0))
+    first, second = steering_lines.describe_steering(Steering("hybrid-sum", 90, 0.5, 0.0))
     assert "it is not known whether hybrid-sum does better than chance or breadth-first" in first
     assert "set control = 0.1 under [crawl], and run with --change" in second
     assert "one step in 10" in second
-    assert steering_lines.steering(None) == []
+    assert steering_lines.describe_steering(None) == []
     few = ControlComparison(3, nan, None, 140)
     assert (
         "not enough data yet (3 drawn from all known accounts, of at least 10); about 140 more steps may tell"
-        in (steering_lines.steering(Steering("bfs", 30, 0.5, 0.1, few, few))[1])
+        in (steering_lines.describe_steering(Steering("bfs", 30, 0.5, 0.1, few, few))[1])
     )
 
 
@@ -334,7 +334,7 @@ def test_regret_and_correlation_look_inside_of_groups_only():
 
 def printed(found):
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(steering_lines.estimators(found))
+    console.print(steering_lines.make_estimators_table(found))
     return console.export_text()
 
 
@@ -342,11 +342,11 @@ def printed(found):
 def ended(tmp_path_factory):
     """A campaign against the mock whose steps are drawn half of the time: its database, settings, ending."""
     database = tmp_path_factory.mktemp("control") / "a.db"
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         settings = campaign_of(
             mock.url, database, crawl={"estimator": "nh-ne-sum", "steps": 90, "control": 0.5, "refresh_rate": 3}
         )
-        yield database, settings, work(settings, Console(file=io.StringIO()), quiet=True)
+        yield database, settings, run_campaign(settings, Console(file=io.StringIO()), quiet=True)
 
 
 def test_a_campaign_draws_its_steps_says_so_and_tells_what_they_show(ended):
@@ -355,11 +355,11 @@ def test_a_campaign_draws_its_steps_says_so_and_tells_what_they_show(ended):
     who = assign_arms(settings.seed, 0.5, 0, 90).tolist()
     assert (found.estimator, found.control) == ("nh-ne-sum", 0.5)
     assert [found.steps, found.chance.steps, found.breadth.steps] == [who.count(arm) for arm in (0, 1, 2)]
-    said = json.loads(json.dumps(as_object(ending)))["steering"]
+    said = json.loads(json.dumps(build_object(ending)))["steering"]
     assert said["chance"]["gain"]["value"] == pytest.approx(said["mean"] - said["chance"]["mean"])
     console = Console(file=io.StringIO(), width=400)
-    told(settings, console, ending, as_json=False)
-    assert "\n".join(steering_lines.steering(found)) in console.file.getvalue()
+    show_ending(settings, console, ending, as_json=False)
+    assert "\n".join(steering_lines.describe_steering(found)) in console.file.getvalue()
     with open_readable(database) as connection:
         traces = CampaignTraces(connection)
         assert measure_steering(traces) == found
@@ -377,7 +377,7 @@ def test_who_was_drawn_is_explained_by_the_draw_and_not_by_the_score(ended):
     for arm, group in groupby(sorted(range(90), key=who.__getitem__), key=who.__getitem__):
         for place in list(group)[:4]:
             console = Console(file=io.StringIO(), width=300)
-            explained(database, names[Node(int(steps.node[place]))], None, console)
+            explain_account(database, names[Node(int(steps.node[place]))], None, console)
             text = console.file.getvalue()
             assert ("[crawl] control" in text) is (arm != STEERED)
             assert words[arm] is None or words[arm] in text
@@ -386,7 +386,7 @@ def test_who_was_drawn_is_explained_by_the_draw_and_not_by_the_score(ended):
 def test_an_export_says_which_picks_were_drawn_so_that_anybody_can_work_out_the_gain(ended, tmp_path):
     """The table of picks gives the same groups, means and difference as the report, and verify proves each mark."""
     database, _, ending = ended
-    hand_on(str(database), tmp_path / "out", ExportOptions(formats=("csv", "jsonl")), as_json=True)
+    export_data(str(database), tmp_path / "out", ExportOptions(formats=("csv", "jsonl")), as_json=True)
     with (tmp_path / "out" / "picks.csv").open(encoding="utf-8", newline="") as file:
         picks = [row for row in csv.DictReader(file) if row["act"] == "expand"]
     assert len({row["node"] for row in picks}) == len(picks)

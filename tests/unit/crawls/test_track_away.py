@@ -19,7 +19,7 @@ from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER
 from socialcrawl.engine.model import SameAs, Stop, Wait
 from socialcrawl.errors import SettingsError
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 BACK = PolicyMixture("gai", "u", 1.0, 1)
 AGAIN = 100.0
@@ -433,7 +433,7 @@ def fault(mock, kind, names):
 def test_accounts_that_were_suspended_and_restored_are_read_again_live(tmp_path):
     database = tmp_path / "a.db"
     track = {"recrawl": "u", "p": 1.0, "again": "0.000001s", "rest": "0.000001s"}
-    with running(posts_file(), limit=LIMIT) as mock:
+    with serve_in_thread(posts_file(), limit=LIMIT) as mock:
         crawled(mock.url, database, 10, **track)
         names = [name for (name,) in rows(database, "select account from tracked_account where visits > 0 order by 1")][
             :3

@@ -13,7 +13,7 @@ from time_graphs import Timed, answer, drive, tell, track
 from x_crawls import rows
 
 from socialcrawl.campaign.settings import checked
-from socialcrawl.campaign.snapshot_writer import standings
+from socialcrawl.campaign.snapshot_writer import collect_standings
 from socialcrawl.crawls.reporting import report as report_of
 from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.make import make_target
@@ -25,7 +25,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.recent_importance import RecentImportance
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.queries.traces import CampaignTraces
 
@@ -144,7 +144,7 @@ def test_importance_and_cash_are_those_of_the_dictionaries_whatever_is_visited_a
     wanted = {v: books.importance(v) for v in books.c if v not in books.gone}
     assert dict(crawl.standing()) == pytest.approx(wanted, abs=1e-12)
     assert crawl.importance(rows).sum() <= 1.0 + 1e-12
-    told = {row.node: row for row in standings(crawl)}
+    told = {row.node: row for row in collect_standings(crawl)}
     assert {v: row.importance for v, row in told.items()} == {
         v: crawl.importance(np.array([picture.row(v)]))[0] for v in told
     }
@@ -400,7 +400,7 @@ def test_the_cash_of_the_start_is_given_out_once_also_where_the_first_import_is_
 
 def test_what_a_campaign_stands_at_after_a_stop_is_what_its_whole_history_folds_to_by_its_memory(tmp_path):
     path, levers = tmp_path / "a.db", {"memory": 0.3, "lean": 0.5, "extra": 1.0, "p": 0.5}
-    with running(earlier(), limit=LIMIT) as mock:
+    with serve_in_thread(earlier(), limit=LIMIT) as mock:
         for steps in (10, 25):
             crawled(mock.url, path, steps, **levers)
     with closing(connect(path)) as connection:
@@ -410,10 +410,10 @@ def test_what_a_campaign_stands_at_after_a_stop_is_what_its_whole_history_folds_
         for crawl in (folded, plain):
             crawl.fold(traces.read_history(whole, COLUMNS))
     stored = rows(path, "select node, importance, history from standing order by node")
-    wanted = sorted((row.node, row.importance, row.history) for row in standings(folded))
+    wanted = sorted((row.node, row.importance, row.history) for row in collect_standings(folded))
     assert stored == wanted
-    assert stored != sorted((row.node, row.importance, row.history) for row in standings(plain))
-    best = sorted((row.importance for row in standings(folded) if row.gone is None), reverse=True)[:15]
+    assert stored != sorted((row.node, row.importance, row.history) for row in collect_standings(plain))
+    best = sorted((row.importance for row in collect_standings(folded) if row.gone is None), reverse=True)[:15]
     assert [place.weight for place in report.top] == best
     assert len({round(weight, 9) for weight in best}) > 5
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from test_explain import crawled, rows, settings_of, write
 
 from socialcrawl.campaign.settings import checked, read
-from socialcrawl.cli.render.track_report import show, visits
+from socialcrawl.cli.render.track_report import show, show_visits
 from socialcrawl.crawls.collect.explain import list_unread_seeds
 from socialcrawl.crawls.track.report import RankedAccount, TrackReport, Visit, VisitHistory, VisitYield
 from socialcrawl.errors import SettingsError
@@ -54,7 +54,7 @@ def lines_of(width, print_, *given, **more):
 @pytest.mark.parametrize("width", [80, 140])
 def test_the_visits_of_an_account_are_told_whole_at_any_width(width):
     told = VisitHistory("who", "ann", "importance", None, VISITS)
-    lines = lines_of(width, visits, told, as_json=False)
+    lines = lines_of(width, show_visits, told, as_json=False)
     whole = "\n".join(lines)
     assert "…" not in whole
     assert MARK not in whole

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from walk_graphs import WalkRules, both, known, tangle, walk
 
-from socialcrawl.campaign.snapshot_writer import drawn
+from socialcrawl.campaign.snapshot_writer import collect_draws
 from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.crawls.sample.estimates import estimate_share
 from socialcrawl.crawls.sample.rules import FOCUSES
@@ -117,6 +117,6 @@ def test_before_a_walk_has_begun_there_is_no_part():
 
 
 def test_the_weights_in_sql_are_those_of_the_part_that_counts_and_add_up_to_one():
-    rows = drawn(walked(two(80, 12), [0, 80], 8, 400))
+    rows = collect_draws(walked(two(80, 12), [0, 80], 8, 400))
     assert {row.node for row in rows} == set(range(80))
     assert sum(row.weight for row in rows) == pytest.approx(1.0)

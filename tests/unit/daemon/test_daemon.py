@@ -19,7 +19,7 @@ from socialcrawl.daemon.campaign_state import BROKEN, DONE, ELSEWHERE, LEFT, PAU
 from socialcrawl.daemon.daemon_records import DaemonRecords
 from socialcrawl.daemon.database_threads import DatabaseThreads
 from socialcrawl.engine.model import format_time
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage import daemons
 from socialcrawl.storage.database import connection as database
@@ -625,7 +625,7 @@ def test_a_campaign_that_is_done_is_done_on_a_disk_that_is_full(world):
 def test_a_window_that_is_shorter_than_the_table_says_is_shared_as_it_is(tmp_path):
     """The headers tell: nobody waits for his share of a window that is long over."""
     time = Virtual()
-    with running(posts_file(), None, time.now, limit=20, window=60.0) as mock:
+    with serve_in_thread(posts_file(), None, time.now, limit=20, window=60.0) as mock:
         world = World(tmp_path, time, mock)
         for number in range(3):
             world.write(f"c{number}", "", TOPICS[number % 2])

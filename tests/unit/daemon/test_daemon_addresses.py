@@ -17,13 +17,13 @@ from test_daemon_notices import FOREST, NOW
 
 from socialcrawl.campaign.settings import checked
 from socialcrawl.cli.commands.check import check
-from socialcrawl.cli.commands.daemon import _notices
-from socialcrawl.cli.render.console import plain
+from socialcrawl.cli.commands.daemon import _make_notices
+from socialcrawl.cli.render.console import make_console
 from socialcrawl.daemon.campaign_state import CampaignState
 from socialcrawl.daemon.notice_addresses import NoticeAddress, make_plain_text
 from socialcrawl.daemon.notices import EVENTS, Notices
 from socialcrawl.errors import SettingsError
-from socialcrawl.system.secret import secret_addresses
+from socialcrawl.system.secret import read_secret_addresses
 
 TOPIC = "forest-topic-4711-secret"
 SENTENCE = "forest is paused: a person paused it (until 2027-01-15T08:05:00Z)"
@@ -282,7 +282,7 @@ def settings(tmp_path):
 def test_a_campaign_file_names_the_variable_that_holds_the_addresses(settings, monkeypatch, log):
     with service() as server:
         monkeypatch.setenv("FOREST_NOTICES", f"json://{server.place}/one\n  json://{server.place}/two")
-        made = _notices(settings, set())
+        made = _make_notices(settings, set())
         made.tell("paused", FOREST)
         made.close(300)
         assert sorted(one.path for one in server.sent) == ["/one", "/two"]
@@ -290,11 +290,11 @@ def test_a_campaign_file_names_the_variable_that_holds_the_addresses(settings, m
 
 
 def test_a_daemon_says_what_is_wrong_with_the_addresses(settings, monkeypatch, log):
-    assert _notices(settings, set()) is None
+    assert _make_notices(settings, set()) is None
     monkeypatch.setenv("FOREST_NOTICES", f"ntfy://example.org/one nothing://{TOPIC}")
-    assert _notices(settings, set()) is None
+    assert _make_notices(settings, set()) is None
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert _notices(settings, set()) is None
+    assert _make_notices(settings, set()) is None
     assert [line["event"] for line in log.lines()] == ["nobody can be told"] * 3
     unset, unknown, missing = (line["error"] for line in log.lines())
     assert "put it into the environment variable FOREST_NOTICES" in unset
@@ -304,7 +304,7 @@ def test_a_daemon_says_what_is_wrong_with_the_addresses(settings, monkeypatch, l
 
 
 def test_check_says_that_the_extra_is_missing(settings, tmp_path, monkeypatch, capsys):
-    console = plain(unfolded=True)
+    console = make_console(unfolded=True)
     assert check([tmp_path / "forest.toml"], console) == 0
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert check([tmp_path / "forest.toml"], console) == 2
@@ -316,5 +316,5 @@ def test_a_file_without_plain_words_holds_no_addresses(text, tmp_path, monkeypat
     (tmp_path / "kept").write_text(text, "utf-8")
     monkeypatch.setenv("FOREST_NOTICES_FILE", str(tmp_path / "kept"))
     with pytest.raises(SettingsError, match="does not hold addresses") as error:
-        secret_addresses("FOREST_NOTICES")
+        read_secret_addresses("FOREST_NOTICES")
     assert TOPIC not in str(error.value)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import socialcrawl
-from socialcrawl.campaign.schedule import Schedule, cron, hours
+from socialcrawl.campaign.schedule import Schedule, parse_cron, parse_hours
 from socialcrawl.daemon.campaign_state import DONE, RESTING, STOPPED, WAITING
 from socialcrawl.daemon.next_run import AGAIN, FAR, LONGEST, plan_next_run, plan_turn, remove_rerun_advice
 from socialcrawl.engine.model import Stop, Wait, parse_time
@@ -17,8 +17,8 @@ NOON = parse_time("2026-03-02T12:00:00Z")
 ALWAYS = Schedule()
 HOURLY = Schedule(every=3600.0)
 LASTING = Schedule(every=3600.0, lasting=1800.0)
-NIGHTLY = Schedule(between=hours("22:00-06:00"))
-AT_THREE = Schedule(cron=cron("0 3 * * *"))
+NIGHTLY = Schedule(between=parse_hours("22:00-06:00"))
+AT_THREE = Schedule(cron=parse_cron("0 3 * * *"))
 
 
 def after(reason, schedule, now=NOON, began=None, failures=0):

@@ -7,7 +7,7 @@ from exported_towns import SETTINGS, a_town, crawled, exported, rows
 from import_files import NOW, columns, drawn, files, write_lines
 from stores import a_database
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.sections.topic import CrawlSection
 from socialcrawl.crawls.facts import list_foreign_keys
 from socialcrawl.crawls.track import datasheet
@@ -55,7 +55,7 @@ def test_posts_that_no_request_brought_are_counted_and_said_to_be_from_files(con
     ("base_url", "rehearsal"),
     [
         ("http://127.0.0.1:8080", True), ("https://mock.example/2", True), (None, False),
-        (policy("x").base_url, False), ("https://API.x.com/", False),
+        (load_policy("x").base_url, False), ("https://API.x.com/", False),
     ],
 )  # fmt: skip
 def test_a_rehearsal_says_that_it_is_one_and_that_nothing_was_paid(connection, tmp_path, base_url, rehearsal):

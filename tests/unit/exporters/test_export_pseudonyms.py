@@ -20,7 +20,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.columns import Person
 from socialcrawl.exporters.pseudonyms import Pseudonyms
 from socialcrawl.exporters.text_redaction import KnownNames, split_words
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 KEY = b"0123456789abcdef-a-key-for-tests"
 TABLES = ("posts", "accounts", "mentions", "picks", "links", "hits", "requests")
@@ -36,7 +36,7 @@ PEOPLE = {
 def both(tmp_path_factory):
     """An export with names and one without, of a crawl of generated posts in which names are also said otherwise."""
     folder = tmp_path_factory.mktemp("both")
-    with running(posts(), missing=0.2) as mock:
+    with serve_in_thread(posts(), missing=0.2) as mock:
         crawl(campaign_of(mock.url, folder / "a.db", source={"keep_original": True}))
     with opened(folder / "a.db") as connection:
         with connection.begin():

@@ -11,8 +11,8 @@ from x_crawls import campaign_of, crawl, posts, posts_file, rows, scratch
 from socialcrawl.errors import MockError, PostsFileError
 from socialcrawl.lab.exported_campaign import read_export
 from socialcrawl.lab.post_table import Posts, read_posts
-from socialcrawl.mock.export_world import rehearsed
-from socialcrawl.mock.server import running, serve
+from socialcrawl.mock.export_world import build_rehearsal
+from socialcrawl.mock.server import serve, serve_in_thread
 from socialcrawl.mock.server_settings import MockSettings
 
 # By name or id: the numbers of accounts depend on which of several answers arrives first.
@@ -33,11 +33,11 @@ def told(database):
 
 def rehearsal(world, folder, *, missing=0.0, also=None, **sections):
     """The stories of a campaign in a world, and of the same one in a mock of its export; the export is in `folder`."""
-    with running(world, missing=missing) as mock:
+    with serve_in_thread(world, missing=missing) as mock:
         crawl(campaign_of(mock.url, folder / "first.db", **sections))
     with opened(folder / "first.db") as connection:
         exported(connection, folder / "out", "parquet")
-    with running(export=folder / "out") as mock:
+    with serve_in_thread(export=folder / "out") as mock:
         crawl(campaign_of(mock.url, folder / "second.db", **sections))
     return told(folder / "first.db"), told(folder / "second.db")
 
@@ -68,13 +68,13 @@ def test_so_it_does_where_only_a_part_of_the_posts_was_read(tmp_path):
 
 
 def test_a_campaign_that_was_given_answers_of_another_is_rehearsed_too(tmp_path):
-    with running(posts(), missing=0.2) as mock:
+    with serve_in_thread(posts(), missing=0.2) as mock:
         crawl(campaign_of(mock.url, tmp_path / "a.db", name="before", crawl={"steps": 20}))
         crawl(campaign_of(mock.url, tmp_path / "a.db", name="after", crawl={"steps": 40}))
     assert rows(tmp_path / "a.db", "select count(*) from request where kind = 'held'")[0][0] > 10
     with opened(tmp_path / "a.db") as connection:
         exported(connection, tmp_path / "out", campaign="after")
-    with running(export=tmp_path / "out") as mock:
+    with serve_in_thread(export=tmp_path / "out") as mock:
         crawl(campaign_of(mock.url, tmp_path / "b.db", name="after", crawl={"steps": 40}))
     only = STORY.replace(" order by", " where p.campaign = (select max(id) from campaign) order by")
     assert rows(tmp_path / "a.db", only) == rows(tmp_path / "b.db", only)
@@ -82,7 +82,7 @@ def test_a_campaign_that_was_given_answers_of_another_is_rehearsed_too(tmp_path)
 
 def test_a_rehearsal_may_go_on_where_the_campaign_ended(tmp_path):
     first, _ = rehearsal(posts(), tmp_path, crawl={"steps": 15})
-    with running(export=tmp_path / "out") as mock:
+    with serve_in_thread(export=tmp_path / "out") as mock:
         crawl(campaign_of(mock.url, tmp_path / "longer.db", crawl={"steps": 30}))
     longer, _ = told(tmp_path / "longer.db")
     assert longer[: len(first[0])] == first[0]
@@ -93,7 +93,7 @@ def test_names_stand_in_the_order_in_which_they_came_and_not_in_that_of_the_text
     with a_town(tmp_path) as connection:
         exported(connection, tmp_path / "out")
     export = read_export(tmp_path / "out")
-    world = rehearsed(export)
+    world = build_rehearsal(export)
     row = {node: place for place, (node, *_) in enumerate(export.accounts)}
     order = {}
     for post, node, _, _ in sorted(export.mentions, key=lambda mention: mention[3]):
@@ -135,7 +135,7 @@ def test_what_cannot_be_rehearsed_is_refused_in_a_sentence(tmp_path):
 def test_exported_posts_are_a_world_of_their_own_too(tmp_path):
     """`socialcrawl mock --posts posts.parquet`: replies to posts that the file does not have answer nobody."""
     folder = scratch()
-    with running(posts(), missing=0.2) as mock:
+    with serve_in_thread(posts(), missing=0.2) as mock:
         crawl(campaign_of(mock.url, folder / "first.db"))
     with opened(folder / "first.db") as connection:
         exported(connection, folder / "out", "csv")
@@ -144,7 +144,7 @@ def test_exported_posts_are_a_world_of_their_own_too(tmp_path):
     known = {key for (key,) in rows(folder / "first.db", "select id from post")}
     assert set(read.ids) == known
     assert {key for key in read.reply_to if key is not None} <= known
-    with running(folder / "out" / "posts.csv") as mock:
+    with serve_in_thread(folder / "out" / "posts.csv") as mock:
         crawl(campaign_of(mock.url, folder / "second.db"))
     assert rows(folder / "second.db", "select count(*) from outcome where value > 0")[0][0] > 5
 

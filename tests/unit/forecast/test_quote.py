@@ -8,9 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.engine.model import Answer, Credential, Grant, Reply, Request
-from socialcrawl.forecast.expected import ASSUMED, COUNTED, FULL, TOKENS, Reached, Typical, likely
-from socialcrawl.forecast.quote import at_most, quote, total
-from socialcrawl.forecast.shape import Amount, Done, Roles, Shape, allowed, bursts, pace, windows
+from socialcrawl.forecast.expected import ASSUMED, COUNTED, FULL, TOKENS, ReachedBudget, TypicalNeeds, estimate_likely
+from socialcrawl.forecast.quote import bound_requests, bound_total, make_quote
+from socialcrawl.forecast.shape import (
+    Amount,
+    CampaignParameters,
+    CampaignProgress,
+    EndpointRoles,
+    compute_pace,
+    count_allowed,
+    count_bursts,
+    count_windows,
+)
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
@@ -30,8 +39,8 @@ def policy(*rules, of_users=OF_A_USER, **prices):
 
 
 def shape(**more):
-    given = {"policy": policy(), "roles": Roles(SEARCH, NAMES, IDS, TIMELINE), "queries": 1, "steps": 10}
-    return Shape(**given | more)
+    given = {"policy": policy(), "roles": EndpointRoles(SEARCH, NAMES, IDS, TIMELINE), "queries": 1, "steps": 10}
+    return CampaignParameters(**given | more)
 
 
 class BudgetReachedError(Exception):
@@ -126,7 +135,7 @@ class Played:
         seeds, steps = self.turns["seeds"], self.turns["steps"]
         spent = {"requests": requests, "posts": posts, "money": money}
         begun = {"queries": self.turns["searches"], "found": self.found, "looked_up": self.looked_up, "gone": self.gone}
-        return Done(**spent, **begun, asked=seeds + steps, seeds=seeds, steps=steps)
+        return CampaignProgress(**spent, **begun, asked=seeds + steps, seeds=seeds, steps=steps)
 
 
 def everything(what, most):
@@ -162,31 +171,31 @@ def test_nobody_who_answers_brings_more_than_at_most_before_or_after_an_interrup
     def draw(what, most):
         return most if rng.random() < lavish else int(rng.integers(0, most, endpoint=True))
 
-    played, was = Played(s, draw, first), Done()
+    played, was = Played(s, draw, first), CampaignProgress()
     for _ in range(2):
-        lines = at_most(s, was)
+        lines = bound_requests(s, was)
         before = {name: used.copy() for name, used in played.used.items()}
         played.play()
         more = {name: used - before[name] for name, used in played.used.items()}
         for name, used in more.items():
             assert (used <= columns(lines.get(name, Amount()))).all(), name
-        assert (sum(more.values()) <= columns(total(s, lines, was))).all()
+        assert (sum(more.values()) <= columns(bound_total(s, lines, was))).all()
         was, played.requests = played.done(), None  # and now to its end
 
 
 @given(SHAPES)
 @settings(deadline=None)
 def test_at_most_is_what_it_takes_where_all_there_is_comes_and_no_budget_ends_it(s):
-    s = shape(**{name: getattr(s, name) for name in Shape.__slots__} | {"caps": Caps(), "max_nodes": None})
+    s = shape(**{name: getattr(s, name) for name in CampaignParameters.__slots__} | {"caps": Caps(), "max_nodes": None})
     played = Played(s, everything)
     assert played.play() is None
-    most = at_most(s)
+    most = bound_requests(s)
     # Whom the names belong to may be known by then; they are looked up by one or the other, not by both.
     for name in (SEARCH, NAMES, TIMELINE):
         assert columns(most.get(name, Amount())) == played.used[name].tolist()
     both = sum(played.used.values())
-    assert columns(total(s, most))[1:] == both.tolist()[1:]
-    assert both[0] <= total(s, most).requests <= both[0] + ceil(s.usernames / 100) + 1
+    assert columns(bound_total(s, most))[1:] == both.tolist()[1:]
+    assert both[0] <= bound_total(s, most).requests <= both[0] + ceil(s.usernames / 100) + 1
 
 
 FIXED = st.fixed_dictionaries(
@@ -205,11 +214,11 @@ def test_where_every_answer_is_the_mean_one_the_probable_numbers_are_what_it_tak
     """All accounts alike, all posts by new authors, nobody gone: no chance is left, and the budget ends it in the same
     turn."""
     one_page = {"search_pages": 1, "pages_per_user": means["pages"]}
-    s = shape(**{name: getattr(s, name) for name in Shape.__slots__} | one_page)
+    s = shape(**{name: getattr(s, name) for name in CampaignParameters.__slots__} | one_page)
     played = Played(s, means.get)
     phase = played.play()
-    typical = Typical(means["posts"], (1.0,), 0.0, means["named"], 1.0, 0.0, (means["found"],) * s.queries)
-    lines, whole, reached = likely(s, typical)
+    typical = TypicalNeeds(means["posts"], (1.0,), 0.0, means["named"], 1.0, 0.0, (means["found"],) * s.queries)
+    lines, whole, reached = estimate_likely(s, typical)
     assert (reached and reached.phase) == phase
     if phase is None:
         assert {name: columns(used) for name, used in lines.items()} == {
@@ -222,28 +231,28 @@ def test_where_every_answer_is_the_mean_one_the_probable_numbers_are_what_it_tak
 
 def test_the_budget_that_is_reached_first_is_named_with_its_place():
     def first(typical=FULL, **more):
-        return likely(shape(pages_per_user=1, usernames=3, queries=0, **more), typical)[2]
+        return estimate_likely(shape(pages_per_user=1, usernames=3, queries=0, **more), typical)[2]
 
     assert first() is None
-    assert first(caps=Caps(money=3 * USER + 8 * 50_000 + 5 * USER)) == Reached("max_money", "steps", 5.0)
-    assert first(caps=Caps(posts=250)) == Reached("max_posts", "seeds", 2.5)
-    assert first(caps=Caps(requests=2)) == Reached("max_requests", "seeds", 1.0)
-    assert first(max_nodes=5) == Reached("max_nodes", "steps", 2.0)
-    slow = Typical(answer=3.0)
+    assert first(caps=Caps(money=3 * USER + 8 * 50_000 + 5 * USER)) == ReachedBudget("max_money", "steps", 5.0)
+    assert first(caps=Caps(posts=250)) == ReachedBudget("max_posts", "seeds", 2.5)
+    assert first(caps=Caps(requests=2)) == ReachedBudget("max_requests", "seeds", 1.0)
+    assert first(max_nodes=5) == ReachedBudget("max_nodes", "steps", 2.0)
+    slow = TypicalNeeds(answer=3.0)
     assert first(slow, caps=Caps(seconds=3.0 * 5)).budget == "max_time"
     assert first(slow, caps=Caps(seconds=3.0 * 5), flight=16) is None
-    assert first(policy=policy(of_users=()), kinds=("user",)) == Reached(TOKENS, "look-ups", 0.0)
+    assert first(policy=policy(of_users=()), kinds=("user",)) == ReachedBudget(TOKENS, "look-ups", 0.0)
 
 
 def test_a_week_at_300_in_15_minutes_is_201_600_requests():
     one = shape(policy=policy(Rule(300, 900.0)))
-    assert allowed(one, TIMELINE, WEEK) == 201_600
-    assert quote(shape(caps=Caps(seconds=WEEK)), Typical()).allowed == 201_600
-    assert quote(shape(), Typical()).allowed is None
+    assert count_allowed(one, TIMELINE, WEEK) == 201_600
+    assert make_quote(shape(caps=Caps(seconds=WEEK)), TypicalNeeds()).allowed == 201_600
+    assert make_quote(shape(), TypicalNeeds()).allowed is None
     both = shape(kinds=("app", "app", "user"), policy=policy(Rule(300, 900.0), Rule(24, 86_400.0)))
-    assert allowed(both, TIMELINE, WEEK) == 2 * 7 * 24 + 7 * 96 * 90
-    assert pace(both, TIMELINE) == pytest.approx(2 * 24 / 86_400 + 90 / 900)
-    assert allowed(shape(policy=policy(of_users=()), kinds=("user",)), TIMELINE, WEEK) == 0
+    assert count_allowed(both, TIMELINE, WEEK) == 2 * 7 * 24 + 7 * 96 * 90
+    assert compute_pace(both, TIMELINE) == pytest.approx(2 * 24 / 86_400 + 90 / 900)
+    assert count_allowed(shape(policy=policy(of_users=()), kinds=("user",)), TIMELINE, WEEK) == 0
 
 
 RULES = st.lists(
@@ -271,39 +280,41 @@ def test_the_windows_never_let_more_leave_in_a_time_than_the_quote_says(rules, c
             sent += 1
         else:
             now = answer.until
-    most = bursts(s, TIMELINE, seconds)
+    most = count_bursts(s, TIMELINE, seconds)
     assert sent <= most
     if len(rules) == 1 and rules[0].kind != "aligned":
         assert sent == most  # and they use it to the full
-        assert allowed(s, TIMELINE, seconds) <= most
-        assert windows(s, TIMELINE, sent) == ceil(seconds / rules[0].d)
+        assert count_allowed(s, TIMELINE, seconds) <= most
+        assert count_windows(s, TIMELINE, sent) == ceil(seconds / rules[0].d)
 
 
 def test_time_and_windows_are_those_of_all_credentials_together():
     s = shape(queries=0, usernames=50, steps=1_000, kinds=("app", "user"), policy=policy(Rule(300, 900.0)))
-    most = at_most(s)
+    most = bound_requests(s)
     assert most[TIMELINE].requests == 1_050
     assert most[TIMELINE].seconds == pytest.approx(1_050 / (300 + 90) * 900)
-    assert [windows(s, TIMELINE, n) for n in (0, 1, 390, 391, 1_050, inf)] == [0, 1, 1, 2, 3, inf]
-    assert total(s, most).seconds == pytest.approx(sum(line.seconds for line in most.values()))
-    lines, whole, _ = likely(s, Typical(named=0.5, missing=0.0, answer=0.0))
+    assert [count_windows(s, TIMELINE, n) for n in (0, 1, 390, 391, 1_050, inf)] == [0, 1, 1, 2, 3, inf]
+    assert bound_total(s, most).seconds == pytest.approx(sum(line.seconds for line in most.values()))
+    lines, whole, _ = estimate_likely(s, TypicalNeeds(named=0.5, missing=0.0, answer=0.0))
     in_turn = lines[TIMELINE].seconds + 1 / 390 * 900  # the look-up of the seeds; that by name runs beside the steps
     assert whole.seconds == pytest.approx(in_turn)
-    assert likely(s, Typical(answer=10.0))[1].seconds == pytest.approx(likely(s, Typical())[1].requests * 10.0)
+    assert estimate_likely(s, TypicalNeeds(answer=10.0))[1].seconds == pytest.approx(
+        estimate_likely(s, TypicalNeeds())[1].requests * 10.0
+    )
 
 
 def test_a_time_cuts_the_numbers_and_what_is_left_of_it_counts():
     s = shape(queries=0, usernames=1, steps=10_000, caps=Caps(seconds=3_600.0))
-    assert at_most(s)[TIMELINE].requests == 4 * 300
-    assert at_most(s, Done(began=5_000.0), 5_000.0 + 2_700.0)[TIMELINE].requests == 300
-    assert at_most(s, Done(began=5_000.0), 9_000.0)[TIMELINE] == Amount()
-    assert total(s, at_most(s)).money == 1_200 * 50_000 + 1_200 * USER + USER
+    assert bound_requests(s)[TIMELINE].requests == 4 * 300
+    assert bound_requests(s, CampaignProgress(began=5_000.0), 5_000.0 + 2_700.0)[TIMELINE].requests == 300
+    assert bound_requests(s, CampaignProgress(began=5_000.0), 9_000.0)[TIMELINE] == Amount()
+    assert bound_total(s, bound_requests(s)).money == 1_200 * 50_000 + 1_200 * USER + USER
 
 
 def test_without_an_end_there_is_no_bound_but_that_of_the_budget():
     endless = shape(steps=None)
-    assert total(endless, at_most(endless)).money == inf
-    assert columns(likely(endless, Typical(named=0.2))[1]) == [inf] * 4
+    assert bound_total(endless, bound_requests(endless)).money == inf
+    assert columns(estimate_likely(endless, TypicalNeeds(named=0.2))[1]) == [inf] * 4
     for caps, money in (
         (Caps(money=70_000), 70_000),
         (Caps(posts=1_000), inf),  # profiles that are looked up have no bound
@@ -311,21 +322,21 @@ def test_without_an_end_there_is_no_bound_but_that_of_the_budget():
         (Caps(requests=20), 2_000 * POST + (100 + 20) * USER),
     ):
         s = shape(steps=None, caps=caps)
-        assert total(s, at_most(s)).money == money
+        assert bound_total(s, bound_requests(s)).money == money
     nodes = shape(steps=None, max_nodes=7, queries=0, usernames=3)
-    assert total(nodes, at_most(nodes)).money == 7 * 50_000 + (3 + 7) * USER
+    assert bound_total(nodes, bound_requests(nodes)).money == 7 * 50_000 + (3 + 7) * USER
     free = shape(steps=None, policy=policy(post=0.0, user=0.0))
-    assert total(free, at_most(free)).money == 0
+    assert bound_total(free, bound_requests(free)).money == 0
 
 
 def test_money_bounds_what_is_billed_and_not_how_often_is_asked():
     s = shape(queries=0, usernames=20, steps=100, caps=Caps(money=205_300))
-    whole = total(s, at_most(s))
+    whole = bound_total(s, bound_requests(s))
     assert columns(whole) == [1 + 100 + 120, 410, 120, 205_300]
     endpoints = {**policy().endpoints, TIMELINE: Endpoint((Rule(1, 1.0),), (), 100, "post", 0.002)}
     fee = Policy("x", "", "", endpoints, {"post": 0.005, "user": 0.01})
     s = shape(queries=0, usernames=1, steps=1, policy=fee)
-    assert total(s, at_most(s)).money == 200 * POST + 2 * USER + 2 * 200
+    assert bound_total(s, bound_requests(s)).money == 200 * POST + 2 * USER + 2 * 200
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=40), st.integers(1, 9), st.integers(1, 9))
@@ -338,19 +349,19 @@ def test_the_mean_number_of_pages_follows_from_the_share_that_has_another(pages,
             shares.append(sum(count > page for count in here) / len(here))
     wanted = min(wanted, read)
     mean = sum(min(count, wanted) for count in pages) / len(pages)
-    assert Typical(more=tuple(shares)).pages_per_user(wanted) == pytest.approx(mean)
+    assert TypicalNeeds(more=tuple(shares)).pages_per_user(wanted) == pytest.approx(mean)
 
 
 def test_further_pages_are_as_the_last_one_that_is_known():
-    assert Typical(more=(0.5,)).pages_per_user(4) == 1 + 0.5 + 0.25 + 0.125
-    assert Typical(more=(1.0, 0.0)).pages_per_user(32) == 2.0
+    assert TypicalNeeds(more=(0.5,)).pages_per_user(4) == 1 + 0.5 + 0.25 + 0.125
+    assert TypicalNeeds(more=(1.0, 0.0)).pages_per_user(32) == 2.0
 
 
 def test_who_is_gone_costs_a_request_and_brings_nothing():
     s = shape(queries=0, usernames=10, steps=90, pages_per_user=5)
     pages = 1 + 0.5 + 0.25 + 0.125 + 0.0625
     for named in (0.1, 0.2, 0.3):  # in the steps, of those known by name only as many as can be are gone
-        lines, whole, _ = likely(s, Typical(40.0, (0.5,), 0.2, named, 0.0, 0.0))
+        lines, whole, _ = estimate_likely(s, TypicalNeeds(40.0, (0.5,), 0.2, named, 0.0, 0.0))
         assert lines[TIMELINE].posts == pytest.approx(0.8 * 100 * pages * 40)
         assert lines[TIMELINE].requests == pytest.approx(0.8 * 100 * pages + 0.2 * 10 + max(0, 0.2 - named) * 90)
         assert lines[NAMES].requests == pytest.approx(1 + named * 90)
@@ -360,19 +371,19 @@ def test_who_is_gone_costs_a_request_and_brings_nothing():
 
 def test_counted_posts_decide_how_much_is_searched_and_how_many_are_found():
     s = shape(queries=3, search_pages=3, steps=1)
-    counted = Typical(authors=0.5, matches=(1_000, 150, 0), rests={"matches": COUNTED})
-    lines, _, _ = likely(s, counted)
+    counted = TypicalNeeds(authors=0.5, matches=(1_000, 150, 0), rests={"matches": COUNTED})
+    lines, _, _ = estimate_likely(s, counted)
     assert (lines[SEARCH].requests, lines[SEARCH].posts) == (3 + 2 + 1, 300 + 150 + 0)
     assert lines[IDS].users == 225
-    assert likely(s, counted, Done(queries=1, found=7))[0][IDS].users == 7 + 75
+    assert estimate_likely(s, counted, CampaignProgress(queries=1, found=7))[0][IDS].users == 7 + 75
     assert [counted.on(name) for name in ("matches", "authors")] == [COUNTED, ASSUMED]
 
 
 def test_whoever_has_begun_with_the_steps_is_done_with_the_rest():
     s = shape(queries=2, usernames=5, steps=100)
-    done = Done(queries=1, found=20, looked_up=3, asked=31, seeds=15, waiting=2, steps=16)
-    assert set(at_most(s, done)) == {NAMES, TIMELINE}
-    assert at_most(s, done)[TIMELINE].requests == 84 + 2
-    over = Done(queries=2, found=9, looked_up=14, asked=114, seeds=14, steps=100)
-    assert at_most(s, over) == {}
-    assert quote(s, Typical(), over).reached is None
+    done = CampaignProgress(queries=1, found=20, looked_up=3, asked=31, seeds=15, waiting=2, steps=16)
+    assert set(bound_requests(s, done)) == {NAMES, TIMELINE}
+    assert bound_requests(s, done)[TIMELINE].requests == 84 + 2
+    over = CampaignProgress(queries=2, found=9, looked_up=14, asked=114, seeds=14, steps=100)
+    assert bound_requests(s, over) == {}
+    assert make_quote(s, TypicalNeeds(), over).reached is None

@@ -17,17 +17,17 @@ from test_refresh_campaign import LIMITS, MANY, SHARE, X, bring, edges, refreshi
 from x_crawls import crawl, posts, rows
 
 from socialcrawl.campaign.plan import plan
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.cli.commands.check import check
-from socialcrawl.cli.commands.quote import quoted
+from socialcrawl.cli.commands.quote import make_campaign_quote
 from socialcrawl.cli.render.quote import show
 from socialcrawl.crawls.refresh.crawl import Refresh
 from socialcrawl.crawls.refresh.rules import RefreshRules
-from socialcrawl.forecast.expected import Typical
-from socialcrawl.forecast.quote import at_most, quote
-from socialcrawl.forecast.shape import Done, Roles, Shape
+from socialcrawl.forecast.expected import TypicalNeeds
+from socialcrawl.forecast.quote import bound_requests, make_quote
+from socialcrawl.forecast.shape import CampaignParameters, CampaignProgress, EndpointRoles
 from socialcrawl.mock.names import HERE
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 from socialcrawl.storage.queries.statistics import count_done as done_of
 
@@ -69,14 +69,14 @@ def test_no_order_takes_more_requests_than_at_most_from_whatever_test_on(  # noq
         tested += len(history[kept][0])
         kept += 1
     left = [pick.node for batch, _ in history[kept:] for pick in batch]
-    done = Done(dataset=size, tested=tested, steps=tested, named=int(named[left].sum()))
-    roles = Roles("", "", "", "", probe=BY_ID, probe_named=BY_NAME, probed=width)
-    shape = Shape(policy("x"), roles, tests=True, learning=(max(check, z), check + z))
-    most = {name: line.requests for name, line in at_most(shape, done).items()}
+    done = CampaignProgress(dataset=size, tested=tested, steps=tested, named=int(named[left].sum()))
+    roles = EndpointRoles("", "", "", "", probe=BY_ID, probe_named=BY_NAME, probed=width)
+    shape = CampaignParameters(load_policy("x"), roles, tests=True, learning=(max(check, z), check + z))
+    most = {name: line.requests for name, line in bound_requests(shape, done).items()}
     came = sent(history[kept:], named, width)
     for name, requests in came.items():
         assert requests <= most.get(name, 0)
-    found = quote(shape, Typical(), done)
+    found = make_quote(shape, TypicalNeeds(), done)
     assert sum(came.values()) <= found.most.requests
     assert found.most.users == len(left)
     assert found.likely.users == pytest.approx(len(left))
@@ -93,12 +93,12 @@ def world():
 @pytest.mark.parametrize(("vocabulary", "active"), [("tweet", "exists"), ("post", "exists"), ("post", OLD_ENOUGH)])
 def test_no_test_costs_more_than_at_most_by_the_count_and_the_bill_of_the_mock(vocabulary, active, world, tmp_path):
     size = len(world.keys)
-    with running(posts(), missing=SHARE, limit=MANY) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=MANY) as mock:
         refresh = {"rank": "pa", "z": 40, "check": 50, "active": active}
         settings = refreshing(mock.url, tmp_path / "a.db", X | {"vocabulary": vocabulary}, refresh=refresh)
         for i, called in enumerate((world.usernames[: size // 2], [str(number) for number in world.ids[size // 2 :]])):
             bring(settings, written(tmp_path / f"{i}.csv", edges(called)))
-        found = quoted(plan(settings))
+        found = make_campaign_quote(plan(settings))
         assert crawl(settings)[0].kind == "done"
         requests, billed = served(mock)
     most = {line.endpoint: line.most for line in found.lines}
@@ -108,7 +108,7 @@ def test_no_test_costs_more_than_at_most_by_the_count_and_the_bill_of_the_mock(v
     assert billed["posts"] <= found.most.posts == (size if (vocabulary, active) == ("post", OLD_ENOUGH) else 0)
     assert (billed["posts"] > 0) == (found.most.posts > 0), "the latest post is billed besides"
     assert billed["dollars"] * 100_000 <= found.most.money + 1e-6
-    after = quoted(plan(settings))
+    after = make_campaign_quote(plan(settings))
     assert (after.lines, after.most.requests) == ((), 0)
 
 
@@ -117,12 +117,12 @@ def test_who_turns_out_to_be_somebody_from_outside_of_the_dataset_is_bounded_too
     names, ids = (
         [str(one) for one, there in zip(some, here, strict=True) if there] for some in (world.usernames, world.ids)
     )
-    with running(posts(), missing=SHARE, limit=MANY) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=MANY) as mock:
         other = refreshing(mock.url, tmp_path / "a.db", name="other")
         bring(other, written(tmp_path / "b.csv", edges(ids[:30])))
         settings = refreshing(mock.url, tmp_path / "a.db", refresh={"z": 20, "check": 20})
         bring(settings, written(tmp_path / "a.csv", edges(names[:110])))
-        found = quoted(plan(settings))
+        found = make_campaign_quote(plan(settings))
         assert crawl(settings)[0].kind == "done"
         requests, billed = served(mock)
     most = {line.endpoint: line.most for line in found.lines}
@@ -130,23 +130,23 @@ def test_who_turns_out_to_be_somebody_from_outside_of_the_dataset_is_bounded_too
     assert all(count <= most[name].requests for name, count in requests.items())
     ((asked,),) = rows(tmp_path / "a.db", "select sum(items) from request")
     assert billed["users"] < asked == found.most.users == 140, "a user is billed once a day"
-    assert not quoted(plan(settings)).lines
+    assert not make_campaign_quote(plan(settings)).lines
 
 
 def shown(settings):
     by = Console(file=io.StringIO(), width=100, markup=False, emoji=False, highlight=False)
     meant = plan(settings)
-    show(by, meant, quoted(meant))
+    show(by, meant, make_campaign_quote(meant))
     return by.file.getvalue()
 
 
 def test_on_bluesky_a_test_reads_one_post_and_what_does_not_belong_to_tests_is_not_told(world, tmp_path):
-    with running(posts(), missing=SHARE, **LIMITS) as mock:
+    with serve_in_thread(posts(), missing=SHARE, **LIMITS) as mock:
         refresh = {"rank": "pa", "z": 40, "active": OLD_ENOUGH, "training": "random", "fraction": 0.9}
         source = {"platform": "bluesky"}
         settings = refreshing(mock.url, tmp_path / "a.db", source, refresh=refresh, budget={"max_time": "1h"})
         bring(settings, written(tmp_path / "a.csv", edges([f"u{i}.bsky.social" for i in range(60)])))
-        found = quoted(plan(settings))
+        found = make_campaign_quote(plan(settings))
     most = {line.endpoint: (line.most.requests, line.most.posts) for line in found.lines}
     assert most == {"/xrpc/app.bsky.actor.getProfiles": (3, 0), FEED: (60, 60)}
     told = shown(settings)
@@ -165,15 +165,15 @@ def test_what_is_left_of_a_dataset_is_counted_once_an_account_and_not_where_a_te
         assert (found.dataset, found.tested, found.named, found.steps) == (5, 1, 3, 2)
         assert done_of(connection, "revive", []).dataset == 0
     shape = plan(revived()).shape
-    assert at_most(shape, found)[BY_NAME].users == 3
-    assert at_most(shape, found)[BY_ID].users == 1
+    assert bound_requests(shape, found)[BY_NAME].users == 3
+    assert bound_requests(shape, found)[BY_ID].users == 1
 
 
 def test_those_who_were_only_linked_to_are_quoted_where_they_are_tested(tmp_path):
     for linked, size in ((False, 1), (True, 2)):
         settings = refreshing("http://127.0.0.1:9", tmp_path / f"{linked}.db", refresh={"linked": linked})
         bring(settings, written(tmp_path / "a.jsonl", '{"author": "ann", "created_at": 1, "text": "@bob hello"}\n'))
-        assert quoted(plan(settings)).most.users == size
+        assert make_campaign_quote(plan(settings)).most.users == size
 
 
 def test_without_a_dataset_a_quote_and_a_check_say_how_to_bring_one(tmp_path):

@@ -15,18 +15,18 @@ from test_track_campaign import crawled, earlier, posts_file, tracking
 from x_crawls import rows
 
 from socialcrawl.campaign.plan import plan
-from socialcrawl.cli.commands.quote import known, quoted
-from socialcrawl.cli.render.quote import as_object, show
-from socialcrawl.forecast.expected import ASSUMED, FULL, STORED, Typical, likely
-from socialcrawl.forecast.quote import at_most, quote
-from socialcrawl.forecast.shape import Done
-from socialcrawl.mock.server import running
+from socialcrawl.cli.commands.quote import make_campaign_quote, read_knowledge
+from socialcrawl.cli.render.quote import build_object, show
+from socialcrawl.forecast.expected import ASSUMED, FULL, STORED, TypicalNeeds, estimate_likely
+from socialcrawl.forecast.quote import bound_requests, make_quote
+from socialcrawl.forecast.shape import CampaignProgress
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.policy import Rule
 from socialcrawl.storage.queries.statistics import LEAST
 
 PAGE, BEHIND = 40, 7  # posts of a first visit, of a return
-MEANS = Typical(PAGE, (0.0,), 0.0, 1.0, answer=0.0, returned=BEHIND)
+MEANS = TypicalNeeds(PAGE, (0.0,), 0.0, 1.0, answer=0.0, returned=BEHIND)
 SPEED = 2  # visits a second
 
 
@@ -74,7 +74,7 @@ COURSES = st.tuples(
 def test_a_share_of_the_steps_goes_back_once_somebody_is_rested_and_brings_only_what_is_new(course):
     seeds = course[1]
     requests, posts, users, _ = played(*course)
-    lines, whole, reached = likely(a_track(*course), MEANS)
+    lines, whole, reached = estimate_likely(a_track(*course), MEANS)
     assert reached is None
     asked = lines[TIMELINE].requests + lines[NAMES].requests - seeds - 1  # the seeds, and one look-up for all of them
     # The play rounds: a step more or less goes back, and the window of a second holds whole visits.
@@ -91,7 +91,7 @@ def test_a_budget_ends_it_at_the_step_at_which_it_would_end_in_the_play(course, 
     begun = seeds * (PAGE * POST + USER)
     money = begun + 100 * POST + USER + more
     *_, done = played(*course, money=money - begun)
-    reached = likely(a_track(*course, caps=Caps(money=money)), MEANS)[2]
+    reached = estimate_likely(a_track(*course, caps=Caps(money=money)), MEANS)[2]
     if reached is None:
         assert done >= steps - 3
     else:
@@ -106,7 +106,7 @@ def test_steps_before_and_after_somebody_is_rested_count_together_up_to_the_budg
     dearest = 100 * POST - PAGE * POST  # what the last request might have brought beyond the mean
     money = 110 * (PAGE * POST + USER) + 200 * ((PAGE + BEHIND) * POST + USER) // 2 + dearest
     *_, done = played(*course, money=money)
-    reached = likely(a_track(*course, caps=Caps(money=begun + money)), MEANS)[2]
+    reached = estimate_likely(a_track(*course, caps=Caps(money=begun + money)), MEANS)[2]
     assert (reached.budget, reached.phase) == ("max_money", "steps")
     assert reached.turns == pytest.approx(310, abs=3)
     assert done == pytest.approx(310, abs=3)
@@ -115,33 +115,33 @@ def test_steps_before_and_after_somebody_is_rested_count_together_up_to_the_budg
 @pytest.mark.parametrize("ago", [0, 30, 60, 61, 10_000])
 def test_what_was_done_already_counts_as_time_in_which_accounts_have_rested(ago):
     s = a_track(1_000, 10, Fraction(7, 10), 60)
-    was = Done(looked_up=10, asked=10, seeds=10, requests=11, began=1_000.0)
-    found = quote(s, MEANS, was, 1_000.0 + ago)
+    was = CampaignProgress(looked_up=10, asked=10, seeds=10, requests=11, began=1_000.0)
+    found = make_quote(s, MEANS, was, 1_000.0 + ago)
     assert found.alone == max(0, SPEED * (60 - ago))
     left = 1_000 - found.alone
     assert found.likely.posts == pytest.approx(found.alone * PAGE + left * (0.3 * PAGE + 0.7 * BEHIND))
-    half = quote(s, MEANS, Done(looked_up=10, asked=510, seeds=10, steps=500, began=1_000.0), 2_000.0)
+    half = make_quote(s, MEANS, CampaignProgress(looked_up=10, asked=510, seeds=10, steps=500, began=1_000.0), 2_000.0)
     assert half.likely.posts == pytest.approx(500 * (0.3 * PAGE + 0.7 * BEHIND))
 
 
 def test_the_dearest_is_as_if_nobody_were_gone_back_to():
     plain, back = (a_track(500, 5, p, 0, caps=Caps(money=20_000_000)) for p in (0, 0.7))
-    assert at_most(plain) == at_most(back)
-    assert quote(plain, MEANS).soonest == quote(back, MEANS).soonest
-    assert quote(plain, MEANS).soonest is not None
-    assert quote(back, MEANS).likely.money < 0.5 * quote(plain, MEANS).likely.money
-    assert likely(plain, FULL)[1].posts >= likely(back, MEANS)[1].posts
+    assert bound_requests(plain) == bound_requests(back)
+    assert make_quote(plain, MEANS).soonest == make_quote(back, MEANS).soonest
+    assert make_quote(plain, MEANS).soonest is not None
+    assert make_quote(back, MEANS).likely.money < 0.5 * make_quote(plain, MEANS).likely.money
+    assert estimate_likely(plain, FULL)[1].posts >= estimate_likely(back, MEANS)[1].posts
 
 
 def test_who_never_expands_has_returns_only_and_who_never_goes_back_none():
-    never, always = (likely(a_track(100, 5, p, 3600), MEANS)[0] for p in (0, 1))
+    never, always = (estimate_likely(a_track(100, 5, p, 3600), MEANS)[0] for p in (0, 1))
     assert (never[TIMELINE].posts, never[NAMES].users) == (105 * PAGE, 105)
     assert (always[TIMELINE].posts, always[NAMES].users) == (5 * PAGE + 100 * BEHIND, 5)
 
 
 def test_a_return_brings_no_more_than_its_pages_may_hold_and_is_looked_up_as_often_as_others_were():
-    often = Typical(PAGE, (1.0,), 0.0, returned=5_000.0, return_pages=50.0, return_named=0.25)
-    lines, _, _ = likely(a_track(100, 0, 1, 0, pages_per_user=3), often)
+    often = TypicalNeeds(PAGE, (1.0,), 0.0, returned=5_000.0, return_pages=50.0, return_named=0.25)
+    lines, _, _ = estimate_likely(a_track(100, 0, 1, 0, pages_per_user=3), often)
     assert (lines[TIMELINE].requests, lines[TIMELINE].posts) == (300, 30_000)
     assert (lines[NAMES].requests, lines[NAMES].users) == (25, 25)
 
@@ -150,9 +150,9 @@ def test_a_return_brings_no_more_than_its_pages_may_hold_and_is_looked_up_as_oft
 def visited(tmp_path_factory):
     """A database in which accounts were gone back to after they had posted more."""
     database = tmp_path_factory.mktemp("quote") / "a.db"
-    with running(earlier(), limit=100_000, missing=0.1) as mock:
+    with serve_in_thread(earlier(), limit=100_000, missing=0.1) as mock:
         crawled(mock.url, database, 40)
-    with running(posts_file(), limit=100_000, missing=0.1) as mock:
+    with serve_in_thread(posts_file(), limit=100_000, missing=0.1) as mock:
         crawled(mock.url, database, 160, p=0.7)
     return database
 
@@ -163,7 +163,7 @@ def acts(database):
 
 def test_stored_means_of_returns_are_those_of_returns_and_of_first_visits_those_of_first_visits(visited):
     other = tracking("http://127.0.0.1:9", visited, 160).model_copy(update={"name": "another"})
-    mean = known(plan(other))[1]  # of one that has not begun: all answers of the database
+    mean = read_knowledge(plan(other))[1]  # of one that has not begun: all answers of the database
     act = acts(visited)
     failed = {n for (n,) in rows(visited, "select n from outcome where missing = 'temporary'")}
     asked = rows(visited, "select n, kind, posts from request where endpoint = '/2/users/:id/tweets' and part > 0")
@@ -185,21 +185,21 @@ def test_with_stored_means_the_probable_numbers_are_near_those_of_the_steps_that
     steps = [n for n, name in act.items() if name in ("expand", "recrawl")]
     share = sum(act[n] == "recrawl" for n in steps) / len(steps)
     twin = settings.model_copy(update={"name": "twin", "track": settings.track.model_copy(update={"p": share})})
-    found = quoted(plan(twin))
+    found = make_campaign_quote(plan(twin))
     kinds = "kind in ('ok', 'missing')"
     requests, posts = rows(visited, f"select count(*), sum(posts) from request where {kinds}")[0]
     assert found.alone == 0
     assert found.likely.requests == pytest.approx(requests, rel=0.1)
     assert found.likely.posts == pytest.approx(posts, rel=0.1)
-    collected = quoted(plan(twin.model_copy(update={"track": twin.track.model_copy(update={"p": 0.0})})))
+    collected = make_campaign_quote(plan(twin.model_copy(update={"track": twin.track.model_copy(update={"p": 0.0})})))
     assert collected.likely.posts > 2 * posts
 
 
 def test_what_was_done_of_returns_is_not_quoted_again(visited):
     meant = plan(tracking("http://127.0.0.1:9", visited, 160, p=0.7))
-    assert quoted(meant).done.steps == 160
-    assert quoted(meant).lines == ()
-    more = quoted(plan(tracking("http://127.0.0.1:9", visited, 200, p=0.7)))
+    assert make_campaign_quote(meant).done.steps == 160
+    assert make_campaign_quote(meant).lines == ()
+    more = make_campaign_quote(plan(tracking("http://127.0.0.1:9", visited, 200, p=0.7)))
     mean = more.typical
     first = (1 - mean.missing) * mean.pages_per_user(32) * mean.posts_per_page
     assert more.likely.posts == pytest.approx(40 * (0.3 * first + 0.7 * mean.returned))
@@ -215,7 +215,9 @@ def shown(meant, found):
 def test_it_is_said_what_returns_rest_on_and_what_is_assumed(tmp_path, visited):
     def told(database, steps=3_000, **track):
         meant = plan(tracking("http://127.0.0.1:9", database, steps, **track))
-        return shown(meant, quoted(meant)), json.loads(json.dumps(as_object(meant, quoted(meant))))
+        return shown(meant, make_campaign_quote(meant)), json.loads(
+            json.dumps(build_object(meant, make_campaign_quote(meant)))
+        )
 
     new = tmp_path / "new.db"
     text, whole = told(new, p=0.7, window="7d", rest="1d")

@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_quote import shape
 
-from socialcrawl.forecast.expected import Typical, likely
-from socialcrawl.forecast.quote import likely_range, quote
-from socialcrawl.forecast.shape import Done
-from socialcrawl.forecast.spread import CLUSTERED, DRIFT, ENOUGH, WIDEST, Spread, Sums, measure_spread
+from socialcrawl.forecast.expected import TypicalNeeds, estimate_likely
+from socialcrawl.forecast.quote import estimate_range, make_quote
+from socialcrawl.forecast.shape import CampaignProgress
+from socialcrawl.forecast.spread import CLUSTERED, DRIFT, ENOUGH, WIDEST, NeedSums, Spread, measure_spread
 from socialcrawl.ratelimit.budget import Caps
 
 numbers = st.lists(st.integers(0, 10_000), min_size=2, max_size=60)
-DONE = Done(requests=450, posts=9_000, queries=1, found=0, asked=400, steps=400)
+DONE = CampaignProgress(requests=450, posts=9_000, queries=1, found=0, asked=400, steps=400)
 NEEDS = ("requests", "posts", "money")
 
 
 def summed(values):
-    return Sums(len(values), float(sum(values)), float(sum(one * one for one in values)))
+    return NeedSums(len(values), float(sum(values)), float(sum(one * one for one in values)))
 
 
 @given(numbers, numbers)
@@ -81,15 +81,15 @@ def test_of_independent_draws_far_more_than_95_percent_of_the_means_lie_in_the_r
 
 
 def test_the_range_of_a_total_is_that_of_its_means_and_stops_at_the_budget():
-    typical = Typical(spreads=dict.fromkeys(NEEDS, Spread(400, 200, 0.3)))
+    typical = TypicalNeeds(spreads=dict.fromkeys(NEEDS, Spread(400, 200, 0.3)))
     campaign = shape(steps=500)
-    _, mean, _ = likely(campaign, typical, DONE)
-    found, factors = likely_range(campaign, typical, DONE), typical.spreads["posts"].factors(100)
+    _, mean, _ = estimate_likely(campaign, typical, DONE)
+    found, factors = estimate_range(campaign, typical, DONE), typical.spreads["posts"].factors(100)
     assert found.keys() == {*NEEDS, "seconds"}
     for name, ends in found.items():
         assert ends == pytest.approx([getattr(mean, name) * factor for factor in factors])
     capped = shape(steps=500, caps=Caps(posts=DONE.posts + round(mean.posts) + 150))
-    low, high = likely_range(capped, typical, DONE)["posts"]
+    low, high = estimate_range(capped, typical, DONE)["posts"]
     assert low == pytest.approx(mean.posts * factors[0])
     assert mean.posts < high <= mean.posts + 150
 
@@ -98,8 +98,8 @@ def test_a_quote_shows_no_range_beyond_the_most_that_a_campaign_can_need():
     """Pages were nearly full and most accounts were looked up, so that there is hardly more than the mean to need."""
     meant = shape(steps=500)
     spreads = dict.fromkeys(NEEDS, Spread(400, 200, 0.5))
-    mean = Typical(posts_per_page=95.0, more=(0.95,), missing=0.0, named=0.9, spreads=spreads)
-    beyond, found = likely_range(meant, mean, DONE), quote(meant, mean, DONE)
+    mean = TypicalNeeds(posts_per_page=95.0, more=(0.95,), missing=0.0, named=0.9, spreads=spreads)
+    beyond, found = estimate_range(meant, mean, DONE), make_quote(meant, mean, DONE)
     assert any(beyond[name][1] > getattr(found.most, name) for name in NEEDS)
     for name in NEEDS:
         low, high = found.ranges[name]
@@ -109,11 +109,11 @@ def test_a_quote_shows_no_range_beyond_the_most_that_a_campaign_can_need():
 
 def test_what_differed_too_much_has_no_range_and_takes_none_from_the_others():
     spreads = {"requests": Spread(400, 200, 0.3), "posts": Spread(400, 200, 9.0), "money": Spread(400, 200, 9.0)}
-    assert likely_range(shape(steps=500), Typical(spreads=spreads), DONE).keys() == {"requests", "seconds"}
+    assert estimate_range(shape(steps=500), TypicalNeeds(spreads=spreads), DONE).keys() == {"requests", "seconds"}
 
 
 def test_a_total_has_no_range_before_the_searches_and_the_seeds_are_done():
-    typical = Typical(spreads=dict.fromkeys(NEEDS, Spread(400, 200, 0.3)))
-    assert likely_range(shape(steps=500), typical, replace(DONE, waiting=3)) == {}
-    assert likely_range(shape(steps=500), typical, Done()) == {}
-    assert likely_range(shape(steps=500), Typical(), DONE) == {}
+    typical = TypicalNeeds(spreads=dict.fromkeys(NEEDS, Spread(400, 200, 0.3)))
+    assert estimate_range(shape(steps=500), typical, replace(DONE, waiting=3)) == {}
+    assert estimate_range(shape(steps=500), typical, CampaignProgress()) == {}
+    assert estimate_range(shape(steps=500), TypicalNeeds(), DONE) == {}

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic, compute_worth, fold
-from socialcrawl.mock.query import Reading, parse
+from socialcrawl.mock.query import SearchedPost, parse
 from socialcrawl.platforms.bluesky.entities import ENTITIES as BLUESKY
 from socialcrawl.platforms.mastodon.entities import ENTITIES as MASTODON
 from socialcrawl.platforms.x.entities import ENTITIES as X
-from socialcrawl.text.word_boundaries import LETTER, is_unspaced, members
+from socialcrawl.text.word_boundaries import LETTER, is_unspaced, make_pattern
 
 MARKS = [mark for entities in (X, BLUESKY, MASTODON) for mark in entities.marks]
 
@@ -167,7 +167,7 @@ def of_scripts(*names):
 )
 def test_a_set_of_characters_is_the_same_for_both_engines(wanted):
     assigned = "".join(sign for sign in EVERY if unicodedata.category(sign) != "Cn")
-    assert re.findall(members(wanted), assigned) == regex.findall(wanted, assigned, regex.V1)
+    assert re.findall(make_pattern(wanted), assigned) == regex.findall(wanted, assigned, regex.V1)
 
 
 def test_letters_are_unspaced_in_the_scripts_whose_lines_break_without_spaces_and_in_no_others():
@@ -489,7 +489,7 @@ def test_queries_with_languages_find_what_the_topic_counts(keywords, languages, 
     assert found == plain
     tests = [parse(query).test for query in queries]
     for lang in ("en", "de", "ja", "in", "fr"):
-        post = Reading("", (), "", frozenset(), frozenset(), links=False, replied=None, retweet=False, lang=lang)
+        post = SearchedPost("", (), "", frozenset(), frozenset(), links=False, replied=None, retweet=False, lang=lang)
         words = [re.findall(r"\w+", term) for term in plain]
         for some in filter(None, words):
             said = any(test(replace(post, text=" ".join(some), words=tuple(some))) for test in tests)

@@ -9,7 +9,7 @@ from verified_campaigns import LIMIT, checks, collecting, died, differences, liv
 from x_crawls import posts, posts_file, rows
 
 from socialcrawl.importers.import_posts import PostFiles, import_history
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 from socialcrawl.storage.database.connection import open_database
 from socialcrawl.verify.replay import BROUGHT, IMPORTED
@@ -28,7 +28,7 @@ def some_posts(path, authors):
 @pytest.mark.parametrize("request_number", [7, 12])
 def test_a_history_that_is_imported_while_a_batch_is_open_is_learned_after_it(request_number, tmp_path):
     database = tmp_path / "a.db"
-    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
         settings = collecting(mock.url, database)
         died(settings, request_number)
         left = rows(database, OPEN)
@@ -52,7 +52,7 @@ def test_a_history_that_is_imported_while_a_batch_is_open_is_learned_after_it(re
 def test_a_dataset_and_tests_that_are_imported_while_a_batch_is_open_are_learned_after_it(tmp_path):
     database = tmp_path / "a.db"
     names = build_world(posts(), SHARE).accounts.usernames[:220]
-    with running(posts(), missing=SHARE, limit=LIMIT) as mock:
+    with serve_in_thread(posts(), missing=SHARE, limit=LIMIT) as mock:
         settings = refreshing(mock.url, database, refresh={"rank": "pa+-", "z": 30}, crawl={"refresh_rate": 1})
         settings = settings.model_copy(update={"source": settings.source.model_copy(update={"reuse_hours": 0.0})})
         bring(settings, written(tmp_path / "early.csv", edges(names[:120])))

@@ -13,11 +13,11 @@ from shared_data import needed
 from test_mock_limits import BOB, BY_NAME, bearer, client_of
 from test_mock_world import synthetic
 
-from socialcrawl.mock.rate_windows import label
-from socialcrawl.mock.server import running
+from socialcrawl.mock.rate_windows import make_label
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.server_settings import MockSettings
-from socialcrawl.mock.x.authorization import SIGNED_WITH, visitor
-from socialcrawl.mock.x.bill import Bill, cycle_start
+from socialcrawl.mock.x.authorization import SIGNED_WITH, find_visitor
+from socialcrawl.mock.x.bill import XBill, find_cycle_start
 
 CAPPED = {
     "title": "UsageCapExceeded",
@@ -29,7 +29,7 @@ CAPPED = {
 
 
 def test_a_cap_that_is_reached_ends_the_reading_of_posts_and_nothing_else():
-    with running(synthetic(), limit=50, cap=3, cap_reset_day=16) as mock, client_of(mock) as client:
+    with serve_in_thread(synthetic(), limit=50, cap=3, cap_reset_day=16) as mock, client_of(mock) as client:
         number = client.get(BOB).json()["data"]["id"]
         timeline = f"/2/users/{number}/tweets"
         assert client.get(timeline, params={"max_results": 5}).json()["meta"]["result_count"] == 3
@@ -53,18 +53,18 @@ def test_a_cap_that_is_reached_ends_the_reading_of_posts_and_nothing_else():
 
 
 def test_x_has_a_cap_of_three_millions_and_the_answer_that_reaches_a_cap_is_whole():
-    with running(synthetic()) as mock, client_of(mock) as client:
+    with serve_in_thread(synthetic()) as mock, client_of(mock) as client:
         assert client.get("/2/usage/tweets").json()["data"]["project_cap"] == 3_000_000
     assert MockSettings().most_posts == 3_000_000
-    with running(synthetic(), cap=1) as mock, client_of(mock) as client:
+    with serve_in_thread(synthetic(), cap=1) as mock, client_of(mock) as client:
         found = [client.get("/2/tweets/search/recent", params={"query": "note", "max_results": 50}) for _ in range(2)]
     assert (found[0].json()["meta"]["result_count"], found[1].status_code) == (50, 429)
-    with running(synthetic(), cap=0) as mock, client_of(mock) as client:
+    with serve_in_thread(synthetic(), cap=0) as mock, client_of(mock) as client:
         assert client.get("/2/tweets/search/recent", params={"query": "note"}).status_code == 429
 
 
 def test_credits_that_are_used_up_are_told_and_usage_still_answers():
-    with running(synthetic(), credits=0.02) as mock, client_of(mock) as client:
+    with serve_in_thread(synthetic(), credits=0.02) as mock, client_of(mock) as client:
         names = ("bob", "bob", "ann", "bob")
         answers = [client.get(f"/2/users/by/username/{name}") for name in names]
         count = client.get("/2/tweets/counts/recent", params={"query": "rust"})
@@ -86,7 +86,7 @@ def test_credits_that_are_used_up_are_told_and_usage_still_answers():
 def test_the_problems_have_the_recorded_shapes():
     shapes = json.loads(needed("reference/samples/x_error_envelopes.json").read_text())
     assert shapes["429_usage_cap"]["body"] == CAPPED
-    with running(synthetic(), credits=0, user_tokens=frozenset({"u"})) as mock, client_of(mock) as client:
+    with serve_in_thread(synthetic(), credits=0, user_tokens=frozenset({"u"})) as mock, client_of(mock) as client:
         broke = client.get(BOB).json()
         wrong = client.get("/2/usage/tweets", headers=bearer("u")).json()
     seen = shapes["402_credits"]["body"]
@@ -114,7 +114,7 @@ def signed(url, token="their-token", **changed):
 
 def test_tokens_of_users_have_a_limit_of_their_own_and_are_told_apart_only_by_label():
     how = {"limit": 2, "user_limit": 3, "user_tokens": frozenset({"u"})}
-    with running(synthetic(), **how) as mock, httpx.Client(base_url=mock.url) as client:
+    with serve_in_thread(synthetic(), **how) as mock, httpx.Client(base_url=mock.url) as client:
         shown = {"app": bearer("a"), "user": bearer("u"), "signed": signed(mock.url + BOB)}
         answers = {name: [client.get(BOB, headers=header) for _ in range(4)] for name, header in shown.items()}
         report = mock.report()
@@ -122,9 +122,9 @@ def test_tokens_of_users_have_a_limit_of_their_own_and_are_told_apart_only_by_la
     assert statuses == {"app": [200, 200, 429, 429], "user": [200, 200, 200, 429], "signed": [200, 200, 200, 429]}
     assert [got[0].headers["x-rate-limit-limit"] for got in answers.values()] == ["2", "3", "3"]
     assert [(one["who"], one["token"], one["over"]) for one in report["windows"]] == [
-        ("app", label("a"), 2),
-        ("user", label("u"), 1),
-        ("user", label("their-token"), 1),
+        ("app", make_label("a"), 2),
+        ("user", make_label("u"), 1),
+        ("user", make_label("their-token"), 1),
     ]
     assert "their-token" not in json.dumps(report)
 
@@ -132,7 +132,7 @@ def test_tokens_of_users_have_a_limit_of_their_own_and_are_told_apart_only_by_la
 def test_endpoints_for_apps_refuse_users_and_open_no_window_for_them():
     counts = "/2/tweets/counts/recent"
     how = {"user_tokens": frozenset({"u"})}
-    with running(synthetic(), **how) as mock, httpx.Client(base_url=mock.url) as client:
+    with serve_in_thread(synthetic(), **how) as mock, httpx.Client(base_url=mock.url) as client:
         told = client.get(counts, params={"query": "rust"}, headers=bearer("u"))
         by_signature = client.get("/2/usage/tweets", headers=signed(f"{mock.url}/2/usage/tweets"))
         assert mock.report()["windows"] == []
@@ -153,7 +153,7 @@ def test_endpoints_for_apps_refuse_users_and_open_no_window_for_them():
 
 def test_a_request_is_let_in_with_all_that_a_signed_one_has_and_a_token_that_is_known():
     url = "http://127.0.0.1/2/users"
-    with running(synthetic(), tokens=frozenset({"their-token"}), user_tokens=frozenset({"u"})) as mock:
+    with serve_in_thread(synthetic(), tokens=frozenset({"their-token"}), user_tokens=frozenset({"u"})) as mock:
         known = [signed(url), bearer("their-token"), bearer("u"), signed(url, "u")]
         strange = [signed(url, "other"), bearer("other"), {"Authorization": "OAuth"}]
         strange += [signed(url, **{name: "nothing"}) for name in SIGNED_WITH]
@@ -163,14 +163,18 @@ def test_a_request_is_let_in_with_all_that_a_signed_one_has_and_a_token_that_is_
         report = mock.report()
     assert report["unauthorized"] == {BY_NAME: 9}
     told = [(one["who"], one["token"], one["requests"]) for one in report["windows"]]
-    assert told == [("user", label("their-token"), 1), ("app", label("their-token"), 1), ("user", label("u"), 2)]
+    assert told == [
+        ("user", make_label("their-token"), 1),
+        ("app", make_label("their-token"), 1),
+        ("user", make_label("u"), 2),
+    ]
 
 
 @given(st.text(st.characters(codec="ascii"), max_size=80))
 @settings(deadline=None)
 def test_any_header_is_read_without_trouble(text):
-    assert visitor("OAuth " + text, None, ()) is None
-    seen = visitor("Bearer " + text, None, ())
+    assert find_visitor("OAuth " + text, None, ()) is None
+    seen = find_visitor("Bearer " + text, None, ())
     assert (seen is None) == (not text.strip())
 
 
@@ -179,9 +183,9 @@ def test_any_header_is_read_without_trouble(text):
 )
 @settings(deadline=None)
 def test_a_signed_token_is_read_as_it_was_written(token):
-    seen = visitor(signed("https://api.x.com/2/users", token)["Authorization"], None, ())
+    seen = find_visitor(signed("https://api.x.com/2/users", token)["Authorization"], None, ())
     assert seen is not None
-    assert (seen.label, seen.kind) == (label(token), "user")
+    assert (seen.label, seen.kind) == (make_label(token), "user")
 
 
 def last_of(day):
@@ -193,7 +197,7 @@ def test_a_billing_cycle_begins_on_its_day_or_the_last_of_a_shorter_month(today,
     begins = today
     while begins.day != min(reset_day, last_of(begins)):
         begins -= timedelta(days=1)
-    assert cycle_start(today, reset_day) == begins
+    assert find_cycle_start(today, reset_day) == begins
 
 
 READINGS = st.lists(
@@ -205,14 +209,14 @@ READINGS = st.lists(
 @settings(deadline=None)
 @given(READINGS, st.integers(1, 31), st.integers(0, 1))
 def test_the_bill_is_the_sum_of_what_each_day_had_for_the_first_time(readings, reset_day, counts):
-    bill, first = Bill(reset_day), datetime(2026, 1, 20, tzinfo=UTC)
+    bill, first = XBill(reset_day), datetime(2026, 1, 20, tzinfo=UTC)
     posts, users = set(), set()
     for hours, some_posts, some_users in sorted(readings, key=lambda reading: reading[0]):
         when = first + timedelta(hours=hours)
         bill.charge(when.timestamp(), some_posts, some_users, counts)
         posts |= {(when.date(), post) for post in some_posts}
         users |= {(when.date(), user) for user in some_users}
-        begins = cycle_start(when.date(), reset_day)
+        begins = find_cycle_start(when.date(), reset_day)
         assert bill.posts_in_cycle(when.timestamp()) == sum(day >= begins for day, _ in posts)
     mills = 5 * len(posts) + 10 * len(users) + 5 * counts * len(readings)
     wanted = {
@@ -228,7 +232,7 @@ def test_the_bill_is_the_sum_of_what_each_day_had_for_the_first_time(readings, r
 
 
 def test_one_customer_pays_for_all_tokens():
-    with running(synthetic(), user_tokens=frozenset({"u"})) as mock, httpx.Client(base_url=mock.url) as client:
+    with serve_in_thread(synthetic(), user_tokens=frozenset({"u"})) as mock, httpx.Client(base_url=mock.url) as client:
         for header in (bearer("a"), bearer("b"), bearer("u"), signed(mock.url + BOB)):
             assert client.get(BOB, headers=header).status_code == 200
         assert mock.report()["totals"] == {"posts": 0, "users": 1, "counts_requests": 0, "dollars": 0.01}

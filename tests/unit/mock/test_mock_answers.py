@@ -10,7 +10,7 @@ import pytest
 from shared_data import needed
 from test_mock_world import START, posts_of, synthetic
 
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 DOCUMENTS = {"tweet": "x-openapi-2.166-tweet-fields.json", "post": "x-openapi-2.167-post-fields.json"}
 ALL = {
@@ -33,7 +33,7 @@ OLD_PROBLEMS, NEW_PROBLEMS = "https://api.twitter.com/2/problems/", "https://api
 @pytest.fixture(scope="module")
 def client():
     with (
-        running(synthetic(), limit=100_000) as mock,
+        serve_in_thread(synthetic(), limit=100_000) as mock,
         httpx.Client(base_url=mock.url, headers={"Authorization": "Bearer x"}) as client,
     ):
         yield client
@@ -47,7 +47,7 @@ def ruined():
     replies = [None, *(f"p{i}" for i in range(59)), *[None] * 58]
     posts = posts_of(rows, ids=[f"p{i}" for i in range(118)], reply_to=replies)
     with (
-        running(posts, limit=100_000, missing=0.5) as mock,
+        serve_in_thread(posts, limit=100_000, missing=0.5) as mock,
         httpx.Client(base_url=mock.url, headers={"Authorization": "Bearer x"}) as client,
     ):
         yield client

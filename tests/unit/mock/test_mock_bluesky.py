@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_mock_world import posts_of
 
-from socialcrawl.mock.bluesky.identifiers import cid_of, did_of, number_of, record_key
+from socialcrawl.mock.bluesky.identifiers import make_cid, make_did, make_record_key, parse_record_key
 from socialcrawl.mock.bluesky.profiles import LIST_KEY
 from socialcrawl.mock.names import DELETED, PROTECTED, SUSPENDED
-from socialcrawl.mock.service import Counting, Guest, Standing
+from socialcrawl.mock.service import Guest, WindowSpec, WindowState
 from socialcrawl.mock.world_changes import Lifetime
 
 FEED, SEARCH = "app.bsky.feed.getAuthorFeed", "app.bsky.feed.searchPosts"
@@ -58,22 +58,22 @@ def test_a_name_that_fits_a_handle_stays_readable_and_stable(sky):
     assert sky.handle("ann") == "ann.mock.social"
     other = Sky(posts_of([("zed", START, "x"), ("a_b", START, "x"), ("ANN", START, "x")]), handle_domain="example.test")
     assert other.handle("a_b") == "a-b.example.test"
-    assert other.did("ann") == sky.did("ann") == did_of("ann")
+    assert other.did("ann") == sky.did("ann") == make_did("ann")
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20))
 def test_record_keys_sort_as_their_numbers_and_are_read_back(numbers):
-    keys = [record_key(number) for number in numbers]
-    assert [number_of(key) for key in keys] == numbers
+    keys = [make_record_key(number) for number in numbers]
+    assert [parse_record_key(key) for key in keys] == numbers
     assert [key for _, key in sorted(zip(numbers, keys, strict=True))] == sorted(keys)
     assert keys[0] == "".join(ALPHABET[numbers[0] // 32**place % 32] for place in range(12, -1, -1))
-    assert number_of("k222222222222") is None  # more than 64 bits
+    assert parse_record_key("k222222222222") is None  # more than 64 bits
 
 
 def test_a_cid_is_base_32_of_a_sha256_of_cbor():
     import base64
 
-    cid = cid_of(did_of("x"), "app.bsky.feed.post", record_key(7))
+    cid = make_cid(make_did("x"), "app.bsky.feed.post", make_record_key(7))
     raw = base64.b32decode(cid[1:].upper() + "=" * (-len(cid[1:]) % 8))
     assert (cid[0], raw[:4], len(raw)) == ("b", b"\x01\x71\x12\x20", 36)
     assert base64.b32encode(raw).decode().lower().rstrip("=") == cid[1:]
@@ -81,8 +81,8 @@ def test_a_cid_is_base_32_of_a_sha256_of_cbor():
         len(
             {
                 cid,
-                cid_of(did_of("y"), "app.bsky.feed.post", record_key(7)),
-                cid_of(did_of("x"), "app.bsky.feed.post", record_key(8)),
+                make_cid(make_did("y"), "app.bsky.feed.post", make_record_key(7)),
+                make_cid(make_did("x"), "app.bsky.feed.post", make_record_key(8)),
             }
         )
         == 3
@@ -388,17 +388,17 @@ def test_search_pages_to_its_end_and_finds_no_reposts(sky):
 )
 @settings(deadline=None, max_examples=many(150))
 def test_search_with_an_index_finds_what_a_look_at_every_post_finds(parts):
-    from socialcrawl.mock.bluesky.search import Finder
+    from socialcrawl.mock.bluesky.search import PostFinder
     from socialcrawl.mock.query import QueryError, parse
-    from socialcrawl.mock.search import read
+    from socialcrawl.mock.search import read_post
 
     world = SKY.world
     try:
         test = parse(" ".join(parts)).test
     except QueryError:
         return
-    want = [p for p in range(len(ROWS)) if not world.references.is_retweet(p) and test(read(world, p))]
-    assert Finder(world).matches(" ".join(parts)).tolist() == want
+    want = [p for p in range(len(ROWS)) if not world.references.is_retweet(p) and test(read_post(world, p))]
+    assert PostFinder(world).matches(" ".join(parts)).tolist() == want
 
 
 SKY = Sky()
@@ -484,14 +484,18 @@ def test_the_headers_tell_of_the_window_with_the_fewest_left(sky):
         (300, 86_400.0, "fixed"),
     ]
     assert "ann.mock.social" in windows[1].key
-    standing = [Standing(one, left, NOW + 100.7) for one, left in zip(windows, (2_999, 29, 299), strict=True)]
+    standing = [WindowState(one, left, NOW + 100.7) for one, left in zip(windows, (2_999, 29, 299), strict=True)]
     assert dict(sky.service.limits(asked, standing)) == {
         "RateLimit-Limit": "30",
         "RateLimit-Remaining": "29",
         "RateLimit-Reset": str(int(NOW) + 100),
         "RateLimit-Policy": "30;w=300",
     }
-    spent = [Standing(windows[1], 0, NOW + 10), Standing(windows[2], 0, NOW + 4_000.2), Standing(windows[0], 9, NOW)]
+    spent = [
+        WindowState(windows[1], 0, NOW + 10),
+        WindowState(windows[2], 0, NOW + 4_000.2),
+        WindowState(windows[0], 9, NOW),
+    ]
     refused = sky.service.too_many(asked, spent)
     assert (refused.status, refused.headers) == (429, {"Retry-After": "4001"})
     assert b"RateLimitExceeded" in refused.body
@@ -504,7 +508,7 @@ def test_hosts_have_windows_of_their_own_and_methods_share_one(sky):
         for host in ("bsky.social", "public.api.bsky.app")
     }
     assert len(keys) == 2
-    assert all(isinstance(key, Counting) for key in keys)
+    assert all(isinstance(key, WindowSpec) for key in keys)
 
 
 def test_search_can_be_closed_to_the_public():

@@ -4,7 +4,7 @@ import httpx
 import pytest
 from test_mock_world import synthetic
 
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 LONG = "the.long-named_one_of_all"  # a name that X does not allow
 HOME = "home.example"
@@ -13,7 +13,7 @@ ACCOUNTS = "/_mock/accounts"
 
 @pytest.fixture(scope="module")
 def client():
-    with running(synthetic(), home=HOME) as mock, httpx.Client(base_url=mock.url, timeout=10) as made:
+    with serve_in_thread(synthetic(), home=HOME) as mock, httpx.Client(base_url=mock.url, timeout=10) as made:
         yield made
 
 
@@ -56,7 +56,10 @@ def test_a_name_that_is_not_in_the_file_is_refused_with_a_sentence(client):
 
 
 def test_a_mock_tells_of_the_platforms_that_it_serves():
-    with running(synthetic(), platforms=("bluesky",)) as mock, httpx.Client(base_url=mock.url, timeout=10) as client:
+    with (
+        serve_in_thread(synthetic(), platforms=("bluesky",)) as mock,
+        httpx.Client(base_url=mock.url, timeout=10) as client,
+    ):
         assert client.get(ACCOUNTS, params={"name": "ann"}).json().keys() == {"name", "bluesky", "did"}
 
 

@@ -16,7 +16,7 @@ from virtual_weeks import Virtual
 
 from socialcrawl.errors import MockError
 from socialcrawl.mock.scenario import FATES, KINDS, LASTING, PAGING, REAL, WHEN, WHOLE, Scenario, read_scenario
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 
 DOC = (Path(__file__).parents[3] / "docs" / "faults.md").read_text("utf-8")
 BEARER = {"Authorization": "Bearer x"}
@@ -114,7 +114,7 @@ def test_a_file_that_cannot_be_read_is_a_sentence_with_its_name(tmp_path):
 def test_a_mock_does_not_start_with_a_scenario_of_what_it_has_not(tmp_path, rule, said):
     path = tmp_path / "s.toml"
     path.write_text("[[fault]]\n" + "\n".join(f"{key} = '{value}'" for key, value in rule.items()), encoding="utf-8")
-    with pytest.raises(MockError, match=said), running(synthetic(), scenario=path):
+    with pytest.raises(MockError, match=said), serve_in_thread(synthetic(), scenario=path):
         pytest.fail("the block must not be entered")
 
 
@@ -183,7 +183,7 @@ def clock():
 
 @pytest.fixture
 def mock(clock):
-    with running(synthetic(), time=clock.now) as made:
+    with serve_in_thread(synthetic(), time=clock.now) as made:
         yield made
 
 
@@ -223,7 +223,7 @@ def test_a_scenario_is_set_shown_and_cleared_and_a_wrong_one_leaves_it(client):
 def test_a_scenario_may_come_from_a_file(tmp_path):
     path = tmp_path / "s.toml"
     path.write_text('[[fault]]\nkind = "error"\nplatform = "bluesky"\ntimes = 1\n', encoding="utf-8")
-    with running(synthetic(), scenario=path) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
+    with serve_in_thread(synthetic(), scenario=path) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
         assert [ask(client, path).status_code for path in (ANN, SKY, SKY, TOOT)] == [200, 503, 200, 200]
 
 
@@ -279,7 +279,7 @@ def test_html_half_cut_and_slow_answers_are_given_on_every_platform(client):
 
 
 def test_a_fault_is_counted_and_a_full_window_comes_before_it():
-    with running(synthetic(), limit=3) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
+    with serve_in_thread(synthetic(), limit=3) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
         order(client, {"kind": "html", "from": 2})
         assert [client.get(ANN).status_code for _ in range(5)] == [200, 503, 503, 429, 429]
         (window,) = mock.report()["windows"]
@@ -455,7 +455,7 @@ def test_two_runs_of_one_scenario_meet_the_same_faults():
     rules = [{"kind": "html", "probability": 0.3}, {"kind": "error", "probability": 0.3, "platform": "x"}]
     met = []
     for _ in range(2):
-        with running(synthetic()) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
+        with serve_in_thread(synthetic()) as mock, httpx.Client(base_url=mock.url, headers=BEARER) as client:
             order(client, *rules, seed=7)
             met.append([client.get(ANN).headers["content-type"] for _ in range(40)])
     assert met[0] == met[1]

@@ -17,11 +17,11 @@ from virtual_weeks import BEGIN, Virtual
 
 from socialcrawl.errors import MockError
 from socialcrawl.mock import faults
-from socialcrawl.mock.rate_windows import Rule, Windows, label
-from socialcrawl.mock.server import running
+from socialcrawl.mock.rate_windows import LimitRule, TokenWindows, make_label
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.server_settings import ENDPOINTS, MockSettings
 from socialcrawl.mock.x.gate import Gate
-from socialcrawl.mock.x.rule_counts import KEPT, tally
+from socialcrawl.mock.x.rule_counts import KEPT, make_tally
 
 BOB = "/2/users/by/username/bob"
 BY_NAME = "/2/users/by/username/:username"
@@ -76,13 +76,13 @@ def eighths(low, high):
 ARRIVALS = st.lists(eighths(0, 6), max_size=60).map(
     lambda gaps: [1000.25 + sum(gaps[: i + 1]) for i in range(len(gaps))]
 )
-RULES = st.lists(st.builds(Rule, st.integers(1, 6), eighths(1, 40), st.sampled_from(KINDS)), max_size=4)
+RULES = st.lists(st.builds(LimitRule, st.integers(1, 6), eighths(1, 40), st.sampled_from(KINDS)), max_size=4)
 
 
 @settings(deadline=None, max_examples=many(300))
 @given(ARRIVALS, st.integers(1, 12), eighths(1, 30), RULES)
 def test_the_gate_decides_as_the_referee_who_looks_at_all_arrivals_again(times, limit, window, rules):
-    gate = Gate({"app": Windows(lambda endpoint: limit, window)}, {"/e": rules})
+    gate = Gate({"app": TokenWindows(lambda endpoint: limit, window)}, {"/e": rules})
     passages = [gate.take("t", "app", "/e", now) for now in times]
     told = refereed(times, limit, window, rules)
     assert [not passage.refused for passage in passages] == [passes for passes, _ in told]
@@ -97,7 +97,7 @@ def test_the_gate_decides_as_the_referee_who_looks_at_all_arrivals_again(times, 
 @settings(deadline=None, max_examples=many(200))
 @given(ARRIVALS, st.integers(1, 6), eighths(1, 40), st.sampled_from(KINDS))
 def test_what_a_rule_reports_is_what_was_let_in_and_over_in_each_of_its_windows(times, k, period, kind):
-    gate = Gate({"app": Windows(lambda endpoint: 10**6, 1e6)}, {"/e": [Rule(k, period, kind)]})
+    gate = Gate({"app": TokenWindows(lambda endpoint: 10**6, 1e6)}, {"/e": [LimitRule(k, period, kind)]})
     let_in = [now for now in times if not gate.take("t", "app", "/e", now).refused]
     if not times:
         assert gate.report()["rules"] == []
@@ -122,7 +122,7 @@ def test_what_a_rule_reports_is_what_was_let_in_and_over_in_each_of_its_windows(
 def test_an_aligned_window_holds_its_k_wherever_floating_point_puts_its_edge(period, nth, steps):
     edge = nth * period
     now = edge + steps * max(edge, 1.0) * 2**-52
-    count = tally(Rule(2, period, "aligned"))
+    count = make_tally(LimitRule(2, period, "aligned"))
     for left in (2, 1):
         assert count.left(now) == left
         count.let_in(now)
@@ -132,8 +132,12 @@ def test_an_aligned_window_holds_its_k_wherever_floating_point_puts_its_edge(per
 
 
 def test_headers_tell_of_a_rule_with_a_family_and_only_of_it():
-    rules = [Rule(3, 50.0, "fixed", APP_DAY), Rule(2, 40.0, "aligned", USER_DAY), Rule(5, 1.0, "sliding")]
-    gate = Gate({"app": Windows(lambda endpoint: 9, 10.0)}, {"/e": rules})
+    rules = [
+        LimitRule(3, 50.0, "fixed", APP_DAY),
+        LimitRule(2, 40.0, "aligned", USER_DAY),
+        LimitRule(5, 1.0, "sliding"),
+    ]
+    gate = Gate({"app": TokenWindows(lambda endpoint: 9, 10.0)}, {"/e": rules})
     told = gate.take("t", "app", "/e", 1010.5).headers
     assert told == {
         "x-rate-limit-limit": "9",
@@ -150,8 +154,8 @@ def test_headers_tell_of_a_rule_with_a_family_and_only_of_it():
 
 
 def test_tokens_and_kinds_of_tokens_have_rules_of_their_own():
-    windows = {who: Windows(lambda endpoint: 9, 10.0, who) for who in ("app", "user")}
-    gate = Gate(windows, {"/e": [Rule(1, 100.0)]})
+    windows = {who: TokenWindows(lambda endpoint: 9, 10.0, who) for who in ("app", "user")}
+    gate = Gate(windows, {"/e": [LimitRule(1, 100.0)]})
     visits = [("a", "app"), ("b", "app"), ("a", "user"), ("a", "app")]
     assert [gate.take(*visit, "/e", 5.0).refused for visit in visits] == [False, False, False, True]
     told = gate.report()["rules"]
@@ -164,7 +168,7 @@ def test_tokens_and_kinds_of_tokens_have_rules_of_their_own():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tally_remembers_no_more_than_it_needs(kind):
-    count = tally(Rule(5, 1.0, kind))
+    count = make_tally(LimitRule(5, 1.0, kind))
     for n in range(20_000):
         now = n / 8
         if count.left(now):
@@ -193,7 +197,7 @@ def test_a_tally_remembers_no_more_than_it_needs(kind):
 )
 def test_a_rule_that_cannot_be_is_refused(wrong, said):
     with pytest.raises(MockError, match=said):
-        Rule(**{"k": 1, "period": 1.0, **wrong})
+        LimitRule(**{"k": 1, "period": 1.0, **wrong})
 
 
 @pytest.mark.parametrize(
@@ -202,7 +206,10 @@ def test_a_rule_that_cannot_be_is_refused(wrong, said):
         ({"user_limit": 0}, "limit of user_limit is 0"),
         ({"user_limit": {"/2/nothing": 3}}, "no endpoint /2/nothing"),
         ({"rules": {"/2/nothing": []}}, "no endpoint /2/nothing"),
-        ({"rules": {"/2/users": [Rule(1, 1.0, family=APP_DAY), Rule(2, 2.0, family=APP_DAY)]}}, "the same headers"),
+        (
+            {"rules": {"/2/users": [LimitRule(1, 1.0, family=APP_DAY), LimitRule(2, 2.0, family=APP_DAY)]}},
+            "the same headers",
+        ),
         ({"skew": float("nan")}, "skew is nan s"),
         ({"latency": -1.0}, "latency is -1.0 s"),
         ({"latency": float("inf")}, "latency is inf s"),
@@ -225,8 +232,8 @@ def test_users_have_the_limit_of_apps_unless_they_have_their_own():
 
 
 def test_a_day_that_is_over_is_told_while_the_window_still_has_room():
-    rules = {BY_NAME: [Rule(3, 60.0, "fixed", APP_DAY)]}
-    with running(synthetic(), limit=10, rules=rules) as mock, client_of(mock) as client:
+    rules = {BY_NAME: [LimitRule(3, 60.0, "fixed", APP_DAY)]}
+    with serve_in_thread(synthetic(), limit=10, rules=rules) as mock, client_of(mock) as client:
         answers = [client.get(BOB) for _ in range(5)]
         other = client.get("/2/users/by", params={"usernames": "bob"})
         report = mock.report()
@@ -238,15 +245,18 @@ def test_a_day_that_is_over_is_told_while_the_window_still_has_room():
     ends = rule["windows"][0]["ends"]
     assert {answer.headers[f"{APP_DAY}-reset"] for answer in answers} == {str(int(ends))}
     assert (rule["received"], rule["over"], rule["fullest"], rule["opened"]) == (5, 2, 3, 1)
-    assert (rule["token"], rule["who"], rule["k"], rule["family"]) == (label("one"), "app", 3, APP_DAY)
+    assert (rule["token"], rule["who"], rule["k"], rule["family"]) == (make_label("one"), "app", 3, APP_DAY)
     assert report["over"] == 2
     assert not any("24hour" in name for name in other.headers)
 
 
 def test_what_the_window_refuses_takes_nothing_from_the_day():
-    rules = {BY_NAME: [Rule(3, 60.0, "fixed", USER_DAY)]}
+    rules = {BY_NAME: [LimitRule(3, 60.0, "fixed", USER_DAY)]}
     clock = Virtual()
-    with running(synthetic(), time=clock.now, limit=2, window=0.6, rules=rules) as mock, client_of(mock) as client:
+    with (
+        serve_in_thread(synthetic(), time=clock.now, limit=2, window=0.6, rules=rules) as mock,
+        client_of(mock) as client,
+    ):
         first = [client.get(BOB) for _ in range(4)]
         clock.at = mock.report()["windows"][0]["ends"]
         second = [client.get(BOB) for _ in range(2)]
@@ -275,7 +285,11 @@ def recorded(monkeypatch):
 
 def test_a_crowd_that_keeps_no_limit_is_refused_exactly_where_the_referee_says(monkeypatch):
     book = recorded(monkeypatch)
-    rules = [Rule(20, 0.15, "sliding"), Rule(60, 0.4, "aligned", APP_DAY), Rule(150, 30.0, "fixed", USER_DAY)]
+    rules = [
+        LimitRule(20, 0.15, "sliding"),
+        LimitRule(60, 0.4, "aligned", APP_DAY),
+        LimitRule(150, 30.0, "fixed", USER_DAY),
+    ]
     statuses = {"one": Counter(), "two": Counter()}
     lock = threading.Lock()
 
@@ -287,7 +301,7 @@ def test_a_crowd_that_keeps_no_limit_is_refused_exactly_where_the_referee_says(m
                     statuses[token][status] += 1
 
     ticks = itertools.count(BEGIN, 0.0009765625)  # a millisecond passes whenever the server looks at its clock
-    with running(synthetic(), time=lambda: next(ticks), limit=100, window=0.5, rules={BY_NAME: rules}) as mock:
+    with serve_in_thread(synthetic(), time=lambda: next(ticks), limit=100, window=0.5, rules={BY_NAME: rules}) as mock:
         threads = [threading.Thread(target=crowd, args=(mock, token)) for token in ("one", "two") for _ in range(2)]
         for thread in threads:
             thread.start()
@@ -296,12 +310,12 @@ def test_a_crowd_that_keeps_no_limit_is_refused_exactly_where_the_referee_says(m
         report = mock.report()
     assert report["over"] == sum(refused for _, _, refused in book) > 0
     for token, counted in statuses.items():
-        own = [(now, refused) for name, now, refused in book if name == label(token)]
+        own = [(now, refused) for name, now, refused in book if name == make_label(token)]
         told = refereed_fast([now for now, _ in own], 100, 0.5, rules)
         assert [not refused for _, refused in own] == [passes for passes, _ in told]
         assert counted == {200: sum(passes for passes, _ in told), 429: sum(not passes for passes, _ in told)}
         over = [sum(j in short for _, short in told) for j in range(3)]
-        assert [one["over"] for one in report["rules"] if one["token"] == label(token)] == over
+        assert [one["over"] for one in report["rules"] if one["token"] == make_label(token)] == over
 
 
 def refereed_fast(times, limit, window, rules):
@@ -322,9 +336,18 @@ def refereed_fast(times, limit, window, rules):
 
 def test_who_keeps_every_limit_is_never_over(monkeypatch):
     book = recorded(monkeypatch)
-    rules = {BY_NAME: [Rule(4, 0.2, "sliding"), Rule(8, 0.5, "fixed", APP_DAY), Rule(100, 3600.0, "aligned", USER_DAY)]}
+    rules = {
+        BY_NAME: [
+            LimitRule(4, 0.2, "sliding"),
+            LimitRule(8, 0.5, "fixed", APP_DAY),
+            LimitRule(100, 3600.0, "aligned", USER_DAY),
+        ]
+    }
     clock = Virtual()
-    with running(synthetic(), time=clock.now, limit=9, window=0.5, rules=rules) as mock, client_of(mock) as client:
+    with (
+        serve_in_thread(synthetic(), time=clock.now, limit=9, window=0.5, rules=rules) as mock,
+        client_of(mock) as client,
+    ):
         for _ in range(24):
             assert client.get(BOB).status_code == 200
             clock.at += 0.065  # at most 4 in 0.2 s, 8 in 0.5 s
@@ -340,9 +363,9 @@ def test_who_keeps_every_limit_is_never_over(monkeypatch):
 
 @pytest.mark.parametrize("skew", [-5 * 3600.0, 417.0])
 def test_everything_the_server_says_of_time_is_by_its_own_clock(skew):
-    rules = {BY_NAME: [Rule(5, 1000.0, "aligned", APP_DAY)]}
+    rules = {BY_NAME: [LimitRule(5, 1000.0, "aligned", APP_DAY)]}
     clock = Virtual(BEGIN + 0.25)
-    with running(synthetic(), time=clock.now, skew=skew, rules=rules) as mock, client_of(mock) as client:
+    with serve_in_thread(synthetic(), time=clock.now, skew=skew, rules=rules) as mock, client_of(mock) as client:
         answer, nothing = client.get(BOB), client.get("/2/nothing")
         report = mock.report()
     theirs = clock.now() + skew
@@ -359,7 +382,7 @@ def test_everything_the_server_says_of_time_is_by_its_own_clock(skew):
 
 @pytest.mark.parametrize("days", [-1, 1])
 def test_the_day_of_the_bill_is_the_server_s(days):
-    with running(synthetic(), skew=days * 86_400.0) as mock, client_of(mock) as client:
+    with serve_in_thread(synthetic(), skew=days * 86_400.0) as mock, client_of(mock) as client:
         before = datetime.now(UTC).date()
         client.get(BOB)
         usage = client.get("/2/usage/tweets", params={"days": 1}).json()["data"]["daily_project_usage"]["usage"]
@@ -382,10 +405,10 @@ def test_answers_that_take_their_time_are_counted_at_once_and_fly_together():
                 [task.cancel() for task in flying]
             return await asyncio.gather(*flying, return_exceptions=True), counted, early
 
-    with running(synthetic(), limit=15, latency=900.0) as mock:
+    with serve_in_thread(synthetic(), limit=15, latency=900.0) as mock:
         _, counted, early = asyncio.run(flight(mock, to_the_end=False))
     assert early == 0
-    with running(synthetic(), limit=15, latency=latency) as mock:
+    with serve_in_thread(synthetic(), limit=15, latency=latency) as mock:
         answers, _, _ = asyncio.run(flight(mock, to_the_end=True))
     assert (counted["received"], counted["windows"][0]["requests"]) == ({BY_NAME: n}, n)
     assert counted["windows"][0]["answers"] == {"200": 15, "429": 5}
@@ -394,25 +417,28 @@ def test_answers_that_take_their_time_are_counted_at_once_and_fly_together():
 
 
 def test_the_date_is_the_moment_at_which_an_answer_leaves():
-    with running(synthetic(), latency=1.1) as mock, client_of(mock) as client:
+    with serve_in_thread(synthetic(), latency=1.1) as mock, client_of(mock) as client:
         answer = client.get(BOB)
         opened = mock.report()["windows"][0]["opened"]
     left = parsedate_to_datetime(answer.headers["date"]).timestamp()
     assert int(opened + 1.1) <= left
-    with running(synthetic(), fault=lambda endpoint, nth: faults.hang(1.1)) as mock, client_of(mock) as client:
+    with (
+        serve_in_thread(synthetic(), fault=lambda endpoint, nth: faults.make_hang(1.1)) as mock,
+        client_of(mock) as client,
+    ):
         answer = client.get(BOB)
         opened = mock.report()["windows"][0]["opened"]
     assert int(opened + 1.1) <= parsedate_to_datetime(answer.headers["date"]).timestamp()
 
 
 def test_every_endpoint_can_have_rules():
-    rules = {endpoint: [Rule(1, 60.0)] for endpoint in ENDPOINTS}
+    rules = {endpoint: [LimitRule(1, 60.0)] for endpoint in ENDPOINTS}
     paths = (
         *("/2/users/by?usernames=bob", BOB, "/2/users/1", "/2/users?ids=1", "/2/users/1/tweets", "/2/users/1/mentions"),
         "/2/users/1/following",
         *("/2/tweets/search/recent?query=rust", "/2/tweets/counts/recent?query=rust", "/2/usage/tweets"),
     )
-    with running(synthetic(), rules=rules) as mock, client_of(mock) as client:
+    with serve_in_thread(synthetic(), rules=rules) as mock, client_of(mock) as client:
         for path in paths:
             assert [client.get(path).status_code for _ in range(2)] == [200, 429], path
         told = {one["endpoint"]: one["over"] for one in mock.report()["rules"]}

@@ -15,13 +15,13 @@ from shared_data import needed
 from test_mock_world import START, posts_of, synthetic
 
 from socialcrawl.lab.post_table import read_posts
-from socialcrawl.mock.mastodon.instances import key_of
+from socialcrawl.mock.mastodon.instances import make_key
 from socialcrawl.mock.mastodon.service import MastodonService
 from socialcrawl.mock.names import DELETED, PROTECTED, SUSPENDED
 from socialcrawl.mock.routes import Routes
-from socialcrawl.mock.service import Asked, Guest, Told
+from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 from socialcrawl.mock.world import build_world
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.world_changes import WorldChanges
 
 HOME = "home.example"
 MEMBER = {"authorization": "Bearer member"}
@@ -45,9 +45,9 @@ class Caller:
         names = [part[1:] for part in template.split("/") if part[:1] in (":", "*") and part]
         pairs = [*parse_qsl(parts.query), *((name, str(value)) for name, value in query.items())]
         path = dict(zip(names, values, strict=True))
-        asked = Asked("GET", template, path, pairs, self.headers, START + 0.25, host=self.host)
+        asked = MockRequest("GET", template, path, pairs, self.headers, START + 0.25, host=self.host)
         guest = self.service.guest(asked)
-        return guest if isinstance(guest, Told) else self.service.answer(asked, guest)
+        return guest if isinstance(guest, MockResponse) else self.service.answer(asked, guest)
 
     def get(self, address, **query):
         told = self.told(address, **query)
@@ -450,7 +450,7 @@ def test_a_token_that_is_not_let_in_is_refused_and_no_token_is_everybody():
 
 def test_no_label_tells_its_token():
     service = MastodonService(build_world(synthetic()))
-    asked = Asked("GET", "/api/v1/instance", {}, (), {"authorization": "Bearer s3cret"}, START)
+    asked = MockRequest("GET", "/api/v1/instance", {}, (), {"authorization": "Bearer s3cret"}, START)
     guest = service.guest(asked)
     assert isinstance(guest, Guest)
     assert guest.kind == "user"
@@ -459,7 +459,7 @@ def test_no_label_tells_its_token():
 
 def changed():
     world = build_world(synthetic())
-    changes = Changes(world)
+    changes = WorldChanges(world)
     return world, changes, Caller(MastodonService(world, changes=changes), headers=MEMBER)
 
 
@@ -507,7 +507,7 @@ def test_missing_accounts_are_not_listed_among_others():
 
 def test_a_renamed_account_is_found_on_its_own_instance_only():
     world = build_world(town())
-    changes = Changes(world)
+    changes = WorldChanges(world)
     call = Caller(MastodonService(world, changes=changes))
     row = world.accounts.keys.index("bob@b.example")
     changes.rename(row, "bobby")
@@ -622,7 +622,7 @@ def test_any_file_is_served_whole_on_every_instance(rows, data):
     statuses = {}
     for row, key in enumerate(world.accounts.keys):
         there = call.at("b.example" if key.endswith("@b.example") else HOME)
-        number = int(world.accounts.ids[row]) ^ key_of(there.host)
+        number = int(world.accounts.ids[row]) ^ make_key(there.host)
         account = there.get(f"/api/v1/accounts/{number}")
         assert there.row(account["acct"]) == account
         for status in there.pages(f"/api/v1/accounts/{number}/statuses", limit=2):

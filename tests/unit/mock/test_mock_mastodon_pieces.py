@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from test_mock_mastodon import caller, text_of
 from test_mock_world import START, posts_of, synthetic
 
-from socialcrawl.mock.mastodon.instances import key_of
-from socialcrawl.mock.mastodon.paging import cut, whole
-from socialcrawl.mock.mastodon.post_html import content, hashtags
+from socialcrawl.mock.mastodon.instances import make_key
+from socialcrawl.mock.mastodon.paging import cut_list, parse_whole_number
+from socialcrawl.mock.mastodon.post_html import find_hashtags, render_content
 from socialcrawl.mock.mastodon.service import MastodonService
-from socialcrawl.mock.mastodon.status_ids import Numbers
-from socialcrawl.mock.service import Asked, Guest, Standing
+from socialcrawl.mock.mastodon.status_ids import StatusIds
+from socialcrawl.mock.service import Guest, MockRequest, WindowState
 from socialcrawl.mock.world import build_world
 
 NAMES = {"ann": "https://a.example/@ann", "bob@b.example": "https://b.example/@bob"}
@@ -42,7 +42,7 @@ WILD = st.lists(st.sampled_from(SNIPPETS) | st.text(st.characters(exclude_catego
 @settings(max_examples=many(200), deadline=None)
 def test_any_text_can_be_read_back_from_its_html(parts, foreign):
     text = "".join(parts)
-    html = content(text, "a.example", NAMES, foreign=foreign)
+    html = render_content(text, "a.example", NAMES, foreign=foreign)
     assert lines(text_of(html)) == lines(text)
     assert "<b>" not in html
 
@@ -83,7 +83,7 @@ def lines(text):
     ],
 )
 def test_html_is_written_as_mastodon_writes_it(text, html):
-    assert content(text, "a.example", NAMES) == html
+    assert render_content(text, "a.example", NAMES) == html
 
 
 @pytest.mark.parametrize(
@@ -98,18 +98,18 @@ def test_html_is_written_as_mastodon_writes_it(text, html):
     ],
 )
 def test_the_longest_spelling_that_is_a_name_is_linked(text, linked, after):
-    html = content(text, "a.example", NAMES)
+    html = render_content(text, "a.example", NAMES)
     assert html.endswith(f"{after}</p>")
     assert re.findall(r"<span>(.*?)</span>", html) == ([linked] if linked else [])
 
 
 def test_links_of_another_instance_s_posts_say_that_nobody_answers_for_them():
     far = 'rel="nofollow noopener" target="_blank"'
-    assert content("@ann #x", "a.example", NAMES, foreign=True).count(far) == 2
+    assert render_content("@ann #x", "a.example", NAMES, foreign=True).count(far) == 2
 
 
 def test_hashtags_are_told_once_in_lower_case_and_numbers_are_none():
-    assert hashtags("#One #two #ONE #3 https://x.org/#four a#five") == ["one", "two"]
+    assert find_hashtags("#One #two #ONE #3 https://x.org/#four a#five") == ["one", "two"]
 
 
 @given(
@@ -120,7 +120,7 @@ def test_hashtags_are_told_once_in_lower_case_and_numbers_are_none():
 @settings(max_examples=many(150), deadline=None)
 def test_status_ids_grow_with_time_and_lead_back(seconds, domain, wild):
     posts = posts_of([("ann", START + second, "x") for second in sorted(seconds)])
-    numbers = Numbers(build_world(posts))
+    numbers = StatusIds(build_world(posts))
     ids = [numbers.of(post, domain) for post in range(len(seconds))]
     assert ids == sorted(set(ids))
     assert [numbers.post(number, domain) for number in ids] == list(range(len(ids)))
@@ -132,11 +132,11 @@ def test_status_ids_grow_with_time_and_lead_back(seconds, domain, wild):
 
 def test_ids_say_nothing_of_another_instance_s():
     world = build_world(synthetic())
-    numbers = Numbers(world)
+    numbers = StatusIds(world)
     first, second = ([numbers.of(post, domain) & 0xFFFF for post in range(60)] for domain in ("a.example", "b.example"))
     assert len(set(first)) > 55  # 60 draws of 65,536 seldom agree
     assert sum(a == b for a, b in zip(first, second, strict=True)) <= 1
-    assert key_of("a.example") != key_of("b.example")
+    assert make_key("a.example") != make_key("b.example")
 
 
 @given(
@@ -149,7 +149,7 @@ def test_ids_say_nothing_of_another_instance_s():
 @settings(max_examples=many(300), deadline=None)
 def test_a_page_is_the_newest_below_or_the_next_above(members, n, below, above, upward):
     kept = [m for m in sorted(members) if (below is None or m < below) and (above is None or m > above)]
-    part = cut(np.array(sorted(members), dtype=np.int64), n, below=below, above=above, upward=upward)
+    part = cut_list(np.array(sorted(members), dtype=np.int64), n, below=below, above=above, upward=upward)
     expected = kept[:n] if upward else kept[-n:]
     assert part.members.tolist() == expected[::-1]
     assert part.full == (len(expected) == n)
@@ -159,7 +159,7 @@ def test_a_page_is_the_newest_below_or_the_next_above(members, n, below, above, 
     ("text", "number"), [("12", 12), (" 7x", 7), ("-3", -3), ("x", 0), ("", 0), ("9" * 30, 10**19 - 1)]
 )
 def test_numbers_are_read_as_ruby_reads_them(text, number):
-    assert whole(text) == number
+    assert parse_whole_number(text) == number
 
 
 def service(**more):
@@ -169,7 +169,7 @@ def service(**more):
 
 
 def asked(query=(), host="home.example", now=START + 0.5):
-    return Asked("GET", "/api/v1/instance", {}, query, {"host": host}, now, host=host)
+    return MockRequest("GET", "/api/v1/instance", {}, query, {"host": host}, now, host=host)
 
 
 PUBLIC = Guest("public", "public")
@@ -201,7 +201,7 @@ def test_headers_tell_the_window_with_the_least_left_and_its_end_with_the_micros
     ends = [datetime(2026, 4, 11, 23, 15, tzinfo=UTC).timestamp()] * 2
 
     def told(*left):
-        return mastodon.limits(request, [Standing(*one) for one in zip((every, paged), left, ends, strict=True)])
+        return mastodon.limits(request, [WindowState(*one) for one in zip((every, paged), left, ends, strict=True)])
 
     reset = "2026-04-11T23:15:00.996774Z"  # as recorded on mastodon.social
     assert told(299, 150) == {

@@ -17,12 +17,12 @@ from typer.testing import CliRunner
 from socialcrawl.cli.main import app as cli
 from socialcrawl.errors import MockError
 from socialcrawl.mock.app import Mock
-from socialcrawl.mock.dataset_clock import Moment
-from socialcrawl.mock.search import Search
-from socialcrawl.mock.server import running
+from socialcrawl.mock.dataset_clock import DatasetClock
+from socialcrawl.mock.search import RecentSearch
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.world import build_world
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.world_changes import WorldChanges
 
 NAMES = ("ann", "bob", "cy", "dot", "eve@far.example")
 DAY = 86_400
@@ -319,8 +319,11 @@ def test_where_ids_are_not_in_the_order_of_time_a_post_waits_for_all_before_it(d
     rows = [("ann", START, f"rust {n}", ()) for n in range(len(days))]
     times = np.array([START + DAY * day for day in days])
     world = replace(build_world(posts_of(rows, ids=[str(n + 1) for n in range(len(days))])), created_at=times)
-    moment = Moment(world, START - 1.0)
-    search, whole = Search(world, 0.0, Changes(world, moment)), [Search(world, START + DAY * day) for day in moments]
+    moment = DatasetClock(world, START - 1.0)
+    search, whole = (
+        RecentSearch(world, 0.0, WorldChanges(world, moment)),
+        [RecentSearch(world, START + DAY * day) for day in moments],
+    )
     for day, alone in zip(moments, whole, strict=True):
         now = START + DAY * day
         moment.set(now)
@@ -434,7 +437,7 @@ def test_a_moment_that_cannot_be_is_refused_when_the_mock_is_made(chosen, said):
 def test_pages_have_no_times(tmp_path):
     pages = tmp_path / "pages.csv"
     pages.write_text("key,text,links\na,rust,\n")
-    with pytest.raises(MockError, match="Pages have no times"), running(pages=pages, platforms=(), moment=1.0):
+    with pytest.raises(MockError, match="Pages have no times"), serve_in_thread(pages=pages, platforms=(), moment=1.0):
         pass
     mock = Asker.__new__(Asker)
     mock.mock = Mock(None, MockSettings(pages=pages, platforms=()))
@@ -444,7 +447,7 @@ def test_pages_have_no_times(tmp_path):
 
 
 def test_a_mock_in_a_thread_begins_at_the_moment_too():
-    with running(HOURLY, moment=START + 3_600.0) as mock, httpx.Client(base_url=mock.url) as client:
+    with serve_in_thread(HOURLY, moment=START + 3_600.0) as mock, httpx.Client(base_url=mock.url) as client:
         assert client.get("/_mock/moment").json()["posts"] == 2
         assert client.get("/xrpc/app.bsky.actor.getProfile?actor=ann.mock.social").json()["postsCount"] == 2
 

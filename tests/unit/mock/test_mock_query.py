@@ -2,7 +2,7 @@ import pytest
 from test_mock_world import START, build_world, posts_of, synthetic
 
 from socialcrawl.mock.query import QueryError, parse
-from socialcrawl.mock.search import Search, read
+from socialcrawl.mock.search import RecentSearch, read_post
 
 ROWS = [
     ("ann", "the cat sat on the mat", ()),
@@ -54,7 +54,7 @@ WORLD = build_world(
 )
 def test_a_query_finds(query, found):
     parsed = parse(query)
-    assert [post for post in range(len(ROWS)) if parsed.test(read(WORLD, post))] == found
+    assert [post for post in range(len(ROWS)) if parsed.test(read_post(WORLD, post))] == found
 
 
 @pytest.mark.parametrize(
@@ -82,19 +82,19 @@ def test_a_query_that_cannot_be_understood_says_why(query, said):
 
 
 def test_search_leaves_retweets_out_where_words_are_asked_for():
-    search = Search(WORLD, WORLD.end)
+    search = RecentSearch(WORLD, WORLD.end)
     assert search.matches("cat").tolist() == [0, 2, 3]
     assert search.matches("from:bob").tolist() == [1, 4]
 
 
 def test_search_reaches_seven_days_back_and_reads_whole_texts():
     world = build_world(posts_of([("a", START, "old cat"), ("a", START + 8 * 86_400, "y" * 400 + " cat")]))
-    assert Search(world, world.end).matches("cat").tolist() == [1]
+    assert RecentSearch(world, world.end).matches("cat").tolist() == [1]
 
 
 def test_search_does_not_find_the_posts_of_the_missing():
-    assert len(Search(build_world(synthetic(), missing=1.0), START + 10**5).matches("rust")) == 0
-    assert len(Search(build_world(synthetic()), START + 10**5).matches("rust")) == 57
+    assert len(RecentSearch(build_world(synthetic(), missing=1.0), START + 10**5).matches("rust")) == 0
+    assert len(RecentSearch(build_world(synthetic()), START + 10**5).matches("rust")) == 57
 
 
 TAGGED = build_world(
@@ -125,4 +125,4 @@ TAGGED = build_world(
 )
 def test_hashtags_cashtags_and_links_are_found_as_such_and_in_quotes_as_words(query, found):
     parsed = parse(query)
-    assert [post for post in range(len(TAGGED.texts)) if parsed.test(read(TAGGED, post))] == found
+    assert [post for post in range(len(TAGGED.texts)) if parsed.test(read_post(TAGGED, post))] == found

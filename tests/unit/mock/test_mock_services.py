@@ -12,15 +12,15 @@ from test_mock_limits import ARRIVALS, IN_THE_WAY, eighths
 from test_mock_world import synthetic
 
 from socialcrawl.errors import MockError
-from socialcrawl.mock.gated_service import Served
+from socialcrawl.mock.gated_service import ServicePlatform
 from socialcrawl.mock.names import DELETED, HERE, SUSPENDED
 from socialcrawl.mock.routes import Routes
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.server_settings import MockSettings
-from socialcrawl.mock.service import Counting, Guest, Told
-from socialcrawl.mock.window_counts import Counts
+from socialcrawl.mock.service import Guest, MockResponse, WindowSpec
+from socialcrawl.mock.window_counts import WindowCounts
 from socialcrawl.mock.world import build_world
-from socialcrawl.mock.world_changes import Changes, Lifetime
+from socialcrawl.mock.world_changes import Lifetime, WorldChanges
 
 BEARER = {"Authorization": "Bearer x"}
 
@@ -74,13 +74,13 @@ def refereed(times, countings):
 
 COUNTINGS = st.lists(
     st.tuples(st.integers(1, 6), eighths(1, 40), st.sampled_from(sorted(IN_THE_WAY)), st.booleans()), max_size=4
-).map(lambda rows: [Counting((str(n),), *row) for n, row in enumerate(rows)])
+).map(lambda rows: [WindowSpec((str(n),), *row) for n, row in enumerate(rows)])
 
 
 @settings(deadline=None, max_examples=many(80))
 @given(ARRIVALS, COUNTINGS)
 def test_windows_of_services_decide_as_the_referee_who_looks_at_all_arrivals_again(times, countings):
-    counts = Counts()
+    counts = WindowCounts()
     taken = [counts.take(countings, now) for now in times]
     told = refereed(times, countings)
     assert [not refused for _, refused in taken] == [passes for passes, _ in told]
@@ -96,7 +96,7 @@ def test_windows_of_services_decide_as_the_referee_who_looks_at_all_arrivals_aga
 @settings(deadline=None, max_examples=50)
 @given(ARRIVALS, st.integers(1, 5), eighths(1, 30), st.sampled_from(sorted(IN_THE_WAY)))
 def test_who_is_told_that_something_is_left_gets_in_and_who_waits_until_the_end_too(times, k, period, kind):
-    counting, counts = Counting(("one",), k, period, kind, refused=False), Counts()
+    counting, counts = WindowSpec(("one",), k, period, kind, refused=False), WindowCounts()
     left = None
     for now in times:
         (slot,), refused = counts.take([counting], now)
@@ -119,17 +119,17 @@ class Toy:
 
     def guest(self, asked):
         if asked.headers.get("key") == "user":
-            return Told(403, b"not you")
-        return Guest("g", "app") if asked.headers.get("key") else Told(401, b"no key")
+            return MockResponse(403, b"not you")
+        return Guest("g", "app") if asked.headers.get("key") else MockResponse(401, b"no key")
 
     def counted(self, asked, guest):
-        return [Counting(("host", asked.host), 2, 60.0), Counting(("all", guest.label), 3, 60.0, "aligned")]
+        return [WindowSpec(("host", asked.host), 2, 60.0), WindowSpec(("all", guest.label), 3, 60.0, "aligned")]
 
     def limits(self, asked, standing):
         return {"left": " ".join(str(one.left) for one in standing), "Shown": "limits"}
 
     def too_many(self, asked, standing):
-        return Told(429, b"slow down", {"retry-after": "60"}, "text/plain")
+        return MockResponse(429, b"slow down", {"retry-after": "60"}, "text/plain")
 
     def answer(self, asked, guest):
         told = {
@@ -141,11 +141,11 @@ class Toy:
             "host": asked.host,
             "method": asked.method,
         }
-        return Told(201, json.dumps(told).encode(), {"shown": "answer"})
+        return MockResponse(201, json.dumps(told).encode(), {"shown": "answer"})
 
 
 def toy(**more):
-    return running(synthetic(), more=[Served(Toy(), None)], **more)
+    return serve_in_thread(synthetic(), more=[ServicePlatform(Toy(), None)], **more)
 
 
 def test_a_service_is_asked_as_it_was_asked_and_its_answer_goes_out_with_limits_and_date():
@@ -202,7 +202,10 @@ def test_a_refusal_has_the_service_s_own_form():
 
 
 def test_one_posts_file_is_served_as_x_bluesky_and_mastodon_at_once():
-    with running(synthetic(), bluesky_limit=7, mastodon_limit=9) as mock, httpx.Client(base_url=mock.url) as client:
+    with (
+        serve_in_thread(synthetic(), bluesky_limit=7, mastodon_limit=9) as mock,
+        httpx.Client(base_url=mock.url) as client,
+    ):
         x = client.get("/2/users/by/username/ann", headers=BEARER)
         sky = client.get("/xrpc/app.bsky.feed.getAuthorFeed", params={"actor": "ann.mock.social", "limit": 100})
         toot = client.get("/api/v1/accounts/lookup", params={"acct": "ann"}, headers={"host": "home.example"})
@@ -226,7 +229,7 @@ def test_pages_are_served_as_a_web_site_alone_or_beside_posts(tmp_path):
     path = tmp_path / "pages.csv"
     path.write_text('key,text,links\nAsia,"Asia has Japan.","[""Japan""]"\nJapan,"An island.","[]"\n', encoding="utf-8")
     for posts in (None, synthetic()):
-        with running(posts, pages=path, site_limit=2, windows={"web": 60.0}) as mock:
+        with serve_in_thread(posts, pages=path, site_limit=2, windows={"web": 60.0}) as mock:
             answers = [httpx.get(f"{mock.url}/wiki/Asia", headers={"host": "w.example"}) for _ in range(3)]
             other = httpx.get(f"{mock.url}/wiki/Japan", headers={"host": "v.example"})
             report = mock.report()
@@ -259,7 +262,7 @@ def test_the_passwords_of_bluesky_stay_out_of_logs():
 
 def test_what_nothing_changed_is_as_in_the_world_and_a_change_is_one_platform_s():
     world = build_world(synthetic(), missing=0.3)
-    changes, other = Changes(world), Changes(world)
+    changes, other = WorldChanges(world), WorldChanges(world)
     rows = range(len(world.accounts))
     assert [changes.fate(row) for row in rows] == world.accounts.fates.tolist()
     assert [changes.username(row) for row in rows] == world.accounts.usernames
@@ -288,7 +291,7 @@ def test_what_nothing_changed_is_as_in_the_world_and_a_change_is_one_platform_s(
 
 
 def test_a_name_that_is_taken_or_none_is_refused():
-    changes = Changes(build_world(synthetic()))
+    changes = WorldChanges(build_world(synthetic()))
     for name, said in (("bob", "belongs to another"), ("a b", "No account can be named"), ("x" * 16, "No account")):
         with pytest.raises(MockError, match=said):
             changes.rename(changes.row("ann"), name)
@@ -301,7 +304,7 @@ def test_a_name_that_is_taken_or_none_is_refused():
     st.one_of(st.none(), st.integers(0, 5)),
 )
 def test_a_cursor_is_old_after_its_seconds_or_requests_since_it_was_last_handed_out(steps, seconds, requests):
-    changes, now, issued = Changes(build_world(synthetic())), 1000.0, {}
+    changes, now, issued = WorldChanges(build_world(synthetic())), 1000.0, {}
     changes.tick(now)
     changes.expire(Lifetime(seconds, requests))
     for n, (gap, cursor, handed_out) in enumerate(steps, 1):

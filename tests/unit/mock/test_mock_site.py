@@ -18,7 +18,7 @@ from shared_data import needed
 from test_web_source import outcome_of
 from test_web_wire import MUSIC, of_service, plays, wire
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.clock import InterruptibleClock
 from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Credential, Node, Pick, SameAs
@@ -28,10 +28,10 @@ from socialcrawl.graph.link_context import WebPage, find_context, normalize_line
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab.graphs import build_page_graph
 from socialcrawl.lab.instant import ImmediateExecutor, NullMonitor, SequenceStore, make_parts
-from socialcrawl.mock.server import running
-from socialcrawl.mock.service import Asked, Guest, Standing
-from socialcrawl.mock.web.html import marked, marks, page_of, path_of
-from socialcrawl.mock.web.page_file import numbered, read_pages
+from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.mock.service import Guest, MockRequest, WindowState
+from socialcrawl.mock.web.html import find_links, make_path, render_links, render_page
+from socialcrawl.mock.web.page_file import number_pages, read_pages
 from socialcrawl.mock.web.service import Site
 from socialcrawl.platforms.web.page import parse_page
 from socialcrawl.platforms.web.source import WebSource
@@ -57,11 +57,11 @@ PAGES = {
 
 
 def site_of(pages, **more):
-    return Site(numbered((key, *page) for key, page in pages.items()), **more)
+    return Site(number_pages((key, *page) for key, page in pages.items()), **more)
 
 
 def asked(template="/wiki/*key", key="Art", host="wiki.example", now=0.0):
-    return Asked("GET", template, {"key": key} if "*" in template else {}, (), {}, now, host)
+    return MockRequest("GET", template, {"key": key} if "*" in template else {}, (), {}, now, host)
 
 
 def answer(site, *told):
@@ -86,7 +86,7 @@ def check_same(pages, topic, known):
     with plays(of_service(site_of(pages))) as (url, _):
         made = wire(url, hits=topic.hits)
         for key in pages:
-            outcome = asked_about(source, made, store, HOST + path_of(key))
+            outcome = asked_about(source, made, store, HOST + make_path(key))
             targets = [numbers[key_of(store.accounts([Node(node)])[node].id)] for node in outcome.targets.tolist()]
             expected, alpha = (part.tolist() for part in known.out(numbers[key]))
             assert (outcome.missing, outcome.value) == (None, known.beta[numbers[key]])
@@ -116,7 +116,7 @@ def test_recorded_pages_give_the_same_graph_as_in_the_laboratory():
 def test_a_crawl_of_the_site_goes_the_way_of_a_crawl_of_the_known_graph():
     known = build_page_graph(columns(PAGES), MUSIC)
     store, crawl = MemoryStore(), {}
-    (first,) = store.enlist([f"{HOST}{path_of('Art_music')}"], 0.0)
+    (first,) = store.enlist([f"{HOST}{make_path('Art_music')}"], 0.0)
     source = WebSource(POLICY, "socialcrawl", hosts=["*.example"])
     with plays(of_service(site_of(PAGES))) as (url, _):
         made = wire(url)
@@ -162,7 +162,7 @@ NAMES = ["New_York", "York", "New", "Art", "Party_art", "strasse", "fine", "musi
 )
 def test_whatever_overlaps_in_a_text_its_links_have_the_windows_of_the_laboratory(text, keys):
     url = f"{HOST}/wiki/me"
-    rows = rows_of(parse_page(page_of("me", WebPage(text, keys)), url), url, MUSIC.hits)
+    rows = rows_of(parse_page(render_page("me", WebPage(text, keys)), url), url, MUSIC.hits)
     assert [key_of(mention.who.id) for mention in rows.mentions] == keys
     assert rows.posts[0].text == " ".join(text.split())
     line = normalize_line(text)
@@ -174,7 +174,7 @@ def test_whatever_overlaps_in_a_text_its_links_have_the_windows_of_the_laborator
 
 def test_links_stand_where_the_titles_do():
     text = "In New York, York; new york"
-    found = marks(text, ["York", "New_York", "Nowhere", "rk"])
+    found = find_links(text, ["York", "New_York", "Nowhere", "rk"])
     assert [(mark.start, mark.end, mark.key) for mark in found] == [
         (3, 11, "New_York"),
         (7, 7, "York"),
@@ -184,11 +184,11 @@ def test_links_stand_where_the_titles_do():
         'In <a href="/wiki/New_York">New </a><a href="/wiki/York"></a><a href="/wiki/New_York">York</a>'
         '<a href="/wiki/York"></a>, York; new york'
     )
-    assert marked(text, found) == expected
+    assert render_links(text, found) == expected
 
 
 def test_a_page_shows_its_title_and_a_menu_of_all_its_links_and_its_text_is_only_the_text():
-    html = page_of("A_&_b", WebPage("some <text>", ["C_d", "x/y%"]))
+    html = render_page("A_&_b", WebPage("some <text>", ["C_d", "x/y%"]))
     assert findall("<title>(.*)</title>", html) == ["A &amp; b"]
     assert [unescape(name) for name in findall("<li><a [^>]*>([^<]*)</a>", html)] == ["C d", "x/y%"]
     assert parse_page(html, f"{HOST}/wiki/A").text == "some <text>"
@@ -236,9 +236,9 @@ def test_every_host_has_one_window_and_a_refusal_says_when_to_come_again():
     assert (one.k, one.period, one.kind) == (3, 10.0, "sliding")
     assert one.key != other.key
     assert site.counted(asked("/robots.txt"), guest) == [one]
-    told = site.too_many(asked(now=100.0), [Standing(one, 0, 104.2)])
+    told = site.too_many(asked(now=100.0), [WindowState(one, 0, 104.2)])
     assert (told.status, told.headers["Retry-After"]) == (429, "5")
-    assert site.limits(asked(), [Standing(one, 0, 104.2)]) == {}
+    assert site.limits(asked(), [WindowState(one, 0, 104.2)]) == {}
 
 
 @pytest.mark.parametrize("as_json", [True, False])
@@ -263,17 +263,17 @@ def test_a_file_that_is_none_of_pages_is_refused(tmp_path):
     with pytest.raises(SettingsError, match="needs the columns key, text, links; it has key, words"):
         read_pages(tmp_path / "pages.csv")
     with pytest.raises(SettingsError, match="Page 2: the key 'a' is there twice"):
-        numbered([("a", "", []), ("a", "", [])])
+        number_pages([("a", "", []), ("a", "", [])])
     with pytest.raises(SettingsError, match="Page 1: the key is empty"):
-        numbered([(None, "", [])])
+        number_pages([(None, "", [])])
 
 
 def test_a_campaign_asks_a_host_no_faster_than_its_window_allows(tmp_path):
     parquet.write_table(pa.table(columns(PAGES)), tmp_path / "pages.parquet")
-    rules = policy("web").override_limits(4, 0.3)
+    rules = load_policy("web").override_limits(4, 0.3)
     store = MemoryStore()
     (first,) = store.enlist([f"{HOST}/wiki/Art_music"], 0.0)
-    with running(platforms=(), pages=tmp_path / "pages.parquet", site_limit=4, windows={"web": 0.25}) as mock:
+    with serve_in_thread(platforms=(), pages=tmp_path / "pages.parquet", site_limit=4, windows={"web": 0.25}) as mock:
         made = wire(mock.url, now=time.time)
         planner = WindowPlanner(rules, [Credential("public", "public")], Caps())
         doors = (store, made, planner, InterruptibleClock(), ImmediateExecutor(), NullMonitor())

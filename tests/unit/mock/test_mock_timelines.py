@@ -8,8 +8,8 @@ import tweepy
 from requests.adapters import HTTPAdapter
 from test_mock_world import START, posts_of, synthetic
 
-from socialcrawl.mock.server import running
-from socialcrawl.mock.x.pagination_tokens import Cursor, cut, read_token
+from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.mock.x.pagination_tokens import Cursor, cut_page, read_token
 from socialcrawl.mock.x.user_endpoints import REACH
 
 
@@ -27,7 +27,7 @@ class Redirect(HTTPAdapter):
 
 @pytest.fixture(scope="module")
 def town():
-    with running(synthetic(), limit=100_000) as mock:
+    with serve_in_thread(synthetic(), limit=100_000) as mock:
         yield mock
 
 
@@ -89,7 +89,7 @@ def test_tweepy_searches_counts_and_finds_mentions(tweets):
 
 
 def test_tweepy_is_told_of_limits_and_of_a_bad_token():
-    with running(synthetic(), limit=1, tokens=frozenset({"TOKEN"})) as mock:
+    with serve_in_thread(synthetic(), limit=1, tokens=frozenset({"TOKEN"})) as mock:
         for token, error in (("TOKEN", tweepy.TooManyRequests), ("other", tweepy.Unauthorized)):
             client = tweepy.Client(token)
             with client.session:
@@ -153,7 +153,7 @@ def test_a_timeline_reaches_3200_posts_and_800_without_replies_and_mentions():
     n = REACH + 150
     rows = [("ann", START + i, "hi @bob", ("bob",)) for i in range(n)]
     with (
-        running(posts_of(rows), limit=1000) as mock,
+        serve_in_thread(posts_of(rows), limit=1000) as mock,
         httpx.Client(base_url=mock.url, headers={"Authorization": "Bearer x"}) as client,
     ):
         ann, bob = f"/2/users/{_id(client, 'ann')}/tweets", f"/2/users/{_id(client, 'bob')}/mentions"
@@ -187,7 +187,7 @@ def test_a_token_is_of_its_place_only():
 
 def test_a_cursor_stays_valid_when_its_post_is_gone():
     ids = np.array([90, 70, 50, 30])
-    older, newer = cut(ids, 2, Cursor(older=True, post=60)), cut(ids, 2, Cursor(older=False, post=60))
+    older, newer = cut_page(ids, 2, Cursor(older=True, post=60)), cut_page(ids, 2, Cursor(older=False, post=60))
     assert (older.start, older.stop) == (2, 4)
     assert (newer.start, newer.stop) == (0, 2)
 

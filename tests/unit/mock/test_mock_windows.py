@@ -7,16 +7,16 @@ from test_mock_world import START, synthetic
 from virtual_weeks import Virtual
 
 from socialcrawl.errors import MockError
-from socialcrawl.mock.rate_windows import Windows, label
-from socialcrawl.mock.server import running
+from socialcrawl.mock.rate_windows import TokenWindows, make_label
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.server_settings import MockSettings
-from socialcrawl.mock.x.bill import Bill
+from socialcrawl.mock.x.bill import XBill
 
 DAY = 86_400
 
 
 def test_a_window_opens_with_its_first_request_and_is_fixed():
-    windows = Windows(lambda endpoint: 2, 10.0)
+    windows = TokenWindows(lambda endpoint: 2, 10.0)
     first = windows.take("t", "/e", 1000.5)
     assert not first.full
     assert first.headers() == {
@@ -33,7 +33,7 @@ def test_a_window_opens_with_its_first_request_and_is_fixed():
 
 
 def test_windows_are_apart_by_token_and_endpoint():
-    windows = Windows({"/e": 1, "/f": 3}.__getitem__, 10.0)
+    windows = TokenWindows({"/e": 1, "/f": 3}.__getitem__, 10.0)
     assert not windows.take("t", "/e", 0).full
     assert not windows.take("u", "/e", 0).full
     assert [windows.take("t", "/f", 1).full for _ in range(4)] == [False, False, False, True]
@@ -46,19 +46,19 @@ def test_windows_are_apart_by_token_and_endpoint():
 
 
 def test_the_end_of_a_window_belongs_to_the_next():
-    windows = Windows(lambda endpoint: 1, 10.0)
+    windows = TokenWindows(lambda endpoint: 1, 10.0)
     windows.take("t", "/e", 0)
     assert not windows.take("t", "/e", 10.0).full
 
 
 def test_a_label_does_not_tell_the_token():
-    assert label("secret") == label("secret") != label("secreT")
-    assert "secret" not in label("secret")
-    assert len(label("secret")) == 8
+    assert make_label("secret") == make_label("secret") != make_label("secreT")
+    assert "secret" not in make_label("secret")
+    assert len(make_label("secret")) == 8
 
 
 def test_a_resource_is_billed_once_a_utc_day():
-    bill = Bill()
+    bill = XBill()
     noon = 20_000 * DAY + DAY // 2
     bill.charge(noon, [1, 2], [7])
     bill.charge(noon + 60, [2, 3], [7, 7])
@@ -77,7 +77,7 @@ def _bearer(token="one"):
 def test_k_requests_pass_and_the_next_is_refused_until_the_window_ends():
     clock = Virtual()
     with (
-        running(synthetic(), time=clock.now, limit=3, window=1.2) as mock,
+        serve_in_thread(synthetic(), time=clock.now, limit=3, window=1.2) as mock,
         httpx.Client(base_url=mock.url, headers=_bearer()) as client,
     ):
         answers = [client.get("/2/users/by/username/bob") for _ in range(4)]
@@ -109,7 +109,7 @@ def test_k_requests_pass_and_the_next_is_refused_until_the_window_ends():
 def test_every_answer_carries_the_headers_of_its_window():
     clock = Virtual()
     with (
-        running(synthetic(), time=clock.now, limit=2) as mock,
+        serve_in_thread(synthetic(), time=clock.now, limit=2) as mock,
         httpx.Client(base_url=mock.url, headers=_bearer()) as client,
     ):
         answers = [client.get("/2/users/by", params={"usernames": name}) for name in ("bob", "not-a-name", "bob")]
@@ -124,7 +124,7 @@ def test_every_answer_carries_the_headers_of_its_window():
 
 
 def test_a_request_without_a_known_token_is_refused_and_opens_no_window():
-    with running(synthetic(), tokens=frozenset({"one"})) as mock, httpx.Client(base_url=mock.url) as client:
+    with serve_in_thread(synthetic(), tokens=frozenset({"one"})) as mock, httpx.Client(base_url=mock.url) as client:
         headers = ({}, {"Authorization": "Bearer"}, {"Authorization": "Basic one"}, _bearer("two"))
         answers = [client.get("/2/users/by/username/bob", headers=header) for header in headers]
         assert client.get("/2/users/by/username/bob", headers=_bearer()).status_code == 200
@@ -171,7 +171,7 @@ def test_hosts_of_this_machine_and_allowed_ones_are_taken():
 
 
 def test_reading_again_on_the_same_day_is_free_and_failures_cost_nothing():
-    with running(synthetic()) as mock, httpx.Client(base_url=mock.url, headers=_bearer()) as client:
+    with serve_in_thread(synthetic()) as mock, httpx.Client(base_url=mock.url, headers=_bearer()) as client:
         bob = client.get("/2/users/by/username/bob").json()["data"]["id"]
         timeline = f"/2/users/{bob}/tweets"
         for _ in range(2):
@@ -196,15 +196,18 @@ def test_reading_again_on_the_same_day_is_free_and_failures_cost_nothing():
 
 def test_the_mock_stands_at_the_end_of_its_file_unless_told():
     counts = "/2/tweets/counts/recent"
-    with running(synthetic()) as mock, httpx.Client(base_url=mock.url, headers=_bearer()) as client:
+    with serve_in_thread(synthetic()) as mock, httpx.Client(base_url=mock.url, headers=_bearer()) as client:
         assert client.get(counts, params={"query": "from:bob"}).json()["meta"] == {"total_tweet_count": 3}
     with (
-        running(synthetic(), now=START + 5 * 3600) as mock,
+        serve_in_thread(synthetic(), now=START + 5 * 3600) as mock,
         httpx.Client(base_url=mock.url, headers=_bearer()) as client,
     ):
         assert client.get(counts, params={"query": "from:bob"}).json()["meta"] == {"total_tweet_count": 2}
     just_after = {"now": START + 7 * 3600 + 20}  # the last post of Bob is not indexed yet
-    with running(synthetic(), **just_after) as mock, httpx.Client(base_url=mock.url, headers=_bearer()) as client:
+    with (
+        serve_in_thread(synthetic(), **just_after) as mock,
+        httpx.Client(base_url=mock.url, headers=_bearer()) as client,
+    ):
         assert client.get(counts, params={"query": "from:bob"}).json()["meta"] == {"total_tweet_count": 2}
         found = client.get("/2/tweets/search/recent", params={"query": "from:bob"}).json()
     assert found["meta"]["result_count"] == 2

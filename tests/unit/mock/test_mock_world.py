@@ -7,9 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.lab.post_table import Posts
-from socialcrawl.mock.names import DELETED, HERE, LEGAL, PROTECTED, SUSPENDED, digests, fates, legal_names, user_ids
-from socialcrawl.mock.world import SNOWFLAKE_EPOCH, build_world, made_ids
-from socialcrawl.mock.x.entities import LONGEST, locate, written
+from socialcrawl.mock.names import (
+    DELETED,
+    HERE,
+    LEGAL,
+    PROTECTED,
+    SUSPENDED,
+    draw_fates,
+    hash_names,
+    make_legal_names,
+    make_user_ids,
+)
+from socialcrawl.mock.world import SNOWFLAKE_EPOCH, build_world, make_ids
+from socialcrawl.mock.x.entities import LONGEST, locate, write_text
 
 START = 1_700_000_000
 HOUR = 3_600
@@ -50,7 +60,7 @@ def synthetic() -> Posts:
 @given(st.sets(st.text(min_size=1, max_size=30).map(str.lower), max_size=40))
 @settings(max_examples=many(150), deadline=None)
 def test_every_name_gets_its_own_legal_username(names):
-    usernames = legal_names(names)
+    usernames = make_legal_names(names)
     assert usernames.keys() == names
     assert all(LEGAL.fullmatch(username) for username in usernames.values())
     assert len({username.lower() for username in usernames.values()}) == len(names)
@@ -58,53 +68,53 @@ def test_every_name_gets_its_own_legal_username(names):
 
 
 def test_a_made_username_is_readable_stable_and_yields_to_a_real_one():
-    (made,) = legal_names(["some.very-long_name"]).values()
+    (made,) = make_legal_names(["some.very-long_name"]).values()
     assert made.startswith("somevery_")
-    assert legal_names(["z", "some.very-long_name", "a"])["some.very-long_name"] == made
-    assert legal_names(["some.very-long_name", made])[made] == made
-    assert legal_names(["some.very-long_name", made])["some.very-long_name"] != made
+    assert make_legal_names(["z", "some.very-long_name", "a"])["some.very-long_name"] == made
+    assert make_legal_names(["some.very-long_name", made])[made] == made
+    assert make_legal_names(["some.very-long_name", made])["some.very-long_name"] != made
 
 
 def test_user_ids_depend_on_the_name_only():
     names = [f"n{i}" for i in range(500)]
-    forward = dict(zip(names, user_ids(names, digests(names)[:, 0]).tolist(), strict=True))
+    forward = dict(zip(names, make_user_ids(names, hash_names(names)[:, 0]).tolist(), strict=True))
     back = names[::-1]
-    assert forward == dict(zip(back, user_ids(back, digests(back)[:, 0]).tolist(), strict=True))
+    assert forward == dict(zip(back, make_user_ids(back, hash_names(back)[:, 0]).tolist(), strict=True))
     assert len(set(forward.values())) == 500
     assert all(0 < number < 2**63 for number in forward.values())
 
 
 def test_user_ids_that_collide_are_told_apart_by_name():
     hashes = np.array([8, 8, 0, 10], dtype=np.uint64)
-    ids = user_ids(["b", "a", "c", "d"], hashes)
+    ids = make_user_ids(["b", "a", "c", "d"], hashes)
     assert len(set(ids.tolist())) == 4
     assert (ids > 0).all()
-    turned = user_ids(["d", "c", "a", "b"], hashes[[3, 2, 1, 0]])
+    turned = make_user_ids(["d", "c", "a", "b"], hashes[[3, 2, 1, 0]])
     assert turned.tolist() == ids[[3, 2, 1, 0]].tolist()
 
 
 def test_the_missing_are_a_stable_share_of_three_kinds():
-    hashes = digests([f"n{i}" for i in range(9_000)])[:, 1]
-    some, more = fates(hashes, 0.2), fates(hashes, 0.5)
+    hashes = hash_names([f"n{i}" for i in range(9_000)])[:, 1]
+    some, more = draw_fates(hashes, 0.2), draw_fates(hashes, 0.5)
     assert abs((some != HERE).mean() - 0.2) < 0.02
     assert abs((more != HERE).mean() - 0.5) < 0.02
     assert (more[some != HERE] == some[some != HERE]).all()
     shares = [(more == fate).mean() for fate in (SUSPENDED, PROTECTED, DELETED)]
     assert min(shares) > 0.14
-    assert (fates(hashes, 0.0) == HERE).all()
-    assert (fates(hashes, 1.0) != HERE).all()
+    assert (draw_fates(hashes, 0.0) == HERE).all()
+    assert (draw_fates(hashes, 1.0) != HERE).all()
 
 
 @given(st.lists(st.integers(0, 3_400_000_000), min_size=1, max_size=60).map(sorted))
 @settings(deadline=None)
 def test_post_ids_grow_with_time_and_are_positive(times):
-    ids = made_ids(np.array(times, dtype=np.int64))
+    ids = make_ids(np.array(times, dtype=np.int64))
     assert ids[0] > 0
     assert (np.diff(ids) > 0).all()
 
 
 def test_post_ids_have_the_shape_of_snowflakes():
-    ids = made_ids(np.array([START, START, START + 1]))
+    ids = make_ids(np.array([START, START, START + 1]))
     assert ((ids >> 22) + SNOWFLAKE_EPOCH).tolist() == [START * 1000, START * 1000, (START + 1) * 1000]
     assert (ids & (2**22 - 1)).tolist() == [0, 1, 0]
 
@@ -162,7 +172,7 @@ def test_a_name_is_found_as_mention_before_bare_word(text, place):
 
 def test_entities_lie_where_they_say():
     world = build_world(synthetic())
-    shown = written(world, 57)
+    shown = write_text(world, 57)
     spans = {(kind, shown.text[e["start"] : e["end"]]) for kind, found in shown.entities.items() for e in found}
     assert spans == {("mentions", "@ann"), ("mentions", "@nobody"), ("urls", "https://example.org/a_b?c=1")}
     assert [mention["username"] for mention in shown.entities["mentions"]] == ["Ann", "nobody"]
@@ -171,19 +181,19 @@ def test_entities_lie_where_they_say():
 def test_mentions_are_kept_once_and_in_the_order_of_the_file():
     rows = [("a", START, "x", ("zoe", "abe")), ("b", START + 1, "y", ("abe", "zoe", "ABE"))]
     world = build_world(posts_of(rows))
-    named = [[m["username"] for m in written(world, post).entities["mentions"]] for post in range(2)]
+    named = [[m["username"] for m in write_text(world, post).entities["mentions"]] for post in range(2)]
     assert named == [["zoe", "abe"], ["abe", "zoe"]]
 
 
 def test_letters_that_grow_when_lowered_do_not_shift_entities():
     world = build_world(posts_of([("a", START, "İİ @Bob", ("bob",))]))
-    (mention,) = written(world, 0).entities["mentions"]
+    (mention,) = write_text(world, 0).entities["mentions"]
     assert (mention["start"], mention["end"]) == (3, 7)
 
 
 def test_a_long_text_is_cut_and_whole_in_the_note():
     world = build_world(synthetic())
-    shown = written(world, 60)
+    shown = write_text(world, 60)
     assert len(shown.text) <= LONGEST
     assert shown.text.endswith("…")
     assert shown.note == world.texts[60]

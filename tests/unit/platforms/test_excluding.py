@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tiny_town import Clock, Wire, close, parts_of, person, stored
 
 from socialcrawl.campaign.plan import plan
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import checked
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node, Pick, Who
@@ -52,7 +52,7 @@ def test_names_may_be_written_with_an_at_sign():
 
 @pytest.mark.parametrize("act", ["resolve", "seed", "expand", "search"])
 def test_only_what_would_ask_an_account_is_excluded(act):
-    source = ExcludingSource(XSource(policy("x"), TWEET, ["a query"]), ExcludedAccounts(["*bot"]))
+    source = ExcludingSource(XSource(load_policy("x"), TWEET, ["a query"]), ExcludedAccounts(["*bot"]))
     node = Node(-1 if act == "search" else 7)
     (talk,) = source.talks((Pick(3, node, act),), {node: Who("42", "Chatbot")})
     if act == "search":
@@ -65,7 +65,7 @@ def test_only_what_would_ask_an_account_is_excluded(act):
 
 
 def test_the_others_of_a_batch_are_asked_as_if_they_were_alone():
-    inner = XSource(policy("x"), TWEET, [])
+    inner = XSource(load_policy("x"), TWEET, [])
     source = ExcludingSource(inner, ExcludedAccounts(["b*"]))
     batch = tuple(Pick(n, Node(n), "expand") for n in range(4))
     accounts = {Node(n): Who(str(n), name) for n, name in enumerate(["ann", "bob", None, "Bea"])}

@@ -15,7 +15,7 @@ from socialcrawl.engine.model import Grant, Reply, Request
 from socialcrawl.platforms import http_client, sockets
 from socialcrawl.platforms.http_client import HttpClient, bound_memory
 from socialcrawl.system import bounds
-from socialcrawl.system.bounds import MAX_VALUES, Allowance, Share, is_crowded
+from socialcrawl.system.bounds import MAX_VALUES, Allowance, AllowanceShare, is_crowded
 from socialcrawl.system.loopback import is_public
 
 GRANT = Grant(Request((0, 1), "/", {}, 1, 500), "main", 0.0)
@@ -120,7 +120,7 @@ def test_readers_never_hold_more_together_than_they_may_and_each_of_them_ends():
     allowance, seen = Allowance(total=100, largest=30, small=0), []
 
     def read(number):
-        share = Share(owner=number % 5)
+        share = AllowanceShare(owner=number % 5)
         for _ in range(3):
             assert allowance.take(share, 10, 30.0)
             seen.append(allowance.held)
@@ -134,7 +134,7 @@ def test_readers_never_hold_more_together_than_they_may_and_each_of_them_ends():
 
 def test_a_reader_that_gets_no_memory_in_time_gives_up():
     allowance = Allowance(total=20, largest=10, small=0)
-    first, second = Share(1), Share(2)
+    first, second = AllowanceShare(1), AllowanceShare(2)
     assert allowance.take(first, 10, 0.0)  # may go on beyond what is shared: one always can
     assert not allowance.take(second, 1, 0.0)
     allowance.give_back(first)
@@ -144,11 +144,11 @@ def test_a_reader_that_gets_no_memory_in_time_gives_up():
 
 def test_small_answers_wait_for_nobody_and_one_owner_does_not_keep_all_the_memory():
     allowance = Allowance(total=110, largest=10, small=5)
-    slow = [Share(owner=1) for _ in range(7)]
+    slow = [AllowanceShare(owner=1) for _ in range(7)]
     got = [allowance.take(share, 10, 0.0) for share in slow]
     assert got == [True] * 6 + [False]  # half of the room, and one that may go on beyond it
-    assert allowance.take(Share(owner=2), 10, 0.0)
-    assert allowance.take(Share(owner=1), 5, 0.0)
+    assert allowance.take(AllowanceShare(owner=2), 10, 0.0)
+    assert allowance.take(AllowanceShare(owner=1), 5, 0.0)
 
 
 @pytest.mark.parametrize("coding", [{}, {"second": True}, {"cut": 5}, {"filled": True}])

@@ -6,7 +6,7 @@ import pytest
 from probe_towns import FANS, NOW, REASONS, STAR, Asking, town
 from tiny_town import Clock, Watcher
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Credential, Node, Pick, Stop, Who
 from socialcrawl.graph.liveness import Activity
@@ -20,7 +20,7 @@ from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage.memory_store import MemoryStore
 
-POLICY = policy("x")
+POLICY = load_policy("x")
 WORDS = pytest.mark.parametrize("words", [TWEET, POST], ids=["tweet", "post"])
 
 

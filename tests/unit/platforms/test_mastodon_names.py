@@ -8,12 +8,12 @@ from test_mock_world import START, posts_of
 from x_crawls import campaign_of
 
 from socialcrawl.campaign.build import build
-from socialcrawl.cli.render.live_screen import View
+from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.engine.loop import run
 from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.importers.post_columns import parse_rows
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.platforms.mastodon.entities import ENTITIES
 from socialcrawl.platforms.mastodon.parse import PageParser
 from socialcrawl.storage.counting_rule import COUNTING, RULE
@@ -134,7 +134,7 @@ MATCHES = {0: 1, 2: 1, 3: 1}  # by the place in WRITTEN
 @pytest.fixture(scope="module")
 def mock():
     posts = posts_of([(author, START + 60 * n, said, named) for n, (author, said, named) in enumerate(WRITTEN)])
-    with running(posts, limit=100_000) as found:
+    with serve_in_thread(posts, limit=100_000) as found:
         yield found
 
 
@@ -145,7 +145,7 @@ def settings_of(mock, place, *keywords, **more):
 
 
 def crawl(settings, *, change=False):
-    campaign = build(settings, View(), change=change)
+    campaign = build(settings, CampaignView(), change=change)
     try:
         run(campaign.parts, size=campaign.together)
     finally:

@@ -14,19 +14,19 @@ from test_bluesky_wire import send
 from test_mock_world import START, posts_of
 from x_crawls import crawl, rows
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import checked
 from socialcrawl.engine.model import PUT_OFF, Answer, Node, Pick, Reply, Request, Who
-from socialcrawl.mock.names import chosen
-from socialcrawl.mock.server import running
+from socialcrawl.mock.names import is_chosen
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.platforms.bluesky.opt_outs import HIDES, is_hidden
 from socialcrawl.platforms.bluesky.source import FEED, PROFILES, BlueskySource
-from socialcrawl.text.optouts import declines
+from socialcrawl.text.optouts import has_opt_out
 
 PEOPLE = [f"person{n}" for n in range(60)]
 SHARE = 0.3
-SAYS_NOBOT = {name for name in PEOPLE if chosen(name, SHARE, b"nobot")}
-LABELLED = {name for name in PEOPLE if chosen(name, SHARE, b"noindex")}
+SAYS_NOBOT = {name for name in PEOPLE if is_chosen(name, SHARE, b"nobot")}
+LABELLED = {name for name in PEOPLE if is_chosen(name, SHARE, b"noindex")}
 OPEN = [name for name in PEOPLE if name not in SAYS_NOBOT | LABELLED]
 SOURCE = {"platform": "bluesky", "timeout": 10.0}
 SECRET = "a sentence that nobody may keep"
@@ -49,7 +49,7 @@ def drawn():
 
 @pytest.fixture(scope="module")
 def mock():
-    with running(posts_of(drawn()), nobot=SHARE, noindex=SHARE, bluesky_limit=100_000) as made:
+    with serve_in_thread(posts_of(drawn()), nobot=SHARE, noindex=SHARE, bluesky_limit=100_000) as made:
         with httpx.Client() as web:
             called = {name: web.get(f"{made.url}/_mock/accounts?name={name}").json() for name in PEOPLE}
         dids = {called[name]["did"]: name for name in PEOPLE}
@@ -108,7 +108,7 @@ def test_nothing_of_theirs_is_kept_beside_the_posts(mock, tmp_path):
     crawl(campaign(mock, database, source={"keep_original": True, "keep_answers": True}))
     assert rows(database, "select count(*) from response")[0][0] > 0
     assert not authors(mock, database) & (SAYS_NOBOT | LABELLED)
-    assert not [text for (text,) in rows(database, "select description from account") if declines(text)]
+    assert not [text for (text,) in rows(database, "select description from account") if has_opt_out(text)]
     assert not [one for (one,) in rows(database, "select original from post") if SECRET in str(one)]
     bodies = [zlib.decompress(body).decode() for (body,) in rows(database, "select body from response")]
     assert not [body for body in bodies if SECRET in body]
@@ -174,7 +174,7 @@ def test_profiles_are_looked_up_25_at_a_time_and_not_again(mock, tmp_path):
     ],
 )
 def test_a_hashtag_in_a_description_says_no(text, says):
-    assert declines(text) is says
+    assert has_opt_out(text) is says
 
 
 def test_a_label_that_was_taken_back_says_nothing_and_one_in_a_record_counts():
@@ -191,7 +191,7 @@ VISIT = Pick(7, Node(3), "expand")
 
 def visit(*replies, pages=1):
     """What a talk about ann asks for after her profile, when it is sent these replies; and what it finds."""
-    (talk,) = BlueskySource(policy("bluesky"), [], pages).talks((VISIT,), {Node(3): Who(ANN, "ann.test")})
+    (talk,) = BlueskySource(load_policy("bluesky"), [], pages).talks((VISIT,), {Node(3): Who(ANN, "ann.test")})
     next(talk)
     asked = []
     try:
@@ -310,7 +310,7 @@ def test_the_texts_of_reposts_are_those_of_who_was_asked_for(ids, kept):
 
 
 def test_where_descriptions_do_not_count_nobody_is_looked_up_and_all_is_kept():
-    (talk,) = BlueskySource(policy("bluesky"), [], opt_outs=False).talks((VISIT,), {Node(3): Who(ANN, "ann.test")})
+    (talk,) = BlueskySource(load_policy("bluesky"), [], opt_outs=False).talks((VISIT,), {Node(3): Who(ANN, "ann.test")})
     request = next(talk)
     assert (request.endpoint, request.params.keys() & {"show", "ids"}) == (FEED, set())
     reply = read(reposts(), opt_outs="no")

@@ -13,16 +13,16 @@ from stores import a_store, reopened
 from test_mock_world import START, posts_of
 from test_web_wire import of_service, plays
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.model import Answer, Grant, Node, Page, Pick, Reply, Request, SameAs, Who
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import Topic, compute_worth
-from socialcrawl.mock.gated_service import Served
+from socialcrawl.mock.gated_service import ServicePlatform
 from socialcrawl.mock.mastodon.service import MastodonService
 from socialcrawl.mock.names import DELETED, PROTECTED, SUSPENDED
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
-from socialcrawl.mock.world_changes import Changes
+from socialcrawl.mock.world_changes import WorldChanges
 from socialcrawl.platforms import unreachable_hosts
 from socialcrawl.platforms.http_client import HttpAnswer
 from socialcrawl.platforms.mastodon.parse import PageParser
@@ -49,7 +49,7 @@ def served(**more):
         (name, AT - ago * DAY - 600 * n, "a glacier @ann", ("ann",)) for name, ago in PEOPLE.items() for n in (1, 0)
     ]
     world = build_world(posts_of(sorted(rows, key=lambda row: row[1])))
-    changes = Changes(world)
+    changes = WorldChanges(world)
     for name, fate in GONE.items():
         changes.become(world.accounts.keys.index(name), fate)
     told = {"home": HOME, "nobot": {"shy"}, "moved": {"old@far.example": "new"}, "limited": {"cy"}, **more}
@@ -60,7 +60,9 @@ def served(**more):
 def doors():
     """The mock, as the wire reaches it."""
     with ExitStack() as stack:
-        mock = stack.enter_context(running(posts_of([("x", START, "x")]), platforms=("x",), more=[Served(*served())]))
+        mock = stack.enter_context(
+            serve_in_thread(posts_of([("x", START, "x")]), platforms=("x",), more=[ServicePlatform(*served())])
+        )
         wire = MastodonWire(mock.url, HOME, {}, hits=TOPIC.hits, now=lambda: float(AT))
         stack.callback(wire.close)
         yield mock, wire
@@ -87,7 +89,7 @@ def whole(name):
 def visited(wire, name, act="probe", store=None, **more):
     store = MemoryStore() if store is None else store
     (node,) = store.enlist([whole(name)], 0.0)
-    source = MastodonSource(policy("mastodon"), [], HOME, instances=["*"], **more)
+    source = MastodonSource(load_policy("mastodon"), [], HOME, instances=["*"], **more)
     pick = Pick(7, node, act)
     store.open((pick,))
     (talk,) = source.talks((pick,), store.accounts([node]))
@@ -167,7 +169,7 @@ def test_what_was_stored_of_a_probe_is_replayed_to_the_same_outcome(doors, kind)
         again = reopened(store)
         (pick,) = again.unfinished()
         kept = again.replies((pick,))[request.key]
-        source = MastodonSource(policy("mastodon"), [], HOME, instances=["*"], activity=Activity(90.0 * DAY))
+        source = MastodonSource(load_policy("mastodon"), [], HOME, instances=["*"], activity=Activity(90.0 * DAY))
         (talk,) = source.talks((pick,), again.accounts([pick.node]))
         assert next(talk) == request
         with pytest.raises(StopIteration) as end:
@@ -188,7 +190,9 @@ PICK = Pick(7, Node(3), "probe")
 
 
 def talk_of(who=ANN, **more):
-    (talk,) = MastodonSource(policy("mastodon"), [], HOME, instances=["*"], **more).talks((PICK,), {PICK.node: who})
+    (talk,) = MastodonSource(load_policy("mastodon"), [], HOME, instances=["*"], **more).talks(
+        (PICK,), {PICK.node: who}
+    )
     return talk
 
 
@@ -237,7 +241,7 @@ def test_what_nobody_is_called_is_not_asked_for():
 
 
 def test_nobody_can_be_asked_who_mentions_an_account():
-    source = MastodonSource(policy("mastodon"), [], HOME)
+    source = MastodonSource(load_policy("mastodon"), [], HOME)
     assert (source.width("probe"), source.width("walk"), source.width("inward")) == (1, 1, 0)
 
 

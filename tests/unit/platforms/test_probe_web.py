@@ -16,14 +16,14 @@ from test_mock_site import MUSIC, PAGES, columns, site_of
 from test_probe_mastodon import away
 from test_web_wire import HTML, of_service, plays, wire
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, Request, Stop, Who, format_time
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.lab.instant import make_parts
-from socialcrawl.mock.server import running
-from socialcrawl.mock.service import Told
+from socialcrawl.mock.server import serve_in_thread
+from socialcrawl.mock.service import MockResponse
 from socialcrawl.platforms.http_client import HttpAnswer
 from socialcrawl.platforms.unreachable_hosts import DOWN, NOWHERE
 from socialcrawl.platforms.web.classify import says_not_found
@@ -38,7 +38,7 @@ HERE = "http://h.example/a"
 
 
 def source_of(**more):
-    return WebSource(policy("web"), "socialcrawl", **{"hosts": ["*"], **more})
+    return WebSource(load_policy("web"), "socialcrawl", **{"hosts": ["*"], **more})
 
 
 def asked(talk, made, store):
@@ -70,7 +70,7 @@ def door(tmp_path_factory):
     file = tmp_path_factory.mktemp("site") / "pages.parquet"
     parquet.write_table(pa.table(columns(PAGES)), file)
     with ExitStack() as stack:
-        mock = stack.enter_context(running(platforms=(), pages=file, site_limit=10_000))
+        mock = stack.enter_context(serve_in_thread(platforms=(), pages=file, site_limit=10_000))
         made = wire(mock.url)
         stack.callback(made.close)
         yield made
@@ -145,7 +145,7 @@ def test_the_last_change_of_a_page_is_its_last_activity(door):
     assert visited(door, "/wiki/Art")[1].mark == epoch
     told = [visited(door, "/wiki/Art", activity=Activity(span))[1] for span in (NOW, NOW - 1)]
     assert [(one.value, one.mark, one.missing) for one in told] == [(1.0, epoch, None), (0.0, epoch, None)]
-    with plays(lambda *_: Told(200, b"x", {}, HTML)) as (url, _):
+    with plays(lambda *_: MockResponse(200, b"x", {}, HTML)) as (url, _):
         made = wire(url)
         silent, counts = (visited(made, "/wiki/Art", activity=Activity(9e9, untold=told))[1] for told in (False, True))
         made.close()
@@ -155,7 +155,7 @@ def test_the_last_change_of_a_page_is_its_last_activity(door):
 
 def answering(told, path="/a", **more):
     """The outcome of a probe where every page is answered so."""
-    with plays(lambda method, host, target: Told(404) if target == "/robots.txt" else told) as (url, _):
+    with plays(lambda method, host, target: MockResponse(404) if target == "/robots.txt" else told) as (url, _):
         made = wire(url)
         outcome = visited(made, path, **more)[1]
         made.close()
@@ -170,21 +170,25 @@ def answering(told, path="/a", **more):
 )  # fmt: skip
 @pytest.mark.parametrize("soft", [False, True])
 def test_every_status_is_a_reason(status, why, soft):
-    outcome = answering(Told(status, b"", {}, HTML), soft=soft)
+    outcome = answering(MockResponse(status, b"", {}, HTML), soft=soft)
     assert (outcome.value, outcome.missing) == (float(why is None), why)
 
 
 def test_what_is_no_text_is_a_page_all_the_same():
     assert answering(
-        Told(200, b"%PDF", {"Last-Modified": formatdate(1, usegmt=True)}, "application/pdf")
+        MockResponse(200, b"%PDF", {"Last-Modified": formatdate(1, usegmt=True)}, "application/pdf")
     ).mark == format_time(1.0)
-    assert answering(Told(200, b"Error 404", {}, "application/pdf"), soft=True).value == 1.0
+    assert answering(MockResponse(200, b"Error 404", {}, "application/pdf"), soft=True).value == 1.0
 
 
 @pytest.mark.parametrize("method", ["HEAD", "GET"])
 def test_a_server_that_knows_no_head_at_all_may_say_501(method):
     def answer(asked_by, host, target):
-        return Told(404) if target == "/robots.txt" else Told(501 if asked_by == method else 200, b"x", {}, HTML)
+        return (
+            MockResponse(404)
+            if target == "/robots.txt"
+            else MockResponse(501 if asked_by == method else 200, b"x", {}, HTML)
+        )
 
     with plays(answer) as (url, _):
         made = wire(url)
@@ -210,8 +214,8 @@ LONG = "words of a page that says something " * 60
 def test_a_page_is_none_that_says_so_in_the_words_of_the_paper_or_in_other_languages(title, text, gone):
     assert says_not_found(title, text) == gone
     html = f"<title>{title}</title><p>{text}".encode()
-    assert answering(Told(200, html, {}, HTML), soft=True).missing == ("soft-404" if gone else None)
-    assert answering(Told(200, html, {}, HTML)).missing is None
+    assert answering(MockResponse(200, html, {}, HTML), soft=True).missing == ("soft-404" if gone else None)
+    assert answering(MockResponse(200, html, {}, HTML)).missing is None
 
 
 def replayed(talk, kept):

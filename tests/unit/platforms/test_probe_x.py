@@ -7,7 +7,7 @@ import pytest
 from probe_towns import DAY, HALF_A_YEAR, NOW, REASONS, Asking, carried, last, of, recent, stamp, town
 from test_judge_openapi import _document, _validator
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, Request, SameAs, Who
 from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.relevance import Topic
@@ -18,7 +18,7 @@ from socialcrawl.platforms.x.source import BY_ID, BY_NAME, XSource
 from socialcrawl.platforms.x.vocabulary import POST, TWEET, USER_FIELDS
 from socialcrawl.platforms.x.wire import XWire, make_client
 
-POLICY = policy("x")
+POLICY = load_policy("x")
 BOTH = pytest.mark.parametrize("words", [TWEET, POST], ids=["tweet", "post"])
 RECENTLY = Activity(float(HALF_A_YEAR))
 USER, POST_PRICE = 1_000, 500  # mills

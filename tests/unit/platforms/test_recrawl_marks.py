@@ -18,7 +18,7 @@ from mastodon_posts import POLICY as FEDIVERSE
 from mastodon_posts import status_of
 from shared_data import needed
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.model import Answer, Node, Page, Pick, Reason, Reply, Who, parse_time
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.platforms.bluesky import parse
@@ -158,7 +158,7 @@ START_OF_2026 = make_time_bounds(parse_time("2026-01-01T00:00:00Z"), None, NOW)
 )
 @pytest.mark.parametrize("act", ["seed", "expand", "recrawl"])
 def test_x_is_told_the_later_of_mark_and_bound_as_it_heeds_one_of_them(act, since, bounds):
-    source = XSource(policy("x"), TWEET, [], 2, span={**START_OF_2026, "end_time": "2027-01-01T00:00:00Z"})
+    source = XSource(load_policy("x"), TWEET, [], 2, span={**START_OF_2026, "end_time": "2027-01-01T00:00:00Z"})
     requests, outcome = converse(talk_of(source, Pick(1, Node(2), act, since=since)), ok("b", mark="9"), ok())
     for request in requests:
         told = {name: at for name, at in request.params.items() if name in ("since_id", "start_time")}
@@ -169,7 +169,7 @@ def test_x_is_told_the_later_of_mark_and_bound_as_it_heeds_one_of_them(act, sinc
 
 
 def test_x_is_asked_for_everything_where_there_is_no_mark():
-    source = XSource(policy("x"), TWEET, [])
+    source = XSource(load_policy("x"), TWEET, [])
     asked = [next(talk_of(source, Pick(1, Node(2), act))) for act in ("expand", "recrawl")]
     assert asked[0] == asked[1]
     assert "since_id" not in asked[0].params
@@ -300,7 +300,7 @@ def test_mastodon_looks_up_again_and_counts_a_request_with_a_mark_as_it_is_count
 
 
 def test_whoever_is_excluded_is_not_asked_again_and_marks_are_handed_on():
-    source = ExcludingSource(XSource(policy("x"), TWEET, []), ExcludedAccounts(["ann"]))
+    source = ExcludingSource(XSource(load_policy("x"), TWEET, []), ExcludedAccounts(["ann"]))
     with pytest.raises(StopIteration) as end:
         next(talk_of(source, Pick(1, Node(2), "recrawl", since="5")))
     assert end.value.value[1].missing == Reason.EXCLUDED

@@ -9,10 +9,10 @@ import pytest
 from stores import a_store, reopened
 from test_mock_world import START, posts_of
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.model import Grant, Node, Pick, RequestPart, parse_time
 from socialcrawl.graph.relevance import Topic, compute_worth
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.platforms.bluesky.source import FEED, FOLLOWS, BlueskySource
 from socialcrawl.platforms.bluesky.wire import BlueskyWire
 from socialcrawl.platforms.mastodon import source as mastodon
@@ -69,7 +69,7 @@ class World:
 
     def __init__(self, stack):
         given = [posts_of(ROWS[:OLD]), posts_of(ROWS)]
-        self.mocks = [stack.enter_context(running(posts, limit=10_000)) for posts in given]
+        self.mocks = [stack.enter_context(serve_in_thread(posts, limit=10_000)) for posts in given]
         self.web = stack.enter_context(httpx.Client(verify=False))  # nothing is encrypted on this machine
         told = {name: self.web.get(f"{self.mocks[1].url}/_mock/accounts?name={name}").json() for name in NEWS}
         self.keys = {platform: {name: told[name][platform] for name in NEWS} for platform in PLATFORMS}
@@ -82,7 +82,7 @@ class World:
     def wire(self, platform, url):
         hits, now = TOPIC.hits, lambda: float(START)
         if platform == "x":
-            return XWire({"main": make_client("token", url)}, TWEET, policy("x"), hits, now)
+            return XWire({"main": make_client("token", url)}, TWEET, load_policy("x"), hits, now)
         if platform == "bluesky":
             return BlueskyWire(url, hits=hits, now=now)
         return MastodonWire(url, HOME, {}, hits=hits, now=now)
@@ -111,9 +111,9 @@ class Asker:
         self.world, self.platform = world, platform
         self.store, self.later = MemoryStore() if store is None else store, False
         sources = {
-            "x": lambda: XSource(policy("x"), TWEET, [], 32, **more),
-            "bluesky": lambda: BlueskySource(policy("bluesky"), [], 32, **more),
-            "mastodon": lambda: MastodonSource(policy("mastodon"), [], HOME, 32, **more),
+            "x": lambda: XSource(load_policy("x"), TWEET, [], 32, **more),
+            "bluesky": lambda: BlueskySource(load_policy("bluesky"), [], 32, **more),
+            "mastodon": lambda: MastodonSource(load_policy("mastodon"), [], HOME, 32, **more),
         }
         self.source = sources[platform]()
         self.told, self.n = [], 0

@@ -12,7 +12,7 @@ from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, SameAs, W
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.lab.instant import make_parts
-from socialcrawl.mock.service import Told
+from socialcrawl.mock.service import MockResponse
 from socialcrawl.platforms.web.source import WebSource
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Rule
 from socialcrawl.storage.memory_store import MemoryStore
@@ -176,7 +176,7 @@ def outcome_of(talk, made, store):
 
 
 def test_a_seed_that_is_written_in_another_way_is_the_page_in_its_one_form():
-    with plays(lambda *_: Told(200, b"<p>music", {}, HTML)) as (url, asked):
+    with plays(lambda *_: MockResponse(200, b"<p>music", {}, HTML)) as (url, asked):
         made, store = wire(url), MemoryStore()
         (node,) = store.enlist(["HTTP://H.example:80/%61"], 0.0)
         (talk,) = source().talks((Pick(7, node, "seed"),), store.accounts([node]))
@@ -199,13 +199,13 @@ PATHS = ["a", "b", "c", "moved", "gone", "private"]
 
 def webpage(method, host, target):
     if target == "/robots.txt":
-        return Told(200, b"User-agent: *\nDisallow: /private", {}, "text/plain")
+        return MockResponse(200, b"User-agent: *\nDisallow: /private", {}, "text/plain")
     if target == "/moved":
-        return Told(301, b"", {"Location": "/c"}, HTML)
+        return MockResponse(301, b"", {"Location": "/c"}, HTML)
     if target == "/gone":
-        return Told(410, b"", {}, HTML)
+        return MockResponse(410, b"", {}, HTML)
     links = "".join(f"<a href=/{path}>{path}</a> music, " for path in PATHS)
-    return Told(
+    return MockResponse(
         200, f"<p>{links}<a href=//{'y' if host == 'x.example' else 'x'}.example/b>other</a>".encode(), {}, HTML
     )
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from socialcrawl.engine.model import Grant, Page, Request, Who
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.mock.service import Asked, Told
+from socialcrawl.mock.service import MockRequest, MockResponse
 from socialcrawl.platforms.web.wire import WebWire
 
 MUSIC = Topic(["music"])
@@ -41,18 +41,18 @@ def of_service(service, now=lambda: 1_700_000_000.0):
     """A service of the mock as such an answer: its endpoints, nothing else."""
     templates = {template.rsplit("*", 1)[0]: template for _, template in service.endpoints()}
 
-    def answer(method: str, host: str, target: str) -> Told:
+    def answer(method: str, host: str, target: str) -> MockResponse:
         parts = urlsplit(target)
         path = unquote(parts.path)
         head = (
             path if path in templates else next((one for one in templates if one != "/" and path.startswith(one)), "")
         )
         if not head:
-            return Told(404, b"<h1>Not found</h1>", {}, HTML)
+            return MockResponse(404, b"<h1>Not found</h1>", {}, HTML)
         template = templates[head]
         names: Mapping[str, str] = {template.rpartition("*")[2]: path.removeprefix(head)} if "*" in template else {}
         query = parse_qsl(parts.query)
-        asked = Asked(method, template, names, query, {}, now(), host.partition(":")[0])
+        asked = MockRequest(method, template, names, query, {}, now(), host.partition(":")[0])
         return service.answer(asked, service.guest(asked))
 
     return answer
@@ -99,7 +99,7 @@ def test_a_page_is_a_post_of_itself_and_its_links_are_mentions_with_their_window
         <nav><a href="/menu">music</a></nav>
         <p>Music by <a href="b#part">the other</a> {far} music {far} <a href="c">C</a> and <a href="/a#x">me</a>
         <p>music {far}<a href="B/../b">again</a>."""
-    reply = says(Told(200, body.encode(), {"Date": "Tue, 14 Nov 2023 22:13:20 GMT"}, HTML), keep=True)
+    reply = says(MockResponse(200, body.encode(), {"Date": "Tue, 14 Nov 2023 22:13:20 GMT"}, HTML), keep=True)
     assert (reply.kind, reply.status, reply.date, reply.cost, reply.at) == ("ok", 200, 1_700_000_000.0, 0, 5.0)
     (post,), (account,) = reply.rows.posts, reply.rows.accounts
     assert (post.id, post.author, post.lang, post.created_at) == (page().request.params["url"],) * 2 + ("en", None)
@@ -126,7 +126,7 @@ def test_a_page_is_a_post_of_itself_and_its_links_are_mentions_with_their_window
 
 def test_windows_that_overlap_count_an_occurrence_once(says):
     body = b"<p><a href=b>one</a> music <a href=b>two</a> music <a href=c>three</a>"
-    rows = says(Told(200, body, {}, HTML)).rows
+    rows = says(MockResponse(200, body, {}, HTML)).rows
     assert [(mention.spans, mention.hits) for mention in rows.mentions] == [
         (((0, len("one music two music three")),), 2)
     ] * 2
@@ -138,7 +138,7 @@ def test_windows_that_overlap_count_an_occurrence_once(says):
      (418, "unknown"), (204, "unknown"), (206, "unknown"), (300, "unknown"), (304, "unknown"), (301, "unknown")],
 )  # fmt: skip
 def test_a_page_that_is_not_there_is_missing_with_a_reason(says, status, why):
-    assert reason(says(Told(status, b"" if status in (204, 304) else b"<p>music</p>", {}, HTML))) == why
+    assert reason(says(MockResponse(status, b"" if status in (204, 304) else b"<p>music</p>", {}, HTML))) == why
 
 
 @pytest.mark.parametrize(
@@ -150,13 +150,13 @@ def test_a_page_that_is_not_there_is_missing_with_a_reason(says, status, why):
      ("Page not found", "x" * 1_001, False)],
 )  # fmt: skip
 def test_a_page_that_says_that_it_is_none_is_deleted(says, title, text, gone):
-    reply = says(Told(200, f"<title>{title}</title><p>{text}".encode(), {}, HTML))
+    reply = says(MockResponse(200, f"<title>{title}</title><p>{text}".encode(), {}, HTML))
     assert reason(reply) == "deleted" if gone else reply.rows.posts[0].text == text
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_told_and_not_followed(says, status):
-    reply = says(Told(status, b"", {"Location": "//Other.example:80/%7Ex?q#f"}, HTML))
+    reply = says(MockResponse(status, b"", {"Location": "//Other.example:80/%7Ex?q#f"}, HTML))
     assert (reply.kind, reply.cursor, reply.rows) == ("ok", "http://other.example/~x?q", Page())
 
 
@@ -164,7 +164,7 @@ def test_a_redirect_is_told_and_not_followed(says, status):
     "target", ["mailto:a@b.example", "http://[x/", "ftp://h.example/", "http://h.example/" + "x" * 2_000]
 )
 def test_a_redirect_to_what_is_no_page_leads_nowhere(says, target):
-    assert reason(says(Told(302, b"", {"Location": target}, HTML))) == "unknown"
+    assert reason(says(MockResponse(302, b"", {"Location": target}, HTML))) == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_redirect_to_what_is_no_page_leads_nowhere(says, target):
      ({}, '<meta name="robots" content="all">', True), ({}, '<meta name="description" content="noindex">', True)],
 )  # fmt: skip
 def test_pages_that_opt_out_are_left_alone(says, headers, meta, follows):
-    reply = says(Told(200, f"<head>{meta}</head><p>music <a href=b>b</a>".encode(), headers, HTML))
+    reply = says(MockResponse(200, f"<head>{meta}</head><p>music <a href=b>b</a>".encode(), headers, HTML))
     if follows is None:
         assert reason(reply) == "opted-out"
     else:
@@ -187,20 +187,20 @@ def test_a_campaign_that_heeds_no_opt_outs_says_so_and_reads_all(says):
     for method in (None, "HEAD"):
         grant = page(method=method)
         request = replace(grant.request, params={**grant.request.params, "opt_outs": "no"})
-        rows = says(Told(200, body, {"X-Robots-Tag": "none"}, HTML), replace(grant, request=request)).rows
+        rows = says(MockResponse(200, body, {"X-Robots-Tag": "none"}, HTML), replace(grant, request=request)).rows
         assert rows.answered == [Who("http://h.example/a", "http://h.example/a")]
         assert len(rows.mentions) == (method is None)
 
 
 @pytest.mark.parametrize("kind", ["image/png", "application/pdf", "application/json", "text/css"])
 def test_what_is_no_page_is_missing(says, kind):
-    assert reason(says(Told(200, b"<p>music</p>", {}, kind))) == "unknown"
+    assert reason(says(MockResponse(200, b"<p>music</p>", {}, kind))) == "unknown"
 
 
 def test_plain_text_is_a_page_and_a_type_that_is_not_told_is_seen(says):
-    assert says(Told(200, b" music \n <a> & music", {}, "Text/Plain")).rows.posts[0].text == "music <a> & music"
-    assert says(Told(200, b"\n <p>music", {}, "")).rows.posts[0].text == "music"
-    assert reason(says(Told(200, b"\x89PNG", {}, ""))) == "unknown"
+    assert says(MockResponse(200, b" music \n <a> & music", {}, "Text/Plain")).rows.posts[0].text == "music <a> & music"
+    assert says(MockResponse(200, b"\n <p>music", {}, "")).rows.posts[0].text == "music"
+    assert reason(says(MockResponse(200, b"\x89PNG", {}, ""))) == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -215,22 +215,22 @@ def test_plain_text_is_a_page_and_a_type_that_is_not_told_is_seen(says):
      ("text/html", b"a\0b", "a\ufffdb")],
 )  # fmt: skip
 def test_a_page_is_read_in_its_own_alphabet(says, kind, body, text):
-    assert says(Told(200, body, {}, kind)).rows.posts[0].text == text
+    assert says(MockResponse(200, body, {}, kind)).rows.posts[0].text == text
 
 
 def test_a_long_page_is_read_as_far_as_its_limit(says):
     body = b"<p>music " + b"x" * 500 + b" <a href=b>music</a> music"
-    assert says(Told(200, body, {}, HTML), most=300).rows.hits == [1]
-    assert says(Told(200, body, {}, HTML)).rows.hits == [3]
+    assert says(MockResponse(200, body, {}, HTML), most=300).rows.hits == [1]
+    assert says(MockResponse(200, body, {}, HTML)).rows.hits == [3]
 
 
 @pytest.mark.parametrize(
     ("told", "kind", "resets"),
-    [(Told(429, b"", {"Retry-After": "120"}), "window", 125.0), (Told(429), "backoff", None),
-     (Told(503, b"", {"Retry-After": "Thu, 01 Jan 1970 00:01:40 GMT"}), "window", 100.0),
-     (Told(429, b"", {"Retry-After": "40", "Date": "Thu, 01 Jan 1970 00:01:00 GMT"}), "window", 100.0),
-     (Told(429, b"", {"Retry-After": "soon"}), "backoff", None), (Told(503), "broken", None),
-     (Told(500), "broken", None)],
+    [(MockResponse(429, b"", {"Retry-After": "120"}), "window", 125.0), (MockResponse(429), "backoff", None),
+     (MockResponse(503, b"", {"Retry-After": "Thu, 01 Jan 1970 00:01:40 GMT"}), "window", 100.0),
+     (MockResponse(429, b"", {"Retry-After": "40", "Date": "Thu, 01 Jan 1970 00:01:00 GMT"}), "window", 100.0),
+     (MockResponse(429, b"", {"Retry-After": "soon"}), "backoff", None), (MockResponse(503), "broken", None),
+     (MockResponse(500), "broken", None)],
 )  # fmt: skip
 def test_a_server_that_wants_peace_gets_it(says, told, kind, resets):
     for grant in (page(), page("http://h.example/robots.txt", robots=True)):
@@ -247,19 +247,20 @@ def test_a_server_that_wants_peace_gets_it(says, told, kind, resets):
 def test_headers_alone_say_whether_a_page_is_there(says):
     head = page(method="HEAD")
     me = Who("http://h.example/a", "http://h.example/a")
-    assert says(Told(200, b"music", {}, HTML), head).rows == Page(answered=[me])
-    assert says(Told(405, b"", {}, HTML), head).rows == Page(answered=[me])
-    assert reason(says(Told(200, b"", {}, "image/png"), head)) == "unknown"
-    assert reason(says(Told(404, b"", {}, HTML), head)) == "unknown"
-    assert reason(says(Told(200, b"", {"X-Robots-Tag": "noindex"}, HTML), head)) == "opted-out"
-    assert says(Told(301, b"", {"Location": "/b"}, HTML), head).cursor == "http://h.example/b"
+    assert says(MockResponse(200, b"music", {}, HTML), head).rows == Page(answered=[me])
+    assert says(MockResponse(405, b"", {}, HTML), head).rows == Page(answered=[me])
+    assert reason(says(MockResponse(200, b"", {}, "image/png"), head)) == "unknown"
+    assert reason(says(MockResponse(404, b"", {}, HTML), head)) == "unknown"
+    assert reason(says(MockResponse(200, b"", {"X-Robots-Tag": "noindex"}, HTML), head)) == "opted-out"
+    assert says(MockResponse(301, b"", {"Location": "/b"}, HTML), head).cursor == "http://h.example/b"
 
 
 @pytest.mark.parametrize(
     ("told", "cursor"),
-    [(Told(200, b"\xef\xbb\xbfUser-agent: *\0", {}, "text/plain"), "=User-agent: *\ufffd"), (Told(404), ""),
-     (Told(403), ""), (Told(204), ""), (Told(301, b"", {"Location": "https://h.example/robots.txt"}), ">https://h.example/robots.txt"),
-     (Told(200, b"#" * 600_000, {}, "text/plain"), "=" + "#" * 512_000)],
+    [(MockResponse(200, b"\xef\xbb\xbfUser-agent: *\0", {}, "text/plain"), "=User-agent: *\ufffd"),
+     (MockResponse(404), ""), (MockResponse(403), ""), (MockResponse(204), ""),
+     (MockResponse(301, b"", {"Location": "https://h.example/robots.txt"}), ">https://h.example/robots.txt"),
+     (MockResponse(200, b"#" * 600_000, {}, "text/plain"), "=" + "#" * 512_000)],
 )  # fmt: skip
 def test_the_rules_of_a_host_come_as_a_cursor(says, told, cursor):
     reply = says(told, page("http://h.example/robots.txt", robots=True))
@@ -267,7 +268,7 @@ def test_the_rules_of_a_host_come_as_a_cursor(says, told, cursor):
 
 
 def test_all_hosts_are_asked_at_a_server_on_this_machine():
-    with plays(lambda *_: Told(200, b"<p>music", {}, HTML)) as (url, asked):
+    with plays(lambda *_: MockResponse(200, b"<p>music", {}, HTML)) as (url, asked):
         made = wire(url + "/", contact="me@example.org", whole=True)
         reply = made.send(page("https://Far.example:8443/a%20b/?q=%C3%A9&r=1"))
         made.send(page("http://169.254.169.254/x"))
@@ -335,7 +336,7 @@ def test_no_answer_makes_the_wire_raise(says, status, body, headers, robots):
     body = b"" if status in (204, 304) else body
     headers = {name: value.strip() for name, value in headers.items()}
     reply = says(
-        Told(status, body, headers, ""), page("http://h.example/robots.txt", robots=robots) if robots else None
+        MockResponse(status, body, headers, ""), page("http://h.example/robots.txt", robots=robots) if robots else None
     )
     assert reply.kind in ("ok", "missing", "window", "backoff", "broken", "lost")
     assert reply.kind not in ("ok", "missing") or isinstance(reply.rows, Page)

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from test_x_wire import BOTH, NOW, send, wire
 from x_crawls import TOKEN, TOPIC, posts
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.model import Grant
 from socialcrawl.errors import SourceError
 from socialcrawl.mock import faults
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.platforms.x import meters
 from socialcrawl.platforms.x.vocabulary import POST, TWEET
 
-POLICY = policy("x")
+POLICY = load_policy("x")
 KEY = (-1, 0)
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -47,7 +47,7 @@ def found_by_searching(url, words):
 
 @BOTH
 def test_a_query_is_counted_with_one_request_at_its_own_price(words):
-    with running(posts()) as mock:
+    with serve_in_thread(posts()) as mock:
         request = meters.make_counts_request(KEY, TOPIC, words, POLICY)
         reply, body = ask(mock.url, request, words)
         found = found_by_searching(mock.url, words)
@@ -58,7 +58,7 @@ def test_a_query_is_counted_with_one_request_at_its_own_price(words):
 
 @BOTH
 def test_the_probe_is_the_smallest_search_with_all_fields(words):
-    with running(posts()) as mock:
+    with serve_in_thread(posts()) as mock:
         request = meters.make_probe_request(KEY, TOPIC, words, POLICY)
         reply = send(mock.url, request, words)
     assert reply.kind == "ok"
@@ -69,7 +69,7 @@ def test_the_probe_is_the_smallest_search_with_all_fields(words):
 
 @pytest.mark.parametrize("as_text", [False, True])
 def test_usage_is_what_was_billed_by_day(as_text):
-    with running(posts(), time=lambda: NOW) as mock:
+    with serve_in_thread(posts(), time=lambda: NOW) as mock:
         searched = len(send(mock.url, search(TWEET)).rows.posts)
         request = meters.make_usage_request(KEY, 3, POLICY)
         if as_text:
@@ -186,9 +186,11 @@ def test_any_json_is_numbers_or_a_sentence(junk, name):
             assert all(number is None or 0 <= number < 2**63 for number in numbers)
 
 
-@pytest.mark.parametrize(("fault", "kind"), [(faults.refused(403), "refused"), (faults.html(200), "lost")])
+@pytest.mark.parametrize(
+    ("fault", "kind"), [(faults.make_refusals(403), "refused"), (faults.make_html_fault(200), "lost")]
+)
 def test_a_meter_that_is_refused_is_a_reply_like_any_other(fault, kind):
-    with running(posts(), fault=lambda endpoint, nth: fault) as mock:
+    with serve_in_thread(posts(), fault=lambda endpoint, nth: fault) as mock:
         reply, body = ask(mock.url, meters.make_counts_request(KEY, TOPIC, TWEET, POLICY))
     assert reply.kind == kind
     assert reply.cost == (500 if kind == "lost" else 0)

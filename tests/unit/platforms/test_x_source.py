@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 import pytest
 from x_crawls import TOKEN, TOPIC, posts
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.model import Answer, Grant, Node, Pick, Reply, SameAs, Who
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.platforms.x.source import TIMELINE, XSource, make_time_bounds
 from socialcrawl.platforms.x.vocabulary import POST, TWEET, USER_FIELDS
 from socialcrawl.platforms.x.wire import XWire, make_client
 from socialcrawl.storage.memory_store import MemoryStore
 
-POLICY = policy("x")
+POLICY = load_policy("x")
 BOTH = pytest.mark.parametrize("words", [TWEET, POST], ids=["tweet", "post"])
 PAGE, USER = 50_000, 1_000  # mills: $0.50 and $0.01
 NOBODY = Who(None, None)
@@ -261,7 +261,7 @@ def carry(talk, wire, store, told):
 
 @pytest.fixture(scope="module")
 def mock():
-    with running(posts(), limit=100_000) as found:
+    with serve_in_thread(posts(), limit=100_000) as found:
         yield found
 
 

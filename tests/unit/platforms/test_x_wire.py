@@ -4,17 +4,17 @@ import orjson
 import pytest
 from x_crawls import TOKEN, TOPIC, posts
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.model import Grant, Page, Request, Who
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock import faults
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 from socialcrawl.platforms.x.vocabulary import POST, TWEET
 from socialcrawl.platforms.x.wire import XWire, make_client
 
-POLICY = policy("x")
+POLICY = load_policy("x")
 BOTH = pytest.mark.parametrize("words", [TWEET, POST], ids=["tweet", "post"])
 WORLD = build_world(posts())
 BUSIEST = max(range(len(WORLD.accounts)), key=lambda row: len(WORLD.timelines.of(row)))
@@ -46,13 +46,13 @@ def answered():
         chosen[:] = [fault]
         return send(mock.url, request or timeline(), **more)
 
-    with running(posts(), lambda endpoint, nth: chosen[0], lambda: NOW, limit=100_000) as mock:
+    with serve_in_thread(posts(), lambda endpoint, nth: chosen[0], lambda: NOW, limit=100_000) as mock:
         yield reply
 
 
 @BOTH
 def test_a_timeline_comes_with_its_posts_cursor_price_and_limits(words):
-    with running(posts(), time=lambda: NOW, limit=7, window=60) as mock:
+    with serve_in_thread(posts(), time=lambda: NOW, limit=7, window=60) as mock:
         reply = send(mock.url, timeline(words), words, keep=True)
         rest = send(mock.url, timeline(words, pagination_token=reply.cursor), words)
     expected = [str(WORLD.ids[post]) for post in WORLD.timelines.of(BUSIEST)[::-1]]
@@ -70,7 +70,7 @@ def test_a_timeline_comes_with_its_posts_cursor_price_and_limits(words):
 @BOTH
 def test_a_search_names_its_authors_and_pays_for_their_profiles_in_the_new_vocabulary(words):
     asked = {"query": TOPIC, "max_results": "100", **words.fields, **words.search}
-    with running(posts()) as mock:
+    with serve_in_thread(posts()) as mock:
         reply = send(mock.url, Request((0, 1), "/2/tweets/search/recent", asked, 100), words)
     page = reply.rows
     assert page.posts
@@ -82,7 +82,7 @@ def test_a_search_names_its_authors_and_pays_for_their_profiles_in_the_new_vocab
 
 @BOTH
 def test_a_look_up_tells_who_is_missing_and_why(words):
-    with running(posts(), missing=0.5) as mock:
+    with serve_in_thread(posts(), missing=0.5) as mock:
         accounts = build_world(posts(), 0.5).accounts
         names = [*accounts.usernames[:98], "nobody_at_all"]
         by_name = send(mock.url, Request((0, 0), "/2/users/by", {"usernames": ",".join(names)}), words).rows
@@ -103,7 +103,7 @@ def test_a_look_up_tells_who_is_missing_and_why(words):
 def test_the_timeline_of_someone_missing_is_missing_with_its_reason(fate, reason):
     accounts = build_world(posts(), 0.9).accounts
     gone = str(accounts.ids[accounts.fates.tolist().index(fate)])
-    with running(posts(), missing=0.9) as mock:
+    with serve_in_thread(posts(), missing=0.9) as mock:
         reply = send(mock.url, Request((0, 1), TIMELINE, {**timeline().params, "id": gone}))
     assert (reply.kind, reply.rows.missing, reply.cost) == ("missing", [(Who(gone, None), reason)], 0)
 
@@ -117,13 +117,13 @@ AHEAD = str(int(NOW) + 900)
 WINDOW = {"x-rate-limit-limit": "300", "x-rate-limit-remaining": "0", "x-rate-limit-reset": AHEAD}
 DAILY = {f"x-app-limit-24hour-{name}": value for name, value in (("limit", "9"), ("remaining", "0"), ("reset", AHEAD))}
 TROUBLES = {
-    "the connection is cut": (faults.cut(), "lost", "may have been billed"),
-    "half of the JSON arrives": (faults.half(), "lost", "may have been billed"),
+    "the connection is cut": (faults.make_cut(), "lost", "may have been billed"),
+    "half of the JSON arrives": (faults.make_half(), "lost", "may have been billed"),
     "half of the JSON is all there is": (body(200, b'{"data":[{"id":"1","te'), "lost", "base_url right"),
-    "HTML that says 200": (faults.html(200), "lost", "proxy"),
-    "HTML that says 503": (faults.html(503), "broken", "in trouble"),
-    "HTML that says 404": (faults.html(404), "broken", "base_url right"),
-    "HTML that says 429": (faults.html(429), "backoff", "too many"),
+    "HTML that says 200": (faults.make_html_fault(200), "lost", "proxy"),
+    "HTML that says 503": (faults.make_html_fault(503), "broken", "in trouble"),
+    "HTML that says 404": (faults.make_html_fault(404), "broken", "base_url right"),
+    "HTML that says 429": (faults.make_html_fault(429), "backoff", "too many"),
     "an empty answer": (body(200, b""), "lost", "with an empty body"),
     "a list": (body(200, []), "lost", "not JSON"),
     "a list that says 503": (body(503, []), "broken", "in trouble"),
@@ -133,11 +133,11 @@ TROUBLES = {
     "errors that are nothing": (body(402, {"errors": None}), "money", "buy credits"),
     "a reset that is no number": (body(429, {}, **WINDOW | {"x-rate-limit-reset": "soon"}), "backoff", "too many"),
     "a 429 of the window": (body(429, {}, **WINDOW), "window", "used up"),
-    "a 429 of the day": (faults.too_many(DAILY), "day", "24-hour"),
-    "a 429 without headers": (faults.too_many(), "backoff", "not until when"),
-    "a token that is refused": (faults.refused(401), "refused", "token_env"),
-    "no credits": (faults.refused(402), "money", "buy credits"),
-    "no access": (faults.refused(403), "refused", "access level"),
+    "a 429 of the day": (faults.make_too_many(DAILY), "day", "24-hour"),
+    "a 429 without headers": (faults.make_too_many(), "backoff", "not until when"),
+    "a token that is refused": (faults.make_refusals(401), "refused", "token_env"),
+    "no credits": (faults.make_refusals(402), "money", "buy credits"),
+    "no access": (faults.make_refusals(403), "refused", "access level"),
     "a page that is no object": (body(200, {"data": [1]}), "lost", "not what X sends"),
     "data of another shape": (body(200, {"data": {"id": "1"}}), "lost", "not what X sends"),
     "meta of another shape": (body(200, {"meta": [1]}), "lost", "not what X sends"),
@@ -163,7 +163,7 @@ def test_trouble_is_a_reply_of_its_kind_that_says_what_to_do(answered, fault, ki
 
 
 def test_an_answer_that_does_not_come_in_time_is_lost_and_may_have_been_billed(answered):
-    reply = answered(faults.hang(600.0), patience=0.3)
+    reply = answered(faults.make_hang(600.0), patience=0.3)
     assert (reply.kind, reply.status, reply.cost) == ("lost", 0, MOST)
     assert "timeout" in reply.why
 
@@ -171,12 +171,12 @@ def test_an_answer_that_does_not_come_in_time_is_lost_and_may_have_been_billed(a
 @BOTH
 def test_fields_that_are_not_sent_are_named_with_the_vocabulary_to_choose(words):
     other = POST if words is TWEET else TWEET
-    with running(posts()) as mock:
+    with serve_in_thread(posts()) as mock:
         reply = send(mock.url, timeline(other), words)
     if words is POST:  # what it needs is called the same in both
         assert reply.kind == "ok"
         assert all(row.reposts is None for row in reply.rows.posts)
-        with running(posts()) as mock:
+        with serve_in_thread(posts()) as mock:
             reply = send(mock.url, Request((0, 1), TIMELINE, {"id": ID, "post.fields": "tweet_id"}), words)
     else:
         assert "author_id" not in POST.fields["post.fields"]
@@ -189,7 +189,7 @@ def test_fields_that_are_not_sent_are_named_with_the_vocabulary_to_choose(words)
 
 def test_a_search_whose_fields_are_missing_is_billed_with_its_authors():
     asked = {"query": TOPIC, "max_results": "100", **POST.search, "post.fields": "lang"}
-    with running(posts()) as mock:
+    with serve_in_thread(posts()) as mock:
         reply = send(mock.url, Request((0, 1), SEARCH, asked, 100, MOST), POST)
         whole = send(mock.url, Request((0, 1), SEARCH, asked | POST.fields, 100, MOST), POST)
     assert (reply.kind, whole.kind) == ("invalid", "ok")
@@ -216,8 +216,8 @@ def test_the_price_of_a_request_itself_is_added_to_a_good_answer_and_to_no_other
     unread = answered(body(200, {"data": [{"id": "1"}]}), rules=rules)
     assert (unread.kind, unread.cost) == ("invalid", 25_000 + 500)
     for fault, cost in (
-        (faults.refused(401), 0),
-        (faults.html(503), 0),
+        (faults.make_refusals(401), 0),
+        (faults.make_html_fault(503), 0),
         (body(404, {"type": "x"}), 0),
         (body(200, 1), MOST),
     ):
@@ -225,7 +225,7 @@ def test_the_price_of_a_request_itself_is_added_to_a_good_answer_and_to_no_other
 
 
 def test_an_answer_can_be_had_as_it_came():
-    with running(posts()) as mock:
+    with serve_in_thread(posts()) as mock:
         made = wire(mock.url)
         reply, whole = made.ask(Grant(timeline(), "main", 0.0))
         refused, problem = made.ask(Grant(timeline(max_results="1"), "main", 0.0))
@@ -259,7 +259,7 @@ def test_a_404_makes_those_missing_who_were_asked_for_and_nobody_else(answered, 
 
 @pytest.mark.parametrize("endpoint", ["/2/users", "/2/users/by", "/2/tweets/search/recent"])
 def test_an_endpoint_that_is_not_there_is_no_missing_user(endpoint):
-    with running(posts()) as mock:
+    with serve_in_thread(posts()) as mock:
         reply = send(mock.url + "/elsewhere", Request((0, 0), endpoint, {"ids": "5"}))
     assert (reply.kind, reply.cost) == ("invalid", 0)
     assert "base_url right" in reply.why

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from limit_referees import BEGIN
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.model import Answer, Credential, Grant, Reply, Request, Stop, Wait
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.host_health import HOSTS, RECENT, HostHealth
@@ -24,7 +24,7 @@ LATENCY = 0.2
 
 
 def planner(home=HOME, platform="mastodon", **backoff):
-    return WindowPlanner(policy(platform), [Credential("", "public")], Caps(), Backoff(**backoff), home=home)
+    return WindowPlanner(load_policy(platform), [Credential("", "public")], Caps(), Backoff(**backoff), home=home)
 
 
 class Played:

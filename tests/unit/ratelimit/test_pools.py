@@ -6,12 +6,12 @@ from math import floor
 import pytest
 from limit_referees import BEGIN
 
-from socialcrawl.campaign.policies import policy, policy_in
+from socialcrawl.campaign.policies import load_policy, load_policy_file
 from socialcrawl.engine.model import Answer, Credential, Grant, Limit, Reply, Request, Stop, Wait
 from socialcrawl.errors import SettingsError
-from socialcrawl.forecast.expected import Typical, likely
-from socialcrawl.forecast.quote import at_most
-from socialcrawl.forecast.shape import Roles, Shape
+from socialcrawl.forecast.expected import TypicalNeeds, estimate_likely
+from socialcrawl.forecast.quote import bound_requests
+from socialcrawl.forecast.shape import CampaignParameters, EndpointRoles
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Pool, Rule, parse_host
@@ -19,13 +19,13 @@ from socialcrawl.ratelimit.pool_groups import group_pools
 from socialcrawl.ratelimit.retry import ENTRIES, MANY, PROBE, Backoff
 from socialcrawl.ratelimit.shared_windows import SharedWindows
 from socialcrawl.ratelimit.window_sets import FEW, WindowSets
-from socialcrawl.system.resources import folder
+from socialcrawl.system.resources import find_folder
 
 FEED, PROFILES = "/xrpc/app.bsky.feed.getAuthorFeed", "/xrpc/app.bsky.actor.getProfiles"
 STATUSES, LOOK_UP = "/api/v1/accounts/:id/statuses", "/api/v1/accounts/lookup"
 FURTHER = f"{STATUSES}?max_id"
 NOBODY = Credential("", "public")
-WEB = policy("web")
+WEB = load_policy("web")
 DATE = 1_700_000_400.0  # a clock: 300 s before a multiple of 300 that is none of 900, 600 s before one of 900
 
 
@@ -34,7 +34,7 @@ def asked(n, endpoint):
 
 
 def planner(platform="mastodon", credentials=(NOBODY,), shared=None, **backoff):
-    return WindowPlanner(policy(platform), credentials, Caps(), Backoff(**backoff), shared=shared)
+    return WindowPlanner(load_policy(platform), credentials, Caps(), Backoff(**backoff), shared=shared)
 
 
 def answered(by, endpoint, at, kind="ok", n=0, **more):
@@ -55,7 +55,7 @@ def granted(by, endpoint, at, wanted=999):
 
 
 def test_an_endpoint_is_known_with_and_without_its_host():
-    table = policy("mastodon")
+    table = load_policy("mastodon")
     assert table.get_endpoint(LOOK_UP) is table.get_endpoint(f"a.example{LOOK_UP}") is table.endpoints[LOOK_UP]
     assert [WEB.find_key(name) for name in ("a.example/robots.txt", "a.example/a/b?c", "a.example/")] == [
         "/robots.txt",
@@ -111,18 +111,18 @@ def test_endpoints_that_a_third_one_links_are_one_basin():
     ],
 )
 def test_pools_of_a_policy_file_that_are_wrong_are_told_with_their_place(tmp_path, before, after, said):
-    text = (folder("config") / "mastodon.toml").read_text("utf-8")
+    text = (find_folder("config") / "mastodon.toml").read_text("utf-8")
     assert before in text
     file = tmp_path / "mine.toml"
     file.write_text(text.replace(before, after, 1), "utf-8")
     with pytest.raises(SettingsError) as error:
-        policy_in(file)
+        load_policy_file(file)
     assert said in str(error.value)
     assert str(error.value).endswith(("]", ".")), "a sentence"
 
 
 def test_the_tables_say_what_the_platforms_count():
-    bluesky, mastodon = policy("bluesky"), policy("mastodon")
+    bluesky, mastodon = load_policy("bluesky"), load_policy("mastodon")
     assert {one.get_rules(kind) for one in bluesky.endpoints.values() for kind in ("public", "user")} == {
         (Rule(3000, 300.0),)
     }
@@ -374,7 +374,7 @@ def test_the_forecast_of_an_endpoint_knows_what_others_have_used():
 
 
 def test_campaigns_by_other_pools_with_the_same_access_are_refused():
-    shared, table = SharedWindows(), policy("bluesky")
+    shared, table = SharedWindows(), load_policy("bluesky")
     planner("bluesky", shared=shared.join("a", 1.0, "", {"": "public"}))
     name = next(iter(table.endpoints))
     apart = replace(table, endpoints={**table.endpoints, name: Endpoint(public=(Rule(3000, 300.0),), page=100)})
@@ -384,7 +384,7 @@ def test_campaigns_by_other_pools_with_the_same_access_are_refused():
 
 
 def test_rules_of_a_pool_may_change_when_nobody_else_uses_it_and_what_was_sent_still_counts():
-    shared, table, feed = SharedWindows(), policy("mastodon"), f"a.example{FURTHER}"
+    shared, table, feed = SharedWindows(), load_policy("mastodon"), f"a.example{FURTHER}"
     member = shared.join("a", 1.0, "", {"": "public"})
     by = WindowPlanner(table.override_limits(10, None), [NOBODY], Caps(), shared=member)
     assert granted(by, f"a.example{LOOK_UP}", BEGIN) == 10
@@ -396,32 +396,32 @@ def test_rules_of_a_pool_may_change_when_nobody_else_uses_it_and_what_was_sent_s
 
 
 def test_lanes_that_were_made_by_a_ledger_of_another_credential_have_windows_too():
-    lanes = WindowSets(policy("bluesky"), [NOBODY])
+    lanes = WindowSets(load_policy("bluesky"), [NOBODY])
     assert lanes.get("gone", "/xrpc/app.bsky.feed.searchPosts").main.k == 3000
 
 
 def test_a_quote_adds_up_the_time_of_endpoints_that_share_a_window():
-    roles = Roles(search="", by_name=PROFILES, by_id=PROFILES, timeline=FEED, together=25)
-    shape = Shape(policy("bluesky"), roles, ("public",), usernames=100, steps=8_900)
-    typical = Typical(named=1.0, missing=0.0, answer=0.0)
-    used, whole, reached = likely(shape, typical)
+    roles = EndpointRoles(search="", by_name=PROFILES, by_id=PROFILES, timeline=FEED, together=25)
+    shape = CampaignParameters(load_policy("bluesky"), roles, ("public",), usernames=100, steps=8_900)
+    typical = TypicalNeeds(named=1.0, missing=0.0, answer=0.0)
+    used, whole, reached = estimate_likely(shape, typical)
     assert (used[PROFILES].requests, used[FEED].requests) == (4 + 8_900, 9_000)
     assert reached is None
     # 3,000 in 300 s: ten a second; the look-ups of the seeds by name are done before anything else
     assert whole.seconds == pytest.approx((4 + 100 + 2 * 8_900) / 10.0)
-    most = at_most(shape)
+    most = bound_requests(shape)
     assert (most[PROFILES].requests, most[FEED].requests) == (4 + 8_900, 9_000)
     short = replace(shape, caps=Caps(seconds=600.0))  # three windows at most: what is left over steps is halved
-    used, _, reached = likely(short, typical)
+    used, _, reached = estimate_likely(short, typical)
     assert reached.budget == "max_time"
     assert used[PROFILES].requests + used[FEED].requests == pytest.approx(6_000)
 
 
 def test_a_quote_without_a_search_and_without_look_ups_has_neither():
-    roles = Roles(search="", by_name="", by_id="", timeline="/*", together=1)
-    shape = Shape(WEB, roles, ("public",), usernames=10, steps=90)
-    assert {name: line.requests for name, line in at_most(shape).items()} == {"/*": 100}
-    assert set(likely(shape, Typical(named=1.0))[0]) == {"/*"}
+    roles = EndpointRoles(search="", by_name="", by_id="", timeline="/*", together=1)
+    shape = CampaignParameters(WEB, roles, ("public",), usernames=10, steps=90)
+    assert {name: line.requests for name, line in bound_requests(shape).items()} == {"/*": 100}
+    assert set(estimate_likely(shape, TypicalNeeds(named=1.0))[0]) == {"/*"}
 
 
 def one_of_two(*kinds):

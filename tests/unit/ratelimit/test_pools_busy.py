@@ -5,7 +5,7 @@ from math import floor
 import pytest
 from limit_referees import BEGIN, Aligned, Events, Fixed, Sliding
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.model import Answer, Credential, Grant, Limit, Reply, Request, Wait
 from socialcrawl.ratelimit.batch_size import choose_batch_size
 from socialcrawl.ratelimit.budget import Caps
@@ -61,7 +61,7 @@ class Sender(Events):
 
 
 def planner(platform, member=None):
-    return WindowPlanner(policy(platform), [Credential("", "public")], Caps(), Backoff(), shared=member)
+    return WindowPlanner(load_policy(platform), [Credential("", "public")], Caps(), Backoff(), shared=member)
 
 
 @pytest.mark.parametrize("flight", [2, 16])
@@ -117,7 +117,7 @@ def test_every_host_of_the_web_has_a_window_of_its_own():
 
 def test_campaigns_that_ask_without_a_token_share_the_windows_by_weight_and_leave_none_unused():
     shared, whole = SharedWindows(), Fixed(300, 30.0)
-    rules = policy("bluesky").override_limits(300, 30.0)
+    rules = load_policy("bluesky").override_limits(300, 30.0)
     senders = []
     for name, weight in (("a", 1.0), ("b", 2.0)):
         member = shared.join(name, weight, rules.base_url, {"": "public"})

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from mastodon_posts import POLICY as MASTODON
 from x_crawls import campaign_of, crawl, posts, rows, sequence
 
-from socialcrawl.campaign.policies import policy
+from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.model import Answer, Credential, Grant, Node, Page, Pick, PostRow, Reply, Request, Stop, Who
 from socialcrawl.graph.liveness import Activity
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
 from socialcrawl.platforms.bluesky.source import BlueskySource
 from socialcrawl.platforms.mastodon.source import MastodonSource
@@ -179,7 +179,7 @@ def came(items, cursor=None, **answer):
 
 ANN = Who("ann@home.example", "ann@home.example")
 TALKS = {
-    "x": (lambda: XSource(policy("x"), TWEET, [], pages_per_user=2), Who("42", "ann"), 100, ()),
+    "x": (lambda: XSource(load_policy("x"), TWEET, [], pages_per_user=2), Who("42", "ann"), 100, ()),
     "bluesky": (
         lambda: BlueskySource(BLUESKY, [], pages_per_user=2, opt_outs=False),
         Who(did("ann"), "ann.test"),
@@ -211,7 +211,7 @@ def test_a_talk_that_was_given_a_smaller_page_asks_for_the_rest_and_reads_as_muc
 
 def looks(act, *replies, count=5):
     """What a talk about accounts looks up, request by request, when it is sent these replies; and what it finds."""
-    source = XSource(policy("x"), TWEET, [], activity=Activity(None))
+    source = XSource(load_policy("x"), TWEET, [], activity=Activity(None))
     batch = tuple(Pick(n, Node(n), act) for n in range(count))
     (talk,) = source.talks(batch, {pick.node: Who(str(pick.n), None) for pick in batch})
     requests = [next(talk), *(talk.send(reply) for reply in replies[:-1])]
@@ -270,7 +270,7 @@ def test_what_the_database_tells_of_some_is_about_all_that_were_asked_for():
 
 @pytest.fixture(scope="module")
 def mock():
-    with running(posts(), limit=100_000) as found:
+    with serve_in_thread(posts(), limit=100_000) as found:
         yield found
 
 

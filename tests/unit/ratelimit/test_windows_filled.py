@@ -12,9 +12,9 @@ import pytest
 from virtual_weeks import Slowly, Virtual
 from x_crawls import campaign_of, crawl, posts, rows
 
-from socialcrawl.campaign.build import House
-from socialcrawl.mock.rate_windows import Rule
-from socialcrawl.mock.server import running
+from socialcrawl.campaign.build import ProcessContext
+from socialcrawl.mock.rate_windows import LimitRule
+from socialcrawl.mock.server import serve_in_thread
 
 TIMELINE = "/2/users/:id/tweets"
 LATENCY = 0.005  # seconds that a request takes, in virtual time
@@ -44,13 +44,13 @@ def windows_of(mock):
 def virtual():
     """What a campaign and a mock on a virtual clock are given: the house of the one, the time of the other."""
     time = Virtual()
-    return House(time, pool=lambda size: Slowly(time, LATENCY)), {"time": time.now}
+    return ProcessContext(time, pool=lambda size: Slowly(time, LATENCY)), {"time": time.now}
 
 
 def filled(tmp_path, tokens, *, credentials, k, d, count, users, policy=None, real=False, **mocked):
     """The mock's windows of the timelines by token, after a crawl that would have filled `count` of each."""
     house, timed = (None, {"latency": LATENCY}) if real else virtual()
-    with running(posts(users, 1, 8.0), limit={TIMELINE: k}, window=d, **timed, **mocked) as mock:
+    with serve_in_thread(posts(users, 1, 8.0), limit={TIMELINE: k}, window=d, **timed, **mocked) as mock:
         settings = campaign_of(
             mock.url,
             tmp_path / "a.db",
@@ -133,7 +133,7 @@ def three_others(k, d):
 def kept_with_three_others(tmp_path, tokens, *, k, d, count, credentials):
     sliding, aligned, daily = three_others(k, d)
     policy = policy_file(tmp_path, [{"k": k, "period": d, "kind": "fixed"}, sliding, aligned])
-    rules = [Rule(**rule) for rule in (sliding, aligned, daily)]
+    rules = [LimitRule(**rule) for rule in (sliding, aligned, daily)]
     windows, report = filled(
         tmp_path, tokens, credentials=credentials, k=k, d=d, count=count, users=400 * credentials + 4 * k * count,
         policy=policy, rules={TIMELINE: rules}, skew=-433.7,
@@ -156,9 +156,9 @@ def test_with_three_other_windows_of_ten_seconds_none_is_overrun(tmp_path, token
 
 def test_a_day_that_is_used_up_is_waited_for_though_the_window_has_requests_left(tmp_path, tokens):
     """A bucket of two seconds stands for the day: its headers have the names of the 24-hour family."""
-    rule = Rule(k=30, period=2.0, kind="fixed", family="x-app-limit-24hour")
+    rule = LimitRule(k=30, period=2.0, kind="fixed", family="x-app-limit-24hour")
     house, timed = virtual()
-    with running(posts(600, 1, 3.0), limit=100_000, rules={TIMELINE: [rule]}, **timed) as mock:
+    with serve_in_thread(posts(600, 1, 3.0), limit=100_000, rules={TIMELINE: [rule]}, **timed) as mock:
         settings = campaign_of(
             mock.url, tmp_path / "a.db", crawl={"steps": 50, "refresh_rate": 4}, source={"pages_per_user": 1}
         )

@@ -11,7 +11,7 @@ from test_mock_world import START, posts_of
 from x_crawls import campaign_of, crawl, rows
 
 from socialcrawl.graph.relevance import Topic
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.platforms.x.entities import ENTITIES
 from socialcrawl.storage.counting_rule import COUNTING, RULE, CountingRule
 
@@ -30,7 +30,7 @@ def mock():
         for place in range(3)
         for name, texts in TEXTS.items()
     ]
-    with running(posts_of(written), limit=100_000) as found:
+    with serve_in_thread(posts_of(written), limit=100_000) as found:
         yield found
 
 

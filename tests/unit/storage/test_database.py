@@ -177,8 +177,10 @@ def test_a_wheel_brings_its_migrations_and_its_config(tmp_path):
         archive.extractall(tmp_path / "site")
     code = (
         "import socialcrawl; from pathlib import Path; from socialcrawl.storage.database.connection import connect; "
-        "from socialcrawl.campaign.policies import policy; from socialcrawl.cli.commands.init import begin; "
-        "print(socialcrawl.__file__); connect(Path('a.db')); policy('x'); begin(Path('c.toml'), ['word'])"
+        "from socialcrawl.campaign.policies import load_policy; "
+        "from socialcrawl.cli.commands.init import write_campaign_file; "
+        "print(socialcrawl.__file__); connect(Path('a.db')); load_policy('x'); "
+        "write_campaign_file(Path('c.toml'), ['word'])"
     )
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from x_crawls import campaign_of, crawl, posts, scratch
 
 from socialcrawl.engine.model import format_time
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.erasure.execution import erase
 from socialcrawl.storage.erasure.forgetting import forget
@@ -243,7 +243,7 @@ def kept(request):
     source |= {"identifier": "me.mock.social"} if platform == "bluesky" else {}
     source |= {"hosts": ["*"], "domain": "home.example"} if platform == "mastodon" else {}
     database = scratch() / f"{platform}.db"
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         crawl(campaign_of(mock.url, database, source=source, seeds={"search": True}, limits={"k": None, "d": None}))
     assert len(answers(database)) > 20
     return platform, database

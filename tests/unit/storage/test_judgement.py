@@ -17,7 +17,7 @@ from stores import AT, a_store, beside, failing, reopened, rows
 from tiny_town import Clock, Wire, close, parts_of, stored, story
 
 from socialcrawl.cli.commands.report import show
-from socialcrawl.cli.commands.run import Ending, as_object
+from socialcrawl.cli.commands.run import Ending, build_object
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.engine.loop import run
@@ -275,9 +275,9 @@ def test_the_report_shows_who_would_have_guessed_best_where_somebody_looked_on(p
     assert [line[-3] for line in shown] == [f"{one.regret:.3f}" for one in found.estimators]
     assert f"an order by chance has a regret of {found.chance:.3f}" in told
     ending = Ending(Stop("done", "done"), summarize_campaign(store.connection), 0, False, {}, found)
-    guesses = json.loads(json.dumps(as_object(ending)))["guesses"]
+    guesses = json.loads(json.dumps(build_object(ending)))["guesses"]
     assert (guesses["picks"], guesses["estimators"][0]["regret"]) == (found.picks, found.estimators[0].regret)
-    assert "guesses" not in as_object(replace(ending, judgement=None))
+    assert "guesses" not in build_object(replace(ending, judgement=None))
     close(store)
 
 

@@ -11,9 +11,9 @@ from commands import COMMAND, ENVIRONMENT, campaign_file, socialcrawl
 from x_crawls import TOPIC, campaign_of, posts, posts_file
 
 from socialcrawl.campaign.build import build
-from socialcrawl.cli.render.live_screen import View
+from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.errors import HeldError, SettingsError, StoreError
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.lease import Lease
 
 HOLD = """
@@ -55,7 +55,7 @@ def test_a_lease_ends_with_its_process_however_that_one_ends(tmp_path):
 
 
 def test_a_campaign_that_is_already_running_is_not_run_twice(tmp_path):
-    with held_by_another(tmp_path / "mine.db"), running(posts()) as mock:
+    with held_by_another(tmp_path / "mine.db"), serve_in_thread(posts()) as mock:
         child = socialcrawl("run", campaign_file(tmp_path, mock.url), folder=tmp_path)
         assert mock.report()["received"] == {}
     assert child.returncode == 1
@@ -66,7 +66,7 @@ def test_a_second_run_says_that_the_campaign_runs_although_its_token_is_looked_a
     def held(*given, **more):
         raise HeldError("Another process uses the token.")
 
-    monkeypatch.setattr("socialcrawl.campaign.build.access", held)
+    monkeypatch.setattr("socialcrawl.campaign.build.open_access", held)
     settings = campaign_of("http://127.0.0.1:9", tmp_path / "mine.db")
     (tmp_path / "mine.db").touch()
     with pytest.raises(HeldError, match="uses the token"):
@@ -92,7 +92,7 @@ def test_a_demo_begins_anew_over_an_earlier_demo_and_over_nothing_else(tmp_path)
     assert (child.returncode, own.read_text()) == (2, "my thesis notes")
     assert "name another with --db" in child.stderr
     own.unlink()
-    with running(posts()) as mock:
+    with serve_in_thread(posts()) as mock:
         file = campaign_file(tmp_path, mock.url)
         file.write_text(file.read_text().replace('"mine.db"', '"demo.db"'))
         assert socialcrawl("run", file, folder=tmp_path).returncode == 0
@@ -130,10 +130,10 @@ def test_closed_output_is_no_fault_of_the_command(tmp_path):
 
 
 def test_a_campaign_that_cannot_be_gone_on_with_lets_go_of_everything(tmp_path):
-    with running(posts()) as mock:
-        build(campaign_of(mock.url, tmp_path / "a.db"), View()).close()
+    with serve_in_thread(posts()) as mock:
+        build(campaign_of(mock.url, tmp_path / "a.db"), CampaignView()).close()
         for _ in range(2):  # the second time would find the lock, had the first kept it
             with pytest.raises(SettingsError, match="begun in this database with other settings"):
-                build(campaign_of(mock.url, tmp_path / "a.db", topic={"keywords": ["another"]}), View())
-        build(campaign_of(mock.url, tmp_path / "a.db"), View()).close()
+                build(campaign_of(mock.url, tmp_path / "a.db", topic={"keywords": ["another"]}), CampaignView())
+        build(campaign_of(mock.url, tmp_path / "a.db"), CampaignView()).close()
     assert not list(tmp_path.glob("*.lock"))

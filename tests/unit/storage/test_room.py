@@ -8,10 +8,10 @@ from x_crawls import campaign_of, crawl, posts_file, rows
 
 from socialcrawl.campaign.sections.access import LimitsSection
 from socialcrawl.errors import SettingsError
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.connection import open_database
 from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpace, measure_database, measure_disk
-from socialcrawl.text.wording import size
+from socialcrawl.text.wording import parse_size
 
 FILE = Path("a.db")
 
@@ -21,14 +21,14 @@ FILE = Path("a.db")
     [("500 MB", 500_000_000), ("1.5gb", 1_500_000_000), ("2 TB", 2 * 10**12), ("10kB", 10_000), ("7 b", 7), ("0", 0)],
 )
 def test_a_size_is_written_with_its_unit(written, meant):
-    assert size(written) == meant
+    assert parse_size(written) == meant
     assert LimitsSection(min_free_disk=written).least_free == meant
 
 
 @pytest.mark.parametrize("written", ["", "500", "MB", "-1 MB", "1 MiB", "1e9 b", "5 m"])
 def test_what_is_no_size_is_refused_with_how_to_write_it(written):
     with pytest.raises(SettingsError, match="write 500 MB or 2 GB"):
-        size(written)
+        parse_size(written)
     with pytest.raises(ValueError, match="write 500 MB or 2 GB"):
         LimitsSection(min_free_disk=written)
 
@@ -82,7 +82,7 @@ def test_of_a_server_the_size_is_known_and_nobody_looks_at_a_disk():
 def test_a_run_stops_before_it_asks_where_the_disk_has_less_room_and_goes_on_when_less_is_to_stay_free(tmp_path):
     """The disk is the one of the tests."""
     path = tmp_path / "a.db"
-    with running(posts_file()) as mock:
+    with serve_in_thread(posts_file()) as mock:
         for least, kind in (("100000 TB", "room"), ("0", "done")):
             reason, _ = crawl(campaign_of(mock.url, path, crawl={"steps": 3}, limits={"min_free_disk": least}))
             assert reason.kind == kind

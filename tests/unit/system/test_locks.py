@@ -10,7 +10,7 @@ import pytest
 
 from socialcrawl.errors import HeldError
 from socialcrawl.system import locks
-from socialcrawl.system.locks import Lock, locked
+from socialcrawl.system.locks import Lock, lock_file
 
 # As versions before this one took a lock: flock on the file itself, and the process id as its text.
 FORMER = """
@@ -84,9 +84,9 @@ def test_a_file_that_its_holder_removes_while_we_take_it_is_made_anew(tmp_path, 
 def test_a_file_is_read_and_written_by_one_at_a_time(tmp_path):
     path = tmp_path / "count"
     script = """
-import sys; from pathlib import Path; from socialcrawl.system.locks import locked
+import sys; from pathlib import Path; from socialcrawl.system.locks import lock_file
 for _ in range(20):
-    with locked(Path(sys.argv[1])) as file:
+    with lock_file(Path(sys.argv[1])) as file:
         number = int(file.read() or b"0") + 1
         file.seek(0)
         file.write(b"%d" % number)
@@ -101,7 +101,7 @@ def test_a_file_that_is_locked_is_waited_for(tmp_path):
     with former_version(tmp_path / "key") as (child, said):
         assert said == "held"
         child.stdin.close()  # it ends
-        with locked(tmp_path / "key") as file:
+        with lock_file(tmp_path / "key") as file:
             assert file.read() == str(child.pid).encode()
 
 

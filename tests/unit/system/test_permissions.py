@@ -11,7 +11,7 @@ from stores import opened
 from x_crawls import TOPIC, posts
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.mock.server import running
+from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.system.permissions import VARIABLE, read_umask
 
@@ -50,7 +50,7 @@ def modes(folder):
 
 def work(folder, **variables):
     """A folder after the commands of a small campaign."""
-    with running(posts(), limit=100_000) as mock:
+    with serve_in_thread(posts(), limit=100_000) as mock:
         ran(folder, "init", "first.toml", "--keyword", TOPIC, **variables)
         ran(folder, "run", campaign_file(folder, mock.url), "--yes", **variables)
     ran(folder, "report", "--db", "mine.db", "--png", "curve.png", **variables)

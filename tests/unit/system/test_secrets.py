@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.system.secret import KEPT, Veil, conceal, redacted, secret
+from socialcrawl.system.secret import KEPT, Veil, conceal, read_secret, redact
 
 NAME = "SOCIALCRAWL_TEST_SECRET"
 HIDDEN = "AAAAAkept%3Dfrom/every+log"
@@ -28,7 +28,7 @@ def nothing_set(monkeypatch):
 
 def test_a_secret_is_the_value_of_its_variable(monkeypatch):
     monkeypatch.setenv(NAME, "  AAA%3Dbbb\n")
-    assert secret(NAME) == "AAA%3Dbbb"
+    assert read_secret(NAME) == "AAA%3Dbbb"
 
 
 @pytest.mark.parametrize("content", [b"AAA%3Dbbb", b"AAA%3Dbbb\n", b"\xef\xbb\xbfAAA%3Dbbb\r\n", b"\n AAA%3Dbbb \n\n"])
@@ -38,7 +38,7 @@ def test_or_of_the_file_that_another_variable_names(monkeypatch, tmp_path, conte
     monkeypatch.setenv(f"{NAME}_FILE", str(tmp_path / "token"))
     if beside is not None:
         monkeypatch.setenv(NAME, beside)  # as docker compose does with what it does not know
-    assert secret(NAME) == "AAA%3Dbbb"
+    assert read_secret(NAME) == "AAA%3Dbbb"
 
 
 WRONG = ["two words", "new\nline", "tab\there", "ümlaut", "bell\a", "\x7f", "a" * 10_001]
@@ -50,7 +50,7 @@ def test_what_is_no_token_is_refused_without_being_shown(monkeypatch, tmp_path, 
     (tmp_path / "token").write_text(text, "utf-8")
     monkeypatch.setenv(f"{NAME}_FILE" if from_file else NAME, str(tmp_path / "token") if from_file else text)
     with pytest.raises(SettingsError, match="does not hold a token") as error:
-        secret(NAME)
+        read_secret(NAME)
     assert NAME in str(error.value)
     assert "copy it again" in str(error.value)
     assert text not in str(error.value)
@@ -61,21 +61,21 @@ def test_a_secret_that_is_missing_is_told_with_both_ways_to_give_it(monkeypatch,
     if text is not None:
         monkeypatch.setenv(NAME, text)
     with pytest.raises(SettingsError, match=f"No token: .* {NAME}, .* {NAME}_FILE"):
-        secret(NAME)
+        read_secret(NAME)
 
 
 def test_an_empty_file_is_told(monkeypatch, tmp_path):
     (tmp_path / "token").write_text("\n\n")
     monkeypatch.setenv(f"{NAME}_FILE", str(tmp_path / "token"))
     with pytest.raises(SettingsError, match=f"{NAME}_FILE names is empty"):
-        secret(NAME)
+        read_secret(NAME)
 
 
 def test_both_ways_at_once_are_refused(monkeypatch, tmp_path):
     monkeypatch.setenv(NAME, "AAA")
     monkeypatch.setenv(f"{NAME}_FILE", str(tmp_path))
     with pytest.raises(SettingsError, match=f"Both {NAME} and {NAME}_FILE are set"):
-        secret(NAME)
+        read_secret(NAME)
 
 
 @pytest.mark.parametrize("path", ["{}/nowhere", "{}", "AAAA-the-token-itself", "AAAA-" * 2000, "/dev/null/x"])
@@ -83,7 +83,7 @@ def test_a_file_that_cannot_be_read_is_told_and_its_path_is_not_as_it_may_be_the
     path = path.format(tmp_path)
     monkeypatch.setenv(f"{NAME}_FILE", path)
     with pytest.raises(SettingsError, match=f"{NAME}_FILE names cannot be read") as error:
-        secret(NAME)
+        read_secret(NAME)
     assert path not in str(error.value)
     assert error.value.__cause__ is None
     assert error.value.__suppress_context__
@@ -92,7 +92,7 @@ def test_a_file_that_cannot_be_read_is_told_and_its_path_is_not_as_it_may_be_the
 def test_a_file_without_an_end_is_not_read_to_its_end(monkeypatch):
     monkeypatch.setenv(f"{NAME}_FILE", "/dev/zero")
     with pytest.raises(SettingsError, match="does not hold a token"):
-        secret(NAME)
+        read_secret(NAME)
 
 
 class Whole(logging.Handler):
@@ -248,7 +248,7 @@ def test_what_is_not_logged_costs_nothing():
 def test_a_text_that_is_part_of_ordinary_words_is_not_hidden():
     conceal("token")
     conceal("")
-    assert redacted("the token and its tokens") == "the token and its tokens"
+    assert redact("the token and its tokens") == "the token and its tokens"
 
 
 @settings(deadline=None)
@@ -318,7 +318,7 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 url = f"http://127.0.0.1:{server.server_port}"
 logging.basicConfig(level=logging.DEBUG, format="LOG %(name)s|%(message)s")
 for token in (bearer, keys):
-    made = wire.client(token, url)
+    made = wire.make_client(token, url)
     try:
         made.request("GET", "/2/users", params={"token": bearer}, user_auth=token is keys)
     except wire.tweepy.HTTPException:

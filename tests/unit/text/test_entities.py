@@ -6,7 +6,7 @@ from x_crawls import campaign_of
 
 from socialcrawl.campaign.plan import about
 from socialcrawl.engine.model import Answer, Node, Pick, Reply
-from socialcrawl.mock.bluesky.facets import tags
+from socialcrawl.mock.bluesky.facets import find_tags
 from socialcrawl.platforms.bluesky.entities import make_search_parameters
 from socialcrawl.platforms.bluesky.platform import BlueskyPlatform
 from socialcrawl.platforms.mastodon.platform import MastodonPlatform
@@ -82,8 +82,8 @@ def test_without_a_token_nobody_is_searched_for_by_names_and_links_on_mastodon(t
     ],
 )
 def test_the_mock_of_bluesky_tags_what_its_client_would(text, found):
-    assert [tag for _, _, tag in tags(text)] == found
-    assert all(text[begin:end] == f"#{tag}" for begin, end, tag in tags(text))
+    assert [tag for _, _, tag in find_tags(text)] == found
+    assert all(text[begin:end] == f"#{tag}" for begin, end, tag in find_tags(text))
 
 
 @pytest.mark.parametrize(

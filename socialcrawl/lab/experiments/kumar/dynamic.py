@@ -30,7 +30,7 @@ from socialcrawl.lab.experiments.kumar.watching import RankedSequenceStore
 from socialcrawl.lab.instant import ImmediateExecutor, NullMonitor, NullWire, UnlimitedPlanner
 from socialcrawl.lab.process_pool import CrawlJob, compute_fingerprint
 from socialcrawl.lab.result_tables import Table, make_table
-from socialcrawl.system.garbage_collection import uncollected
+from socialcrawl.system.garbage_collection import pause_garbage_collection
 
 EXPANSIONS = ("sample-u", "ai", "gai")
 RECRAWLS = ("u", "or", "yr", "yru", "ldu", "ydu")
@@ -189,7 +189,7 @@ def track_targets(world: TrackedWorld, expansion: str, recrawl: str, seed: int, 
     platform = WindowedSource(world.graph, world.setting.window, clock)
     crawl = Track(line, chosen, world.looks[-1] - 1, mark=platform.mark, target=target)
     parts = Parts(crawl, platform, progress, NullWire(), UnlimitedPlanner(), clock, ImmediateExecutor(), NullMonitor())
-    with uncollected():
+    with pause_garbage_collection():
         run(parts)
     while len(rows) < len(world.looks):  # nothing more can ever be fetched: time goes on without
         clock.fetches = world.looks[len(rows)]

@@ -29,7 +29,7 @@ from socialcrawl.lab.experiments.kumar.watching import RankedSequenceStore
 from socialcrawl.lab.instant import make_parts
 from socialcrawl.lab.process_pool import CrawlJob, compute_fingerprint
 from socialcrawl.lab.result_tables import Table, make_table
-from socialcrawl.system.garbage_collection import uncollected
+from socialcrawl.system.garbage_collection import pause_garbage_collection
 
 EXPANSIONS = ("sample-i", "sample-io", "sample-u", "ai", "gai")
 COLUMNS = ("crawl", "rank")
@@ -119,7 +119,7 @@ def discover_targets(there: FixedWorld, expansion: str, seed: int, source: int) 
     line.ready = [Node(source)]
     chosen = make_policies(expansion, "u", 0.0, seed, _choose_weights(there, expansion))
     crawl = Track(line, chosen, there.steps - 1, target=Target(parallel="once"))
-    with uncollected():
+    with pause_garbage_collection():
         run(make_parts(crawl, KnownGraphSource(there.graph), progress))
     while len(rows) < len(there.looks):
         look(progress)

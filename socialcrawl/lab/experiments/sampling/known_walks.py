@@ -20,7 +20,7 @@ from socialcrawl.lab.experiments.sampling.worlds import Flags, PageTopic, PageWo
 from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.lab.process_pool import CrawlJob, compute_fingerprint
 from socialcrawl.lab.result_tables import Table, join_tables
-from socialcrawl.system.garbage_collection import uncollected
+from socialcrawl.system.garbage_collection import pause_garbage_collection
 
 HITS = 20  # a walk begins with one of so many pages of the topic that most link to: what a search would show first
 METHODS: Mapping[str, Mapping[str, Any]] = {
@@ -139,7 +139,7 @@ def walk_method(
     """
     crawl = Sample(Seeds(names=[Node(page) for page in begin], known=True), how, None)
     tape = SequenceStore()
-    with uncollected():
+    with pause_garbage_collection():
         run(
             make_parts(crawl, WalkedSource(world, topic.on, search, widen_topic(topic, how)), tape),
             size=max(how.walkers, TOGETHER),

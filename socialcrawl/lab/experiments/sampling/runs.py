@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.forecast.intervals import mean_of
+from socialcrawl.forecast.intervals import estimate_mean
 from socialcrawl.lab.experiments.figures import Bars, describe_intervals
 from socialcrawl.lab.experiments.runner import (
     CRAWLS,
@@ -78,7 +78,7 @@ def run_bias(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> No
 def _find_half(rows: list[Row], name: str, search: str, consistency: str) -> float:
     """Half of the 95 % interval of a mean over the runs."""
     own = [row[name] for row in select_rows(rows, search=search, consistency=consistency)]
-    found = mean_of(np.array(own, np.float64))
+    found = estimate_mean(np.array(own, np.float64))
     return (found.high - found.low) / 2
 
 
