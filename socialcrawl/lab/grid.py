@@ -33,7 +33,7 @@ _last: list[tuple[tuple[str, Stamp], KnownGraph]] = []  # the graph that this pr
 
 
 def draw_seed_sets(graph: KnownGraph, sets: int, size: int, seed: int, least: float = 0.0) -> list[list[int]]:
-    """Random sets of seeds, each drawn without replacement among the nodes of value above `least` (paper, 6.2).
+    """Return random sets of seeds, drawn without replacement among the nodes of value above `least` (paper, 6.2).
 
     Set i depends on the graph, `size`, `seed`, `least` and i alone: more sets begin with the same ones.
 
@@ -99,7 +99,7 @@ def replay_all(
 
 @contextmanager
 def connect_scheduler(address: str) -> Iterator[None]:
-    """A Dask cluster in whose reach grids are replayed: that of the scheduler at `address`, as tcp://10.0.0.1:8786.
+    """Connect to a Dask cluster that replays grids: that of the scheduler at `address`, as tcp://10.0.0.1:8786.
 
     Raises:
         SettingsError: Dask is not installed here, or no scheduler answers there.
@@ -133,7 +133,7 @@ def _open_graph(graph: str) -> KnownGraph:
 
 @lru_cache(maxsize=1)
 def _follow_parent(parent: int) -> None:
-    """Go when the parent goes, even if it was killed: nobody else would tell."""
+    """End this process when its parent ends, even if that was killed."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -22,20 +22,20 @@ class UnlimitedPlanner:
         return Grant(request, "main", now)
 
     def settle(self, grant: Grant, reply: Reply, now: float) -> None:
-        """Nothing: the talk goes on with the reply."""
+        """Do nothing: the conversation continues with the reply."""
 
     def abandon(self, grant: Grant) -> None:
-        """Nothing: nobody counts."""
+        """Do nothing: nobody counts."""
 
     def fold(self, ledger: Ledger, now: float) -> None:
-        """Nothing: there is no limit to count against."""
+        """Do nothing: there is no limit to count against."""
 
 
 class NullWire:
     """A wire for sources that have their answers at hand."""
 
     def send(self, grant: Grant) -> Reply:
-        """No reply at all.
+        """Return no reply.
 
         Raises:
             RuntimeError: always; who has the answers sends no requests.
@@ -58,7 +58,7 @@ class StoppedClock:
         self.time = max(self.time, until)
 
     def interrupted(self) -> bool:
-        """Never: Ctrl-C ends the laboratory as any other program."""
+        """Return False: Ctrl-C ends the laboratory as any other program."""
         return False
 
 
@@ -132,24 +132,24 @@ class SequenceStore:
         self.values: list[float] = []
 
     def open(self, batch: Batch) -> None:
-        """Nothing: a replay is not gone on with."""
+        """Do nothing: a replay is not resumed."""
 
     def accounts(self, nodes: Sequence[Node]) -> Mapping[Node, Who]:
-        """Nobody: nodes are called by their numbers."""
+        """Return nobody: nodes are called by their numbers."""
         return {}
 
     def reserve(self, grant: Grant) -> None:
-        """Nothing: no request is sent."""
+        """Do nothing: no request is sent."""
 
     def held(self, request: Request, now: float) -> None:
-        """Nothing: no answer is kept."""
+        """Return nothing: no answer is stored."""
 
     def save(self, grant: Grant, reply: Reply) -> Reply:
         """Return the reply as it is."""
         return reply
 
     def replies(self, batch: Batch) -> Mapping[tuple[int, int], Reply]:
-        """None."""
+        """Return none."""
         return {}
 
     def finish(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
@@ -158,19 +158,19 @@ class SequenceStore:
         self.values += [outcome.value for outcome in outcomes]
 
     def unfinished(self) -> Batch:
-        """No batch."""
+        """Return no batch."""
         return ()
 
     def history(self) -> History:
-        """None: every replay starts from the beginning."""
+        """Return nothing: every replay starts from the beginning."""
         return []
 
     def imported(self, batch: Batch) -> History:
-        """None."""
+        """Return none."""
         return ()
 
     def ledger(self) -> Ledger:
-        """Empty."""
+        """Return an empty ledger."""
         return []
 
 

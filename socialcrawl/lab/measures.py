@@ -61,7 +61,7 @@ def compare_groups(name: str, groups: Mapping[str, Floats]) -> dict[tuple[str, s
 
 
 def compute_share(curve: Floats, reference: Floats) -> Floats:
-    """`curve` as a share of `reference`, same shape; NaN where the reference has found nothing yet."""
+    """Return `curve` as a share of `reference`, same shape; NaN where the reference has found nothing yet."""
     return np.asarray(np.divide(curve, reference, out=np.full(curve.shape, np.nan), where=reference > 0))
 
 
@@ -86,7 +86,7 @@ def compute_correlation(x: Floats, y: Floats) -> float:
 
 
 def compute_r_squared(x: Floats, y: Floats) -> float:
-    """R2 of the least-squares fit, with intercept, of y, shape (n,), on the rows of x, shape (k, n).
+    """Return R2 of the least-squares fit, with intercept, of y, shape (n,), on the rows of x, shape (k, n).
 
     NaN where y does not vary. Minimum norm where the features are dependent, so that R2 is that of the best fit.
     """

@@ -152,7 +152,7 @@ def _call(key: str, function: Callable[..., Any], given: Sequence[Any]) -> tuple
 
 @contextmanager
 def _shield_children() -> Iterator[None]:
-    """Processes that are started here do not hear Ctrl-C, which reaches the whole group: the parent decides."""
+    """Start processes that do not hear Ctrl-C, which reaches the whole group: the parent decides."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

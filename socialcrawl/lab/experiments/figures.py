@@ -235,7 +235,7 @@ def _compute_band(panel: Panel, line: Curve) -> tuple[NDArray[np.float64], NDArr
 
 
 def _fit_heights(axes: Any, panel: Panel) -> None:
-    """A height that shows what is in sight: the first ten steps, when they are left out, must not flatten the rest."""
+    """Choose heights that show what is in sight: the first ten steps, when left out, must not flatten the rest."""
     low, _ = axes.get_xlim()
     seen = _join_known([line.y[line.x >= low] for line in panel.lines])
     ends = _join_known([end[line.x >= low] for line in panel.lines for end in _compute_band(panel, line)])
@@ -261,7 +261,7 @@ def _join_known(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def _equalize_heights(row: Sequence[Any]) -> None:
-    """The same heights for all frames of a row: what is lower looks lower."""
+    """Give all frames of a row the same heights: what is lower looks lower."""
     low, high = zip(*(axes.get_ylim() for axes in row), strict=True)
     for axes in row:
         axes.set_ylim(min(low), max(high))
@@ -305,7 +305,7 @@ def _do_touch(axes: Any) -> bool:
 
 
 def _choose_styles(frames: Sequence[Panel | Bars]) -> dict[str, CurveStyle]:
-    """A look for each label: its own, or else kin (nh-n-sum and nh-n-max, q=0.5 with any zeta) have one colour."""
+    """Return a style for each label: its own, or one colour for kin (nh-n-sum and nh-n-max, q=0.5 with any zeta)."""
     labels: dict[str, None] = {}
     for frame in frames:
         named = [name for name, _ in frame.series] if isinstance(frame, Bars) else [line.label for line in frame.lines]

@@ -39,7 +39,7 @@ def average_over_seeds(rows: Table, x: str, column: str) -> tuple[Floats, list[M
 
 
 def average_for_figure(rows: Table, x: str, column: str) -> tuple[Floats, Floats, Floats]:
-    """The same as a figure draws it: the points, the means, and half of their 95 % intervals, float64[p] each."""
+    """Return a curve as a figure draws it: the points, the means, and half of their 95 % intervals, float64[p] each."""
     points, found = average_over_seeds(rows, x, column)
     return points, np.array([one.mean for one in found]), np.array([one.half for one in found])
 
@@ -75,7 +75,7 @@ def _average_known(values: Floats) -> float:
 
 
 def make_spread_cells(found: Mapping[str, Mean]) -> dict[str, float]:
-    """The cells of means: NAME, NAME_error (standard error, 0 for one seed), NAME_low and NAME_high (95 % interval)."""
+    """Return the cells of means: NAME, NAME_error (0 for one seed), NAME_low and NAME_high (95 % interval)."""
     flat: dict[str, float] = {}
     for name, one in found.items():
         flat |= make_cells(name, one)

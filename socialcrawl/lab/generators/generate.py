@@ -132,7 +132,7 @@ def generate(
 
 
 def write(path: Path, generated: Generated) -> None:
-    """The posts as a Parquet file at `path`, batch by batch; an incomplete file never has that name.
+    """Write the posts as a Parquet file at `path`, batch by batch; an incomplete file never has that name.
 
     Raises:
         SettingsError: the folder of `path` does not exist.

@@ -76,7 +76,7 @@ def make_phrases(topics: Sequence[TopicWords], seed: int) -> Phrases:
 
 
 def _make_sayings(topic: TopicWords, rng: np.random.Generator) -> list[str]:
-    """`PLAIN` sayings without the keyword, then `KEYED` sayings with it."""
+    """Return `PLAIN` sayings without the keyword, then `KEYED` sayings with it."""
     templates = rng.integers(0, len(word_pools.SAYINGS), PLAIN + KEYED).tolist()
     # Three different words a saying; the first words of a vocabulary are its common ones.
     rarity = 5 + np.arange(len(topic.words))

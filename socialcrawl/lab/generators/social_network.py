@@ -68,7 +68,7 @@ def _split(total: int, shares: Floats) -> Ints:
 
 
 def _draw_communities(topic: Ints) -> Ints:
-    """Community numbers: a topic of m members has about sqrt(m / 50), of unequal sizes."""
+    """Return community numbers: a topic of m members has about sqrt(m / 50), of unequal sizes."""
     parts: list[Ints] = []
     start = 0
     for members in np.bincount(topic).tolist():
@@ -124,7 +124,7 @@ def _compute_ladder(people: NetworkAccounts) -> Floats:
 
 
 def _find_ranges(group: Ints, member: Ints) -> tuple[Ints, Ints]:
-    """First and one past the last person of each of the groups `member`."""
+    """Return the first and one past the last person of each of the groups `member`."""
     edges = np.concatenate([[0], np.cumsum(np.bincount(group))])
     return edges[member], edges[member + 1]
 
@@ -139,7 +139,7 @@ def _draw_nearby(people: NetworkAccounts, owner: Ints, rng: np.random.Generator)
 
 
 def _draw_afar(people: NetworkAccounts, owner: Ints, rng: np.random.Generator) -> Ints:
-    """Someone by fame alone: of the same topic (30 %), of its kin (30 %), of everyone (40 %)."""
+    """Return someone by fame alone: of the same topic (30 %), of its kin (30 %), of everyone (40 %)."""
     topics = int(people.topic[-1]) + 1
     own = people.topic[owner]
     kin = np.minimum(own ^ 1, topics - 1)  # the last of an odd number is its own kin

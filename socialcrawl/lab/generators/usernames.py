@@ -15,7 +15,7 @@ _CODAS = ("", "", "", "", "", "", "l", "n", "n", "r", "s")
 
 
 def draw_usernames(count: int, seed: int | list[int]) -> list[str]:
-    """`count` usernames `[A-Za-z0-9_]{1,15}` in mixed case, no two equal without case."""
+    """Return `count` usernames `[A-Za-z0-9_]{1,15}` in mixed case, no two equal without case."""
     rng = np.random.default_rng(seed)
     syllables = [onset + vowel + coda for onset in _ONSETS for vowel in _VOWELS for coda in _CODAS]
     parts = rng.integers(0, len(syllables), (count, 4)).tolist()

@@ -138,7 +138,7 @@ def _simplify(indptr: NDArray[np.int64], indices: NDArray[Any], alpha: NDArray[n
 
 
 def _iterate_chunks(indptr: NDArray[np.int64]) -> Iterator[range]:
-    """Consecutive rows with at most `CHUNK` links and rows, or a single row with more links."""
+    """Yield consecutive rows with at most `CHUNK` links and rows, or a single row with more links."""
     begin, size = 0, len(indptr) - 1
     while begin < size:
         full = int(np.searchsorted(indptr, indptr[begin] + CHUNK, side="right")) - 1

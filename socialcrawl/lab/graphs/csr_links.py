@@ -45,7 +45,7 @@ def compute_offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def shrink_indices(indices: NDArray[Any], size: int) -> NDArray[np.int64] | NDArray[np.int32]:
-    """Targets in the smaller of the two types that can number `size` nodes."""
+    """Return targets in the smaller of the two types that can number `size` nodes."""
     return indices.astype(np.int32) if size <= 2**31 else indices.astype(np.int64)
 
 

@@ -64,7 +64,7 @@ def build_page_graph(
 
 
 def _read_columns(pages: Path | str | Mapping[str, Sequence[Any]]) -> tuple[list[str], list[str], list[list[str]]]:
-    """Keys, texts and lists of keys; a missing text is empty, a missing list too."""
+    """Return keys, texts and lists of keys; a missing text is empty, a missing list too."""
     if isinstance(pages, Mapping):
         keys, texts, links = (list(pages.get(name, ())) for name in COLUMNS)
     else:

@@ -52,7 +52,7 @@ def read(path: Path | str) -> KnownGraph:
 
 
 def write(graph: KnownGraph, folder: Path | str) -> None:
-    """The graph as a folder that `read` opens at once: checked first, and there as a whole or not at all.
+    """Write the graph as a folder that `read` opens at once: checked first, and complete or not there at all.
 
     It is written into a folder beside it, which is renamed at the end. A graph folder that is there already is replaced
     (between two renames, for a moment, there is none).
@@ -203,7 +203,7 @@ def _require_sound(path: Path, graph: KnownGraph) -> KnownGraph:
 
 
 def _check_marker(folder: Path, graph: KnownGraph) -> None:
-    """Whether the arrays are the ones that were written: by number and type, in no time."""
+    """Check that the arrays are the ones that were written: by number and type, in no time."""
     try:
         marker = json.loads(read_text(folder / MARKER, most=MAX_MARKER))
         version, nodes, links, named = (marker.get(key) for key in ("version", "nodes", "links", "names"))

@@ -50,7 +50,7 @@ def compute_sides(graph: KnownGraph, kind: str) -> LinkSides:
 
 
 def _iterate_links(graph: KnownGraph) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Floats]]:
-    """Sources, targets and weights of all links, some at a time, in their order."""
+    """Yield sources, targets and weights of all links, some at a time, in their order."""
     for begin in range(0, graph.links, CHUNK):
         place = np.arange(begin, min(begin + CHUNK, graph.links))
         source = np.searchsorted(graph.indptr, place, side="right") - 1
@@ -58,7 +58,7 @@ def _iterate_links(graph: KnownGraph) -> Iterator[tuple[NDArray[np.int64], NDArr
 
 
 def count_statistics(worlds: list[StoredGraph]) -> Table:
-    """Table 1, a row for each graph: graph, nodes, links, value_nodes, weight_links, and the shares of the last two."""
+    """Return table 1, a row for each graph: nodes, links, value_nodes, weight_links, and the shares of the last two."""
     return make_table([_count_statistics(world.name, world.open()) for world in worlds])
 
 
@@ -76,7 +76,7 @@ def _count_statistics(name: str, graph: KnownGraph) -> dict[str, str | int | flo
 
 
 def compute_correlations(worlds: list[StoredGraph]) -> Table:
-    """Table 2: Pearson's correlation of nodes' values with each feature.
+    """Return table 2: Pearson's correlation of nodes' values with each feature.
 
     Columns: graph, type (in | out), over (all nodes, or those linked in that direction), nodes, feature, pearson.
     """
@@ -84,7 +84,7 @@ def compute_correlations(worlds: list[StoredGraph]) -> Table:
 
 
 def compute_fits(worlds: list[StoredGraph]) -> Table:
-    """Table 3: R2 of the linear model with n, e and ne of one aggregation.
+    """Return table 3: R2 of the linear model with n, e and ne of one aggregation.
 
     Columns: graph, type (in | out), over (all nodes, or those linked in that direction), nodes, h, r2.
     """

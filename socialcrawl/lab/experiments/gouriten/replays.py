@@ -141,7 +141,7 @@ def _read_curve(out: Path, job: ReplayJob, beta: Floats, objective: str) -> tupl
 
 
 def make_rows(plan: CrawlPlan, variant: str, number: int, steps: NDArray[np.int64], **columns: Floats) -> Table:
-    """The rows of one variant from set `number`: graph, variant, set, step, and what else there is at those steps."""
+    """Return the rows of one variant from set `number`: graph, variant, set, step, and what else there is there."""
     size = len(steps)
     return {
         "graph": np.full(size, plan.world.name),

@@ -108,7 +108,7 @@ def compare_scorings(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentR
 
 
 def follow_oracle(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentRun, window: int) -> None:
-    """Figure 3: fig3.parquet (rolling means), fig3.csv (means over parts of the crawl), .png and .svg.
+    """Make figure 3: fig3.parquet (rolling means), fig3.csv (means over parts of the crawl), .png and .svg.
 
     Raises:
         SettingsError: an option or file cannot be used.
@@ -140,7 +140,7 @@ def follow_oracle(wanted: GraphOptions, asked: CrawlOptions, run: ExperimentRun,
 
 
 def make_table(name: str, wanted: GraphOptions, run: ExperimentRun) -> None:
-    """A table of the paper for each graph: `name`.csv, .png and .svg.
+    """Make a table of the paper for each graph: `name`.csv, .png and .svg.
 
     Raises:
         SettingsError: an option or file cannot be used.
@@ -265,7 +265,7 @@ def _draw_by_type(listed: list[dict[str, Any]], group: str, height: str, axis: s
 
 
 def _print_means(listed: list[dict[str, Any]], column: str, what: str) -> None:
-    """The means at each step and half of their intervals, a line a variant."""
+    """Print the means at each step and half of their intervals, a line for each variant."""
     write_line(f"{what}, ± half of its 95 % interval over {pluralize(listed[0]['sets'], 'set')}, if there are several")
     for graph in list_values(listed, "graph"):
         here = select_rows(listed, graph=graph)

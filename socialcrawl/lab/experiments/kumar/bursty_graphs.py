@@ -83,7 +83,7 @@ def _draw_people(shape: BurstyGraphParameters, rng: np.random.Generator) -> _Peo
 
 
 def _draw_posts(shape: BurstyGraphParameters, people: _People, rng: np.random.Generator) -> tuple[Floats, Ints]:
-    """When each link is made, ascending, float64[m], and by whom, int64[m]: the links of a post have one instant."""
+    """Return when each link is made, ascending, float64[m], and by whom, int64[m]: those of a post have one instant."""
     sizes = rng.geometric(1.0 / LINKS_A_POST, shape.links)  # more than enough
     sizes = sizes[: int(np.searchsorted(np.cumsum(sizes), shape.links)) + 1]
     rate = people.writing * (people.gone - people.come)
@@ -125,7 +125,7 @@ def _draw_bursts(shape: BurstyGraphParameters, rng: np.random.Generator) -> tupl
 
 
 def _compute_attention(people: _People, bursts: tuple[Ints, Floats, Floats], now: float) -> Floats:
-    """How likely each node is named at `now`, float64[n]: its fame, louder in a burst, 0 for who is not there."""
+    """Return how likely each node is named at `now`, float64[n]: its fame, louder in a burst, 0 for absent ones."""
     who, began, loud = bursts
     shown = people.fame * ((people.come <= now) & (now <= people.gone))
     on = began <= now

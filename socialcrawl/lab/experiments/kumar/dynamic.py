@@ -122,7 +122,7 @@ def make_world(name: str, graph: TimeGraph, setting: TrackingSettings) -> Tracke
 
 
 def choose_source(world: TrackedWorld, seed: int) -> int:
-    """The node that a crawl begins with: any of the largest strongly connected component of what one window shows.
+    """Return the node that a crawl begins with: any of the largest strong component of what one window shows.
 
     The window begins with the crawl. Nodes are drawn in proportion to their links out in it (see `any_source`): before
     its source has written something a crawl sees nothing. The same for all policies.

@@ -95,7 +95,7 @@ def choose_sources(there: FixedWorld, seeds: Sequence[int]) -> dict[int, int]:
 
 
 def discover_targets(there: FixedWorld, expansion: str, seed: int, source: int) -> Table:
-    """One crawl, a row a look: graph, expansion, seed, step (nodes crawled, the source included), crawl and rank.
+    """Return one crawl, a row for each look: graph, expansion, seed, step (nodes crawled), crawl and rank.
 
     A crawl that has nobody left in its frontier stays as it is. Samplers begin with the source too, as any crawl here
     begins with a node that is given: one node more.

@@ -92,7 +92,7 @@ class TimeGraphOptions:
 def discover(
     name: str, wanted: TimeGraphOptions, expansions: Sequence[str], run: ExperimentRun, *, k: int, steps: int
 ) -> None:
-    """Figure 1: `name`.parquet (all curves), .csv (means at some points), .png and .svg.
+    """Make figure 1: `name`.parquet (all curves), .csv (means at some points), .png and .svg.
 
     `name`-pairs.csv says how far each variant is above each other one, seed by seed, with the error of that.
 
@@ -130,7 +130,7 @@ def track(
     *,
     setting: dynamic.TrackingSettings,
 ) -> None:
-    """Figure 2: `name`.parquet (all curves), .csv (means at some days), .png and .svg.
+    """Make figure 2: `name`.parquet (all curves), .csv (means at some days), .png and .svg.
 
     `name`-pairs.csv says how far each variant is above each other one, seed by seed, with the error of that.
 
@@ -204,7 +204,7 @@ def _make_panels(name: str, table: Table, policies: Sequence[str], x: str) -> li
 
 
 def _print_means(means: Table, policies: Sequence[str], x: str, columns: Sequence[str]) -> None:
-    """A line a variant: each measure as the mean over all points, and at the last one."""
+    """Print a line for each variant: each measure as the mean over all points, and at the last one."""
     write_line("mean over the crawl ± half of its 95 % interval over the seeds, where there are several (at the end)")
     write_line(" " * 18 + "".join(f"{column:>24}" for column in columns))
     for graph in dict.fromkeys(means["graph"].tolist()):

@@ -32,7 +32,7 @@ class TickingClock:
             self.fetches += 1
 
     def interrupted(self) -> bool:
-        """Never: Ctrl-C ends the laboratory as any other program."""
+        """Return False: Ctrl-C ends the laboratory as any other program."""
         return False
 
 
@@ -57,7 +57,7 @@ class WindowedSource:
         return [self._talk(pick) for pick in batch]
 
     def mark(self, at: float) -> str:
-        """The mark of an instant (seconds): the last one before it, as only what came after a mark is asked for."""
+        """Return the mark of an instant (seconds): the last one before it, as only what came after it is fetched."""
         return repr(math.nextafter(at, -math.inf))
 
     def outcome(self, pick: Pick, now: float) -> Outcome:
@@ -82,7 +82,7 @@ class WindowedSource:
 
 
 def choose_instants(begin: float, end: float, every: float, most: int) -> list[int]:
-    """The numbers of fetches, ascending, after which a crawl from `begin` to `end` is looked at, at most `most` + 1.
+    """Return the numbers of fetches, ascending, after which a crawl is looked at, at most `most` + 1.
 
     Evenly spread; the last is the last fetch that is not later than `end`.
     """

@@ -59,7 +59,7 @@ class TimeGraph:
         return np.repeat(np.arange(self.size), np.diff(self.indptr))
 
     def out(self, node: int, begin: float, end: float) -> Ints:
-        """The targets of the links of `node` that arrived from `begin` to `end`, both included, in order of time."""
+        """Return the targets of the links of `node` from `begin` to `end`, both included, in order of time."""
         low, high = int(self.indptr[node]), int(self.indptr[node + 1])
         own = self.times[low:high]
         return self.targets[low + np.searchsorted(own, begin) : low + np.searchsorted(own, end, side="right")]

@@ -54,7 +54,7 @@ class RankedSequenceStore(SequenceStore):
                 self._look(self)
 
     def ranked(self, k: int) -> Ints:
-        """K_H: the k crawled nodes of highest id^, ascending, ties by number; filled up with nodes of id^ 0 by number.
+        """Return K_H: the k crawled nodes of highest id^, ascending, ties by number; then nodes of id^ 0 by number.
 
         Fewer than k while fewer are crawled.
         """

@@ -63,7 +63,7 @@ class DatasetWorld:
         return OldDataset(self.indptr, self.indices, sites=self.sites)
 
     def counted(self) -> Table:
-        """How many nodes have each status: the columns status, nodes and share of all, and a last row for all."""
+        """Return how many nodes have each status: the columns status, nodes and share of all; last, all."""
         nodes = np.bincount(self.status, minlength=len(self.words))
         names = np.array([*self.words, "all"])
         return {"status": names, "nodes": np.append(nodes, self.size), "share": np.append(nodes / self.size, 1.0)}

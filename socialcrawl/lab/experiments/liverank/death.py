@@ -87,7 +87,7 @@ def _draw_survivors(web: SitedWeb, frailty: Floats, death: DeathModel) -> Flags:
 
 
 def _choose_status(web: SitedWeb, active: Flags, death: DeathModel) -> Ints:
-    """What a request for each page is answered with: sites with nothing left go in one way, others have one fault."""
+    """Return what a request for each page is answered with: sites with nothing left go in one way."""
     count = int(web.sites.max()) + 1
     rng = make_generator(death.seed, "status", 0)
     ends = rng.choice(list(GONE), count, p=list(GONE.values()))

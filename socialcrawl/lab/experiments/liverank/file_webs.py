@@ -29,7 +29,7 @@ def read_web(path: Path) -> SitedWeb:
 
 
 def find_blocks(sources: Ints, targets: Ints, size: int) -> Ints:
-    """The block of each page, int64[n], from 0: a new one begins where no link of at most `REACH` numbers crosses.
+    """Return the block of each page, int64[n], from 0: a new one begins where no link of at most `REACH` crosses.
 
     Crawls published as graphs number pages in the order of their addresses, so that a site's stand side by side. This
     is a guess at the sites, no more.

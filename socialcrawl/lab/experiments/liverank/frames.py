@@ -84,5 +84,5 @@ def _choose_style(way: Way, ways: Sequence[Way]) -> CurveStyle:
 
 
 def _place_style(colour: str, style: object) -> CurveStyle:
-    """Broken lines lie above others, so that both are seen where they are the same."""
+    """Draw broken lines above others, so that both are seen where they are the same."""
     return CurveStyle(colour, style, WIDTH, 2.0 if style == "-" else 2.1)

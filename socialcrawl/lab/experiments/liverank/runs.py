@@ -51,7 +51,7 @@ class ProbeOptions:
 
 
 def run_experiment(name: str, wanted: DatasetOptions, asked: ProbeOptions, run: ExperimentRun) -> None:
-    """One experiment, or `all` of them: `name`.csv, .png, .svg, and .parquet where there are cost curves.
+    """Run one experiment, or `all` of them: `name`.csv, .png, .svg, and .parquet where there are cost curves.
 
     Raises:
         SocialcrawlError: an option or file cannot be used, or a file not be written.
@@ -154,7 +154,7 @@ def _run_costs(name: str, worlds: Sequence[DatasetWorld], asked: ProbeOptions, r
 
 
 def _print_costs(means: Table) -> None:
-    """A line a way: its mean cost at some alphas, and half of its interval over the seeds where there are several."""
+    """Print a line for each way: its mean cost at some alphas, and half of its interval over several seeds."""
     for graph, frame in list_variants(means, ("graph", "frame")):
         here = select_variant(means, ("graph", "frame"), (graph, frame))
         write_line(f"{graph}: {frame} (cost at alpha, ± half of its 95 % interval over the seeds)")

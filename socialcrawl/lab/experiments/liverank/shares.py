@@ -11,7 +11,7 @@ WHOSE = ("active", "not active", "all")
 
 
 def count_statuses(world: DatasetWorld) -> Table:
-    """Table 1: columns graph, status, nodes, share; the last row is all.
+    """Return table 1: columns graph, status, nodes, share; the last row is all.
 
     Of a web, two rows are no parts of the whole: the targets of redirections, each once (those of a site that moved
     lead to one new page), and all that is answered by 200, there or not.
@@ -31,7 +31,7 @@ def count_statuses(world: DatasetWorld) -> Table:
 
 
 def compute_distribution(values: Floats, chosen: Flags) -> tuple[Floats, Floats]:
-    """The distribution function of some values: at most `POINTS` values, ascending, and the share that is no larger."""
+    """Return the distribution function of some values: at most `POINTS` of them, and the share that is no larger."""
     own = np.sort(values[chosen])
     if not len(own):
         return np.empty(0), np.empty(0)
@@ -40,7 +40,7 @@ def compute_distribution(values: Floats, chosen: Flags) -> tuple[Floats, Floats]
 
 
 def compute_distributions(world: DatasetWorld, values: Floats, measure: str) -> Table:
-    """Figures 2 and 3: the distribution of a measure among the active, the others and all.
+    """Return figures 2 and 3: the distribution of a measure among the active, the others and all.
 
     Columns: graph, measure, whose, x, share (of those, whose value is at most x).
     """
@@ -53,7 +53,7 @@ def compute_distributions(world: DatasetWorld, values: Floats, measure: str) -> 
 
 
 def compute_ages(world: DatasetWorld) -> Table:
-    """Figure 1: columns graph, days, share: which share of those who ever acted did so in the last so many days."""
+    """Return figure 1: days, and which share of those who ever acted did so in the last so many days."""
     known = ~np.isnan(world.age)
     x, share = compute_distribution(world.age, known)
     return {"graph": np.full(len(x), world.name), "days": x, "share": share}
@@ -71,7 +71,7 @@ def measure_links_of_active(world: DatasetWorld) -> tuple[float, float]:
 
 
 def compute_advantage(values: Floats, active: Flags) -> float:
-    """The chance that an active node has a larger value than another one has, ties half: 0.5 where it says nothing."""
+    """Return the chance that an active node has a larger value than another one, ties half (0.5: it says nothing)."""
     order = np.argsort(values, kind="stable")
     ranks = np.empty(len(values))
     _, first, count = np.unique(values[order], return_index=True, return_counts=True)

@@ -22,7 +22,7 @@ class ProbedSource:
         return [self._talk(batch)]
 
     def mark(self, at: float) -> str:
-        """None: a probe is not gone on with."""
+        """Return None: a probe is not resumed."""
         return ""
 
     def _talk(self, batch: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:

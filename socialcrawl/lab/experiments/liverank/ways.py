@@ -57,7 +57,7 @@ class Frame:
     share: float
 
     def z(self, size: int, way: Way, given: int | None = None) -> int:
-        """How many of `size` nodes a way tests first: its multiple of the share, or of the number that is given."""
+        """Return how many of `size` nodes a way tests first: its multiple of the share, or of the number given."""
         usual = max(LEAST, round(self.share * size)) if given is None else given
         return min(size, max(1, round(way.times * usual)))
 

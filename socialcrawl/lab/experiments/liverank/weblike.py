@@ -102,7 +102,7 @@ def _draw_goals(own: Ints, fame: Floats, rng: np.random.Generator) -> Ints:
 
 
 def _draw_pages(goals: Ints, first: Ints, inside: NDArray[np.bool_], rng: np.random.Generator) -> Ints:
-    """The page of its site that each link goes to, int64[m]: the first ones most, from outside nearly only them."""
+    """Return the page of its site that each link goes to, int64[m]: the first ones most."""
     size = first[goals + 1] - first[goals]
     place = (size * rng.random(len(goals)) ** np.where(inside, 4.0, 8.0)).astype(np.int64)
     return np.asarray(first[goals] + np.minimum(place, size - 1), np.int64)

@@ -161,7 +161,7 @@ def importance(  # the parts of one question, each an option
     top: Top = 10,
     out: Out = HERE,
 ) -> None:
-    """The importance of the nodes of a graph, and of the sites they lie on (sections 1, 3 and 4)."""
+    """Compute the importance of the nodes of a graph, and of the sites they lie on (sections 1, 3 and 4)."""
     from socialcrawl.lab.experiments.opic.importance_command import GraphSelection, compare_importance  # noqa: PLC0415
     from socialcrawl.lab.experiments.opic.importances import ImportanceOptions  # noqa: PLC0415
     from socialcrawl.lab.experiments.opic.static_web import StaticWebPlan  # noqa: PLC0415
@@ -172,6 +172,8 @@ def importance(  # the parts of one question, each an option
     compare_importance(GraphSelection(graph, weighted, web, sites, hosts), asked, top, ExperimentRun(out))
 
 
-opic_app.command()(importance)
+opic_app.command(help="The importance of the nodes of a graph, and of the sites they lie on (sections 1, 3 and 4).")(
+    importance
+)
 add_commands(opic_app, STILL, _make_static_command)
 add_commands(opic_app, MOVING, _make_moving_command)

@@ -159,7 +159,7 @@ def compute_site_flow(
 
 
 def divide_among_owners(given: LinkGraph, asked: ImportanceOptions) -> DividedResult:
-    """The importance of all nodes by owners who visit in turn, each its own richest node, as often as one alone would.
+    """Return the importance of all nodes by owners who visit in turn, each its own richest node.
 
     Raises:
         SettingsError: two nodes have one name, or one has none: owners know nodes by their names.

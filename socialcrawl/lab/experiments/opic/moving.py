@@ -94,7 +94,7 @@ def _measure_month(plan: ChangingWebPlan, seed: int) -> Table:
 
 
 def measure_month(plan: ChangingWebPlan, seed: int) -> float:
-    """What n fetches add to G on the web of `seed`, before it changes: the mean of two crawls after the first two."""
+    """Return what n fetches add to G on the web of `seed`, before it changes (two crawls after the first two)."""
     if plan.month:
         return plan.month
     crawl = OpicCrawl(generate_web(get_law(plan.law), plan.size, seed), plan.way, seed, plan.small)

@@ -81,7 +81,7 @@ def run_convergence(name: str, plan: StaticWebPlan, run: ExperimentRun) -> None:
 
 
 def run_payments(plan: StaticWebPlan, run: ExperimentRun) -> None:
-    """Tell what crawled pages held: cash.csv, .png and .svg.
+    """Show what crawled pages held: cash.csv, .png and .svg.
 
     Raises:
         SocialcrawlError: an option cannot be used, or a file not be written.
@@ -174,7 +174,7 @@ def _draw_errors(listed: list[dict[str, Any]], error: str) -> Bars:
 
 
 def _collect_heights(listed: list[dict[str, Any]], column: str) -> tuple[Any, ...]:
-    """The groups (change rates) of a frame of bars, and what each window has in them, with errors where there are."""
+    """Return the groups (change rates) of a frame of bars, what each window has in them, and the errors."""
     groups = [f"{100 * rate:g} % a crawl" for rate in list_values(listed, "rate")]
     of = {name: select_rows(listed, window=name) for name in list_values(listed, "window")}
     series = [(name, [row[column] for row in own]) for name, own in of.items()]
@@ -182,7 +182,7 @@ def _collect_heights(listed: list[dict[str, Any]], column: str) -> tuple[Any, ..
 
 
 def _print_ways(listed: list[dict[str, Any]], title: str, error: str) -> None:
-    """The means of an error after whole crawls, a line a way and estimate."""
+    """Print the means of an error after whole crawls, a line for each way and estimate."""
     times = [time for time in list_values(listed, "crawls") if time in TOLD or time == listed[-1]["crawls"]]
     write_line(f"{title:<42}" + "".join(f"{time:>18g}" for time in times) + " crawls")
     for way, estimate in dict.fromkeys((row["way"], row["estimate"]) for row in listed):
@@ -192,7 +192,7 @@ def _print_ways(listed: list[dict[str, Any]], title: str, error: str) -> None:
 
 
 def _print_windows(listed: list[dict[str, Any]], title: str, column: str) -> None:
-    """The means of a column, a line a window, by change rate."""
+    """Print the means of a column, a line for each window, by change rate."""
     rates = list_values(listed, "rate")
     write_line(f"{title:<40}" + "".join(f"{100 * rate:>18g}" for rate in rates) + " % change in a crawl")
     for window in list_values(listed, "window"):
@@ -228,5 +228,5 @@ def _read_column(listed: list[dict[str, Any]], name: str) -> Any:
 
 
 def _read_halves(listed: list[dict[str, Any]], name: str) -> Any:
-    """Half of the intervals of a column; NaN where it has none."""
+    """Return half of the intervals of a column; NaN where it has none."""
     return np.array([half_interval(row, name) for row in listed])

@@ -132,13 +132,13 @@ def _measure_payments(plan: StaticWebPlan, name: str, seed: int, way: str) -> Ta
 
 
 def choose_times(crawls: int) -> list[float]:
-    """When errors are taken, in crawls: at each whole one, and evenly by the logarithm from a tenth of one on."""
+    """Return when errors are taken, in crawls: at each whole one, and evenly by the logarithm from a tenth on."""
     short = np.geomspace(0.1, crawls, SHORT).round(2).tolist()
     return sorted({*short, *(float(whole) for whole in range(1, crawls + 1))})
 
 
 def check_terms(crawls: int, small: float) -> None:
-    """Nothing, where there is at least one crawl and small edges weigh something.
+    """Check that there is at least one crawl and that small edges weigh something.
 
     Raises:
         SettingsError: else.

@@ -53,5 +53,5 @@ def compute_truth(web: GeneratedWeb, small: float, start: Floats | None = None) 
 
 
 def iterate_offline(web: GeneratedWeb, small: float, *, convergent: bool) -> Iterator[Floats]:
-    """The vectors after 1, 2, 3, ... iterations from equal shares, float64[n + 1] each: the off-line algorithm."""
+    """Yield the vectors after 1, 2, 3, ... iterations from equal shares, float64[n + 1]: the off-line algorithm."""
     return iterate(build_matrix(web, small), convergent=convergent)

@@ -26,7 +26,7 @@ MOSTLY = 0.5  # share of a topic's pages that have its name, where it is a word
 
 
 def make_figure(name: str, wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> None:
-    """A figure of the paper: `name`.csv (a row a bin: truth, estimate, interval), .png and .svg.
+    """Make a figure of the paper: `name`.csv (a row for each bin: truth, estimate, interval), .png and .svg.
 
     Raises:
         SettingsError: an option or file cannot be used.
@@ -84,7 +84,7 @@ class _Work:
 def _compare_distributions(
     work: _Work, of: Callable[[PageTopic], Quantity], along: str, axis: str
 ) -> tuple[list[Row], list[Any]]:
-    """Figures 1 and 2: the first two topics, each method and the truth."""
+    """Return figures 1 and 2: the first two topics, each method and the truth."""
     rows: list[Row] = []
     frames: list[Any] = []
     for topic in work.topics(2):
@@ -101,7 +101,7 @@ def _compare_distributions(
 
 
 def _make_frame(title: str, quantity: Quantity, lines: Sequence[Curve], axis: str, along: str) -> Panel | Bars:
-    """Curves over what has an order, bars of what has none."""
+    """Return curves over what has an order, bars of what has none."""
     if quantity.name != "domains":
         return Panel(title, axis, lines, along=along, ticks=_list_ticks(quantity), share=True)
     series = [(line.label, line.y.tolist()) for line in lines]
@@ -194,7 +194,7 @@ def _draw_parts(topic: PageTopic, own: list[Row], methods: Sequence[str]) -> Bar
 
 
 def _read_halves(rows: list[Row]) -> list[float]:
-    """Half of the interval of each row."""
+    """Return half of the interval of each row."""
     return [(row["high"] - row["low"]) / 2 for row in rows]
 
 

@@ -84,7 +84,7 @@ class WalkSetup:
 
 
 def choose_starts(world: PageWorld, topic: PageTopic, number: int, seed: int) -> list[int]:
-    """Pages for walks to begin with, drawn from the HITS that most link to; of the part that a hard focus reaches.
+    """Return pages for walks to begin with, drawn from the HITS that most link to; of what a hard focus reaches.
 
     The paper takes "the top hit in Google".
     """

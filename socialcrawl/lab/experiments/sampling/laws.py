@@ -68,7 +68,7 @@ def compute_law(known: Flags, start: int = 0) -> Floats:
 
 
 def measure_unevenness(shares: Floats) -> dict[str, float]:
-    """How far a law is from even: `largest` and `least` times the even share, and the share of time in wrong places.
+    """Return how far a law is from even: `largest` and `least` times the even share, and the share in wrong places.
 
     The last, `misplaced`, is the distance in total variation, 0 to 1.
     """

@@ -59,7 +59,7 @@ def count_part(topic: PageTopic, name: str) -> Quantity:
 
 
 def count_camps(topic: PageTopic) -> Quantity:
-    """The shares of pages that tell of the first part only, of the second only, of both, of neither (figure 4)."""
+    """Return the shares of pages that mention the first part only, the second only, both, neither (figure 4)."""
     first, second = list(topic.parts)[:2]
     place = np.asarray(topic.parts[first], np.int64) + 2 * np.asarray(topic.parts[second], np.int64)
     return Quantity("camps", ("neither", f"{first} only", f"{second} only", "both"), place)
@@ -80,7 +80,7 @@ def estimate_shares(visits: Table, quantity: Quantity) -> list[Estimate]:
 def compare_shares(
     visits: Table, quantity: Quantity, world: PageWorld, topic: PageTopic, method: str
 ) -> list[dict[str, Any]]:
-    """A row a bin: world, topic, method, quantity, bin, truth (of all on topic), share, low, high, effective size."""
+    """Return a row for each bin: world, topic, method, quantity, bin, truth, share, low, high, effective size."""
     true = compute_truth(quantity, topic.on & world.there)
     named = {"world": world.name, "topic": topic.name, "method": method, "quantity": quantity.name}
     return [

@@ -27,7 +27,7 @@ from socialcrawl.text.wording import pluralize
 
 
 def run_bias(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> None:
-    """The exact law on frozen lists, printed and symmetric: bias.csv, .png and .svg.
+    """Compute the exact law on frozen lists, printed and symmetric: bias.csv, .png and .svg.
 
     Raises:
         SettingsError: an option or file cannot be used.
@@ -76,7 +76,7 @@ def run_bias(wanted: WorldOptions, asked: WalkOptions, run: ExperimentRun) -> No
 
 
 def _find_half(rows: list[Row], name: str, search: str, consistency: str) -> float:
-    """Half of the 95 % interval of a mean over the runs."""
+    """Return half of the 95 % interval of a mean over the runs."""
     own = [row[name] for row in select_rows(rows, search=search, consistency=consistency)]
     found = estimate_mean(np.array(own, np.float64))
     return (found.high - found.low) / 2
@@ -104,7 +104,7 @@ def _average_rows(rows: list[Row], by: Sequence[str]) -> list[Row]:
 
 
 def run_audit(wanted: WorldOptions, asked: WalkOptions, held: float, run: ExperimentRun) -> None:
-    """How often true shares lie in the intervals: audit.csv (a row a question), .png and .svg.
+    """Measure how often true shares lie in the intervals: audit.csv (a row for each question), .png and .svg.
 
     Raises:
         SettingsError: an option or file cannot be used.
@@ -173,7 +173,7 @@ def _draw_coverage(topic: str, rows: list[Row]) -> Bars:
 
 
 def run_gap(wanted: WorldOptions, run: ExperimentRun) -> None:
-    """Spectral gaps: gap.csv, .png and .svg.
+    """Compute spectral gaps: gap.csv, .png and .svg.
 
     Raises:
         SettingsError: an option or file cannot be used.

@@ -98,7 +98,7 @@ class WalkedSource:
         return (self._talk(batch),)
 
     def mark(self, at: float) -> str:
-        """None: a known world does not change."""
+        """Return None: a known world does not change."""
         return ""
 
     def _talk(self, batch: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:

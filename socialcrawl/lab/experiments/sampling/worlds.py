@@ -88,7 +88,7 @@ class PageWorld:
 
 
 def link_pages(source: NDArray[Any], target: NDArray[Any], size: int, there: Flags | None = None) -> KnownGraph:
-    """The graph of some links, each counted once, without those of a page to itself and those of pages not there.
+    """Return the graph of some links, each once, without self-links and links of pages that are not there.
 
     Args:
         source: int[m].

@@ -59,7 +59,7 @@ def make_pools(people: NodeProfiles, count: Ints, rng: np.random.Generator) -> P
 
 
 def _draw_appearances(weight: Floats, mean: float, rng: np.random.Generator) -> Ints:
-    """Whole numbers that are `weight` scaled to that mean, rounded up or down by chance."""
+    """Return whole numbers that are `weight` scaled to that mean, rounded up or down by chance."""
     scaled = weight * (mean / weight.mean())
     scaled += rng.random(len(weight))
     return np.asarray(scaled, np.int64)
@@ -117,7 +117,7 @@ class _Rows:
         return np.bincount((keys >> self._shift).view(np.int64), minlength=len(self._degree))
 
     def _drawn(self, row: Ints, known: Keys | None = None, *, evenly: bool = False) -> Keys:
-        """Sorted keys of one draw for each entry of `row`, and the `known` ones: none is twice."""
+        """Return sorted keys of one draw for each entry of `row`, and the `known` ones: none is twice."""
         to = self._rng.integers(0, self._users, len(row)) if evenly else self._pool.who[self._places(row)]
         keys = self._disguised(row, to)[to != row + self._low]
         keys = np.sort(keys if known is None else np.concatenate([keys, known]))

@@ -71,7 +71,7 @@ def _find_scale(words: Floats, most: float, mean: float) -> float:
 
 
 def _round_shares(wish: Floats, total: int) -> Ints:
-    """Whole numbers in proportion to `wish`, each next to its share, that add up to `total` exactly."""
+    """Return whole numbers in proportion to `wish`, each next to its share, that add up to `total` exactly."""
     ladder = np.cumsum(wish)
     ladder *= total / ladder[-1]
     whole = np.rint(ladder, out=ladder).astype(np.int64)

@@ -47,7 +47,7 @@ def draw_occurrences(people: NodeProfiles, speakers: int, rng: np.random.Generat
 
 
 def _draw_fervour(users: int, rng: np.random.Generator) -> Floats:
-    """How much the places of the ring care, shape (users,): each community as the larger one it is part of, or so."""
+    """Return how much the places of the ring care, shape (users,): each community as the larger one it is part of."""
     log = np.zeros(1)
     while len(log) * _SMALLEST * 4 <= users:
         log = np.repeat(log, 4)
@@ -109,7 +109,7 @@ def _compute_rates(
 
 
 def split_rows(indptr: Ints, links: int) -> Iterator[tuple[int, int]]:
-    """First and one past the last row of stretches of about that many links, which cover all rows."""
+    """Return the first and one past the last row of stretches of about that many links, which cover all rows."""
     edges = np.searchsorted(indptr, np.arange(0, int(indptr[-1]), links))
     edges = np.unique(np.concatenate([[0], edges, [len(indptr) - 1]]))
     yield from zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
