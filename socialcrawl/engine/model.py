@@ -9,7 +9,7 @@
 | frontier | the accounts that are linked to and were not asked yet |
 | pick | one decision to ask one node, named for ever by its number n = 0, 1, 2, ... |
 | batch | the picks decided together (r of them: the refresh rate) |
-| talk | the conversation that answers picks: requests out, replies in, outcomes at the end |
+| conversation | what answers picks: requests out, replies in, outcomes at the end |
 | request | one call to the platform, the same again after a restart (its key) |
 | grant | the permission to send a request, reserved in the ledger before it leaves |
 | window | k requests per d seconds for one credential on one endpoint |
@@ -336,7 +336,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a talk goes on from: nodes and counts. The store keeps it until the batch is finished.
+    """What a conversation goes on from: nodes and counts. The store keeps it until the batch is finished.
 
     `targets[i]` was mentioned in posts with `target_hits[i]` occurrences of the topic together (weighed by the kind of
     mention, where the campaign does so), in order of first appearance; `found` maps the nodes answered about, in order,
@@ -376,7 +376,7 @@ class Reply:
     `rows` is a Page until the store has saved it, then an Answer. `at` is our clock at arrival, `date` the server's
     (Unix seconds), `cost` in mills, `why` a sentence for people. `received` is the answer as it came, where it is kept.
     `after` are the seconds for which a server that failed asked to be left alone (Retry-After).
-    `items`, once saved, are the resources that were asked for, perhaps fewer than the talk wanted; 0: as many.
+    `items`, once saved, are the resources that were asked for, perhaps fewer than the conversation wanted; 0: as many.
     """
 
     kind: ReplyKind

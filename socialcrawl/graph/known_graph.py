@@ -48,7 +48,7 @@ class KnownGraph:
 
 
 class KnownGraphSource:
-    """The source of a known graph. Its answers are at hand, so that its talks need no request."""
+    """The source of a known graph. Its answers are at hand, so that its conversations need no request."""
 
     def __init__(self, graph: KnownGraph) -> None:
         self.graph = graph

@@ -182,7 +182,7 @@ class Platform(ABC):
 
     @abstractmethod
     def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> Wired:
-        """Return the door to the platform."""
+        """Return the wire to the platform."""
 
     @abstractmethod
     def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:

@@ -93,16 +93,16 @@ class FocusedSource:
         """See `protocols.Source.talks`."""
         walks = {pick.n: pick for pick in batch if pick.act == Act.WALK}
         talks = self.source.talks(batch, accounts)
-        return [self._judge_walks(talk, walks, accounts) for talk in talks] if walks else talks
+        return [self._judge_walks(conversation, walks, accounts) for conversation in talks] if walks else talks
 
     def mark(self, at: float) -> str:
         """See `protocols.Source.mark`."""
         return self.source.mark(at)
 
     def _judge_walks(
-        self, talk: Conversation, walks: Mapping[int, Pick], accounts: Mapping[Node, Who]
+        self, conversation: Conversation, walks: Mapping[int, Pick], accounts: Mapping[Node, Who]
     ) -> Generator[Request, Reply, Mapping[int, Outcome]]:
-        told = yield from talk
+        told = yield from conversation
         return {n: self._focus(one, accounts.get(one.node, NOBODY)) if n in walks else one for n, one in told.items()}
 
     def _focus(self, outcome: Outcome, who: Who) -> Outcome:

@@ -1,4 +1,4 @@
-"""What a probe has seen of one node: the reading of a talk that asks for a sign of life and nothing else. Pure."""
+"""What a probe has seen of one node: a reading that asks for a sign of life and nothing else. Pure."""
 
 from socialcrawl.engine.model import Outcome, Pick, Reply
 from socialcrawl.graph.liveness import Activity

@@ -1,4 +1,4 @@
-"""Bluesky as a source: picks become conversations with the API. Pure: a talk yields requests and is sent replies.
+"""Bluesky as a source: picks become conversations with the API. Pure: they yield requests and are sent replies.
 
 The parameters of a request are named as those of X (id, ids, usernames, query), so that stores and planners know which
 of them name accounts; the wire calls them as Bluesky does.
@@ -120,7 +120,7 @@ class BlueskySource:
         return LOOK_UP if act in TOGETHER else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
-        """Return one talk a feed or search, one for each 25 accounts to look up or to probe."""
+        """Return one conversation a feed or search, one for each 25 accounts to look up or to probe."""
         crowds = iter(self._list_crowds([pick for pick in batch if pick.act in READ], accounts))
         made = []
         for pick in batch:
@@ -129,9 +129,9 @@ class BlueskySource:
                 made.append(self._read_user(pick, who, next(crowds)))
             elif pick.act not in TOGETHER:
                 made.append(self._search(pick) if pick.act == Act.SEARCH else self._read_inward(pick, who))
-        for act, talk in (("resolve", self._look_up), ("probe", self._probe)):
+        for act, converse in (("resolve", self._look_up), ("probe", self._probe)):
             picks = [pick for pick in batch if pick.act == act]
-            made += [talk(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
+            made += [converse(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
         return made
 
     def mark(self, at: float) -> str:

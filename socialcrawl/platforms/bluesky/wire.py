@@ -30,7 +30,7 @@ CLOSED = (
 
 @dataclass(frozen=True, slots=True)
 class BlueskyWire:
-    """The door to Bluesky.
+    """The wire to Bluesky.
 
     Args:
         base: the AppView, such as https://public.api.bsky.app; a request with a session goes to the session's server.

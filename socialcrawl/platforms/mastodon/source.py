@@ -1,4 +1,4 @@
-"""Mastodon as a source: picks become conversations with instances. Pure: a talk yields requests, is sent replies."""
+"""Mastodon as a source: picks become conversations with instances. Pure: they yield requests and are sent replies."""
 
 import re
 from collections.abc import Generator, Mapping, Sequence
@@ -109,7 +109,7 @@ class MastodonSource:
         return 0 if act == Act.INWARD else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
-        """Return one talk a pick."""
+        """Return one conversation a pick."""
         return [self._search(p) if p.act == Act.SEARCH else self._read_account(p, accounts[p.node]) for p in batch]
 
     def mark(self, at: float) -> str:

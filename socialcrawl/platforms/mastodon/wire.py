@@ -33,7 +33,7 @@ NEXT = re.compile(r";\s*rel\s*=\s*(?:\"(?:[^\"]*\s)?next(?:\s[^\"]*)?\"|next(?=[
 
 
 class MastodonWire:
-    """The door to Mastodon: the campaign's own instance, and others by their domains.
+    """The wire to Mastodon: the campaign's own instance, and others by their domains.
 
     Where `base` is on this machine, all instances are asked there, each by its name in the Host header.
 

@@ -1,6 +1,6 @@
 """robots.txt (RFC 9309): what a host wants left alone, read by protego. Pure.
 
-A reply's cursor carries the file from the wire to the talk: "" where there is none, "=" before its text, ">" before
+A reply's cursor carries the file from the wire to the source: "" where there is none, "=" before its text, ">" before
 the address that it has moved to.
 """
 

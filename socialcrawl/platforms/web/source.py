@@ -1,4 +1,4 @@
-"""The web as a source: picks become requests for pages, each host's robots.txt first. Pure: a talk yields requests."""
+"""The web as a source: picks become requests for pages, each host's robots.txt first. Pure: no request is sent here."""
 
 from collections.abc import Generator, Mapping, Sequence
 
@@ -72,7 +72,7 @@ class WebSource:
         return 0 if act == Act.INWARD else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
-        """Return one talk a page."""
+        """Return one conversation a page."""
         return [self._visit_page(pick, accounts[pick.node]) for pick in batch]
 
     def mark(self, at: float) -> str:

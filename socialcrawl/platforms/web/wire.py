@@ -64,7 +64,7 @@ class WireOptions:
 
 
 class WebWire:
-    """The door to the web.
+    """The wire to the web.
 
     Args:
         base: scheme and host of a server on this machine, which plays all hosts by the Host header and is told
@@ -94,17 +94,17 @@ class WebWire:
     ) -> None:
         local = base.rstrip("/") if base and is_loopback(base) else None
         http = HttpClient(local or "https://", now, timeout, contact, deadline)
-        self.door = WireOptions(http, local, hits, now, keep, whole, most)
+        self.options = WireOptions(http, local, hits, now, keep, whole, most)
         self._network = HostReachability(now)
 
     @property
     def now(self) -> Callable[[], float]:
         """The clock."""
-        return self.door.now
+        return self.options.now
 
     def close(self) -> None:
         """Let go of the connections."""
-        self.door.http.close()
+        self.options.http.close()
 
     @bound_memory
     def send(self, grant: Grant) -> Reply:
@@ -118,7 +118,7 @@ class WebWire:
         request = grant.request
         url = request.params["url"]
         of_robots = request.endpoint.endswith(ROBOTS)
-        came = self._fetch(request, url, robots.MOST if of_robots else self.door.most)
+        came = self._fetch(request, url, robots.MOST if of_robots else self.options.most)
         if isinstance(came, Reply) and came.kind == ReplyKind.MISSING:
             gone = Page() if of_robots else _make_missing_page(url, Reason.EXCLUDED)
             return replace(came, rows=gone, cursor="" if of_robots else None)
@@ -135,28 +135,28 @@ class WebWire:
         reply = _Told(came, kind, limit, came.at if date is None and limit else date)
         if kind not in (ReplyKind.OK, ReplyKind.MISSING):
             return self._explain_unanswered(
-                request, reply.reply(self.door, why=f"{find_server(url)} answered HTTP {came.status}")
+                request, reply.reply(self.options, why=f"{find_server(url)} answered HTTP {came.status}")
             )
         if of_robots:
             return self._parse_robots(reply, url)
         return self._parse_page(reply, request)
 
     def _fetch(self, request: Request, url: str, most: int) -> HttpAnswer | Reply:
-        headers, there, door = ACCEPT, url, self.door
-        if door.base is None and is_private(url):
-            return Reply(ReplyKind.MISSING, door.now(), why=PRIVATE)
-        if door.base is not None:
+        headers, there, options = ACCEPT, url, self.options
+        if options.base is None and is_private(url):
+            return Reply(ReplyKind.MISSING, options.now(), why=PRIVATE)
+        if options.base is not None:
             parts = urlsplit(url)
-            there = f"{door.base}{parts.path}" + (f"?{parts.query}" if parts.query else "")
+            there = f"{options.base}{parts.path}" + (f"?{parts.query}" if parts.query else "")
             headers = {**ACCEPT, "Host": parts.netloc}
         method = request.params.get("method", "GET")
-        return door.http.fetch(
-            method, there, headers=headers, max_bytes=most, cut=True, public=door.base is None, dearest=request.most
+        return options.http.fetch(
+            method, there, headers=headers, max_bytes=most, cut=True, public=options.base is None, dearest=request.most
         )
 
     def _explain_unanswered(self, request: Request, reply: Reply) -> Reply:
         """Return the reply; to a probe, where only its host is in trouble, that it is."""
-        if "probe" not in request.params or self.door.base is not None:
+        if "probe" not in request.params or self.options.base is not None:
             return reply
         url = request.params["url"]
         gone = Page() if request.endpoint.endswith(ROBOTS) else _make_missing_page(url, Reason.UNREACHABLE)
@@ -169,11 +169,11 @@ class WebWire:
     def _parse_robots(self, told: "_Told", url: str) -> Reply:
         came = told.came
         if came.status in classify.MOVED and (target := join_url(url, came.headers.get("location", ""))):
-            return told.reply(self.door, Page(), robots.MOVED + target)
+            return told.reply(self.options, Page(), robots.MOVED + target)
         there = came.status == 200 and came.body
         text = came.body.decode("utf-8-sig", "replace").replace("\0", "\ufffd") if there else ""
         # A 404 of robots.txt is a good answer: nothing is forbidden.
-        return told.reply(self.door, Page(), robots.TEXT + text if text else "", kind=ReplyKind.OK)
+        return told.reply(self.options, Page(), robots.TEXT + text if text else "", kind=ReplyKind.OK)
 
     def _parse_page(self, told: "_Told", request: Request) -> Reply:
         came, url = told.came, request.params["url"]
@@ -182,29 +182,29 @@ class WebWire:
         if came.status in classify.MOVED and came.headers.get("location"):
             target = join_url(url, came.headers["location"])
             page = Page() if target else _make_missing_page(url, Reason.UNKNOWN)
-            return told.reply(self.door, page, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
+            return told.reply(self.options, page, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
         heeded = request.params.get("opt_outs") != "no"
         head = request.params.get("method") == "HEAD"
         page = self._parse_head(came, url, heeded=heeded) if head else self._parse_shown(came, url, heeded=heeded)
-        return told.reply(self.door, page, kind=ReplyKind.MISSING if page.missing else ReplyKind.OK)
+        return told.reply(self.options, page, kind=ReplyKind.MISSING if page.missing else ReplyKind.OK)
 
     def _judge_probe(self, told: "_Told", request: Request) -> Reply:
         came, url = told.came, request.params["url"]
         if _lacks_head(request, came):
-            return told.reply(self.door, Page(), NO_HEAD)
+            return told.reply(self.options, Page(), NO_HEAD)
         if came.status in classify.MOVED:
             target = join_url(url, came.headers.get("location", "")) if request.params["probe"] == FOLLOW else None
             rows = Page() if target else _make_missing_page(url, Reason.REDIRECTED)
-            return told.reply(self.door, rows, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
+            return told.reply(self.options, rows, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
         if not 200 <= came.status < 300:
             return told.reply(
-                self.door, _make_missing_page(url, classify.explain_missing(came.status)), kind=ReplyKind.MISSING
+                self.options, _make_missing_page(url, classify.explain_missing(came.status)), kind=ReplyKind.MISSING
             )
         if SOFT in request.params and _is_soft(came, url):
-            return told.reply(self.door, _make_missing_page(url, Reason.SOFT_404), kind=ReplyKind.MISSING)
+            return told.reply(self.options, _make_missing_page(url, Reason.SOFT_404), kind=ReplyKind.MISSING)
         page, changed = Who(url, url), parse_instant(came.headers.get("last-modified", ""))
         return told.reply(
-            self.door, Page(answered=[page], active=[] if changed is None else [(page, format_time(changed))])
+            self.options, Page(answered=[page], active=[] if changed is None else [(page, format_time(changed))])
         )
 
     def _parse_head(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
@@ -232,7 +232,9 @@ class WebWire:
             return _make_missing_page(url, Reason.OPTED_OUT)
         if classify.is_soft_404(seen.title, seen.text):
             return _make_missing_page(url, Reason.DELETED)
-        return make_page(seen, url, self.door.hits, html if self.door.keep else None, follow=followed or not heeded)
+        return make_page(
+            seen, url, self.options.hits, html if self.options.keep else None, follow=followed or not heeded
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +248,7 @@ class _Told:
 
     def reply(
         self,
-        door: WireOptions,
+        options: WireOptions,
         page: Page | None = None,
         cursor: str | None = None,
         *,
@@ -263,7 +265,7 @@ class _Told:
             date=self.date,
             limits=[self.limit] if self.limit else (),
             why=why,
-            received=self.came.received() if door.whole else None,
+            received=self.came.received() if options.whole else None,
         )
 
 

@@ -1,4 +1,4 @@
-"""X as a source: picks become conversations with the API. Pure: a talk yields requests and is sent replies."""
+"""X as a source: picks become conversations with the API. Pure: they yield requests and are sent replies."""
 
 import re
 from collections.abc import Generator, Mapping, Sequence
@@ -87,9 +87,9 @@ class XSource:
         return LOOK_UP if act in TOGETHER else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
-        """Return one talk a timeline or search, one for each hundred users to look up or to probe.
+        """Return one conversation a timeline or search, one for each hundred users to look up or to probe.
 
-        Who mentions an account that is walked to at once, and is known by name only, is asked in one talk with that:
+        Who mentions an account that is walked to at once, and is known by name only, is part of the same conversation:
         one look-up tells both its id.
         """
         alone = {"search": lambda pick, _: self._search(pick), "inward": self._read_inward}
@@ -98,11 +98,11 @@ class XSource:
         single = [pick for pick in batch if pick.act not in TOGETHER and pick.n not in both]
         made = [alone.get(pick.act, self._read_user)(pick, accounts.get(pick.node, NOBODY)) for pick in single]
         made += [self._read_both(walk, inward, accounts[walk.node]) for walk, inward in pairs]
-        for act, talk in (("resolve", self._look_up), ("probe", self._probe)):
+        for act, converse in (("resolve", self._look_up), ("probe", self._probe)):
             asked = [pick for pick in batch if pick.act == act]
             for known in (True, False):
                 picks = [pick for pick in asked if bool(accounts[pick.node].id) is known]
-                made += [talk(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
+                made += [converse(picks[i : i + LOOK_UP], accounts) for i in range(0, len(picks), LOOK_UP)]
         return made
 
     def mark(self, at: float) -> str:

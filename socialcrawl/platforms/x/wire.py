@@ -42,7 +42,7 @@ def make_client(
 
 @dataclass(frozen=True, slots=True)
 class XWire:
-    """The door to X.
+    """The wire to X.
 
     Args:
         clients: tweepy clients by the name of their credential.

@@ -91,7 +91,7 @@ def check_same(pages, topic, known):
             expected, alpha = (part.tolist() for part in known.out(numbers[key]))
             assert (outcome.missing, outcome.value) == (None, known.beta[numbers[key]])
             assert (targets, outcome.alpha.tolist()) == (expected, alpha), key
-        made.door.http.close()
+        made.options.http.close()
 
 
 def columns(pages):
@@ -121,7 +121,7 @@ def test_a_crawl_of_the_site_goes_the_way_of_a_crawl_of_the_known_graph():
     with plays(of_service(site_of(PAGES))) as (url, _):
         made = wire(url)
         assert run(make_parts(collect("nh-ne-sum", [first]), source, store, made)).kind == "done"
-        made.door.http.close()
+        made.options.http.close()
     for batch, outcomes in store.history():
         for pick, outcome in zip(batch, outcomes, strict=True):
             crawl[key_of(store.accounts([pick.node])[pick.node].id)] = outcome
@@ -223,7 +223,7 @@ def test_what_goes_wrong_with_pages_is_seen_by_the_source(path, why):
     with plays(of_service(site_of(PAGES))) as (url, _):
         made = wire(url)
         outcome = asked_about(WebSource(POLICY, "socialcrawl", hosts=["*"]), made, store, f"{HOST}/{path}")
-        made.door.http.close()
+        made.options.http.close()
     assert outcome.missing == why
     if why == SameAs(1):
         assert store.accounts([Node(1)])[Node(1)].id == f"{HOST}/wiki/Art"
@@ -280,7 +280,7 @@ def test_a_campaign_asks_a_host_no_faster_than_its_window_allows(tmp_path):
         began = time.monotonic()
         crawl = collect("bfs", [first])
         assert run(Parts(crawl, WebSource(rules, "socialcrawl", hosts=["wiki.example"]), *doors)).kind == "done"
-        made.door.http.close()
+        made.options.http.close()
         report = mock.report()["platforms"]["web"]
     asked_for = sum(report["received"].values())
     assert asked_for == 18  # each of the nine pages, and the rules before each: this store holds no answers

@@ -276,9 +276,9 @@ def failing(monkeypatch, came, nameless=()):
     """A wire by which a host has answered, and then all that comes is `came`."""
     away(monkeypatch, nameless=nameless, connects=False)
     made = wire(None)
-    monkeypatch.setattr(made.door.http, "fetch", lambda *_, **__: HttpAnswer("", 404, httpx.Headers(), b"", NOW))
+    monkeypatch.setattr(made.options.http, "fetch", lambda *_, **__: HttpAnswer("", 404, httpx.Headers(), b"", NOW))
     made.send(Grant(Request((0, 0), "up.example/robots.txt", {"url": "http://up.example/robots.txt"}), "public", NOW))
-    monkeypatch.setattr(made.door.http, "fetch", lambda *_, **__: came)
+    monkeypatch.setattr(made.options.http, "fetch", lambda *_, **__: came)
     made.close()
     return made
 

@@ -181,7 +181,7 @@ def test_a_seed_that_is_written_in_another_way_is_the_page_in_its_one_form():
         (node,) = store.enlist(["HTTP://H.example:80/%61"], 0.0)
         (talk,) = source().talks((Pick(7, node, "seed"),), store.accounts([node]))
         outcome = outcome_of(talk, made, store)
-        made.door.http.close()
+        made.options.http.close()
     assert [target for _, _, target, _ in asked] == ["/robots.txt", "/a"]
     (other,) = [Node(n) for n in (0, 1) if n != node]
     assert outcome.missing == SameAs(other)
@@ -218,7 +218,7 @@ def test_a_campaign_asks_for_the_rules_of_a_host_once_and_for_no_page_twice():
         work = make_parts(crawl, source(), store, door)
         work.clock.sleep(1_700_000_000.0)
         assert run(work).kind == "done"
-        door.door.http.close()
+        door.options.http.close()
         outcomes = [
             (pick, outcome) for batch, ones in store.history() for pick, outcome in zip(batch, ones, strict=True)
         ]

@@ -82,7 +82,7 @@ def says():
 
         yield reply
         for made in wires.values():
-            made.door.http.close()
+            made.options.http.close()
 
 
 def reason(reply):
@@ -272,7 +272,7 @@ def test_all_hosts_are_asked_at_a_server_on_this_machine():
         made = wire(url + "/", contact="me@example.org", whole=True)
         reply = made.send(page("https://Far.example:8443/a%20b/?q=%C3%A9&r=1"))
         made.send(page("http://169.254.169.254/x"))
-        made.door.http.close()
+        made.options.http.close()
     (method, host, target, headers), second = asked
     assert (method, host, target) == ("GET", "Far.example:8443", "/a%20b/?q=%C3%A9&r=1")
     assert headers["User-Agent"].startswith("socialcrawl/")
@@ -293,7 +293,7 @@ def test_nothing_of_this_machine_or_its_neighbourhood_is_ever_asked(monkeypatch,
     monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("a connection"))
     made = wire(None)
     reply = made.send(page(f"http://{host}/a", robots=robots))
-    made.door.http.close()
+    made.options.http.close()
     assert reply.kind == "missing"
     assert [why for _, why in reply.rows.missing] == ([] if robots else ["excluded"])
 
@@ -310,7 +310,7 @@ def test_a_name_that_stands_for_a_place_in_the_neighbourhood_is_not_asked_either
     monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("a connection"))
     made = wire(None)
     reply = made.send(page("https://rebound.example/a"))
-    made.door.http.close()
+    made.options.http.close()
     assert [why for _, why in reply.rows.missing] == ["excluded"]
     assert looked_up == [("rebound.example", 443)]
 
@@ -321,11 +321,11 @@ def test_a_server_that_is_not_there_is_broken_and_one_that_is_silent_is_lost():
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
         made = wire(url)
         assert made.send(page()).kind == "broken"
-        made.door.http.close()
+        made.options.http.close()
         closed.listen()
         made = wire(url, timeout=0.05)
         assert made.send(page()).kind == "lost"
-        made.door.http.close()
+        made.options.http.close()
 
 
 @settings(deadline=None, max_examples=40)
