@@ -19,16 +19,25 @@ from socialcrawl.exporters.datasheet import FORMAT, render_page
 from socialcrawl.exporters.datasheet_facts import count_gaps, find_seeds, read_span
 from socialcrawl.exporters.export_folder import SHEETS
 from socialcrawl.exporters.repeated_values import find_tested
-from socialcrawl.exporters.restore import DECISIONS, TABLES, count_picks, restore_export, sum_posts, sum_requests
+from socialcrawl.exporters.restore import (
+    DECISIONS,
+    TABLES,
+    Reader,
+    count_picks,
+    restore_export,
+    sum_posts,
+    sum_requests,
+)
 from socialcrawl.formats.documents import read_text
 from socialcrawl.importers.export_tables import count_rows, find_forms, read_table
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.link_weights import read_link_settings
+from socialcrawl.storage.queries.control_picks import find_drawn
+from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.storage.versions import iterate_leaves
 from socialcrawl.system.bounds import MAX_LINE
 from socialcrawl.verify.billing import BillingCheck
-from socialcrawl.verify.control_picks import check_drawn
 from socialcrawl.verify.copies import COPIES, CopyCheck
 from socialcrawl.verify.findings import MALFORMED, Check, CheckResults
 from socialcrawl.verify.integrity import check_order, check_references, check_shared
@@ -38,6 +47,8 @@ from socialcrawl.verify.verification import check_decisions
 
 EARLIER = "exported by an earlier version, without seeds and settings: export again, or verify the database"
 RENUMBERED = "pseudonymised: its accounts have other numbers and its settings are left out"
+UNDRAWN = "an earlier version wrote the export, which did not say which picks were drawn"
+DRAWN = ("campaign", "n", "drawn")
 HIDDEN = "texts are pseudonymised"
 TREE = "judged by a decision tree, which an export does not have"
 ANSWERS = "an export does not have whom answers to searches and look-ups spoke of"
@@ -183,7 +194,7 @@ def _check_tables(
             checks.append(_check_posts(connection, sheet["posts"], checks[1]))
             copies = CopyCheck(connection, read, whole=sheet["campaign"] is None)
             copies.run([table for table in COPIES if f"{table}.{form}" in names])
-            drawn = check_drawn(connection, read, why)
+            drawn = _check_drawn(connection, read, why)
             yield CheckResults(None, f"{form} of the export", [check, copies.check, drawn, *checks])
     except (PostsFileError, StoreError, *MALFORMED) as error:
         check.differ(f"tables as {form}", "rows", f"{error}", "rows that can be read")
@@ -307,3 +318,26 @@ def _check_posts(connection: Opened, told: Mapping[str, Any], origins: Check) ->
 def _normalize_value(value: Any) -> Any:
     """Return a value of the datasheet; an instant in Unix seconds, as forms write it with other digits."""
     return parse_time(value) if isinstance(value, str) else value
+
+
+def _check_drawn(connection: Opened, read: Reader, why: str | None) -> Check:
+    """Check the column `drawn` of the table of picks.
+
+    Args:
+        connection: the tables, as `restore_export` has them.
+        read: gives the cells of some columns of a table, row by row.
+        why: the settings are not known; None: they are.
+    """
+    check, traces = Check("drawn picks"), CampaignTraces(connection)
+    drawn: dict[str, dict[int, str]] = {}
+    try:
+        for campaign, n, told in read("picks", DRAWN):
+            if why is not None:
+                check.leave(why)
+                continue
+            if campaign not in drawn:
+                drawn[campaign] = find_drawn(traces, campaign)
+            check.prove(check.compare(f"pick {n} of {campaign}", "drawn", told, drawn[campaign].get(n)))
+    except PostsFileError:
+        check.leave(UNDRAWN)
+    return check

@@ -1,6 +1,6 @@
 """A whole verification: every campaign of a database, check by check."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from socialcrawl.crawls.base import Crawling
@@ -9,6 +9,8 @@ from socialcrawl.errors import StoreError
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.ledger.request_costs import sum_bills
+from socialcrawl.storage.queries.sampled import SampledRow
+from socialcrawl.storage.queries.standings import StandingRow
 from socialcrawl.storage.queries.summary import list_campaigns
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.verify.billing import BillingCheck
@@ -17,8 +19,9 @@ from socialcrawl.verify.findings import ACCOUNT, MALFORMED, Check, CheckResults
 from socialcrawl.verify.integrity import check_order, check_references, check_shared
 from socialcrawl.verify.outcomes import OutcomeCheck
 from socialcrawl.verify.replay import DecisionReplay
-from socialcrawl.verify.standings import check_standings
 from socialcrawl.verify.story import CampaignRecord, read_story
+
+OLDER = "written before the last visits of the campaign: a run writes them again"
 
 Watch = Callable[[str, int, int | None], None]
 
@@ -109,3 +112,40 @@ def _find_name(traces: CampaignTraces, node: Node | None) -> str:
         return f"search {-node}"
     name = traces.read_names([node])[node]
     return name if name == f"account {node}" else f"{name} (account {node})"
+
+
+def check_standings(connection: Opened, story: CampaignRecord, crawl: Crawling | None) -> list[Check]:
+    """Compare the stored standings, or the weights of a sample, with those of a crawl that replayed the whole history.
+
+    Args:
+        connection: the database, in a transaction.
+        story: the campaign.
+        crawl: its crawl, as it is after its last decision; None: its history cannot be replayed.
+
+    Returns:
+        one check; none for campaigns that write down neither.
+    """
+    snapshot = story.kind.snapshot()
+    if snapshot is None or crawl is None:
+        return []
+    check, kept, made = Check(snapshot.title), snapshot.read(connection, story.begun.id), snapshot.rows(crawl)
+    visits = (sum(one.visits for one in rows.values()) for rows in (kept, made))
+    if len({*visits}) > 1:  # a process that is killed writes nothing more
+        check.leave(OLDER, len(kept))
+    else:
+        _compare_rows(check, kept, made)
+    return [check]
+
+
+def _compare_rows(
+    check: Check, kept: Mapping[int, StandingRow | SampledRow], made: Mapping[int, StandingRow | SampledRow]
+) -> None:
+    """Compare row by row."""
+    for node in kept.keys() | made.keys():
+        stored, told = kept.get(node), made.get(node)
+        if stored is None or told is None:
+            check.differ(f"account {node}", "row", stored and "there", told and "there")
+            continue
+        pairs = zip(stored._fields, stored, told, strict=True)
+        wrong = [name for name, one, other in pairs if not check.compare(f"account {node}", name, one, other)]
+        check.prove(not wrong)

@@ -285,7 +285,7 @@ SAME_IDEA = {
     *("platform", "source", "wire", "classify", "parse", "entities", "vocabulary", "profiles"),
     *("service", "render", "parameters", "search", "search_endpoint"),
     *("commands", "runs", "audit", "backup", "check", "daemon", "export", "forget", "quote", "steering", "train"),
-    *("holdings", "integrity", "standings", "control_picks"),
+    *("holdings", "integrity"),
 }
 """File stems that several folders have for the same idea: one for each kind, platform or paper, or for a command."""
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.storage.epochs import begin_epochs
-from socialcrawl.storage.erasure import archive, derived, ledger, rows, seed_slots, short_names, targets, tombstones
+from socialcrawl.storage.erasure import archive, derived, ledger, rows, seed_slots, targets, tombstones
 from socialcrawl.storage.erasure.dry_run import is_dry_run
 from socialcrawl.storage.erasure.orders import ErasureOrder
 from socialcrawl.storage.erasure.targets import ErasureTargets
@@ -21,7 +21,7 @@ class ErasureReport:
         counts: rows removed or changed, by table; `text` counts others' posts and profiles that were reworded.
         unheld: what was named and is not in the database, as `user:ID`, `@name`, `post:ID`; a tombstone keeps it out.
         before: what was named and had been forgotten before.
-        answers: of the original answers removed, how many by the kind of match: see `speaking.KINDS`.
+        answers: of the original answers removed, how many by the kind of match: see `naming.KINDS`.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -112,7 +112,7 @@ def _clean_others(connection: Connection, gone: ErasureTargets, now: str) -> dic
     """Return what others' rows hold of the forgotten, and the forgotten's own accounts."""
     cited = rows.cut_references(connection)
     reworded = rows.replace_in_rows(connection, gone) if gone.names or gone.ids or gone.posts else 0
-    reworded += short_names.replace_short_names(connection, gone)
+    reworded += rows.replace_short_names(connection, gone)
     return {"text": cited + reworded, "account": rows.empty_accounts(connection, gone, now)}
 
 

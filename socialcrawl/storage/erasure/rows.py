@@ -6,11 +6,13 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, case, delete, null, or_, select, update
 
+from socialcrawl.storage.database import keyed
 from socialcrawl.storage.database.bulk import Statement, make_update
 from socialcrawl.storage.database.keyed import select_by_keys
 from socialcrawl.storage.erasure import tombstones
 from socialcrawl.storage.erasure.dry_run import carry_out, change_rows, write_rows
 from socialcrawl.storage.erasure.orders import ErasureOrder
+from socialcrawl.storage.erasure.ownership import shorten_name
 from socialcrawl.storage.erasure.targets import ErasureTargets, gone_node, gone_post
 from socialcrawl.storage.erasure.texts import remove_links, replace_names
 from socialcrawl.storage.schema.tables import account, charge, follow, hit, mention, post, request, response
@@ -195,3 +197,30 @@ def read_chunks(connection: Connection, columns: Any, key: Any, size: int = CHUN
     while rows:
         yield rows
         rows = connection.execute(columns.where(key > rows[-1][0]).order_by(key).limit(size)).all()
+
+
+def replace_short_names(connection: Connection, gone: ErasureTargets) -> int:
+    """Replace short forms of names in posts that mention the forgotten; return in how many. Mentions still exist."""
+    if not gone.brief:
+        return 0
+    named = _read_short_names(connection)
+    keys, number, ids = sorted(named), 0, {*gone.ids, *gone.posts}
+    statement = make_update(connection, post, ("text",), "id")
+    for begin in range(0, len(keys), keyed.CHUNK):
+        rows = select_by_keys(connection, select(post.c.id, post.c.text), post.c.id, keys[begin : begin + keyed.CHUNK])
+        without = [(key, replace_names(text, gone.names, ids)) for key, text in rows]  # as `replace_in_rows` leaves it
+        changed = [(new, key) for key, text in without if (new := replace_names(text, named[key])) != text]
+        write_rows(statement, changed)
+        number += len(changed)
+    return number
+
+
+def _read_short_names(connection: Connection) -> dict[str, set[str]]:
+    """Return the short forms of the forgotten that each post mentions."""
+    whole = select(mention.c.post, account.c.handle).join(account, account.c.node == mention.c.node)
+    theirs = whole.where(mention.c.node.in_(select(gone_node.c.node)), mention.c.post.not_in(select(gone_post.c.id)))
+    found: dict[str, set[str]] = {}
+    for key, handle in connection.execute(theirs):
+        if (name := shorten_name(handle)) is not None:
+            found.setdefault(key, set()).add(name)
+    return found
