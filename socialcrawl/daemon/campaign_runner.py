@@ -259,7 +259,7 @@ class CampaignRunner:
         self.due = after.due
         self._began = self._began if after.same else None
         if self._campaign is not None and (after.state != WAITING or self._campaign.failing):
-            self._campaign.idle()  # whoever does not wait for the window leaves it to the others
+            self._campaign.idle()  # a campaign that does not wait for the window leaves it to the others
         self._become(after.state, after.why)
 
     def _find_stop_state(self, after: NextRun) -> tuple[str, str]:
@@ -321,7 +321,7 @@ class CampaignRunner:
     def _plan_retry(self, error: SocialcrawlError | None) -> NextRun:
         """Return what follows an error: it is closed, and tried again.
 
-        None: an error of ours, which is told elsewhere.
+        None: an error of socialcrawl itself, which is reported elsewhere.
         """
         now = self.house.time.now()
         if isinstance(error, HeldError):

@@ -75,7 +75,7 @@ class Daemon:
         house: what the campaigns share: time, windows, tokens.
         executor: APScheduler's, of threads or of the calling one.
         who: the machine and process.
-        changed: who is told of states.
+        changed: called with each change of a state.
         look: seconds between two looks.
         stall: seconds after which a campaign that should have moved counts as stalled.
         hands: makes what does the work with one database.

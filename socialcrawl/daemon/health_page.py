@@ -1,4 +1,4 @@
-"""The pages of a daemon: /healthz for whoever wakes people, /metrics for Prometheus.
+"""The pages of a daemon: /healthz for alerts, /metrics for Prometheus.
 
     pages = app(vitals, time.time)
     with serving(pages, "127.0.0.1", 9464) as url: ...  # url + "/healthz", url + "/metrics"
@@ -239,7 +239,7 @@ def _make_config(pages: "ASGIApp", deadline: float) -> Any:
         http=Connection,
         headers=[("Connection", "close")],  # one request each, so that the deadline cuts off none of several
         timeout_graceful_shutdown=1,
-        limit_concurrency=100,  # whoever asks too much is refused, and the crawl goes on
+        limit_concurrency=100,  # too many requests are refused, and the crawl continues
     )
 
 

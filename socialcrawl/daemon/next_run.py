@@ -21,7 +21,7 @@ RERUN = {
     ": run again;": ";",
     " Run again then;": " It is tried again;",
 }
-"""What a reason advises whoever runs a campaign by hand, and what is said instead where a daemon runs it."""
+"""What a reason advises where a campaign is run by hand, and what replaces it where a daemon runs it."""
 FAR = 600.0  # seconds of rest from which a campaign is closed meanwhile, and its memory given back
 
 

@@ -26,7 +26,7 @@ class Overview:
     Attributes:
         house: what the campaigns share.
         books: the daemon's rows in their databases.
-        news: who is told of changes.
+        news: called with each change.
         stall: seconds after which a campaign that should have moved counts as stalled.
         runners: the campaigns, by their files.
         faults: how files stand that are no campaign: not understood, or left out.

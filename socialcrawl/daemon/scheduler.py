@@ -2,7 +2,7 @@
 
 APScheduler 3 asks for the time by `datetime.now`, and takes a job out of its store after it was begun: one that is
 added again meanwhile is lost without a word. Here the time is the daemon's, and a job is taken out before it begins.
-Whoever wants to be run again says so when it has ended (`ended`), never while it runs.
+A job that is to run again is added when it has ended (`ended`), never while it runs.
 """
 
 import threading
@@ -30,7 +30,7 @@ class Scheduler(BaseScheduler):  # type: ignore[misc]
     Args:
         time: the clock.
         executor: APScheduler's: threads, or the calling thread.
-        ended: what is told when a job has ended; it may add the job again.
+        ended: called when a job has ended; it may add the job again.
     """
 
     def __init__(self, time: Time, executor: BaseExecutor, ended: Ended) -> None:

@@ -1,4 +1,4 @@
-"""Which standings are news: each change is told once, whichever thread sees it first, also over a restart."""
+"""Which changes of state are news: each is reported once, whichever thread sees it first, also over a restart."""
 
 import threading
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class StateChanges:
     """How the campaigns stood when somebody was last told.
 
     Args:
-        changed: who is told.
+        changed: called with each change.
     """
 
     def __init__(self, changed: Changed) -> None:

@@ -73,7 +73,7 @@ HITS = "insert into export_post select post, 0 from hit where campaign = :campai
 GONE = "delete from export_post where not exists (select 1 from post where post.id = export_post.id)"
 EVERY_POST = "insert into export_post select id, 0 from post where true on conflict do nothing"
 EVERYONE = "insert into export_account select node from account where forgotten_at is null"
-# Of a campaign that refreshes an old dataset: whoever was found active, and nobody else.
+# Of a campaign that refreshes an old dataset: the accounts found active, and no others.
 DEAD = """
 delete from export_account where node not in (
   select l.node from liveness l join campaign c on c.name = l.campaign where c.id = :campaign and l.active = 1)
@@ -95,7 +95,7 @@ insert into export_account select a.node from account a where a.forgotten_at is 
 class ExportSelection:
     """What is exported: (id, name) of campaigns, oldest first; `whole`: everything there is in the database.
 
-    `active`: of a campaign that refreshes an old dataset only whoever was found active, and links between them.
+    `active`: of a campaign that refreshes an old dataset only accounts found active, and links between them.
 
     `reader` is a connection in a transaction that stands still. Its temporary tables `posts` (`asked`: 1 for those that
     a request brought, by the ledger, else 0), `accounts` and `places` (of each mention in its post, from 0, where the

@@ -127,7 +127,7 @@ class _Lines:
         return None
 
     def read_chunks(self, width: int | None) -> Iterator[tuple[Sequence[int], list[list[Cell]]]]:
-        """Yield the rows of one width, that of the first where none is told; others are noted."""
+        """Yield the rows of one width, that of the first where none is given; others are noted."""
         while some := self._read_some():
             width = len(some[0][1]) if width is None else width
             kept = [one for one in some if len(one[1]) == width or self._note_unfit(*one, width)]

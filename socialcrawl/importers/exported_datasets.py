@@ -70,7 +70,7 @@ def check_text(path: Path) -> None:
         with path.open("rb") as file:
             begin = file.read(HEAD)
     except OSError:
-        return  # whoever reads it has the words
+        return  # the reader of posts has the message
     if begin.startswith(b"<?xml"):
         raise PostsFileError(f"{path} is XML, as GEXF and GraphML are, which cannot be imported: {INSTEAD}.")
     check_names(path, begin.decode(errors="replace").partition("\n")[0].rstrip("\r").split(","))

@@ -48,7 +48,7 @@ class PostImportResult:
 
 @dataclass(frozen=True, slots=True)
 class PostFiles:
-    """The files of an import and how they are read: bad lines may be skipped; `watch` is told how far it has come."""
+    """The files of an import and how they are read: bad lines may be skipped; `watch` gets the progress."""
 
     paths: Sequence[Path]
     skip_bad: bool = False

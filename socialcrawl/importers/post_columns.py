@@ -96,7 +96,7 @@ def _parse_author(row: Row) -> Who:
     key = _read_text(row, "author_id")
     if not name and not key:
         raise BadRowError("the author is empty")
-    # An export names by its id whoever has no known name.
+    # An export names an account without a known name by its id.
     return Who(key, name.removeprefix("@") if name and name != key else None)
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 from socialcrawl.storage.schema.tables import epoch, pick, standing
 
 TOPIC = "topic"  # what an epoch says of itself that began with another topic
-ANEW = {TOPIC, "crawl"}  # what makes the scores and values of before speak of something else
+ANEW = {TOPIC, "crawl"}  # changes after which earlier scores and values mean something else
 
 
 def find_next_pick(connection: Connection, campaign: int) -> int:

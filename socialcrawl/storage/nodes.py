@@ -1,6 +1,6 @@
 """Accounts get their numbers here: who is whom by platform id, by username, or newly seen.
 
-Called inside the transaction that stores the page, so that a number is never given twice, whoever else writes.
+Called inside the transaction that stores the page, so that a number is never given twice, even with several writers.
 A platform id is for ever; usernames change hands. An account that is known by name only (a seed that was typed, a
 mention without id) is taken over by the first id that comes with that name. A name refers to the account with an id
 that was seen with it last; the database says which, the memory only repeats it.

@@ -138,7 +138,7 @@ class _Lines:
     def find_names(self, before: int) -> list[Node]:
         """Return the seeds that were named before pick `before`: others came later, or belong to other accounts now.
 
-        Whoever is named is asked before an estimator chooses anybody.
+        Seeds that are named are read before an estimator chooses any account.
         """
         others: dict[Node, list[Node]] = {}
         for node, meant in self.same.items():
@@ -176,7 +176,7 @@ def _make_stages(begun: StoredCampaign, versions: Sequence[Version], lines: _Lin
 def _select_steering(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of the settings decides: no bound on steps, no batch size, no token and no file of seeds.
 
-    Whoever a file named, and whoever was forgotten, has a seat in the identity.
+    Accounts that a file named, and forgotten ones, have a slot in the identity.
     """
     told = {key: value for key, value in settings.items() if key in STEERING} | {"name": settings["name"]}
     source = settings.get("source") or {}

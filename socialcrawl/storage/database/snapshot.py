@@ -17,7 +17,7 @@ from socialcrawl.storage.database.health import CURRENT, EMPTY, check_ours, open
 
 @contextmanager
 def open_snapshot(where: DatabaseAddress) -> Iterator[Connection]:
-    """Open a database in a transaction that sees it as it is now, whoever writes meanwhile.
+    """Open a database in a transaction that sees it as it is now, whatever others write meanwhile.
 
     An SQLite database with an older schema is copied to a temporary folder and the copy is brought up to date; the
     file itself stays as it is.

@@ -48,7 +48,7 @@ def _split_names(path: list[str]) -> set[str]:
 
 
 def parse_post_address(address: str) -> tuple[str, str] | None:
-    """Return what a post is told by in each of its addresses: whose it is, and its key; None where it is no post's."""
+    """Return what identifies a post in each of its addresses: its author and its key; None where it is no post's."""
     if (record := RECORD.match(address)) is not None:
         return record[1], record[2]
     try:

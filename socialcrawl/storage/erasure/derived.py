@@ -54,7 +54,7 @@ class DerivedRows:
         self._alpha = Statement(connection, alpha, ("alpha", *LINK))
 
     def run(self) -> None:
-        """Write all that changes: first the forgotten themselves, then whoever's posts go."""
+        """Write all that changes: first the forgotten themselves, then accounts whose posts are erased."""
         if self.gone.nodes:
             self._write_forgotten()
         if self.gone.posts:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, text
 
-MOST = 11  # of what is found; one more than is told
+MOST = 11  # of what is found; one more than is shown
 
 ORDER = {
     ("pick", "n"): """

@@ -133,7 +133,7 @@ class LinkReader:
 
 
 def serve(path: str, campaign: int, piece: int) -> None:
-    """Write the links of a campaign to stdout, piece by piece for ever; whoever reads them ends this process."""
+    """Write the links of a campaign to stdout, piece by piece, until the reader ends this process."""
     from socialcrawl.storage.database.health import open_existing  # noqa: PLC0415  (for the other process only)
 
     first = 0

@@ -1,4 +1,4 @@
-"""Before a schema is brought up to date: who watches is told, and a copy of the older database is kept beside it."""
+"""Before a schema is upgraded: announce it, and keep a copy of the older database beside it."""
 
 import shutil
 from itertools import count
