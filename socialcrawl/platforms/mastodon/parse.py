@@ -23,7 +23,7 @@ from socialcrawl.platforms.json_values import (
     parse_instant,
     parse_text,
 )
-from socialcrawl.platforms.mastodon.post_text import PostText, parse_html
+from socialcrawl.platforms.mastodon.post_text import PlainText, parse_html
 from socialcrawl.platforms.mastodon.profiles import (
     find_last_active,
     has_opted_out,
@@ -178,10 +178,10 @@ class PageParser:
         )
 
 
-def _join_warning(status: Json) -> PostText:
+def _join_warning(status: Json) -> PlainText:
     """Return the text of a status, its warning before it."""
     warning, seen = parse_text(status.get("spoiler_text")), parse_html(parse_text(status.get("content")) or "")
-    return PostText(f"{warning}\n{seen.text}".rstrip(), seen.urls) if warning else seen
+    return PlainText(f"{warning}\n{seen.text}".rstrip(), seen.urls) if warning else seen
 
 
 def _list_counted(named: Iterable[tuple[str, str]], author: str) -> list[str]:

@@ -21,24 +21,24 @@ NOT_LINKS = frozenset({"mention", "hashtag"})
 EDGES = re.compile(r"([\f\v][\f\v\s]*)")
 
 
-class PostText(NamedTuple):
+class PlainText(NamedTuple):
     """A post as text, and the addresses it links to, but for accounts and hashtags: each once, in order."""
 
     text: str
     urls: tuple[str, ...]
 
 
-def parse_html(html: str) -> PostText:
+def parse_html(html: str) -> PlainText:
     """Return the text and the links of a post's HTML, however broken that is."""
     html = html[:MAX_HTML].replace("\0", "\ufffd")
     if "<" not in html:
-        return PostText(unescape(html).strip(), ())
+        return PlainText(unescape(html).strip(), ())
     tamed, links = tame(html)
     with parse_tamed(tamed) as tree:
-        return PostText("", ()) if tree.body is None else _read(tree.body, links)
+        return PlainText("", ()) if tree.body is None else _read(tree.body, links)
 
 
-def _read(body: LexborNode, links: Sequence[Anchor]) -> PostText:
+def _read(body: LexborNode, links: Sequence[Anchor]) -> PlainText:
     """Return what the nodes below `body` say, in the order of the document."""
     parts: list[str] = []
     urls: dict[str, None] = {}
@@ -49,7 +49,7 @@ def _read(body: LexborNode, links: Sequence[Anchor]) -> PostText:
         if tag == "a" and (url := _find_link(links[int(node.attributes["href"] or 0)])):
             urls[url] = None
         node = (None if tag in SILENT else node.first_child) or _find_next(node, body, parts)
-    return PostText(_tidy("".join(parts)), tuple(urls))
+    return PlainText(_tidy("".join(parts)), tuple(urls))
 
 
 def _find_next(node: LexborNode, body: LexborNode, parts: list[str]) -> LexborNode | None:

@@ -29,7 +29,7 @@ MAX_INTERNATIONAL = 500  # links of a page to hosts in letters beyond ASCII
 _LANGUAGE = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
 
 
-class PageLink(NamedTuple):
+class Hyperlink(NamedTuple):
     """A link to `url` whose text is `text[start:end]` of its page; -1, -1: it stands outside the text."""
 
     url: str
@@ -52,7 +52,7 @@ class PageContent:
 
     title: str = ""
     text: str = ""
-    links: tuple[PageLink, ...] = ()
+    links: tuple[Hyperlink, ...] = ()
     lang: str | None = None
     robots: frozenset[str] = frozenset()
     description: str | None = None
@@ -81,7 +81,7 @@ def _parse(tree: Any, url: str, hrefs: Sequence[str]) -> PageContent:
     return PageContent(
         " ".join(title.text().split()) if title is not None else "",
         text := "".join(writing.parts),
-        tuple(PageLink(link.url, min(link.start, len(text)), min(link.end, len(text))) for link in writing.links),
+        tuple(Hyperlink(link.url, min(link.start, len(text)), min(link.end, len(text))) for link in writing.links),
         lang if _LANGUAGE.fullmatch(lang) and len(lang) <= 16 else None,
         frozenset(named.get("robots", "").lower().replace(",", " ").split()),
         named.get("description") or None,
@@ -110,7 +110,7 @@ class _Writing:
     def __init__(self, targets: Sequence[str | None]) -> None:
         self.targets = targets
         self.parts: list[str] = []
-        self.links: list[PageLink] = []
+        self.links: list[Hyperlink] = []
         self._size, self._gap = 0, ""
         self._aside = 0
         self._open: list[tuple[str, list[int]]] = []  # target, and where its text begins once there is some
@@ -147,14 +147,14 @@ class _Writing:
     def _note_link(self, name: str, target: str, *, opens: bool) -> None:
         if self._aside or name == "area":
             if opens:
-                self.links.append(PageLink(target, -1, -1))
+                self.links.append(Hyperlink(target, -1, -1))
         elif opens:
             self._open.append((target, []))
         elif self._open:
             target, begin = self._open.pop()
             # Of a picture, say: where the text goes on.
             here = self._size + len(self._gap)
-            self.links.append(PageLink(target, begin[0], self._size) if begin else PageLink(target, here, here))
+            self.links.append(Hyperlink(target, begin[0], self._size) if begin else Hyperlink(target, here, here))
 
 
 def _walk(root: Any) -> Iterator[tuple[Any, bool]]:

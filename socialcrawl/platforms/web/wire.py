@@ -28,7 +28,7 @@ from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memo
 from socialcrawl.platforms.sockets import PRIVATE
 from socialcrawl.platforms.unreachable_hosts import HostReachability
 from socialcrawl.platforms.web import classify, robots
-from socialcrawl.platforms.web.page import PageContent, PageLink, parse_page, parse_plain_text
+from socialcrawl.platforms.web.page import Hyperlink, PageContent, parse_page, parse_plain_text
 from socialcrawl.platforms.web.source import FOLLOW, NO_HEAD, ROBOTS, SOFT
 from socialcrawl.platforms.web.urls import PORTS, find_server, is_private, join_url
 from socialcrawl.system.loopback import is_loopback
@@ -312,7 +312,7 @@ def _is_soft(came: HttpAnswer, url: str) -> bool:
     return classify.says_not_found(seen.title, seen.text)
 
 
-def _find_context(text: str, link: PageLink) -> list[Span]:
+def _find_context(text: str, link: Hyperlink) -> list[Span]:
     return [] if link.start < 0 else [find_window(text, link.start, link.end)]
 
 

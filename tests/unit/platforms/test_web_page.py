@@ -14,7 +14,7 @@ from socialcrawl.graph.link_context import NOWHERE, find_window, unite_spans
 from socialcrawl.platforms import bounded_html
 from socialcrawl.platforms.bounded_html import MAX_LINKS
 from socialcrawl.platforms.sockets import resolves_privately
-from socialcrawl.platforms.web.page import MAX_INTERNATIONAL, PageLink, parse_page, parse_plain_text
+from socialcrawl.platforms.web.page import MAX_INTERNATIONAL, Hyperlink, parse_page, parse_plain_text
 from socialcrawl.platforms.web.robots import ParsedFiles, permits
 from socialcrawl.platforms.web.urls import find_server, is_allowed, is_private, join_url, list_hosts, normalize_url
 
@@ -154,7 +154,7 @@ def test_links_have_their_places_and_lead_where_the_page_says():
     assert told == [("b/top", ""), ("b/x?a=1&b&copy=2%3C", "the link"), ("b/", "self"), ("b/z", "un"),
                     ("b/w", "closed"), ("b/pic", ""), ("b/area", "")]  # fmt: skip
     assert [(link.start, link.end) for link in page.links if link.url.endswith(("top", "area"))] == [(-1, -1)] * 2
-    assert page.links[5] == PageLink("http://h.example/b/pic", 31, 31)
+    assert page.links[5] == Hyperlink("http://h.example/b/pic", 31, 31)
 
 
 def test_a_page_says_its_title_language_and_wishes():
