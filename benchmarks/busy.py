@@ -38,7 +38,7 @@ d = {d}
 
 
 def measure(k: int = K, d: float = D, windows: int = 2) -> list[Figure]:
-    """The share of all windows but the last that is used, as the mock counts it; the refresh rate that was chosen.
+    """Measure the used share of all windows except the last, as the mock counts it, and the chosen refresh rate.
 
     Args:
         k: requests in a window.

@@ -32,7 +32,7 @@ every = "9h"
 
 
 def measure() -> list[Figure]:
-    """The share of a core and the resident memory."""
+    """Measure the share of a core and the resident memory."""
     word = next(iter(choose_topics().values()))
     with tempfile.TemporaryDirectory() as place, serve_in_thread(_posts(Path(place)), limit=20, window=900.0) as mock:
         folder = Path(place) / "campaigns"

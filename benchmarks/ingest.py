@@ -106,7 +106,7 @@ def _page(n: int) -> Page:
 
 
 def _rows(where: DatabaseAddress) -> list[Rows]:
-    """What the store wrote, page by page."""
+    """Yield what the store wrote, page by page."""
     connection = connect(where)
     with connection.begin():
         whole = {table.name: connection.execute(select(table)).all() for table in ORDER}

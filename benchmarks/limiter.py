@@ -58,14 +58,14 @@ def _planner() -> WindowPlanner:
 
 
 def _steady(begin: float = 1_000_000.0, gap: float = 0.02) -> Iterator[tuple[Request, float]]:
-    """Requests in turn to every endpoint, one each `gap` seconds."""
+    """Yield requests in turn to every endpoint, one each `gap` seconds."""
     names = _names()
     for n in range(DECISIONS):
         yield Request((n, 0), names[n % ENDPOINTS], {}, 100, 50_000), begin + n * gap
 
 
 def _decided(planner: WindowPlanner, work: Iterator[tuple[Request, float]]) -> tuple[float, float]:
-    """The mean and the 99th percentile of the decisions that let a request leave, in microseconds."""
+    """Return the mean and the 99th percentile of the decisions that let a request leave, in microseconds."""
     gc.collect()
     took = sorted(seconds for request, now in work if (seconds := _decide(planner, request, now)) is not None)
     return sum(took) / len(took) * 1e6, took[int(len(took) * 0.99)] * 1e6

@@ -46,7 +46,7 @@ def measure() -> list[Figure]:
 
 
 def make(folder: Path, nodes: int, links: int, seed: int = 1) -> int:
-    """The number of links of a graph written to `folder`: in-degrees by a power law, hubs anywhere, rows dangle."""
+    """Write a graph to `folder`: in-degrees by a power law, some dangling rows; return its number of links."""
     rng = np.random.default_rng(seed)
     mean = links / nodes / (1.0 - DANGLING)
     counts, parts = [np.zeros(1, np.int64)], []
@@ -66,7 +66,7 @@ def make(folder: Path, nodes: int, links: int, seed: int = 1) -> int:
 
 
 def ranked(folder: Path) -> dict[str, float]:
-    """What the three ranks of the graph in `folder` take: seconds, and bytes at the peak."""
+    """Return what the three ranks of the graph in `folder` take: seconds, and bytes at the peak."""
     old = OldDataset(np.load(folder / "indptr.npy"), np.load(folder / "indices.npy"))
     ranks = LiveRanks(old, 1, tolerance=TOLERANCE)
     tested = ranks.training("random", SAMPLE)

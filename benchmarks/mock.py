@@ -66,13 +66,13 @@ def _posts() -> pa.Table:
 
 
 def _memory(pid: int) -> float:
-    """The peak resident memory of a process, GB."""
+    """Return the peak resident memory of a process, GB."""
     status = Path(f"/proc/{pid}/status").read_text("utf-8")
     return int(status.split("VmHWM:")[1].split()[0]) / 1e6
 
 
 def main(url: str) -> None:
-    """The client's process: all pages once, then again, as JSON on stdout."""
+    """Run the client: request all pages once, then again; print the result as JSON."""
     ids = []
     with httpx.Client(base_url=url, headers={"Authorization": "Bearer bench"}, timeout=60) as http:
         for first in range(0, AUTHORS, 100):
@@ -123,7 +123,7 @@ def _rate(url: str, requests: list[bytes]) -> tuple[float, float]:
 
 
 def _whole(begun: bytes) -> tuple[int, int]:
-    """The length of an answer that begins so, and that of its body."""
+    """Return the length of an answer that begins so, and that of its body."""
     head, end, _ = begun.partition(b"\r\n\r\n")
     length = _LENGTH.search(head)
     assert head.startswith(b"HTTP/1.1 200"), head

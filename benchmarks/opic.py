@@ -20,7 +20,7 @@ TOP = 100
 
 
 def web(nodes: int, links: int, seed: int) -> Any:
-    """A link matrix of so many nodes and links, doubles dropped: the tail of in-degrees follows k^-2.1."""
+    """Return a link matrix of this size without duplicates: the tail of in-degrees follows k^-2.1."""
     draws = make_generator(seed, "web", 0)
     ends = np.cumsum(np.arange(1, nodes + 1) ** (-1 / 1.1))
     found = np.searchsorted(ends / ends[-1], draws.random(links), side="right").clip(0, nodes - 1)
@@ -63,7 +63,7 @@ def _figures(name: str, graph: StaticGraph, wanted: Floats) -> list[Figure]:
 
 
 def _best(importance: Floats) -> set[int]:
-    """The TOP rows, ties to the smaller."""
+    """Return the TOP rows, ties to the smaller."""
     return set(np.argsort(-importance, kind="stable")[:TOP].tolist())
 
 

@@ -63,6 +63,6 @@ def _scikit_network() -> Any:
 
 
 def _without_dangling(links: Any) -> Any:
-    """The graph with a link from each row without any to the next one: scikit-network treats those in its own way."""
+    """Return the graph with a link from each empty row to the next: scikit-network treats those differently."""
     silent = np.flatnonzero(np.diff(links.indptr) == 0)
     return (links + make_out_links(silent, (silent + 1) % NODES, NODES)).tocsr()

@@ -76,7 +76,7 @@ def measure() -> list[Figure]:
 
 
 def generate(path: Path, users: int = USERS, links: int = LINKS, nodes: int = NODES) -> int:
-    """The number of links of a finished campaign written to a new database at `path`.
+    """Write a finished campaign to a new database at `path`; return its number of links.
 
     Accounts are asked in the order of their numbers, out-degrees are geometric, in-degrees heavy-tailed (the square of
     a uniform number), one in twenty is missing. Everybody but the seeds is known before being asked.
@@ -123,7 +123,7 @@ def _picks(n: NDArray[np.int64], rng: np.random.Generator) -> Iterator[tuple[obj
 
 
 def _requests(n: NDArray[np.int64]) -> Iterator[tuple[object, ...]]:
-    """A timeline each, 10,000 in a window of 15 minutes, as X allows an app; ten posts on a page."""
+    """Yield a timeline each, 10,000 in a window of 15 minutes, as X allows an app; ten posts on a page."""
     for number in n.tolist():
         at = format_time(BEGIN + number * 900.0 / 10_000)
         ids = orjson.dumps([str(10**18 + 10 * number + i) for i in range(10)]).decode()

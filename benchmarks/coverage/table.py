@@ -126,7 +126,7 @@ def keep(name: str, title: str, note: str, found: Sequence[Shown], page: Path = 
 
 
 def _table(graph: str, found: Sequence[Shown]) -> str:
-    """The table of one graph; or of ALL, without widths, as what is estimated differs from graph to graph."""
+    """Format the table of one graph; or of ALL, without widths, as the estimated quantity differs by graph."""
     mine = [one for one in found if graph in (ALL, one.graph)]
     ats, names = (list(dict.fromkeys(column)) for column in zip(*((one.at, one.interval) for one in mine), strict=True))
     cells = {
@@ -138,7 +138,7 @@ def _table(graph: str, found: Sequence[Shown]) -> str:
 
 
 def _cell(one: Covered, *, wide: bool = True) -> str:
-    """A cell: how many intervals hold the truth of how many shown in how many runs, and their median width."""
+    """Format how many intervals hold the truth of how many shown in how many runs, and their median width."""
     if not one.shown:
         return f"0 of {one.runs} shown" if one.runs else "-"
     width = (f"{one.width:,.0f}" if one.width >= 100.0 else f"{one.width:.3g}") if isfinite(one.width) else "no end"

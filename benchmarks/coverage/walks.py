@@ -124,7 +124,7 @@ def linked(walks: Walks, seen: Evidence) -> TopicStability | None:
 
 
 def whole(crawl: Sample, place: Place) -> Ints:
-    """The nodes of the part of the topic in which walks are, int64, after all of it was read."""
+    """Return the nodes of the part of the topic in which walks are, int64, after all of it was read."""
     lists = crawl.walks.lists
     for walker in crawl.walks.walkers:
         walker.why = walker.why or "over"  # only the lists matter from here
@@ -144,7 +144,7 @@ def whole(crawl: Sample, place: Place) -> Ints:
 
 
 def questions(place: Place, within: Flags, first: int, seed: int) -> Asked:
-    """What is asked of a run that begins with `first`."""
+    """Return the questions for a run that begins with `first`."""
     size = place.world.size
     held = {f"{share:.1%}": ball(place, within, first, round(share * int(within.sum())), out=True) for share in HELD}
     linked = {}
@@ -158,7 +158,7 @@ def questions(place: Place, within: Flags, first: int, seed: int) -> Asked:
 
 
 def ball(place: Place, within: Flags, first: int, count: int, *, out: bool) -> Flags:
-    """The first `count` accounts of `within` that a breadth-first crawl from `first` comes to, bool[n].
+    """Return the first `count` accounts of `within` that a breadth-first crawl from `first` reaches, bool[n].
 
     Args:
         place: the graph.
@@ -183,7 +183,7 @@ def ball(place: Place, within: Flags, first: int, count: int, *, out: bool) -> F
 
 
 def answers(place: Place, look: Look, topic: Ints, asked: Asked) -> Iterator[Shown]:
-    """What a sample and its audits show at one length, beside the truth of the accounts in `topic`, int64."""
+    """Yield what a sample and its audits show at one length, beside the truth of the accounts in `topic`, int64."""
     for name in asked.held:
         yield from _audited(place, look, topic, asked, name)
     node, seen, outs = look.seen.rows.node, look.seen, count_out_degrees(place.world).astype(np.float64)
@@ -195,7 +195,7 @@ def answers(place: Place, look: Look, topic: Ints, asked: Asked) -> Iterator[Sho
 
 
 def _bars(place: Place, look: Look, topic: Ints, outs: Floats) -> Iterator[Shown]:
-    """What a sample shows of some bars of the histogram of links, `outs` of each account, float64[n]."""
+    """Yield what a sample shows of some bars of the histogram of links, `outs` of each account, float64[n]."""
     edges = list_doubling_edges(float(outs[topic].max()))
     counts = np.histogram(outs[topic], edges)[0]
     seen, there = look.seen, counts > 0
@@ -208,7 +208,7 @@ def _bars(place: Place, look: Look, topic: Ints, outs: Floats) -> Iterator[Shown
 
 
 def _linked(place: Place, look: Look, topic: Ints, outs: Floats) -> Iterator[Shown]:
-    """What a sample shows of where the links of accounts lead, `outs` of each, float64[n]."""
+    """Yield what a sample shows of where the links of accounts lead, `outs` of each, float64[n]."""
     there, on = (_counted(place, flags)[topic] for flags in (place.world.there, place.topic.on & place.world.there))
     every, some = outs[topic], there > 0.0
     links = look.links or TopicStability(NOTHING, NOTHING, (), NOTHING)
@@ -221,7 +221,7 @@ def _linked(place: Place, look: Look, topic: Ints, outs: Floats) -> Iterator[Sho
 
 
 def _audited(place: Place, look: Look, topic: Ints, asked: Asked, name: str) -> Iterator[Shown]:
-    """What the audit of a collection shows; of its gaps, that of the largest group and the one listed first."""
+    """Yield what the audit of a collection shows; of its gaps, the largest group and the one listed first."""
     held, seen, label = asked.held[name], look.seen, place.label
     largest = int(np.argmax(np.bincount(label[topic])))
     found = _audit(place, seen, topic, asked, name) if seen.verdict.enough else None
@@ -256,7 +256,7 @@ def _audited(place: Place, look: Look, topic: Ints, asked: Asked, name: str) -> 
 
 
 def _audit(place: Place, seen: Evidence, topic: Ints, asked: Asked, name: str) -> DatasetAudit:
-    """The audit of a collection; the platform's search is taken to have found the corner of the topic."""
+    """Return the audit of a collection; the platform's search is assumed to find the corner of the topic."""
     node, held = seen.rows.node, asked.held[name]
     linked_, mine = asked.linked[name] & ~held, topic[held[topic]]
     sample = audits.TopicSample(
@@ -268,7 +268,7 @@ def _audit(place: Place, seen: Evidence, topic: Ints, asked: Asked, name: str) -
 
 
 def _shown(what: str, place: Place, look: Look, found: Estimate | None, truth: float) -> Shown:
-    """What a sample shows, or withholds, of something."""
+    """Return what a sample shows, or withholds, of a quantity."""
     withheld = found is None or not look.seen.verdict.enough
     low, high = (None, None) if found is None or withheld else (found.low, found.high)
     return Shown(what, place.title, look.at, low, high, float(truth))

@@ -76,13 +76,13 @@ def twins() -> Iterator[Place]:
 
 
 def _generated(title: str, label: Ints, rng: np.random.Generator, chance: Callable[[Ints, Ints], Ints]) -> Place:
-    """A graph in which two accounts are linked by a chance that their groups tell."""
+    """Generate a graph in which the groups of two accounts set the probability of a link."""
     links = rng.random((len(label), len(label))) < np.triu(chance(label[:, None], label[None, :]), 1)
     return _place(title, np.argwhere(links), label, rng)
 
 
 def _place(title: str, pairs: Ints, label: Ints, rng: np.random.Generator) -> Place:
-    """A topic of these links, in which each account also has six links to accounts off topic."""
+    """Make a topic of these links, in which each account also has six links to accounts off topic."""
     size = len(label)
     off = np.column_stack([np.repeat(np.arange(size), 6), size + rng.integers(0, 4 * size, 6 * size)])
     ends = np.concatenate([pairs, off]).astype(np.int64)
@@ -136,7 +136,7 @@ def _firsts(values: Ints) -> Ints:
 
 
 def _wireless() -> Place:
-    """The same channel with all posts, about something rarer: one of twelve neighbours is on topic."""
+    """Return the same channel with all posts, about something rarer: one of twelve neighbours is on topic."""
     world = file_worlds.read_post_world(SHARED / "ubuntu_irc.parquet", [file_worlds.TopicRequest("wireless")])
     return _told("ubuntu_irc, `wireless`, all posts", world, "wireless")
 

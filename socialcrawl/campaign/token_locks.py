@@ -104,7 +104,7 @@ def make_token_mark(base: str, token: str | tuple[str, ...]) -> str:
 
 
 def check_distinct(tokens: Mapping[str, str | tuple[str, ...]]) -> None:
-    """A check that no token has two names: each would be thought to have rate limits of its own.
+    """Check that no token has two names: each name would be given its own rate limits.
 
     Raises:
         SettingsError: one has.

@@ -33,7 +33,7 @@ AT_ONCE = "stopped at once; everything that was stored is safe, what was in flig
 
 
 def main() -> None:
-    """The entry of the console script: errors that a person can mend become one message and an exit code."""
+    """Run the console script: errors that a person can fix become one message and an exit code."""
     guard()
     try:
         restrict_new_files()
@@ -67,7 +67,7 @@ def _options(
         bool, typer.Option("--debug", help="Log the activity of libraries to stderr, without tokens.")
     ] = False,
 ) -> None:
-    """What all commands share."""
+    """Set the options that all commands share."""
     if debug:
         import logging  # noqa: PLC0415
 

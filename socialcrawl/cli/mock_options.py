@@ -18,7 +18,7 @@ FORM = '"/2/users/:id/tweets 25/24h fixed x-app-limit-24hour"'
 
 
 def parse_rules(texts: Sequence[str]) -> dict[str, list[LimitRule]]:
-    """The rules by endpoint, each written as ENDPOINT K/PERIOD, with a kind (fixed) and the headers that tell of it.
+    """Parse rules by endpoint, each written as ENDPOINT K/PERIOD, with a kind (fixed) and its headers.
 
     Raises:
         SettingsError: a text is no rule.

@@ -86,7 +86,7 @@ def has_begun(meant: Plan) -> bool:
 
 @contextmanager
 def _open_ledger(meant: Plan, clock: SystemClock) -> Iterator[SqlStore | None]:
-    """The store of a campaign that has begun, kept from other processes; None for one that has not."""
+    """Yield the store of a campaign that has begun, locked against other processes; None for one that has not."""
     if not has_begun(meant):
         yield None
         return

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_wire(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[CampaignAccess, Wired]]:
-    """The tokens of a campaign and the wire that uses them; other processes are kept from them meanwhile.
+    """Yield the tokens of a campaign, locked against other processes, and the wire that uses them.
 
     Raises:
         SettingsError: a token is missing.
@@ -35,7 +35,7 @@ def open_wire(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[CampaignA
 
 @contextmanager
 def open_meters(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[CampaignAccess, "XWire"]]:
-    """The same, for X's meters, which no other platform has.
+    """Yield the same for X's meters, which no other platform has.
 
     Raises:
         SettingsError: another platform is asked, or a token is missing.

@@ -244,7 +244,7 @@ def _compute_step(shape: CampaignParameters, typical: TypicalNeeds) -> dict[str,
 
 
 def _compute_return(shape: CampaignParameters, typical: TypicalNeeds) -> dict[str, Amount]:
-    """The mean of going back to an account: what is new, and no look-up but where the platform takes one each time."""
+    """Return the mean of a revisit: what is new, and a look-up only where the platform needs one each time."""
     roles = shape.roles
     most, pages = (
         shape.pages_per_user * find_page_size(shape, roles.timeline),

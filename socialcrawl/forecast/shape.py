@@ -175,7 +175,7 @@ class Amount:
 def find_remaining(
     shape: CampaignParameters, done: CampaignProgress, now: float = 0.0, *, authors: float | None = None
 ) -> RemainingWork:
-    """What is left of a campaign at `now` (Unix seconds), if the searches still to come find `authors` (None: all).
+    """Return what is left of a campaign at `now` (Unix seconds), if the remaining searches find `authors` (None: all).
 
     Searches, look-ups, seeds and steps follow each other: whoever is at one of them is done with those before.
     """
@@ -232,7 +232,7 @@ def sum_pools(shape: CampaignParameters, requests: Mapping[str, float]) -> dict[
 
 
 def compute_pool_pace(shape: CampaignParameters, pool: Pool) -> float:
-    """Requests per second that the windows of a pool allow in the long run, over all credentials."""
+    """Return the requests per second that the windows of a pool allow in the long run, over all credentials."""
     return sum(min(rule.k / rule.d for rule in rules) for kind in shape.kinds if (rules := pool.get_rules(kind)))
 
 
@@ -244,7 +244,7 @@ def count_pool_bursts(shape: CampaignParameters, pool: Pool, seconds: float) -> 
 
 
 def compute_pace(shape: CampaignParameters, endpoint: str) -> float:
-    """Requests per second that the windows allow in the long run: the sum of k/d over all credentials."""
+    """Return the requests per second that the windows allow in the long run: the sum of k/d over all credentials."""
     return sum(min(rule.k / rule.d for rule in rules) for rules in _list_rules(shape, endpoint))
 
 

@@ -57,13 +57,13 @@ def _make_head(told: MockResponse, now: float) -> Message:
 
 
 async def answer(send: Send, told: MockResponse, now: float) -> None:
-    """The whole answer, with the moment at which it leaves (Unix seconds)."""
+    """Send the whole answer, with the moment at which it leaves (Unix seconds)."""
     await send(_make_head(told, now))
     await send({"type": "http.response.body", "body": told.body})
 
 
 async def sever(scope: Scope, receive: Receive, send: Send, half: MockResponse | None, now: float) -> None:
-    """An answer that breaks off: nothing of it (None), or half of its body under its full length; then the end.
+    """Send an answer that breaks off: nothing of it (None), or half of its body under its full length.
 
     ASGI has no word for closing a connection, so the transport is taken from uvicorn's own request cycle.
     """

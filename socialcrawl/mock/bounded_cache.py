@@ -19,7 +19,7 @@ class BoundedCache(Generic[K, V]):
         return None if found is None else found[0]
 
     def put(self, key: K, value: V, size: int) -> None:
-        """A value of so many bytes."""
+        """Store a value of this many bytes."""
         self._sum += size - self._values.pop(key, (value, 0))[1]
         self._values[key] = (value, size)
         while self._sum > self._most:

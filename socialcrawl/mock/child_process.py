@@ -25,7 +25,7 @@ class MockProcess:
     process: subprocess.Popen[str]
 
     def stop(self) -> None:
-        """The end of the child: asked to stop, and killed if it does not within STOP_WITHIN."""
+        """Stop the child; kill it if it does not end within STOP_WITHIN."""
         self.process.terminate()
         try:
             self.process.wait(STOP_WITHIN)
@@ -38,7 +38,7 @@ class MockProcess:
 def spawn(
     posts: Path, *options: str, command: Sequence[str] = COMMAND, start_within: float = 60.0
 ) -> Iterator[MockProcess]:
-    """A mock server as a child process for the length of a `with` block.
+    """Run a mock server as a child process for the length of a `with` block.
 
     Args:
         posts: the file of posts.

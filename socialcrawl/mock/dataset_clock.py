@@ -61,7 +61,7 @@ class DatasetClock:
         self.replies, self.retweets = self._world.references.replies, self._world.references.retweets
 
     def set(self, second: float | None, speed: float | None = None) -> None:
-        """The world stands at another second of its file, and goes on from there; None leaves as it is.
+        """Move the world to another second of its file, from where it goes on; None leaves a value as it is.
 
         Raises:
             MockError: no second or speed that can be, or a speed where all posts are there.
@@ -77,7 +77,7 @@ class DatasetClock:
         self._stand(second)
 
     def pass_time(self) -> None:
-        """The world comes as far as the clock says."""
+        """Move the world to the time of the clock."""
         if self.speed:
             self._stand(self._from + (self._time() - self._since) * self.speed)
 
@@ -116,7 +116,7 @@ class DatasetClock:
 
 
 def check_moment(second: float, speed: float) -> None:
-    """The check of a moment and its speed, which a mock could not show.
+    """Check that a mock can show a moment and its speed.
 
     Raises:
         MockError: they cannot be.

@@ -33,7 +33,7 @@ class Entry:
     standing: Sequence[WindowState] = ()
 
     def note(self, status: int) -> None:
-        """The status that was answered."""
+        """Note the status that was answered."""
         for window in self.windows:
             window.answers[status] += 1
 
@@ -48,7 +48,7 @@ class RequestBook:
     answers: Counter[int] = field(default_factory=Counter)
 
     def turn_away(self, endpoint: str, status: int) -> None:
-        """A request that was not let in: 401 for its token, 403 for the kind of its token."""
+        """Count a request that was not let in: 401 for its token, 403 for the kind of its token."""
         (self.forbidden if status == 403 else self.unauthorized)[endpoint] += 1
 
     def report(self) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class ServicePlatform:
         return _add_headers(self._service.answer(asked, guest), entry)
 
     def report(self) -> dict[str, Any]:
-        """Requests, windows and answers."""
+        """Return requests, windows and answers."""
         return {**self.book.report(), **self._counts.report()}
 
 

@@ -126,7 +126,7 @@ class TokenWindows:
 
 
 def make_limit_headers(family: str, limit: int, left: int, ends: float) -> dict[str, str]:
-    """The three headers of one family: the limit, what is left of it (0 at least), and its end as a Unix second."""
+    """Return the three headers of one family: limit, remaining requests (0 at least), and end as a Unix second."""
     return {
         f"{family}-limit": str(limit),
         f"{family}-remaining": str(max(0, left)),

@@ -38,7 +38,7 @@ STOP_WITHIN = 1  # seconds that an answer under way may still take
 
 
 def serve(settings: MockSettings, *, with_stdin: bool = False) -> None:
-    """A mock server in this process, until SIGTERM or SIGINT; must be called in the main thread.
+    """Run a mock server in this process until SIGTERM or SIGINT; must be called in the main thread.
 
     With `with_stdin` also until stdin ends: a child that was given a pipe does not outlive its parent, however
     that one died.
@@ -95,7 +95,7 @@ def serve_in_thread(
     more: Sequence["MockPlatform"] = (),
     **settings: Any,
 ) -> Iterator[MockThread]:
-    """A mock server in a thread of this process for the length of a `with` block.
+    """Run a mock server in a thread of this process for the length of a `with` block.
 
     Args:
         posts: the posts, or a file of posts; None with `export=FOLDER` or `pages=FILE`.
@@ -118,7 +118,7 @@ def serve_in_thread(
 def _run_thread(
     mock: "Mock", settings: MockSettings, listener: socket.socket
 ) -> Iterator[Callable[[], dict[str, Any]]]:
-    """A thread that serves inside the block; its report can be had inside and after."""
+    """Serve in a thread inside the block; the report is available inside and after."""
     loop = asyncio.new_event_loop()
     ready, stop = threading.Event(), asyncio.Event()
 
@@ -199,7 +199,7 @@ def _make_url(listener: socket.socket) -> str:
 
 @asynccontextmanager
 async def _serve_inside(mock: "Mock", settings: MockSettings, listener: socket.socket) -> AsyncIterator[None]:
-    """A uvicorn server that answers inside the block, and the report beside it."""
+    """Run a uvicorn server inside the block, and write the report beside it."""
     import uvicorn  # noqa: PLC0415
 
     class Server(uvicorn.Server):
@@ -250,6 +250,6 @@ async def _refresh(mock: "Mock", path: Path | None) -> None:
 
 
 def write_report(report: dict[str, Any], path: Path) -> None:
-    """A report as a JSON file that is always whole: written beside its place and moved there."""
+    """Write a report as a JSON file that is always complete: it is written beside its place and moved there."""
     with replace_file(path) as part:
         part.write_text(json.dumps(report, indent=1), encoding="utf-8")

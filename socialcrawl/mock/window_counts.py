@@ -37,14 +37,14 @@ class WindowCount:
     times: deque[float] = field(default_factory=deque)
 
     def look(self, now: float) -> None:
-        """The slot as it stands at `now`: what has left a sliding span is given back."""
+        """Update the window to `now`: requests that have left a sliding span are given back."""
         if self.counting.kind == "sliding":
             while self.times and self.times[0] + self.counting.period <= now:
                 self.times.popleft()
             self.taken = len(self.times)
 
     def add(self, now: float) -> None:
-        """A request that uses a part of it."""
+        """Count a request in the window."""
         self.taken += 1
         self.fullest = max(self.fullest, self.taken)
         if self.counting.kind == "sliding":

@@ -112,7 +112,7 @@ class World:
         return int(self.created_at.max()) + 1
 
     def warm(self) -> None:
-        """The indexes that are made on first use, made now, so that no request waits for them."""
+        """Make the indexes that are otherwise made on first use, so that no request waits for them."""
         _ = (self.visible, self.accounts.by_username, self.accounts.by_id, self.references.by_post)
 
     def tells_id(self, account: int) -> bool:
@@ -130,7 +130,7 @@ class World:
 
 
 def build_world(posts: Posts, missing: float = 0.0) -> World:
-    """The world of these posts, where an expected share `missing` (0..1) of the accounts is no longer to be seen."""
+    """Build the world of these posts, in which an expected share `missing` (0..1) of the accounts is gone."""
     ids, order = _find_post_ids(posts)
     texts = [posts.texts[row] for row in order.tolist()]
     index: dict[str, int] = {}

@@ -94,19 +94,19 @@ class WorldChanges:
         return self._lifetime is not None
 
     def tick(self, now: float) -> None:
-        """A request that came at the server's second `now`."""
+        """Count a request that came at the server's second `now`."""
         self._now = now
         self._requests += 1
 
     def become(self, row: int, fate: int) -> None:
-        """The account has this fate from now on."""
+        """Give an account this fate from now on."""
         self._fates = self._fates.copy()
         self._fates[row] = fate
         self._visible = None
         self.version += 1
 
     def rename(self, row: int, username: str) -> None:
-        """The account has this username from now on, and nobody its old one.
+        """Give an account this username from now on; its old one is unused.
 
         Raises:
             MockError: no username, or another account's.

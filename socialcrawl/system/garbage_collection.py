@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def pause_garbage_collection() -> Iterator[None]:
-    """A block without garbage collection: for work that makes many objects, and no circles among them."""
+    """Disable garbage collection in a block that makes many objects without reference cycles."""
     before = gc.isenabled()
     gc.disable()
     try:

@@ -49,7 +49,7 @@ def check(given: Sequence[Path], console: Console) -> int:
 
 
 def make_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of campaign files: what keys there are, what they mean, what they may be."""
+    """Return the JSON Schema (draft 2020-12) of campaign files: keys, their meaning and their values."""
     whole = Settings.model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "title": "A campaign of socialcrawl"}
 

@@ -173,7 +173,7 @@ def _import_seeds(wanted: ImportOptions, settings: Settings | None) -> None:
 
 @contextmanager
 def _skip_forgotten(wanted: ImportOptions, settings: Settings | None) -> Iterator[Callable[[ParsedPage], ParsedPage]]:
-    """What takes the forgotten out of what is found, by the database, where there is one."""
+    """Yield a filter that removes forgotten accounts and posts, by the database, where there is one."""
     place = _find_place(wanted, settings)
     if (wanted.database is None and settings is None) or (isinstance(place, Path) and not place.exists()):
         yield lambda found: found

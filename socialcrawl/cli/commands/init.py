@@ -77,7 +77,7 @@ def _adapt_to_kind(text: str, facts: KindFacts) -> str:
 
 
 def _adapt_to_dataset(text: str, template: Template) -> str:
-    """A template whose accounts a dataset names: answers of before are never taken, and hosts are the dataset's."""
+    """Return a template whose accounts a dataset names: stored answers are not reused, hosts are the dataset's."""
     text = re.sub(r"^reuse_hours = .*\n", "", text, flags=re.MULTILINE)
     return re.sub(r"^(hosts = .*?# ).*", lambda found: found[1] + template.hosts, text, flags=re.MULTILINE)
 

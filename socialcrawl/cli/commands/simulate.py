@@ -161,7 +161,7 @@ def _drop_repeats(values: Sequence[Any]) -> list[Any]:
 
 @contextmanager
 def _show_progress(console: Console) -> Iterator[Callable[[int, int], object] | None]:
-    """What is told of replays done: a bar on a terminal, nothing elsewhere."""
+    """Yield a callback for finished replays: it shows a bar on a terminal, nothing elsewhere."""
     if not console.is_terminal:
         yield None
         return

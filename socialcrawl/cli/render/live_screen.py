@@ -52,7 +52,7 @@ class CampaignView:
         self._idle, self._paused = monotonic() - self._began - self._work(), None
 
     def landed(self, grant: Grant, reply: Reply) -> None:
-        """A reply arrived; one that refuses its credential is worth a note."""
+        """Note that a reply arrived; report one that refuses its credential."""
         self.wait = None
         self.note = describe_reply(grant, reply) or self.note
 
@@ -98,7 +98,7 @@ class CampaignView:
         return (monotonic() if self._paused is None else self._paused) - self._began - self._idle
 
     def window(self, campaign: Campaign) -> tuple[int, int, float | None]:
-        """Requests for timelines that may leave now, the k of all credentials, and seconds to the next window."""
+        """Return the timeline requests that may leave now, the k of all credentials, and seconds to the next window."""
         window_sets, now = campaign.planner.window_sets.find_usable(campaign.plan.timeline), campaign.clock.now()
         ends = [end for window_set in window_sets if (end := window_set.main.find_end(now)) is not None]
         until = min(ends) - now if ends else None

@@ -143,7 +143,7 @@ def _advise(found: Steering, judgement: Judgement | None) -> Iterator[str]:
 
 
 def _find_best_shadow(judged: Sequence[EstimatorRank]) -> EstimatorRank | None:
-    """The first, if it looked on, and is shown to order accounts better than the one that steered, and than chance."""
+    """Return the first if it is a shadow that orders accounts better than the steering estimator and than chance."""
     best = judged[0] if judged else None
     if best is None or best.than_steered is None or best.than_chance is None:
         return None

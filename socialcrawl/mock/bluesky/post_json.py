@@ -109,7 +109,7 @@ class PostWriter:
         return self._names.uri(account, make_number(int(self._world.ids[post])))
 
     def _head(self, row: int) -> tuple[str, str]:
-        """What all posts of an author begin with: their JSON up to the key in the CID, their address up to its key."""
+        """Return the common beginning of an author's posts: JSON up to the key in the CID, address up to its key."""
         did = self._names.did(row)
         return (
             f'{{"author":{self._author(row)},"bookmarkCount":0,"cid":"{make_cid_head(did, POST)}',

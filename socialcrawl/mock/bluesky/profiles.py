@@ -180,7 +180,7 @@ class ProfileEndpoints:
 def _drop_repeats(
     rows: NDArray[np.int64], posts: NDArray[np.int64], without: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The different rows in their order, but for one, and the post (position) that names each first, ascending."""
+    """Return the different rows in order, without one, and the position of the post that names each first."""
     _, first = np.unique(rows, return_index=True)
     first.sort()
     others = first[rows[first] != without]

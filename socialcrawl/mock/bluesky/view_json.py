@@ -53,7 +53,7 @@ class BlueskyViews:
         self._feeds: BoundedCache[tuple[int, ...], bytes] = BoundedCache(_KEPT_BYTES)
 
     def renew(self) -> None:
-        """The views made before the last change are forgotten."""
+        """Forget the views made before the last change."""
         if self._version != self._changes.version:
             self._version = self._changes.version
             self._author.cache_clear()

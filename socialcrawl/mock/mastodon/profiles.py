@@ -75,7 +75,7 @@ class Profiles:
         return found | ({"suspended": True} if gone else self._standing(row, domain, whole=whole))
 
     def _standing(self, row: int, domain: str, *, whole: bool) -> dict[str, Any]:
-        """That the account is limited; that it has moved, and where to: of that one it is not told again."""
+        """Return that the account is limited, and where it has moved to (without the same about the new account)."""
         key = self._world.accounts.keys[row]
         found: dict[str, Any] = {"limited": True} if is_chosen(key, self._limited, b"limited") else {}
         target = self._instances.by_key.get(self._moved.get(key, "")) if whole else None

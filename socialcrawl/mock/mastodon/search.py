@@ -101,7 +101,7 @@ class MastodonSearch:
         return np.array(found, dtype=np.int64)
 
     def accounts(self, query: str, seen: Callable[[int], bool]) -> Iterator[int]:
-        """The rows of the accounts whose name, or name@domain, begins so and that are `seen`, in alphabetical order."""
+        """Return the rows of `seen` accounts whose name, or name@domain, begins with the query, alphabetically."""
         begin = fold_name(query).strip().removeprefix("@")
         names = self._instances.alphabetical
         start = bisect_left(names, begin, key=itemgetter(0)) if begin else len(names)

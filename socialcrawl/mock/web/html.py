@@ -98,7 +98,7 @@ def render_links(text: str, given: Sequence[PageLink]) -> str:
 
 
 def fold_text(text: str) -> tuple[str, list[int]]:
-    """A text as titles are looked for in it, and for each of its places (the end too) that in the text itself."""
+    """Return a text as titles are searched in it, and for each of its places (the end too) that in the text itself."""
     line, places = fold(text), list(range(len(text) + 1))
     letters = [fold(letter) for letter in text] if len(line) != len(text) else []
     if letters:

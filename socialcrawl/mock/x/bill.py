@@ -46,7 +46,7 @@ class XBill:
         return _compute_price(self._posts, self._users, self._counts)
 
     def charge(self, now: float, posts: Iterable[int], users: Iterable[int], counts: int = 0) -> None:
-        """An answer with these posts, users and counts, given at the Unix second `now`; an empty one costs nothing."""
+        """Charge an answer with these posts, users and counts at the Unix second `now`; an empty one costs nothing."""
         posts, users = set(posts), set(users)
         if posts or users or counts:
             day = self._days[_format_date(now)]

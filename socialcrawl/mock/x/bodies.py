@@ -109,7 +109,7 @@ class _Includes:
         self._problems: dict[tuple[str, str], Problem] = {}
 
     def gather(self, page: list[int]) -> None:
-        """The expansions of the posts at these positions are added."""
+        """Add the expansions of the posts at these positions."""
         expansions = self._ask.expansions
         if not expansions:
             return

@@ -78,7 +78,7 @@ class Gate:
         return self._tallies[key]
 
     def report(self) -> dict[str, Any]:
-        """The counts as plain values for JSON: `windows` in the order of opening, `rules`, and `over` of them all."""
+        """Return the counts as plain values for JSON: `windows` in the order of opening, `rules`, and `over` of all."""
         windows = [window for windows in self._windows.values() for window in windows.report()]
         rules = [
             {"token": token, "who": who, "endpoint": endpoint, **one.report()}

@@ -28,7 +28,7 @@ class Parameters:
     given: Mapping[str, str]
 
     def allow(self, names: frozenset[str]) -> None:
-        """A check that no other names are given."""
+        """Check that no other names are given."""
         for name, value in self.given.items():
             if name not in names:
                 allowed = ",".join(sorted(names))

@@ -41,12 +41,12 @@ class Tally(ABC):
         """Return how many were let in in the window or span of this request, which is counted now."""
 
     def let_in(self, now: float) -> None:
-        """A request that is let in by all limits."""
+        """Count a request that is let in by all limits."""
         self.received += 1
         self.fullest = max(self.fullest, self._count(now, let_in=True))
 
     def refuse(self, now: float) -> None:
-        """A request for which there was no room here."""
+        """Count a request that this limit refuses."""
         self.received += 1
         self.over += 1
         self._count(now, let_in=False)

@@ -148,7 +148,7 @@ class XService:
         return None
 
     def report(self) -> dict[str, Any]:
-        """Requests by endpoint, windows and rules per token and endpoint, and the bill, by UTC day and of all days."""
+        """Return requests by endpoint, windows and rules by token and endpoint, and the bill by UTC day and in all."""
         return {
             **self.book.report(),
             **self._gate.report(),

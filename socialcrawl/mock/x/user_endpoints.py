@@ -186,14 +186,14 @@ def make_unseen_answer(renderer: XRenderer, call: XCall, fate: int) -> XAnswer:
 
 
 def check_path(call: XCall, name: str, pattern: str) -> None:
-    """The check of the name or id in the path; a wrong one raises InvalidRequestError."""
+    """Check the name or id in the path; a wrong one raises InvalidRequestError."""
     Parameters({name: call.path}).values(name, pattern)
     if "," in call.path:
         raise InvalidRequestError(name, call.path, f"The `{name}` query parameter value [{call.path}] is not valid")
 
 
 def make_filter(world: World, parameters: Parameters) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
-    """The filter of positions by since_id, until_id (both exclusive), start_time and end_time, checked at once."""
+    """Return the filter of positions by since_id, until_id (both exclusive), start_time and end_time."""
     since, until = parameters.post_id("since_id"), parameters.post_id("until_id")
     start, end = parameters.span()
 
