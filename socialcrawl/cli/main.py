@@ -173,6 +173,12 @@ def run(
     exit_process(ending.code)
 
 
+ControlShare = Annotated[float, typer.Option(min=0.0, max=0.5, help="Share of steps drawn at random for comparison.")]
+DemoDatabase = Annotated[
+    str | None, typer.Option("--db", help="Database to create or continue. Default: a new demo.db.")
+]
+
+
 @app.command()
 def demo(
     *,
@@ -188,16 +194,12 @@ def demo(
         typer.Option(min=0, help="Steps before a hybrid becomes linear. Default: 1000; generated posts: 100."),
     ] = None,
     refresh_rate: Annotated[int, typer.Option(min=1, help="Accounts picked per batch.")] = 1,
-    control: Annotated[
-        float, typer.Option(min=0.0, max=0.5, help="Share of steps drawn at random for comparison.")
-    ] = 0.0,
+    control: ControlShare = 0.0,
     window: Annotated[str, typer.Option(help="Length of the mock's rate-limit windows.")] = "3s",
     limit: Annotated[int, typer.Option(min=1, help="Requests per window.")] = 300,
     missing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of accounts that no longer exist.")] = 0.0,
     vocabulary: Annotated[str, typer.Option(help="tweet or post.")] = "tweet",
-    database: Annotated[
-        str | None, typer.Option("--db", help="Database to create or continue. Default: a new demo.db.")
-    ] = None,
+    database: DemoDatabase = None,
     as_json: AsJson = False,
 ) -> None:
     """Crawl a mock X API offline and show what was found."""

@@ -17,7 +17,7 @@ from socialcrawl.graph.relevance import fold
 STEP = 20  # characters between two links without text
 
 
-class PageLink(NamedTuple):
+class HtmlLink(NamedTuple):
     """A link to `key` at `text[start:end]`; start = end: without text."""
 
     start: int
@@ -53,7 +53,7 @@ def render_page(key: str, page: WebPage, more: str = "") -> str:
     )
 
 
-def find_links(text: str, keys: Sequence[str]) -> list[PageLink]:
+def find_links(text: str, keys: Sequence[str]) -> list[HtmlLink]:
     """Return where the links of a page stand in its text (with single blanks), in order and without overlaps."""
     line, places = fold_text(text)
     wanted = []
@@ -61,8 +61,8 @@ def find_links(text: str, keys: Sequence[str]) -> list[PageLink]:
         name = parse_title(key)
         start = find_begin(line, name)
         if start >= 0:
-            wanted.append(PageLink(places[start], places[start + len(name)], key))
-    made: list[PageLink] = []
+            wanted.append(HtmlLink(places[start], places[start + len(name)], key))
+    made: list[HtmlLink] = []
     free = 0
     for mark in sorted(wanted, key=lambda mark: (mark.start, -mark.end)):
         if mark.start >= free:
@@ -70,11 +70,11 @@ def find_links(text: str, keys: Sequence[str]) -> list[PageLink]:
             free = mark.end
         else:
             spots = [*range(mark.start, mark.end, STEP), mark.end]
-            made += [PageLink(spot, spot, mark.key) for spot in spots]
+            made += [HtmlLink(spot, spot, mark.key) for spot in spots]
     return sorted(made, key=lambda mark: (mark.start, mark.end))
 
 
-def render_links(text: str, given: Sequence[PageLink]) -> str:
+def render_links(text: str, given: Sequence[HtmlLink]) -> str:
     """Return the text as HTML with its links; one without text that stands in another's text parts that in two."""
     spots = [mark for mark in given if mark.start == mark.end]
     parts, at = [], 0

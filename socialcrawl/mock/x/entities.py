@@ -17,7 +17,7 @@ _CASHTAG = re.compile(
 _LINK = re.compile(r"https?://[^\s<>\"]+")
 
 
-class PostText(NamedTuple):
+class XPostText(NamedTuple):
     """A post's text as X shows it: at most 280 characters, and the whole as a note where it was longer.
 
     Attributes:
@@ -34,7 +34,7 @@ class PostText(NamedTuple):
     note_accounts: list[int] | None = None
 
 
-def write_text(world: World, post: int) -> PostText:
+def write_text(world: World, post: int) -> XPostText:
     """Return the text of the post at this position with its entities.
 
     A mentioned name that the text does not contain stands at start = end = 0, and in a cut post only in the note. A
@@ -44,10 +44,10 @@ def write_text(world: World, post: int) -> PostText:
     mentions = _find_mentions(world, post, text)
     others = _find_others(text)
     if len(text) <= LONGEST or world.record is not None:
-        return PostText(text, _make_entities([m for m, _ in mentions], others), [a for _, a in mentions])
+        return XPostText(text, _make_entities([m for m, _ in mentions], others), [a for _, a in mentions])
     inside = [(m, a) for m, a in mentions if 0 < m["end"] <= CUT]
     kept = {kind: [e for e in found if e["end"] <= CUT] for kind, found in others.items()}
-    return PostText(
+    return XPostText(
         text=text[:CUT] + "…",
         entities=_make_entities([m for m, _ in inside], kept),
         accounts=[a for _, a in inside],

@@ -12,7 +12,7 @@ from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.names import HERE, PROTECTED
 from socialcrawl.mock.world import World
 from socialcrawl.mock.world_changes import WorldChanges
-from socialcrawl.mock.x.entities import PostText, write_text
+from socialcrawl.mock.x.entities import XPostText, write_text
 from socialcrawl.mock.x.page_writer import XPageWriter
 from socialcrawl.mock.x.vocabulary import MockVocabulary, ShownFields
 
@@ -36,9 +36,9 @@ class XRenderer:
         self._writer = XPageWriter(world, self.post, self.moment)
         self._posts: dict[tuple[int, ShownFields, int], bytes] = {}
         self._users: dict[tuple[int, str, frozenset[str], int, int], bytes] = {}
-        self._written: dict[int, PostText] = {}
+        self._written: dict[int, XPostText] = {}
 
-    def written(self, post: int) -> PostText:
+    def written(self, post: int) -> XPostText:
         """Return the text and entities of a post."""
         return _get_or_make(self._written, post, lambda: write_text(self.world, post))
 
