@@ -281,7 +281,7 @@ def _asked(usernames: list[str], accounts: ExcludedAccounts) -> None:
     for name in usernames:
         if (why := accounts.why(name)) is not None:
             raise SettingsError(
-                f"{name!r} is named under [seeds], and {why!r} under [accounts] excludes it: take one of them out, or "
+                f"{name!r} is named under [seeds], and {why!r} under [accounts] excludes it: remove one of them, or "
                 "add the name to include under [accounts]."
             )
 
@@ -304,7 +304,7 @@ def usernames_in(file: Path) -> list[str]:
         lines = [line.strip().removeprefix("@") for line in read_text(file, "utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         why = explain_unreadable(file, error)
-        raise SettingsError(f"{why}: as a file of seeds, name a text with one username a line.") from error
+        raise SettingsError(f"{why}: as a file of seeds, name a text with one username per line.") from error
     return [line for line in lines if line and not line.startswith("#")]
 
 

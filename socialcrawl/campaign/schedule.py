@@ -74,7 +74,7 @@ def parse_cron(text: str) -> Cron:
     parts = text.split()
     if len(parts) != len(FIELDS):
         raise SettingsError(
-            f"{text!r} is no cron expression: write five fields (minute, hour, day of the month, month, day of the "
+            f"{text!r} is not a cron expression: write five fields (minute, hour, day of the month, month, day of the "
             'week), as "0 3 * * *" for every day at 03:00'
         )
     for field, name in enumerate(FIELDS):
@@ -119,11 +119,11 @@ def parse_hours(text: str) -> tuple[int, int]:
     """
     match = HOURS.fullmatch(text.strip())
     if match is None:
-        raise SettingsError(f'{text!r} is no window of the day: write "22:00-06:00"')
+        raise SettingsError(f'{text!r} is not a window of the day: write "22:00-06:00"')
     a, b, *rest = (int(part) for part in match.groups() if part is not None)
     begin, end = 60 * a + b, 60 * rest[0] + rest[1]
     if begin == end % WHOLE:
-        raise SettingsError(f"{text!r} begins where it ends: leave it out, or write the hours that are meant")
+        raise SettingsError(f"{text!r} begins where it ends: remove it, or write the hours that are meant")
     return begin, end % WHOLE
 
 

@@ -122,7 +122,7 @@ class Settings(Section):
             return read(given)
         for kind, other in BUILT_IN.items():
             if kind != own and other.section is not None and isinstance(given.get(kind), dict):
-                raise ValueError(f'[{kind}] belongs to kind = "{kind}": write that above [topic], or take [{kind}] out')
+                raise ValueError(f'[{kind}] belongs to kind = "{kind}": write that above [topic], or remove [{kind}]')
         if own in BUILT_IN or facts.section is None:
             return read(given)
         made = read({key: value for key, value in given.items() if key != own})
@@ -143,7 +143,7 @@ class Settings(Section):
         if idle := [name for name in facts.idle if getattr(self, name) != type(getattr(self, name))()]:
             raise ValueError(
                 f'[{idle[0]}] has no effect where kind = "{self.kind}", whose accounts `socialcrawl import` brings: '
-                "take it out"
+                "remove it"
             )
         for other in BUILT_IN.values():
             self._lacks_keys_of(other)
@@ -153,7 +153,7 @@ class Settings(Section):
         wrong = [key for key in other.crawl if key in self.crawl.model_fields_set and self.kind != other.name]
         if wrong and any(getattr(self.crawl, key) != getattr(CrawlSection(), key) for key in wrong):
             raise ValueError(
-                f'{wrong[0]} under [crawl] belongs to kind = "{other.name}": take it out; who is asked is said under '
+                f'{wrong[0]} under [crawl] belongs to kind = "{other.name}": remove it; who is asked is said under '
                 f"[{self.kind}]"
             )
 

@@ -31,7 +31,7 @@ def parse_rules(texts: Sequence[str]) -> dict[str, list[LimitRule]]:
         k, slash, period = words.pop(0).partition("/") if words else ("", "", "")
         kind = words.pop(0) if words and words[0] in KINDS else KINDS[0]
         if not (slash and k.isdecimal()) or len(words) > 1:
-            raise SettingsError(f"--rule {text!r} is no rule: write for example {FORM}.")
+            raise SettingsError(f"--rule {text!r} is not a rule: write for example {FORM}.")
         found.setdefault(endpoint, []).append(
             LimitRule(int(k), parse_seconds(period), kind, words[0] if words else None)
         )

@@ -48,7 +48,7 @@ def parse_host_port(written: str) -> tuple[str, int]:
         host, port = ("", written) if written.isdecimal() else (written, str(PORT))
     host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
     if not written or not (port.isascii() and port.isdecimal() and int(port) <= 65535) or " " in host:
-        raise SettingsError(f"{written!r} is no place to listen on: write HOST:PORT, such as 127.0.0.1:{PORT}.")
+        raise SettingsError(f"{written!r} is not a place to listen on: write HOST:PORT, such as 127.0.0.1:{PORT}.")
     return host, int(port)
 
 

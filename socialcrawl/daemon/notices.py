@@ -127,7 +127,7 @@ def _check_webhook(webhook: str) -> str:
     except ValueError:
         fine = False
     if not fine or not webhook.isprintable() or " " in webhook:
-        raise SettingsError("The webhook is no address that begins with https:// or http://: copy it again.")
+        raise SettingsError("The webhook is not an address that begins with https:// or http://: copy it again.")
     # Libraries that log what they do name the parts of an address one by one.
     whole = parts.path + (f"?{parts.query}" if parts.query else "")
     for part in (whole, parts.path, parts.query, parts.password or "", *parts.path.split("/")):

@@ -115,15 +115,15 @@ def _check_options(wanted: ExportOptions) -> None:
     naming = [name for name in NAMING if name in wanted.formats]
     if wanted.key is not None and naming:
         raise SettingsError(
-            f"The format {naming[0]} names people, so it cannot be pseudonymised: leave out one of the two."
+            f"The format {naming[0]} names people, so it cannot be pseudonymised: remove one of the two."
         )
     if wanted.whole and (drawn := [name for name in mention_network.FORMS if name in wanted.formats]):
-        raise SettingsError(f"The format {drawn[0]} is the network of one campaign: leave out --all, or the format.")
+        raise SettingsError(f"The format {drawn[0]} is the network of one campaign: remove --all, or the format.")
     if wanted.active and (wanted.whole or "warc" in wanted.formats):
         other = "--all" if wanted.whole else "the format warc"
         raise SettingsError(f"--only-active is the dataset of one campaign, without the rest: leave it or {other} out.")
     if wanted.safe_csv and "csv" not in wanted.formats:
-        raise SettingsError("--safe-csv is for CSV files: add --format csv, or leave it out.")
+        raise SettingsError("--safe-csv is for CSV files: add --format csv, or remove it.")
     if "parquet" in wanted.formats:
         read_pyarrow_version()
     if "warc" in wanted.formats:

@@ -163,7 +163,7 @@ def open_selection(
         with engine.connect() as reader, reader.begin():
             choice = ExportSelection(reader, _find_campaigns(connection, name, whole=whole), whole, active)
             if active and not choice.refreshes:
-                raise SettingsError(f"The campaign {choice.name!r} tests no accounts: leave --only-active out.")
+                raise SettingsError(f"The campaign {choice.name!r} tests no accounts: remove --only-active.")
             _metadata.create_all(reader, checkfirst=False)
             _fill_tables(choice)
             yield choice

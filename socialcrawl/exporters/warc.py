@@ -57,7 +57,7 @@ def write_archive(choice: ExportSelection, path: Path) -> int:
     if not count:
         raise StoreError(
             "No answers were kept, so there is nothing for a web archive: set keep_answers = true in [source] before "
-            "the campaign runs, or leave out --format warc."
+            "the campaign runs, or remove --format warc."
         )
     return count
 

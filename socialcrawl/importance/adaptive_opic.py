@@ -35,7 +35,7 @@ class AdaptiveOpic:
 
     def __init__(self, cash: Cash, window: HistoryWindow, recent: int = RECENT) -> None:
         if recent < 1:
-            raise ValueError(f"{recent} recent newcomers: the default history needs 1 at least")
+            raise ValueError(f"{recent} recent newcomers: the default history needs at least 1")
         self.cash, self.window = cash, window
         self._recent: deque[int] = deque(maxlen=recent)
 

@@ -128,7 +128,7 @@ class VariableHistory(HistoryWindow):
     def __init__(self, last: int, *, default: float = MONTH, fresh: bool = False) -> None:
         super().__init__(fresh=fresh)
         if last < 1:
-            raise ValueError(f"{last} measures: a window keeps 1 at least")
+            raise ValueError(f"{last} measures: a window keeps at least 1")
         self.last, self.default = last, _check_positive(default)
         self._taken = np.zeros(1024, np.int64)  # measures ever taken: measure k lies at k modulo the ring's length
         self._cash, self._at = np.zeros((1024, last)), np.zeros((1024, last + 1))
@@ -341,7 +341,7 @@ def grow_rows(kept: NDArray[Kind], size: int, fill: float = 0) -> NDArray[Kind]:
 
 def _check_positive(time: float) -> float:
     if not time > 0:
-        raise ValueError(f"a window of {time}: its length in units of G lies above 0")
+        raise ValueError(f"a window of {time}: its length in units of G must be above 0")
     return time
 
 

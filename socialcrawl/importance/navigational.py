@@ -37,7 +37,7 @@ def compute_navigational_rank(
     from scipy.sparse import csr_array  # noqa: PLC0415
 
     if not 0 < d <= 1:
-        raise ValueError(f"d = {d}: the weight of a node's own score lies above 0 and up to 1")
+        raise ValueError(f"d = {d}: the weight of a node's own score must be above 0 and at most 1")
     n = len(values)
     out_degree = np.maximum(np.bincount(sources, minlength=n), 1).astype(np.float64)
     in_degree = np.maximum(np.bincount(targets, minlength=n), 1).astype(np.float64)

@@ -39,7 +39,7 @@ def compute_pagerank(
     size = links.shape[0]
     jump = _normalize(zap, size)
     if not 0 <= damping < 1:
-        raise ValueError(f"damping = {damping}: the part that is handed on lies from 0 up to, but not, 1")
+        raise ValueError(f"damping = {damping}: the part that is handed on must be at least 0 and less than 1")
     if dangling not in DANGLING:
         raise ValueError(f"there is no place {dangling!r} for dangling rank; there are: {', '.join(DANGLING)}")
     sums = np.asarray(links.sum(axis=1), np.float64)

@@ -60,7 +60,7 @@ class BatchPageRank:
         self, indptr: Rows, indices: Rows, inward: tuple[Rows, Rows] | None = None, *, damping: float = DAMPING
     ) -> None:
         if not 0 <= damping < 1:
-            raise ValueError(f"damping = {damping}: the part that is handed on lies from 0 up to, but not, 1")
+            raise ValueError(f"damping = {damping}: the part that is handed on must be at least 0 and less than 1")
         self.indptr, self.indices, self.damping = indptr, indices, damping
         self.size = len(indptr) - 1
         degree = np.diff(indptr)

@@ -36,7 +36,7 @@ class RecentImportance:
 
     def __init__(self, cash: Cash, time: float) -> None:
         if not time > 0:
-            raise ValueError(f"a memory of {time}: its length in units of G lies above 0")
+            raise ValueError(f"a memory of {time}: its length in units of G must be above 0")
         self.cash, self.time = cash, time
         self._at: list[float] = []  # G before each payment, ascending
         self._rows: list[int] = []  # who paid

@@ -56,7 +56,7 @@ class CellAccounts:
             return Who(bare, None)
         if ROUNDED.fullmatch(bare):
             return f"{bare!r:.60} is an id that was turned into a rounded number: keep ids as text"
-        return f"{bare!r:.60} is no id of {self._platform.title}, which is a number" if reading == "ids" else None
+        return f"{bare!r:.60} is not an id of {self._platform.title}, which is a number" if reading == "ids" else None
 
     def _find_names(self, names: Sequence[str]) -> list[Who | str]:
         try:

@@ -139,10 +139,10 @@ def _split_names(given: Any) -> list[str]:
         try:
             given = orjson.loads(given)
         except orjson.JSONDecodeError as error:
-            raise BadRowError(f"mentions is no JSON list: {given[:60]!r}") from error
+            raise BadRowError(f"mentions is not a JSON list: {given[:60]!r}") from error
     words = BETWEEN_NAMES.split(given) if isinstance(given, str) else given
     if not isinstance(words, list | tuple) or not all(isinstance(word, str | None) for word in words):
-        raise BadRowError(f"mentions is no list of names: {given!r:.60}")
+        raise BadRowError(f"mentions is not a list of names: {given!r:.60}")
     return [bare for word in words if (bare := (word or "").strip().removeprefix("@"))]
 
 
@@ -187,7 +187,7 @@ def _read_text(row: Row, name: str) -> str | None:
             raise BadRowError(f"{name} was turned into the rounded number {given!r}: keep ids as text")
         return str(int(given))
     if not isinstance(given, str):
-        raise BadRowError(f"{name} is no text: {given!r:.60}")
+        raise BadRowError(f"{name} is not text: {given!r:.60}")
     if name in IDS and ROUNDED.fullmatch(given.strip()):
         raise BadRowError(f"{name} was turned into the rounded number {given.strip()!r:.60}: keep ids as text")
     return given if name == "text" else given.strip() or None
@@ -203,7 +203,7 @@ def _read_count(row: Row, name: str) -> int | None:
             return int(number)
     except ValueError:
         pass
-    raise BadRowError(f"{name} is no number: {given!r:.60}")
+    raise BadRowError(f"{name} is not a number: {given!r:.60}")
 
 
 def _read_list(row: Row, name: str) -> str | None:
@@ -217,7 +217,7 @@ def _read_list(row: Row, name: str) -> str | None:
     try:
         return orjson.dumps(words).decode() if words else None
     except TypeError as error:
-        raise BadRowError(f"{name} is no list: {given!r:.60}") from error
+        raise BadRowError(f"{name} is not a list: {given!r:.60}") from error
 
 
 def _read_original(row: Row) -> str | None:
@@ -225,7 +225,7 @@ def _read_original(row: Row) -> str | None:
     try:
         return given or None if isinstance(given, str | None) else orjson.dumps(given, default=str).decode()
     except TypeError as error:
-        raise BadRowError(f"original is no JSON: {error}") from error
+        raise BadRowError(f"original is not valid JSON: {error}") from error
 
 
 def _is_empty(given: Any) -> bool:

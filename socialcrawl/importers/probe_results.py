@@ -92,7 +92,7 @@ def _parse_result(row: Row, who: Who | str, rule: Activity, now: float) -> Probe
     last = _parse_instant(row.get(LAST), LAST)
     missing, told = _parse_status(row.get(STATUS)), _parse_active(row.get(ACTIVE))
     if told and missing is not None and not rule.alive(None, at, missing):
-        raise BadResultError(f"it is active, and {missing} too: leave one of them out")
+        raise BadResultError(f"it is active, and {missing} too: remove one of them")
     word = (row.get(STATUS) or "").lower()
     tells = last is not None or (bool(word) and (rule.within is None or (rule.untold and word not in SILENT)))
     if told is None and missing is None and not tells:

@@ -202,7 +202,7 @@ def _convert_time(text: str | None) -> str | None:
 
 def _check_texts(values: Sequence[Any]) -> None:
     if not all(value is None or isinstance(value, str) for value in values):
-        raise TypeError("the id or the name of a user is no text")
+        raise TypeError("the id or the name of a user is not text")
 
 
 def _describe_error(error: Exception) -> str:

@@ -78,7 +78,7 @@ def _check(folder: Path) -> None:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         known, campaigns, hidden = False, 0, False
     if not known:
-        raise PostsFileError(f"{folder} is no export: make one with `socialcrawl export {folder}`.")
+        raise PostsFileError(f"{folder} is not an export: make one with `socialcrawl export {folder}`.")
     if hidden:
         raise PostsFileError(
             f"{folder} is pseudonymised: whom the campaign asks has other names there. Export it again."

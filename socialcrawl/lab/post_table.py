@@ -148,7 +148,7 @@ def _read_csv(path: Path, file: IO[bytes], first: bytes) -> Any:
         for name, column in cells.items():
             column.append(row[name])
     if trouble.count:
-        raise PostsFileError(f"{trouble.first[0]}. Correct the line, or leave it out.")
+        raise PostsFileError(f"{trouble.first[0]}. Correct the line, or remove it.")
     return pa.table({name: pa.array(column, pa.large_string()) for name, column in cells.items()})
 
 
@@ -164,7 +164,7 @@ def _read_lines(path: Path, begin: bytes) -> Any:
         with open_bytes(path, begin) as file:
             for number, raw in read_lines(path, file, MAX_LINE):
                 if why := describe_too_long(MAX_LINE) if raw is None else _describe_damage(raw):
-                    raise PostsFileError(f"{path}, line {number}: {why}. Correct the line, or leave it out.") from None
+                    raise PostsFileError(f"{path}, line {number}: {why}. Correct the line, or remove it.") from None
         raise
 
 
@@ -298,7 +298,7 @@ def _parse_names(path: Path, row: int, cell: str) -> list[str]:
             words = [str(word) for word in json.loads(cell)]
         except ValueError as error:
             raise PostsFileError(
-                f'{path}, row {row}: mentions is no JSON list: {cell[:60]!r}. Write ["name", ...] or names with spaces.'
+                f'{path}, row {row}: mentions is not a JSON list: {cell[:60]!r}. Write ["name", ...] or names with spaces.'
             ) from error
     else:
         words = _BETWEEN_NAMES.split(cell)

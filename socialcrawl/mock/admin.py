@@ -84,9 +84,9 @@ def _read_tables(body: bytes, what: str, form: str) -> Mapping[str, Any]:
     try:
         tables = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise MockError(f"The {what} is no JSON: {error}.") from error
+        raise MockError(f"The {what} is not valid JSON: {error}.") from error
     if not isinstance(tables, dict):
-        raise MockError(f"The {what} is no table; give {form}.")
+        raise MockError(f"The {what} is not a table; give {form}.")
     return tables
 
 

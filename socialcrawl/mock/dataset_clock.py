@@ -136,7 +136,7 @@ def read_moment(tables: Mapping[str, Any]) -> tuple[float | None, float | None]:
         MockError: there is neither, or something else.
     """
     if not tables or set(tables) - _KEYS:
-        raise MockError(f"That is no moment; give {FORM}, or one of both.")
+        raise MockError(f"That is not a moment; give {FORM}, or one of both.")
     second, speed = tables.get("moment"), tables.get("speed")
     if isinstance(second, str):
         try:
@@ -145,7 +145,7 @@ def read_moment(tables: Mapping[str, Any]) -> tuple[float | None, float | None]:
             raise MockError(f"The moment cannot be read: {error}") from error
     for number in (second, speed):
         if isinstance(number, bool) or not isinstance(number, int | float | None):
-            raise MockError(f"{number!r} is no moment or speed; give {FORM}, or one of both.")
+            raise MockError(f"{number!r} is not a moment or speed; give {FORM}, or one of both.")
     return second, speed
 
 

@@ -41,7 +41,7 @@ class Routes(Generic[T]):
                 step = step.words.setdefault(part, _Step())
         here = step.rest if parts[-1].startswith("*") else step.ends
         if method in here:
-            raise MockError(f"Two platforms of the mock have the endpoint {method} {template}; leave one of them out.")
+            raise MockError(f"Two platforms of the mock have the endpoint {method} {template}; remove one of them.")
         here[method] = what
 
     def find(self, method: str, path: str) -> tuple[T, list[str]] | None:

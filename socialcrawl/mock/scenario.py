@@ -176,7 +176,7 @@ def read_scenario(path: Path) -> Scenario:
     except OSError as error:
         raise MockError(f"The scenario {path} cannot be read: {error.strerror}.") from error
     except ValueError as error:
-        raise MockError(f"The scenario {path} is no TOML: {error}.") from error
+        raise MockError(f"The scenario {path} is not valid TOML: {error}.") from error
     try:
         return Scenario(tables)
     except MockError as error:

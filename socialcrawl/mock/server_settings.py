@@ -119,7 +119,7 @@ class MockSettings:
         self._check_place()
         self._check_moment()
         if self.export is not None and (self.posts is not None or self.missing):
-            raise MockError("An export says itself what there is and who is missing: leave out --posts and --missing.")
+            raise MockError("An export says itself what there is and who is missing: remove --posts and --missing.")
         _check_limits("limit", self.limit)
         if self.user_limit is not None:
             _check_limits("user_limit", self.user_limit)

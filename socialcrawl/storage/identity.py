@@ -77,8 +77,8 @@ def check_changes(name: str, found: Sequence[SettingDifference], fixed: Collecti
     wrong = [one for one in found if _is_fixed(one, fixed)]
     if wrong:
         raise SettingsError(
-            f"The campaign {name!r} cannot go on with another {' or '.join(one.dotted for one in wrong)}: "
-            f"{'; '.join(map(str, wrong))}. Put it back to go on with it, or choose another name for a new campaign."
+            f"The campaign {name!r} cannot continue with another {' or '.join(one.dotted for one in wrong)}: "
+            f"{'; '.join(map(str, wrong))}. Restore it to continue it, or choose another name for a new campaign."
         )
 
 
@@ -97,7 +97,7 @@ def refuse_changes(name: str, found: Sequence[SettingDifference], fixed: Collect
     )
     raise SettingsError(
         f"The campaign {name!r} was begun in this database with other settings: {'; '.join(map(str, found))}. "
-        f"Put them back to go on with it, or choose another name or database for a new campaign.{change}"
+        f"Restore them to continue it, or choose another name or database for a new campaign.{change}"
     )
 
 

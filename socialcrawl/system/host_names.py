@@ -109,7 +109,7 @@ class HostGuard:
             return 400, f"This request has {count}; send one that names this server."
         host = parse_host(told[0].decode("latin-1"))
         if host is None:
-            return 400, "The Host header of this request is no host; send the name or address of this server."
+            return 400, "The Host header of this request is not a host; send the name or address of this server."
         if self._allowed.allow(host):
             return None
         return 421, (

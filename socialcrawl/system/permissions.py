@@ -29,8 +29,8 @@ def read_umask() -> int:
         return PRIVATE
     if not re.fullmatch(r"(0o)?0?[0-7]{1,3}", text) or int(text, 8) & OWNER:
         raise SettingsError(
-            f"The environment variable {VARIABLE} is {text!r}, which is no umask: write up to three octal digits, the "
-            "first of three 0, such as 027 (the group may read) or 077 (nobody else may: the default), or unset it."
+            f"The environment variable {VARIABLE} is {text!r}, which is not a umask: write up to three octal digits, "
+            "the first of three 0, such as 027 (the group may read) or 077 (nobody else may: the default), or unset it."
         )
     return int(text, 8)
 

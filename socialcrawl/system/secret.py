@@ -83,7 +83,7 @@ def _read_first_bytes(file: str, where: str) -> str:
         with Path(file).open("rb") as opened:
             return opened.read(LONGEST + 1).decode("utf-8-sig", "replace").strip()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "this is no path"
+        reason = getattr(error, "strerror", None) or "this is not a path"
         raise SettingsError(f"{where} cannot be read ({reason}): check the path and who may read it.") from None
 
 

@@ -24,10 +24,10 @@ def parse_seconds(text: str, remedy: str = REMEDY, years: int = 1) -> float:
     parts = PART.findall(text.lower())
     left = PART.sub("", text.lower()).strip()
     if left or not parts or any(unit not in UNITS for _, unit in parts):
-        raise SettingsError(f"{text!r} is no span of time: {remedy}.")
+        raise SettingsError(f"{text!r} is not a span of time: {remedy}.")
     total = sum(float(number) * UNITS[unit] for number, unit in parts)
     if total <= 0:
-        raise SettingsError(f"{text!r} is no time at all: {remedy}.")
+        raise SettingsError(f"{text!r} is not a time at all: {remedy}.")
     if total > years * YEAR:
         raise SettingsError(f"{text!r} is longer than {'a year' if years == 1 else f'{years} years'}: {remedy}.")
     return total
@@ -57,7 +57,7 @@ def parse_size(text: str) -> int:
     """
     written = SIZE.fullmatch(text.strip().lower())
     if written is None or (not written[2] and float(written[1])):
-        raise SettingsError(f"{text!r} is no size: write 500 MB or 2 GB.")
+        raise SettingsError(f"{text!r} is not a size: write 500 MB or 2 GB.")
     return int(float(written[1]) * SIZES[written[2]])
 
 
@@ -81,5 +81,5 @@ def parse_instant(text: str) -> float:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise SettingsError(f"{text!r} is no instant: write 2026-11-20 or 2026-11-20T12:00:00Z.") from error
+        raise SettingsError(f"{text!r} is not an instant: write 2026-11-20 or 2026-11-20T12:00:00Z.") from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -100,8 +100,8 @@ def _read_sheet(folder: Path) -> dict[str, Any]:
         if sheet["format"] == FORMAT:
             return sheet
     except (OSError, *MALFORMED) as error:
-        raise StoreError(f"{folder} is no export that can be read ({error}): name a folder of `export`.") from error
-    raise StoreError(f"{folder} is no export of socialcrawl: name a folder of `export`, or a database.")
+        raise StoreError(f"{folder} is not an export that can be read ({error}): name a folder of `export`.") from error
+    raise StoreError(f"{folder} is not an export of socialcrawl: name a folder of `export`, or a database.")
 
 
 def _check_files(

@@ -158,7 +158,7 @@ def test_a_file_of_seeds_has_a_name_a_line_and_comments(tmp_path):
     [
         (b"a name", "'a name'"),
         (b"naif\n" + "naïve".encode(), "'naïve'"),
-        (b"a" * 16, "15 at most"),
+        (b"a" * 16, "at most 15"),
         (b"\xff", "seeds.txt"),
     ],
 )

@@ -87,7 +87,7 @@ def test_a_wrong_query_is_told_with_the_tables_there_are(tmp_path):
         assert name in child.stderr
     assert "syntax error" in sql("selct 1").stderr
     assert sql("select 1", "--format", "xml").returncode == 2
-    (tmp_path / "text.db").write_text("this is no database, however long it may be" * 99)
+    (tmp_path / "text.db").write_text("this is not a database, however long it may be" * 99)
     for path in (tmp_path / "lost.db", tmp_path, tmp_path / "text.db"):
         child = socialcrawl("sql", "--db", path, "select 1 from post")
         assert child.returncode == 1

@@ -117,7 +117,7 @@ def test_pages_tables_questions_and_views_are_shown_and_nothing_can_be_changed(t
 
 def test_what_cannot_be_explored_is_told_in_a_sentence(tmp_path, monkeypatch):
     path, odd = crawled(tmp_path / "a.db"), crawled(tmp_path / "50%.db")
-    (tmp_path / "text.db").write_text("this is no database, however long it may be" * 99)
+    (tmp_path / "text.db").write_text("this is not a database, however long it may be" * 99)
     with a_server_database() as server, pytest.raises(SettingsError, match=r"on a server.*`socialcrawl export`"):
         explore(server, 0, 1.0, browser=False)
     with socket.socket() as taken:

@@ -152,7 +152,7 @@ def test_the_forgotten_are_no_seeds_of_a_database_that_forgot_them(place):
     [
         (("--as", "tea"), "--as 'tea' is not known"),
         (("--as", "history"), "--as history needs the campaign"),
-        (("--campaign", "mine.toml", "--db", "x.db"), "leave --db out"),
+        (("--campaign", "mine.toml", "--db", "x.db"), "remove --db"),
         (("--out", "x"), "--out and --most are for --as seeds"),
         (("--as", "seeds", "--out", "mine.toml"), "already exists"),
     ],

@@ -142,7 +142,7 @@ def test_a_command_leaves_figure_and_data_and_says_what_it_found(tmp_path, name)
 
 
 def test_a_policy_that_does_not_exist_is_refused_with_those_that_do(tmp_path):
-    with pytest.raises(SettingsError, match="Known are: u, or"):
+    with pytest.raises(SettingsError, match="Choose one of: u, or"):
         CliRunner().invoke(kumar_app, ["fig2a", "--recrawl", "best", "--out", str(tmp_path)], catch_exceptions=False)
 
 

@@ -213,7 +213,7 @@ def test_another_order_is_taken_up_when_it_is_asked_for_and_begins_an_epoch(worl
 def test_who_is_alive_is_not_to_be_changed(sections, tested):
     settings, _, _ = tested
     other = refreshing("http://127.0.0.1:9", settings.database, **sections)
-    with pytest.raises(SettingsError, match="cannot go on with another refresh"):
+    with pytest.raises(SettingsError, match="cannot continue with another refresh"):
         run(other, change=True)
 
 

@@ -133,7 +133,7 @@ def test_a_frontier_that_is_empty_from_the_start_gives_no_steps_and_a_curve_of_z
     [
         ("60\n", "row 60 is outside"),
         ("-1\n", "row -1 is outside"),
-        ("ann\n", "'ann' is no row"),
+        ("ann\n", "'ann' is not a row"),
         ("#\n", "names no row"),
     ],
 )
@@ -168,7 +168,7 @@ def test_names_and_numbers_that_are_not_known_are_refused_before_anything_is_don
     assert "no estimator 'nosuch'" in refused(folder, *words, "--estimator", "hybrid-sum", "--start", "nosuch")
     assert "scikit-learn" in refused(folder, *words, "--estimator", "sklearn.linear_model.Nosuch")
     bfs = (*words, "--estimator", "bfs")
-    assert "no strategy 'greedyy'. Known are: greedy" in refused(folder, *bfs, "--strategy", "greedyy")
+    assert "no strategy 'greedyy'. Choose one of: greedy" in refused(folder, *bfs, "--strategy", "greedyy")
     assert "probability" in refused(folder, *bfs, "--strategy", "altered-greedy", "--q", 1.5)
     assert "no objective 'avg'" in refused(folder, *bfs, "--objective", "avg")
     assert "--jobs 0" in refused(folder, *bfs, "--jobs", 0)

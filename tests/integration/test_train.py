@@ -191,12 +191,12 @@ def test_what_cannot_be_is_refused_before_anything_is_written(town, tmp_path):
     taken = tmp_path / "taken.json"
     taken.write_text("{}", "utf-8")
     for words, why in (
-        (("--labels", posts, "--on", posts), "leave --on and --off out"),
-        (("--on", posts, "--off", posts, "--db", town), "leave --db and --campaign out"),
-        (("--on", posts, "--off", posts), "both have to be 5 at least"),
+        (("--labels", posts, "--on", posts), "remove --on and --off"),
+        (("--on", posts, "--off", posts, "--db", town), "remove --db and --campaign"),
+        (("--on", posts, "--off", posts), "both have to be at least 5"),
         (("--on", tmp_path / "none.txt", "--off", posts), "cannot be read"),
         (("--on", latin, "--off", posts), "not UTF-8"),
-        (("--on", bad, "--off", posts), "1 line is no post"),
+        (("--on", bad, "--off", posts), "1 line is not a post"),
         (("--db", town, "--campaign", "other"), "There is no campaign 'other'"),
         (("--db", tmp_path / "none.db"), "There is no database"),
     ):

@@ -105,7 +105,7 @@ class SourceSection(Section):
     @classmethod
     def _known(cls, name: str) -> str:
         if name not in BUILT_IN and name not in (known := PLATFORMS.list_names()):
-            raise ValueError(f"the platform {name!r} is not known; known are: {', '.join(known)}")
+            raise ValueError(f"the platform {name!r} is not known; choose one of: {', '.join(known)}")
         return name
 
     @field_validator("contact")
@@ -123,7 +123,7 @@ class SourceSection(Section):
         for name in names:
             if not name.strip() or re.search(r"[/@\s]|:(?!\d+$)", name):
                 raise ValueError(
-                    f'{name!r} is no host: write its name alone, as "example.org", or a pattern, "*.example.org"'
+                    f'{name!r} is not a host: write its name alone, as "example.org", or a pattern, "*.example.org"'
                 )
         return names
 

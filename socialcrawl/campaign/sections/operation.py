@@ -71,7 +71,7 @@ class NotifySection(Section):
     def _known(cls, names: list[str]) -> list[str]:
         for name in names:
             if name not in NOTICES:
-                raise ValueError(f"there is no notice {name!r}; known are: {', '.join(NOTICES)}")
+                raise ValueError(f"there is no notice {name!r}; choose one of: {', '.join(NOTICES)}")
         return names
 
     @field_validator("command")

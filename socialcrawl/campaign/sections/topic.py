@@ -67,7 +67,7 @@ class SeedsSection(Section):
 
     search: bool = Field(default=True, description="search the keywords and begin with the authors")
     usernames: list[str] = Field(default=[], description="accounts to begin with, without @")
-    file: FilePath | None = Field(default=None, description="a text file with one username a line")
+    file: FilePath | None = Field(default=None, description="a text file with one username per line")
     lists: list[str] = Field(
         default=[],
         description="lists whose members to begin with (Bluesky: at://..., or the address of the list's page)",
@@ -111,7 +111,7 @@ class CrawlSection(Section):
     @classmethod
     def _planned(cls, name: str) -> str:
         if name not in STRATEGIES:
-            raise ValueError(f"there is no strategy {name!r}; known are: {', '.join(STRATEGIES)}")
+            raise ValueError(f"there is no strategy {name!r}; choose one of: {', '.join(STRATEGIES)}")
         return name
 
     @field_validator("estimator")

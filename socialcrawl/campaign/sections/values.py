@@ -83,7 +83,7 @@ def _moment(given: Any) -> Any:
     try:
         at = datetime.fromtimestamp(parse_instant(given.isoformat() if isinstance(given, date) else given), UTC)
     except (SettingsError, TypeError, ValueError, OverflowError, OSError) as error:
-        raise ValueError("this is no instant: write 2026-11-20 or 2026-11-20T12:00:00Z") from error
+        raise ValueError("this is not an instant: write 2026-11-20 or 2026-11-20T12:00:00Z") from error
     return at.isoformat().replace("+00:00", "Z")
 
 
@@ -105,7 +105,7 @@ def _links(given: Any) -> dict[str, int]:
         )
     unknown = next((name for name in weights if name not in LINKS), None)
     if unknown is not None:
-        raise ValueError(f"there are no links {unknown!r}; known are: {', '.join(LINKS)}")
+        raise ValueError(f"there are no links {unknown!r}; choose one of: {', '.join(LINKS)}")
     if not any(weights.values()):
         raise ValueError("without any link there is nowhere to go: give one kind a weight above 0")
     return {name: weights[name] for name in LINKS if name in weights}

@@ -136,7 +136,7 @@ def read_accounts(path: Path, platform: str, hits: Hits | None = None) -> Accoun
     trouble.refuse("Fix the file, or take such lines out.")
     told = [who for who, member in zip(found.whos, found.member.tolist(), strict=True) if member]
     if not told:
-        raise PostsFileError(f"{path} names no account: give ids or usernames, one a line.")
+        raise PostsFileError(f"{path} names no account: give ids or usernames, one per line.")
     occurrences = {} if hits is None else count_by_author(path, naming, hits)
     return AccountList(told, occurrences, members=describe_members(path, naming))
 
@@ -149,7 +149,7 @@ def _explain_no_list(path: Path) -> str | None:
     if kind == EXPORT:
         what = f"give one of its files, such as {path / 'accounts'}.csv or .parquet"
     elif place is not None:
-        what = f"leave --held out, and audit the campaigns of that database with --db {place}"
+        what = f"remove --held, and audit the campaigns of that database with --db {place}"
     else:
         return None
     return f"{path} is {kind}, not a list of accounts or posts: {what}."
@@ -290,8 +290,8 @@ def _describe_gap(one: AuditedDataset) -> Iterator[str]:
         if outlook.recent:
             hits = round(outlook.rate * outlook.recent)
             yield (
-                f"{hits:,} of the {outlook.recent:,} that it read last are on topic; that is no forecast, as each one "
-                "found leaves fewer within reach"
+                f"{hits:,} of the {outlook.recent:,} that it read last are on topic; that is not a forecast, as each "
+                "one found leaves fewer within reach"
             )
     if 1 <= one.more < inf:
         yield f"about {format_estimate(one.more)} more draws would narrow the interval of the share held {HALF}"

@@ -218,7 +218,7 @@ def _choose_seeds(wanted: DemoOptions, posts: Path, keyword: str) -> list[str]:
         shown = dict(zip(world.accounts.keys, usernames, strict=True))
         names = [shown.get(fold_name(name), name) for name in usernames_in(wanted.seeds)]
         if not names:
-            raise SettingsError(f"The file of seeds {wanted.seeds} names nobody: write one username a line.")
+            raise SettingsError(f"The file of seeds {wanted.seeds} names no account: write one username per line.")
         return names
     count = Topic([keyword]).count
     matching = dict.fromkeys(int(a) for a, text in zip(world.author, world.texts, strict=True) if count(text))

@@ -176,7 +176,7 @@ def _format_parts(told: Explanation) -> Table:
     for part in made.parts:
         table.add_row(part.name, f"{part.value:.6g}", f"{part.weight:.6g}", f"{part.share:.6g}")
     if not made.parts:
-        table.add_row(f"{made.turn} is no sum of features", "", "", "")
+        table.add_row(f"{made.turn} is not a sum of features", "", "", "")
     elif made.intercept:
         table.add_row("intercept", "", "", f"{made.intercept:.6g}")
     return table

@@ -84,7 +84,7 @@ def parse_days(text: str) -> float:
     if written is not None and not int(written[1]):
         raise SettingsError(f"{text!r} would keep nothing at all: write 90d, 12w or 2y.")
     if written is None:
-        raise SettingsError(f"{text!r} is no span of days: write 90d, 12w or 2y.")
+        raise SettingsError(f"{text!r} is not a span of days: write 90d, 12w or 2y.")
     return int(written[1]) * UNITS[written[2]] * DAY
 
 
@@ -191,7 +191,7 @@ def _normalize_account(connection: Any, given: str, platform: str) -> str:
     except SettingsError as error:
         found = find_similar_names(connection, platform, given)
         here = f" In this database it may be {', '.join(found)}." if found else ""
-        raise SettingsError(f"{given!r} is no whole name on {platform}: {asked.full_name}.{here}") from error
+        raise SettingsError(f"{given!r} is not a whole name on {platform}: {asked.full_name}.{here}") from error
 
 
 def retain(where: DatabaseAddress, manner: ErasureOptions, kept: float) -> ErasureReport:

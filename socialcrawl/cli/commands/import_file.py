@@ -146,7 +146,7 @@ def _check_options(wanted: ImportOptions, kind: "ImportKind") -> None:
     if not wanted.files and wanted.earlier is None:
         raise SettingsError("There is nothing to import: name files.")
     if wanted.campaign is not None and wanted.database is not None:
-        raise SettingsError("--campaign names the campaign and its database: leave --db out.")
+        raise SettingsError("--campaign names the campaign and its database: remove --db.")
     if kind.stores and (wanted.out is not None or wanted.most is not None):
         raise SettingsError("--out and --most are for --as seeds.")
     if wanted.out is not None and wanted.out.exists():

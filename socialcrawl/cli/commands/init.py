@@ -33,7 +33,7 @@ def write_campaign_file(
     dataset = "seeds" in (facts := BUILT_IN[kind]).idle
     text = (find_folder("config") / template.file).read_text("utf-8")
     if dataset and keywords:
-        raise SettingsError("A campaign that refreshes a dataset has no topic: leave the keywords out.")
+        raise SettingsError("A campaign that refreshes a dataset has no topic: remove the keywords.")
     check_keywords(keywords, AS_OPTIONS)
     if facts is not DEFAULT:
         text = _adapt_to_kind(text, facts)
@@ -50,7 +50,7 @@ def write_campaign_file(
         with path.open("xb") as file:
             file.write(encoded)
     except FileExistsError as error:
-        raise SettingsError(f"{path} exists already and is left as it is: name another file.") from error
+        raise SettingsError(f"{path} already exists and was not overwritten. Choose another file name.") from error
     except FileNotFoundError as error:
         raise SettingsError(f"The folder {path.parent} does not exist: make it first.") from error
     except OSError as error:

@@ -107,9 +107,9 @@ def twitter_like(
 
     if topic is not None:
         if topic not in twitterlike.TOPICS:
-            raise SettingsError(f"there is no topic {topic!r}. Known are: {', '.join(twitterlike.TOPICS)}.")
+            raise SettingsError(f"there is no topic {topic!r}. Choose one of: {', '.join(twitterlike.TOPICS)}.")
         if topic_share is not None or link_share is not None:
-            raise SettingsError("--topic says both shares: leave out --topic-share and --link-share, or --topic.")
+            raise SettingsError("--topic says both shares: remove --topic-share and --link-share, or --topic.")
         topic_share, link_share = twitterlike.TOPICS[topic]
     share = twitterlike.TOPICS["happy"][0] if topic_share is None else topic_share
     _keep(lambda: twitterlike.generate_twitter_like(users, links, share, link_share, seed), out)

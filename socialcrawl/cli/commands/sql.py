@@ -57,7 +57,7 @@ def answer(
     if style not in STYLES:
         raise SettingsError(f"--format {style!r} is not known: write table, csv or json.")
     if safe_csv and style != "csv":
-        raise SettingsError("--safe-csv is for CSV: add --format csv, or leave it out.")
+        raise SettingsError("--safe-csv is for CSV: add --format csv, or remove it.")
     shown = ROWS if most is None and style == "table" else most
     given = run_query(place, sql, seconds, time.monotonic, allow_superuser=allow_superuser, warn=write_error)
     with given as (columns, rows):

@@ -76,12 +76,12 @@ def train(wanted: TrainingOptions, console: Console, *, as_json: bool = False) -
 
 def _check_options(wanted: TrainingOptions) -> None:
     if wanted.labels is not None and (wanted.on is not None or wanted.off is not None):
-        raise SettingsError("--labels has posts of both kinds: leave --on and --off out.")
+        raise SettingsError("--labels has posts of both kinds: remove --on and --off.")
     own = wanted.labels is not None or (wanted.on is not None and wanted.off is not None)
     if own and (wanted.campaign is not None or wanted.database is not None):
-        raise SettingsError("All posts come from files: leave --db and --campaign out.")
+        raise SettingsError("All posts come from files: remove --db and --campaign.")
     if wanted.out.exists():
-        raise SettingsError(f"{wanted.out} exists already and is left as it is: name another file.")
+        raise SettingsError(f"{wanted.out} already exists and was not overwritten. Choose another file name.")
 
 
 def _read_examples(wanted: TrainingOptions) -> tuple[list[tuple[str, bool]], dict[str, str]]:
@@ -136,7 +136,8 @@ def _read_posts(path: Path) -> list[str]:
     found = [post.text for some in read_posts(path, lambda *_: 0, trouble) for post in some.page.posts]
     if trouble.count:
         raise PostsFileError(
-            f"{path}: {pluralize(trouble.count, 'line is no post', 'lines are no posts')}:\n{trouble}\nFix the file."
+            f"{path}: {pluralize(trouble.count, 'line is not a post', 'lines are not posts')}:\n{trouble}\n"
+            "Fix the file."
         )
     return found
 

@@ -34,7 +34,7 @@ def report(
 
     refuse_argument("report", nothing)
     if usage and (database or campaign):
-        raise SettingsError("--usage names the campaign and its database: leave --db and --campaign out.")
+        raise SettingsError("--usage names the campaign and its database: remove --db and --campaign.")
     if png is not None:
         find_format(png)  # before anything is read
     settings = None if usage is None else read(usage)

@@ -121,7 +121,7 @@ def make_strategy(name: str, *, seed: int, q: float = 0.9, zeta: float = 0.5) ->
         return AlteredGreedy(q, zeta, seed)
     if name == "proportional":
         return Proportional(seed)
-    raise SettingsError(f"there is no strategy {name!r}. Known are: {', '.join(STRATEGIES)}.")
+    raise SettingsError(f"there is no strategy {name!r}. Choose one of: {', '.join(STRATEGIES)}.")
 
 
 def choose_greedily(scores: NDArray[np.float64], size: int) -> NDArray[np.int64]:

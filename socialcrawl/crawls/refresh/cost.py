@@ -37,7 +37,7 @@ def compute_found_cost(found: Flags, n_active: int, alphas: Floats = ALPHAS) -> 
     """
     alphas = np.asarray(alphas, np.float64)
     if not ((alphas > 0) & (alphas <= 1)).all():
-        raise ValueError("fractions of the active nodes lie above 0, and are 1 at most")
+        raise ValueError("fractions of the active nodes lie above 0, and are at most 1")
     if n_active == 0:
         return np.asarray(np.full(len(alphas), np.nan))
     at = np.flatnonzero(found) + 1.0  # fetches until the first, second, ... active node
@@ -80,5 +80,5 @@ def assign_workers(order: Rows, workers: int) -> NDArray[np.int64]:
         ValueError: fewer than one worker.
     """
     if workers < 1:
-        raise ValueError(f"{workers} workers: it takes 1 at least")
+        raise ValueError(f"{workers} workers: it takes at least 1")
     return np.arange(1, len(order) + 1) % workers

@@ -57,7 +57,7 @@ class LiveRanks:
 
     def __init__(self, old: OldDataset, seed: int, *, damping: float = DAMPING, tolerance: float = TOLERANCE) -> None:
         if not 0 <= damping < 1:
-            raise ValueError(f"damping = {damping}: the part that is handed on lies from 0 up to, but not, 1")
+            raise ValueError(f"damping = {damping}: the part that is handed on must be at least 0 and less than 1")
         self.old, self.seed, self.damping, self.tolerance = old, seed, damping, tolerance
 
     def static(self, rank: str, purpose: str = ORDER) -> Ints:
@@ -69,7 +69,7 @@ class LiveRanks:
         if rank == "random":
             return shuffle(self.seed, purpose, self.old.nodes)
         if rank not in STATIC:
-            raise ValueError(f"{rank!r} is no static rank; there are: {', '.join(STATIC)}")
+            raise ValueError(f"{rank!r} is not a static rank; there are: {', '.join(STATIC)}")
         if rank == "pagerank" and purpose == ORDER:
             return self.by_pagerank
         return sort_descending(

@@ -156,7 +156,7 @@ def _fold_sample(traces: CampaignTraces, settings: Settings) -> FoldedSample:
             f"The campaign {settings.name!r} has no sample yet: it has read "
             f"{pluralize(len(found.held.node), 'account')}, {int(found.held.on_topic.sum()):,} of them on topic, and "
             f"the first {found.crawl.rules.burn_in:,} on-topic "
-            "visits of each walk do not count. Go on with it, or set burn_in lower."
+            "visits of each walk do not count. Continue it, or set burn_in lower."
         )
     return found
 

@@ -123,7 +123,7 @@ def cross_validate(
     if folds < 2 or least < folds:
         raise SettingsError(
             f"There are {int(kinds.sum()):,} texts on topic and {int((~kinds).sum()):,} off it, which cannot be parted "
-            f"in {folds}: give more texts, or fewer --folds (2 at least)."
+            f"in {folds}: give more texts, or fewer --folds (at least 2)."
         )
     said = np.zeros(len(kinds), bool)
     parts: Any = StratifiedKFold(folds, shuffle=True, random_state=how.seed).split(kinds, kinds)

@@ -122,7 +122,7 @@ class DecisionTree:
             with path.open("xb") as file:
                 file.write(orjson.dumps(made, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
         except FileExistsError as error:
-            raise SettingsError(f"{path} exists already and is left as it is: name another file.") from error
+            raise SettingsError(f"{path} already exists and was not overwritten. Choose another file name.") from error
         except OSError as error:
             raise SettingsError(f"{path} cannot be written ({error.strerror}): name another file.") from error
 
@@ -140,7 +140,7 @@ class DecisionTree:
                 f"The tree {path} cannot be read ({error.strerror}): make one with `socialcrawl train`."
             ) from error
         except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise SettingsError(f"{path} is no tree ({error}): make one with `socialcrawl train`.") from error
+            raise SettingsError(f"{path} is not a tree ({error}): make one with `socialcrawl train`.") from error
 
     def leaf(self, text: Counter[str]) -> TreeNode:
         """Return the leaf to which a text of these words comes."""

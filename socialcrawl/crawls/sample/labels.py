@@ -85,7 +85,7 @@ def _read(path: Path) -> list[tuple[int, list[str]]]:
     except UnicodeDecodeError as error:
         raise SettingsError(f"The labels {path} are not UTF-8: save the file as CSV in UTF-8.") from error
     except csv.Error as error:
-        raise SettingsError(f"The labels {path} are no CSV ({error}): save the file as CSV.") from error
+        raise SettingsError(f"The labels {path} are not valid CSV ({error}): save the file as CSV.") from error
 
 
 def _find_columns(path: Path, header: list[str], wanted: tuple[str, ...]) -> tuple[int, int]:

@@ -95,10 +95,10 @@ class SampleSection(Section):
     @model_validator(mode="after")
     def _check_rules(self) -> Self:
         if self.exact and self.focus != "hard":
-            raise ValueError(f'exact is for focus = "hard", not "{self.focus}": take it out')
+            raise ValueError(f'exact is for focus = "hard", not "{self.focus}": remove it')
         wider = next((key for key in WIDER if getattr(self, key)), "")
         if wider and self.focus != "ancestor":
-            raise ValueError(f'{wider} is for focus = "ancestor", not "{self.focus}": take it out')
+            raise ValueError(f'{wider} is for focus = "ancestor", not "{self.focus}": remove it')
         if self.focus == "ancestor" and not wider:
             raise ValueError(
                 'focus = "ancestor" walks on a wider topic, and nothing tells what that is: give wider_patterns, '

@@ -156,7 +156,7 @@ def _symmetrize(matrix: Any, law: Floats) -> Any:
     root = np.sqrt(law)
     turned = diags_array(root) @ matrix @ diags_array(1.0 / root)
     if abs(turned - turned.T).max() > 1e-9:
-        raise ValueError("the chain is not reversible under this law: leave the law out")
+        raise ValueError("the chain is not reversible under this law: remove the law")
     return turned
 
 

@@ -35,7 +35,7 @@ class PolicyMixture:
         self, expansion: str | NodePolicy = "gai", recrawl: str | NodePolicy = "or", p: float = P, seed: int = 0
     ) -> None:
         if not 0 <= p <= 1:
-            raise SettingsError(f"p = {p}: the probability of going back to an account lies between 0 and 1.")
+            raise SettingsError(f"p = {p}: the probability of going back to an account must be between 0 and 1.")
         for what, given in (("expansion", expansion), ("recrawl", recrawl)):
             if isinstance(given, str) and given not in NAMES[what]:
                 raise SettingsError(f"{given!r} is no {what} policy: choose one of {', '.join(NAMES[what])}.")

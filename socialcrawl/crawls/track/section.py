@@ -77,7 +77,7 @@ class TrackSection(Section):
     def _check_lean(self) -> Self:
         if self.lean and self.target != "importance" and "opic" not in (self.expansion, self.recrawl):
             raise ValueError(
-                f"lean = {self.lean:g} moves cash, by which nobody is chosen here: take it out, or go by cash with "
+                f"lean = {self.lean:g} moves cash, by which nobody is chosen here: remove it, or go by cash with "
                 'target = "importance", expansion = "opic" or recrawl = "opic"'
             )
         return self
@@ -105,5 +105,5 @@ class TrackSection(Section):
 
 def _check_among(name: str, known: tuple[str, ...], what: str) -> str:
     if name not in known:
-        raise ValueError(f"there is no {what} {name!r}; known are: {', '.join(known)}")
+        raise ValueError(f"there is no {what} {name!r}; choose one of: {', '.join(known)}")
     return name

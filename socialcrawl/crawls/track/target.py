@@ -59,7 +59,7 @@ class Target:
         if self.memory is not None and not 0 < self.memory < math.inf:
             raise SettingsError(f"memory = {self.memory}: what importance looks back on is above 0, or all there is.")
         if not -1 <= self.lean <= 1:
-            raise SettingsError(f"lean = {self.lean}: it lies between -1 (refresh) and 1 (discovery).")
+            raise SettingsError(f"lean = {self.lean}: it must be between -1 (refresh) and 1 (discovery).")
         if not 0 <= self.extra < math.inf:
             raise SettingsError(f"extra = {self.extra}: what links with the topic bring besides is 0 or more.")
 

@@ -88,7 +88,7 @@ def _open_table(path: Path, reader: Any) -> Any:
         raise SettingsError(str(error)) from error
     except (pa.ArrowException, *UNREADABLE) as error:
         if reader is not read_table and (bad := _find_bad_row(path)):
-            raise SettingsError(f"{bad}. Correct the row, or leave it out.") from error
+            raise SettingsError(f"{bad}. Correct the row, or remove it.") from error
         raise SettingsError(f"{path} cannot be read: {str(error).splitlines()[0]}. Check the file's format.") from error
 
 

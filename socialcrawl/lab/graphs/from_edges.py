@@ -186,7 +186,7 @@ def _read_weights(path: Path, table: Any, name: str) -> NDArray[np.float64]:
     try:
         column = table.column(name).cast("float64", safe=False)
     except pa.ArrowException as error:
-        raise SettingsError(f"{path}: {name} is no number: {str(error).splitlines()[0]}. Give numbers.") from error
+        raise SettingsError(f"{path}: {name} is not a number: {str(error).splitlines()[0]}. Give numbers.") from error
     return np.asarray(column.fill_null(math.nan).to_numpy(), np.float64)
 
 
@@ -225,8 +225,8 @@ def _iterate_values(path: Path) -> Iterator[tuple[str, str, str]]:
                 headed = False
                 continue
             raise SettingsError(
-                f"{place}: {words[1][:60]!r} is no number; give a number, or, if the line names the columns, call them "
-                "name and value."
+                f"{place}: {words[1][:60]!r} is not a number; give a number, or, if the line names the columns, call "
+                "them name and value."
             )
         yield place, words[0], words[1]
 
@@ -250,7 +250,7 @@ def _parse_number(word: str, place: str) -> float:
     try:
         return float(word)
     except ValueError as error:
-        raise SettingsError(f"{place}: {word[:60]!r} is no number; give a number.") from error
+        raise SettingsError(f"{place}: {word[:60]!r} is not a number; give a number.") from error
 
 
 def _iterate_lines(path: Path) -> Iterator[tuple[int, list[str]]]:

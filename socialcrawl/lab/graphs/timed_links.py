@@ -82,12 +82,12 @@ def _read_times(path: Path, table: Any, name: str) -> Floats:
     except pa.ArrowException as error:
         complaint = str(error).split(". ")[0].rstrip(".")
         raise SettingsError(
-            f"{path}: {name} is no time ({complaint}); give numbers of seconds since 1970, or ISO times such as "
+            f"{path}: {name} is not a time ({complaint}); give numbers of seconds since 1970, or ISO times such as "
             "2012-07-04T12:00:00Z, all with an offset or all without."
         ) from error
     if not np.isfinite(times).all():
         row = int(np.argmin(np.isfinite(times))) + 1
-        raise SettingsError(f"{path}, row {row}: {name} is no instant; give seconds, or leave the row out.")
+        raise SettingsError(f"{path}, row {row}: {name} is not an instant; give seconds, or leave the row out.")
     return times
 
 

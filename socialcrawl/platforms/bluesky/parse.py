@@ -194,7 +194,7 @@ def find_cursor(payload: Json) -> str | None:
     """Return where the next page begins; None at the end."""
     found = payload.get("cursor")
     if found is not None and not isinstance(found, str):
-        raise TypeError("cursor is no text")
+        raise TypeError("cursor is not text")
     return found or None
 
 
@@ -388,7 +388,7 @@ def _find_tags_and_urls(record: Json) -> tuple[str | None, str | None]:
 
 def _dump_list(values: Sequence[Any]) -> str | None:
     if not all(isinstance(value, str) for value in values):
-        raise TypeError("a hashtag or an address is no text")
+        raise TypeError("a hashtag or an address is not text")
     return orjson.dumps(list(dict.fromkeys(values))).decode() if values else None
 
 

@@ -152,8 +152,8 @@ def _parse_name(given: str) -> str:
     if is_handle(name):
         return name.lower()
     raise SettingsError(
-        f"{given!r} is no account of Bluesky: write its handle, such as alice.bsky.social, its DID, or the address of "
-        "its page, https://bsky.app/profile/alice.bsky.social (under [seeds])."
+        f"{given!r} is not an account of Bluesky: write its handle, such as alice.bsky.social, its DID, or the address "
+        "of its page, https://bsky.app/profile/alice.bsky.social (under [seeds])."
     )
 
 
@@ -165,7 +165,7 @@ def _parse_list(given: str) -> str:
     owner = owner.removeprefix("@")
     if key is None or not (is_did(owner) or is_handle(owner)):
         raise SettingsError(
-            f"{given!r} is no list of Bluesky: write at://DID/app.bsky.graph.list/KEY, or the address of its page, "
+            f"{given!r} is not a list of Bluesky: write at://DID/app.bsky.graph.list/KEY, or the address of its page, "
             "https://bsky.app/profile/NAME/lists/KEY (under [seeds] lists)."
         )
     return f"at://{owner if is_did(owner) else owner.lower()}/app.bsky.graph.list/{key}"

@@ -56,7 +56,7 @@ def parse_who(profile: Json) -> Who:
     """
     did, handle = profile["did"], profile.get("handle")
     if not isinstance(did, str) or not (handle is None or isinstance(handle, str)):
-        raise TypeError("the DID or the handle of an account is no text")
+        raise TypeError("the DID or the handle of an account is not text")
     return Who(did, None if handle == UNTOLD else handle or None)
 
 
@@ -121,7 +121,7 @@ def _find_owner(uri: str, view: Json) -> Who | None:
 def _get_part(uri: str, place: int) -> str:
     """Return a part of at://did/collection/key: 2 is the DID, 3 the collection."""
     if not isinstance(uri, str):
-        raise TypeError("the address of a post is no text")
+        raise TypeError("the address of a post is not text")
     parts = uri.split("/")
     return parts[place] if len(parts) > place else ""
 

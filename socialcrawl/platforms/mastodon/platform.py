@@ -69,7 +69,7 @@ class MastodonPlatform(Platform):
         for name, told in zip(names, given, strict=True):
             if not naming.is_legal(name):
                 raise SettingsError(
-                    f"{told!r} is no account of Mastodon: write it with its instance, such as "
+                    f"{told!r} is not an account of Mastodon: write it with its instance, such as "
                     "alice@mastodon.social (under [seeds])."
                 )
         return names
@@ -99,8 +99,8 @@ class MastodonPlatform(Platform):
             )
         if not source.contact and not is_loopback(base):
             raise SettingsError(
-                "Whoever runs an instance has to be able to reach you: set contact under [source], an address such as "
-                '"mailto:me@example.org" or a page about your project. It stands in the User-Agent.'
+                "The operator of an instance must be able to reach you: set contact under [source], an address such as "
+                '"mailto:me@example.org" or a page about your project. It is sent in the User-Agent.'
             )
 
     def timeline(self, settings: Settings, base: str) -> str:

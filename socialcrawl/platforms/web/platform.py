@@ -50,7 +50,7 @@ class WebPlatform(Platform):
             url = normalize_url(name)
             if url is None:
                 raise SettingsError(
-                    f"{name!r} is no page of the web: write it as https://example.org/page (under [seeds])."
+                    f"{name!r} is not a page of the web: write it as https://example.org/page (under [seeds])."
                 )
             found.append(url)
         return found
@@ -68,8 +68,8 @@ class WebPlatform(Platform):
             raise SettingsError('Pages have one kind of link: set links = ["mentions"] under [crawl], or remove it.')
         if not source.contact and not is_loopback(base):
             raise SettingsError(
-                "Whoever runs a web server has to be able to reach you: set contact under [source], an address such as "
-                '"mailto:me@example.org" or a page about your project. It stands in the User-Agent.'
+                "The operator of a web server must be able to reach you: set contact under [source], an address such "
+                'as "mailto:me@example.org" or a page about your project. It is sent in the User-Agent.'
             )
 
     def timeline(self, settings: Settings, base: str) -> str:

@@ -136,7 +136,7 @@ def find_cursor(payload: Json) -> str | None:
     """Return where the next page begins; None at the end."""
     token = (payload.get("meta") or NOTHING).get("next_token")
     if token is not None and not isinstance(token, str):
-        raise TypeError("next_token is no text")
+        raise TypeError("next_token is not text")
     return token or None
 
 
@@ -188,7 +188,7 @@ def _find_written_at(number: Any) -> str:
     Of one from before snowflakes, the last instant it can be.
     """
     if type(number) is not str or not is_number(number):
-        raise TypeError("the id of a post is no number")
+        raise TypeError("the id of a post is not a number")
     at = SNOWFLAKES.time(number)
     return format_time(SNOWFLAKES.epoch / 1000 if at is None else at)
 
@@ -224,13 +224,13 @@ def _list_mentions(post: Json, note: Json, references: References) -> list[tuple
     for mention in named:
         key, username = mention.get("id"), mention.get("username")
         if type(key) not in TEXT_OR_NONE or type(username) not in TEXT_OR_NONE:
-            raise TypeError("the id or the name of a mention is no text")
+            raise TypeError("the id or the name of a mention is not text")
         if (known := key or (username or "").lower()) and known not in kinds:
             kinds[known] = (made(Who, (key, username)), kind)
             kind = "mention"  # only the first name of a repost is the one reposted
     if reply_to:
         if type(reply_to) is not str:
-            raise TypeError("in_reply_to_user_id is no text")
+            raise TypeError("in_reply_to_user_id is not text")
         kinds[reply_to] = (kinds[reply_to][0] if reply_to in kinds else Who(reply_to, None), "reply")
     if quoted and quoted.lower() not in {(who.username or "").lower() for who, _ in kinds.values()}:
         kinds[quoted.lower()] = (made(Who, (None, quoted)), "quote")

@@ -78,7 +78,9 @@ class XPlatform(Platform):
         names = [name.strip().removeprefix("@") for name in given]
         for name in names:
             if not name.isascii() or not name.replace("_", "a").isalnum() or len(name) > 15:
-                raise SettingsError(f"{name!r} is no username of X: letters, digits and _, 15 at most (under [seeds]).")
+                raise SettingsError(
+                    f"{name!r} is not a username of X: letters, digits and _, at most 15 (under [seeds])."
+                )
         return names
 
     def queries(self, settings: Settings, topic: Topic) -> list[str]:
@@ -90,7 +92,7 @@ class XPlatform(Platform):
         for name in (*settings.accounts.exclude, *settings.accounts.include):
             if not PATTERN.fullmatch(name.strip()):
                 raise SettingsError(
-                    f"{name!r} under [accounts] is no username of X (letters, digits and _), nor a pattern with *."
+                    f"{name!r} under [accounts] is not a username of X (letters, digits and _), nor a pattern with *."
                 )
         if settings.seeds.lists:
             raise SettingsError("[seeds] lists are Bluesky's: on X name usernames.")

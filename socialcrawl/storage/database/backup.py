@@ -56,9 +56,13 @@ def _check_free(where: DatabaseAddress, file: Path, *, force: bool) -> None:
     if isinstance(where, Path) and file.exists() and file.samefile(where):
         raise StoreError(f"{file} is the database itself: name another file.")
     if file.exists() and not (force and file.is_file()):
-        raise StoreError(f"{file} exists already and is left as it is: name another file, or replace it with --force.")
+        raise StoreError(
+            f"{file} already exists and was not overwritten. Choose another file name, or replace it with --force."
+        )
     if file.exists() and not _is_backup(file):
-        raise StoreError(f"{file} is neither a database nor an archive of pg_dump and is left as it is: name another.")
+        raise StoreError(
+            f"{file} is neither a database nor an archive of pg_dump and was not changed: choose another name."
+        )
     wal = file.with_name(f"{file.name}-wal")
     if wal.exists() and wal.stat().st_size:
         # Its changes would be taken for changes of the copy.

@@ -166,7 +166,7 @@ def _query_file(path: Path, sql: str, timer: _Timer) -> Iterator[QueryResult]:
             with timer.measure_work():
                 cursor = raw.execute(sql)
             if cursor.description is None:
-                raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
+                raise StoreError("This is not a query: `socialcrawl sql` only reads. Write a SELECT.")
             yield QueryResult(
                 [column[0] for column in cursor.description], _fetch_rows(lambda: _read_rows(cursor), timer)
             )
@@ -247,7 +247,7 @@ def _describe_columns(tables: dict[str, list[str]]) -> str:
 
 def _describe_tables(message: str, names: list[str]) -> str:
     if any(view.name in message and view.name not in names for view in VIEWS):
-        return "The database is of an older socialcrawl: `socialcrawl report` brings it up to date; ask again then."
+        return "The database is of an older socialcrawl: `socialcrawl report` upgrades it; ask again then."
     return f"Tables are: {', '.join(name for name in names if not name.startswith('alembic'))}."
 
 
@@ -271,7 +271,7 @@ def _execute_query(raw: Any, sql: str, timer: _Timer, where: PostgresAddress, ro
 
     first = match[1].lower() if (match := QUERY.match(sql)) else ""
     if first not in STREAMED | WHOLE:
-        raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
+        raise StoreError("This is not a query: `socialcrawl sql` only reads. Write a SELECT.")
 
     def limited() -> None:
         # At least SHORTEST: what closes the cursor afterwards has the same limit.
@@ -295,7 +295,7 @@ def _execute_query(raw: Any, sql: str, timer: _Timer, where: PostgresAddress, ro
                 # Prepared, and so is the query of a named cursor: the server takes one statement, not several.
                 cursor.execute(sql, **({} if first in STREAMED else {"prepare": True}))
             if cursor.description is None:
-                raise StoreError("This is no query: `socialcrawl sql` only reads. Write a SELECT.")
+                raise StoreError("This is not a query: `socialcrawl sql` only reads. Write a SELECT.")
             yield QueryResult([column.name for column in cursor.description], _fetch_rows(fetch, timer))
     except psycopg.errors.QueryCanceled as error:
         raise timer.make_error() from error

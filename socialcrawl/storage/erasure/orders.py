@@ -44,13 +44,13 @@ class ErasureOrder:
         elif NAME.fullmatch(name):
             self.names[name.lower()] = WHY
         else:
-            raise SettingsError(f"{given!r} is no user: give an id, or a username as @name.")
+            raise SettingsError(f"{given!r} is not a user: give an id, or a username as @name.")
 
     def add_post(self, given: str) -> None:
         """Add a post by its id."""
         key = given.strip()
         if not key or key.split() != [key]:
-            raise SettingsError(f"{given!r} is no id of a post.")
+            raise SettingsError(f"{given!r} is not an id of a post.")
         self.posts[key] = WHY
 
 
@@ -86,7 +86,9 @@ def _read_file(order: ErasureOrder, file: Path, compliance: str | None) -> None:
     try:
         _read_orders(order, file, compliance)
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{explain_unreadable(file, error)}: name a text with one user or post a line.") from error
+        raise SettingsError(
+            f"{explain_unreadable(file, error)}: name a text with one user or post per line."
+        ) from error
 
 
 def _read_orders(order: ErasureOrder, file: Path, compliance: str | None) -> None:

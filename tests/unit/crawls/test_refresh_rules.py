@@ -147,7 +147,7 @@ def test_a_file_to_refresh_with_speaks_of_a_dataset_and_not_of_seeds(platform, t
 
 
 def test_keywords_are_refused_for_a_campaign_that_has_no_topic(tmp_path):
-    with pytest.raises(SettingsError, match="leave the keywords out"):
+    with pytest.raises(SettingsError, match="remove the keywords"):
         write_campaign_file(tmp_path / "a.toml", ["telescope"], kind="refresh")
     assert not list(tmp_path.iterdir())
 
@@ -168,7 +168,7 @@ def test_a_topic_and_seeds_are_refused_where_nothing_would_come_of_them(sections
     with pytest.raises(SettingsError) as error:
         revived(**sections)
     assert str(error.value).startswith(f'test: [{section}] has no effect where kind = "refresh"')
-    assert str(error.value).endswith("take it out.")
+    assert str(error.value).endswith("remove it.")
     given = revived().model_dump(mode="json")
     assert stored({**given, **sections}, "test").refresh == revived().refresh, "what is stored can be read all the same"
 

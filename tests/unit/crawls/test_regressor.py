@@ -290,7 +290,7 @@ WRONG = [
     ({"name": SGD, "options": {"eta": 1.0}}, "unexpected keyword argument 'eta'"),
     (
         {"name": SGD, "features": ("n_sum", "n_median")},
-        "there is no feature 'n_median' to learn over. Known are: depth",
+        "there is no feature 'n_median' to learn over. Choose one of: depth",
     ),
     ({"name": "xgboost.XGBRegressor"}, "there is no estimator 'xgboost.XGBRegressor'"),
     ({"name": "os.system"}, "(a regressor with partial_fit)"),

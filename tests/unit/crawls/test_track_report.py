@@ -157,7 +157,7 @@ def test_days_and_all_are_named_where_a_span_is_none():
 
 def test_cash_that_leans_where_nobody_goes_by_cash_is_refused():
     said = refused(track={"lean": -0.5})
-    assert "[track]: lean = -0.5 moves cash, by which nobody is chosen here: take it out" in said
+    assert "[track]: lean = -0.5 moves cash, by which nobody is chosen here: remove it" in said
     for choice in ({"target": "importance"}, {"expansion": "opic"}, {"recrawl": "opic"}):
         given = {"name": "a", "topic": {"keywords": ["sky"]}, "kind": "track", "track": {"lean": -0.5, **choice}}
         assert checked(given, "a.toml").track.lean == -0.5

@@ -181,7 +181,7 @@ def test_campaigns_of_both_kinds_say_so_each_for_itself_and_others_stay_as_they_
     crawled(town, name="other")
     exported(town, tmp_path / "both", "csv", whole=True)
     text = told(tmp_path / "both")
-    assert "It is no random sample: a\nfocused crawl asks" in text
+    assert "It is not a random sample: a\nfocused crawl asks" in text
     assert "\na crawl that tracks accounts prefers those" in text
     assert text.count("- kind: `track`") == 1
     assert text.count("estimator = `nh-ne-sum`") == 1

@@ -155,7 +155,7 @@ def test_a_datasheet_says_when_the_campaign_ends_and_of_older_programs_that_it_w
 def test_only_a_campaign_that_tests_for_life_has_a_refreshed_dataset(tmp_path):
     with a_database("sqlite") as connection:
         crawled(connection)
-        with pytest.raises(SettingsError, match="'old' tests no accounts: leave --only-active out"):
+        with pytest.raises(SettingsError, match="'old' tests no accounts: remove --only-active"):
             exported(connection, tmp_path / "out", "csv", active=True)
         with pytest.raises(SettingsError, match="leave it or --all out"):
             exported(connection, tmp_path / "out", "csv", active=True, whole=True)

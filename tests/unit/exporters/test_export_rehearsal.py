@@ -126,7 +126,7 @@ def test_what_cannot_be_rehearsed_is_refused_in_a_sentence(tmp_path):
     ):
         with pytest.raises(PostsFileError, match=words):
             read_export(tmp_path / folder)
-    with pytest.raises(MockError, match="leave out --posts"):
+    with pytest.raises(MockError, match="remove --posts"):
         MockSettings(posts=posts_file(), export=tmp_path)
     with pytest.raises(MockError, match="nothing to show"):
         serve(MockSettings())

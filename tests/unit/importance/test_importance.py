@@ -275,7 +275,7 @@ def test_without_links_or_nodes_or_values_there_is_nothing_to_hand_on(n):
 
 @pytest.mark.parametrize("d", [0.0, -0.5, 1.0000001, math.nan, math.inf])
 def test_d_out_of_range_is_refused_by_both(d):
-    with pytest.raises(ValueError, match="the weight of a node's own score lies above 0 and up to 1"):
+    with pytest.raises(ValueError, match="the weight of a node's own score must be above 0 and at most 1"):
         compute_navigational_rank(rows([0]), rows([1]), np.ones(2), d)
     with pytest.raises(SettingsError, match=r"give a number from 0.001 to 1"):
         make_estimator("nr", seed=1, nr_d=d)

@@ -131,7 +131,7 @@ def test_who_is_known_already_does_not_join_again():
 
 
 def test_no_recent_newcomers_at_all_is_refused():
-    with pytest.raises(ValueError, match="needs 1 at least"):
+    with pytest.raises(ValueError, match="needs at least 1"):
         AdaptiveOpic(Cash(small=1.0), InterpolatedHistory(1.0), recent=0)
 
 

@@ -288,11 +288,11 @@ def test_windows_without_length_are_refused(wrong):
         InterpolatedHistory,
         lambda time: VariableHistory(4, default=time),
     ):
-        with pytest.raises(ValueError, match="its length in units of G lies above 0"):
+        with pytest.raises(ValueError, match="its length in units of G must be above 0"):
             make(wrong)
 
 
 def test_windows_without_measures_are_refused():
     for make in (VariableHistory, lambda least: ImprovedFixedHistory(1.0, least=least)):
-        with pytest.raises(ValueError, match="a window keeps 1 at least"):
+        with pytest.raises(ValueError, match="a window keeps at least 1"):
             make(0)

@@ -77,7 +77,7 @@ def test_numbers_are_ids_on_x_unless_they_are_said_to_be_names(tmp_path):
         with a_database("sqlite") as connection:
             brought(connection, path, reading=reading)
             assert set(table(connection, "select platform_id, username from account")) == expected
-    with a_database("sqlite") as connection, pytest.raises(PostsFileError, match="'ann' is no id of X"):
+    with a_database("sqlite") as connection, pytest.raises(PostsFileError, match="'ann' is not an id of X"):
         brought(connection, path, reading="ids")
 
 

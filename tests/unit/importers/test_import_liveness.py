@@ -105,7 +105,7 @@ def test_protected_accounts_count_as_alive_where_the_campaign_says_so(tmp_path):
         ("username,active,status\nann,1,deleted\n", "it is active, and deleted too"),
         ("username,active\nann,\n", "it says neither active, nor when it last acted"),
         ("username,last_active_at\nann,yesterday\n", "last_active_at is 'yesterday': give ISO 8601"),
-        ("id,active\nann,1\n", "'ann' is no id of X"),
+        ("id,active\nann,1\n", "'ann' is not an id of X"),
     ],
 )
 def test_results_that_tell_nothing_are_refused(tmp_path, text, says):

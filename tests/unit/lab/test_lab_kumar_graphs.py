@@ -118,7 +118,7 @@ def test_an_instant_is_the_same_however_it_is_written(tmp_path, kind, ending):
     [
         ({"a": ["x"], "b": ["y"]}, "needs the columns"),
         ({"a": ["x", None], "b": ["y", "z"], "ts": [1, 2]}, "row 2: a is empty"),
-        ({"a": ["x", "y"], "b": ["y", "z"], "ts": [1, None]}, "row 2: ts is no instant"),
+        ({"a": ["x", "y"], "b": ["y", "z"], "ts": [1, None]}, "row 2: ts is not an instant"),
         ({"a": ["x"], "b": ["y"], "ts": ["soon"]}, "'soon'.*seconds since 1970, or ISO times such as"),
         ({"a": ["x"] * 2, "b": ["y"] * 2, "ts": ["soon", "1"]}, "'soon'"),
         ({"a": ["x"] * 2, "b": ["y"] * 2, "ts": ["2012-07-04", "2012-07-04T12:00:00Z"]}, "'2012-07-04T12:00:00Z'"),

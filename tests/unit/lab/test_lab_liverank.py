@@ -289,7 +289,7 @@ def test_files_and_webs_are_worlds_of_any_command(tmp_path):
 def test_active_sites_first_needs_sites(tmp_path, monkeypatch):
     (tmp_path / "acts.csv").write_text("a,b,ts\nx,y,0\nx,z,9")
     given = ["--file", tmp_path / "acts.csv", "--recent", 1e-6, "--out", tmp_path]
-    with pytest.raises(SettingsError, match=r"acts has no sites.*leave --file out"):
+    with pytest.raises(SettingsError, match=r"acts has no sites.*remove --file"):
         done("fig8", *given)
     run = []
     for name in ("_run_costs", "_run_distributions", "_run_statuses"):

@@ -173,7 +173,7 @@ def test_a_file_that_makes_no_world_is_refused_with_what_to_do(tmp_path, rows, c
 
 
 def test_files_that_cannot_be_read_say_why(tmp_path):
-    with pytest.raises(SettingsError, match=r"acts.csv: ts is no time \(.*soon.*\); give numbers of seconds"):
+    with pytest.raises(SettingsError, match=r"acts.csv: ts is not a time \(.*soon.*\); give numbers of seconds"):
         read_dated_world(
             written(tmp_path / "acts.csv", time=lambda day: "soon" if day == 30 else str(day)), SnapshotCut()
         )

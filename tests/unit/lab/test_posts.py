@@ -112,7 +112,7 @@ def test_parquet_keeps_lists_times_and_unknown_cells(tmp_path):
         ("p.csv", "author,created_at,text\na,5,x\nb,soon,y\n", r"row 2: created_at is 'soon'"),
         ("p.csv", "author,created_at,text\na,1700000000000,x\n", r"row 1: .*milliseconds are too large"),
         ("p.csv", "author,created_at,text\na,5,x\n,6,y\n", r"row 2: the author is empty"),
-        ("p.csv", "author,created_at,text,mentions\na,5,x,[bob\n", r"row 1: mentions is no JSON list"),
+        ("p.csv", "author,created_at,text,mentions\na,5,x,[bob\n", r"row 1: mentions is not a JSON list"),
         ("p.csv", "author,created_at,text,id\na,5,x,7\na,5,x,7\n", r"the id '7' more than once"),
         ("p.csv", "author,created_at,text\na,5,x\na,6\n", r"line 3: it has more or fewer cells than the header"),
         ("p.csv", 'author,created_at,text\na,5,"x\n', r"line 2: unexpected end of data"),

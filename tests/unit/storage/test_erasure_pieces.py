@@ -126,8 +126,8 @@ def test_a_compliance_result_is_an_order(tmp_path, job):
         ('{"id": \n', "users", "line 1: no JSON"),
         ('{"action": "delete"}\n', "users", "line 1: a result has an id"),
         (result("1 2", "deleted"), "users", "line 1: a result has an id"),
-        ("user:a b\n", None, "line 1: 'a b' is no user"),
-        ("post:\n", None, "line 1: '' is no id"),
+        ("user:a b\n", None, "line 1: 'a b' is not a user"),
+        ("post:\n", None, "line 1: '' is not an id"),
         ("user:1\n", "tweets", "--compliance is users or posts"),
     ],
 )

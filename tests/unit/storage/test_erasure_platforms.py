@@ -250,9 +250,9 @@ def a_database_of(platform, *accounts):
 def test_a_name_without_its_domain_is_refused_and_those_it_may_mean_are_named(platform, accounts, why, may_be):
     with a_database_of(platform, *accounts) as (place, store):
         before = everything(store)
-        with pytest.raises(SettingsError, match=f"'bob' is no whole name.*{why}.* it may be {may_be}\\.$"):
+        with pytest.raises(SettingsError, match=f"'bob' is not a whole name.*{why}.* it may be {may_be}\\.$"):
             command("--db", place, "--user", "@Bob", "--yes")
-        with pytest.raises(SettingsError, match=f"'nobody' is no whole name(?!.*may be).*{why}"):
+        with pytest.raises(SettingsError, match=f"'nobody' is not a whole name(?!.*may be).*{why}"):
             command("--db", place, "--user", "nobody", "--yes")
         assert everything(store) == before
         assert (

@@ -75,7 +75,7 @@ def test_what_is_no_database_is_named_with_what_to_give(place, words, said):
         (("audit", "mine.toml"), ('mine.toml is a campaign of kind collect, but an audit needs a sample: give the file '
          'of a campaign of kind = "sample", such as sample.toml, and --of mine to audit this one')),
         (("audit", "sample.toml", "--held", "topic.db"), ("topic.db is a database, not a list of accounts or posts: "
-         "leave --held out, and audit the campaigns of that database with --db topic.db")),
+         "remove --held, and audit the campaigns of that database with --db topic.db")),
         (("audit", "sample.toml", "--held", "exp"), "give one of its files, such as exp/accounts.csv"),
         (("quote", "picks.csv"), "picks.csv is a CSV file, not a campaign file"),
         (("run", "none.toml"), "There is no campaign file none.toml: name a campaign file, such as mine.toml"),

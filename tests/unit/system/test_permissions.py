@@ -109,7 +109,7 @@ def test_a_link_to_a_database_that_is_not_there_yet_creates_a_private_one(tmp_pa
 @pytest.mark.parametrize("text", ["8", "0788", "abc", "-1", "0o", "700", "0100", "1000", "0x1f", "2 7"])
 def test_what_is_no_umask_is_told_by_every_command_before_it_creates_anything(tmp_path, monkeypatch, text):
     monkeypatch.setenv(VARIABLE, text)
-    with pytest.raises(SettingsError, match=r"SOCIALCRAWL_UMASK is .*, which is no umask: write up to three octal"):
+    with pytest.raises(SettingsError, match=r"SOCIALCRAWL_UMASK is .*, which is not a umask: write up to three octal"):
         read_umask()
     with pytest.raises(SettingsError, match="no umask"):
         connect(tmp_path / "a.db")

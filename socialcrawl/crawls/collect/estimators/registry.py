@@ -39,7 +39,7 @@ def check(name: str, also: tuple[str, ...] = ()) -> str:
         nearest = get_close_matches(name, [*NAMES, *also], 1)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
         known = ", ".join([*NAMES, *also, f"{PREFIX}MODULE.CLASS (a regressor with partial_fit)"])
-        raise ValueError(f"there is no estimator {name!r}.{hint} Known are: {known}")
+        raise ValueError(f"there is no estimator {name!r}.{hint} Choose one of: {known}")
     return name
 
 

@@ -116,7 +116,7 @@ def make_regressor(
     unknown = [feature for feature in features if feature not in EVERY]
     if unknown or not features:
         wrong = f"there is no feature {unknown[0]!r}" if unknown else "no feature is named"
-        raise SettingsError(f"{wrong} to learn over. Known are: {', '.join(EVERY)}.")
+        raise SettingsError(f"{wrong} to learn over. Choose one of: {', '.join(EVERY)}.")
     try:
         made = _load_class(name)
         arguments = dict(options or {})
@@ -136,5 +136,5 @@ def _load_class(name: str) -> type[Any]:
     module, _, kind = name.rpartition(".")
     made: type[Any] = getattr(import_module(module), kind)
     if not inspect.isclass(made):
-        raise TypeError(f"{kind} is no class")
+        raise TypeError(f"{kind} is not a class")
     return made

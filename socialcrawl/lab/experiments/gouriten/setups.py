@@ -138,7 +138,9 @@ def parse_variant(experiment: Experiment, variant: str, budget: int, seed: int) 
         elif name in FIELDS:
             given[name] = _parse_value(name, value)
         else:
-            raise SettingsError(f"{variant!r}: there is no {name!r} to vary. Known are: {', '.join(sorted(FIELDS))}.")
+            raise SettingsError(
+                f"{variant!r}: there is no {name!r} to vary. Choose one of: {', '.join(sorted(FIELDS))}."
+            )
     if "estimator" not in given:
         raise SettingsError(f"{variant!r} names no estimator; write one, as in: nh-ne-sum {variant}")
     return ReplaySetup(budget=budget, seed=seed, **given)
@@ -151,4 +153,4 @@ def _parse_value(name: str, value: str) -> str | int | float:
     try:
         return int(value) if name in ("refresh_rate", "switch_after") else float(value)
     except ValueError as error:
-        raise SettingsError(f"{name}={value} is no number; write one.") from error
+        raise SettingsError(f"{name}={value} is not a number; write one.") from error

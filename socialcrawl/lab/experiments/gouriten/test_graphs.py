@@ -117,7 +117,7 @@ def _check(wanted: GraphOptions) -> None:
         lacking = "--keyword" if files else "--posts or --pages"
         raise SettingsError(f"a graph is made of a file and a keyword: {lacking} is missing.")
     if unknown := [topic for topic in wanted.topics if topic not in TOPICS]:
-        raise SettingsError(f"there is no topic {unknown[0]!r}. Known are: {', '.join(TOPICS)}.")
+        raise SettingsError(f"there is no topic {unknown[0]!r}. Choose one of: {', '.join(TOPICS)}.")
     if missing := [path for path in (*files, *wanted.graphs) if not path.exists()]:
         raise SettingsError(f"{missing[0]} is not there; give the path of a file or folder.")
 

@@ -73,7 +73,7 @@ class TrackingSettings:
         if self.length is not None and not self.length > 0:
             raise SettingsError("a crawl takes some time: give more than 0 days, or none for all there is.")
         if not 0 <= self.p <= 1:
-            raise SettingsError(f"p = {self.p}: the probability of a recrawl lies between 0 and 1.")
+            raise SettingsError(f"p = {self.p}: the probability of a recrawl must be between 0 and 1.")
 
 
 @dataclass(frozen=True, eq=False)

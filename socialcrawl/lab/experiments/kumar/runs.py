@@ -162,7 +162,7 @@ def track(
 
 def _choose_known(what: str, asked: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> Sequence[str]:
     if unknown := [one for one in asked if one not in (*known, *more)]:
-        raise SettingsError(f"there is no {what} {unknown[0]!r} here. Known are: {', '.join((*known, *more))}.")
+        raise SettingsError(f"there is no {what} {unknown[0]!r} here. Choose one of: {', '.join((*known, *more))}.")
     return tuple(dict.fromkeys(asked)) or known
 
 

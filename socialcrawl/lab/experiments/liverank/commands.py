@@ -49,7 +49,7 @@ Resist = Annotated[float, typer.Option(help="Of webs: the power of in-degree by 
 Bond = Annotated[float, typer.Option(help="Of generated accounts: how much fame says of activity.")]
 WorldSeed = Annotated[int, typer.Option(min=0, help="Of generated worlds and planted death.")]
 Z = Annotated[
-    int | None, typer.Option("--z", min=1, help="Nodes tested first; without it the paper's share, 100 at least.")
+    int | None, typer.Option("--z", min=1, help="Nodes tested first; without it the paper's share, at least 100.")
 ]
 Batch = Annotated[int, typer.Option(min=1, help="After how many tests BFS and AI look again; DPR after --z.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Crawls of each kind that draws decide.")]

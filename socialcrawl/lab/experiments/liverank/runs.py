@@ -77,7 +77,7 @@ def _select_with_sites(worlds: Sequence[DatasetWorld], *, say_so: bool) -> list[
         if world.sites is None:
             why = f"{world.name} has no sites, so that there are no active sites to test first"
             if not say_so:
-                raise SettingsError(f"{why}; leave --file out, or give a --web.")
+                raise SettingsError(f"{why}; remove --file, or give a --web.")
             write_line(f"{NEEDS_SITES} is left out: {why}")
     return [world for world in worlds if world.sites is not None]
 

@@ -39,7 +39,7 @@ class LinkGraph:
             SettingsError: there is none, or L'L would not fit.
         """
         if name not in MATRICES:
-            raise SettingsError(f"{name} is no link matrix; there are {', '.join(MATRICES)}.")
+            raise SettingsError(f"{name} is not a link matrix; there are {', '.join(MATRICES)}.")
         entries = int((np.diff(self.links.indptr).astype(np.int64) ** 2).sum())
         if name == "kleinberg" and entries > KLEINBERG:
             raise SettingsError(
@@ -61,7 +61,7 @@ def read_known_graph(path: Path, *, weighted: bool = False) -> LinkGraph:
     weights = np.asarray(graph.alpha, np.float64) if weighted else None
     links = make_out_links(sources, np.asarray(graph.indices, np.int64), graph.size, weights)
     if weighted and not links.nnz:
-        raise SettingsError(f"No link of {path} has a weight above 0; leave --weighted out.")
+        raise SettingsError(f"No link of {path} has a weight above 0; remove --weighted.")
     return LinkGraph(links, graph.names or _list_numbers(graph.size))
 
 

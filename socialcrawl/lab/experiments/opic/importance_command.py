@@ -59,9 +59,9 @@ class GraphSelection:
 
     def __post_init__(self) -> None:
         if self.sites is not None and self.hosts:
-            raise SettingsError("--sites and --hosts both say what the sites are: leave one of them out.")
+            raise SettingsError("--sites and --hosts both say what the sites are: remove one of them.")
         if self.weighted and self.graph is None:
-            raise SettingsError("A generated web has no weights: leave --weighted out, or give a --graph.")
+            raise SettingsError("A generated web has no weights: remove --weighted, or give a --graph.")
 
     def given(self) -> LinkGraph:
         """Return the graph."""

@@ -75,13 +75,13 @@ class ImportanceOptions:
             if name not in known:
                 raise SettingsError(f"{option} {name} is not known; there are {', '.join(known)}.")
         if not 0 <= self.eps < float("inf"):
-            raise SettingsError(f"--eps {self.eps:g} is no weight; give 0 or more.")
+            raise SettingsError(f"--eps {self.eps:g} is not a weight; give 0 or more.")
         if not 0 <= self.damping < 1:
-            raise SettingsError(f"--damping {self.damping:g}: the part handed on lies from 0 up to, but not, 1.")
+            raise SettingsError(f"--damping {self.damping:g}: the part handed on must be at least 0 and less than 1.")
         if min(self.first, self.owners) < 0 or self.buffer < 1:
             raise SettingsError("--first and --owners are counts, 0 or more, and --buffer is 1 or more.")
         if self.owners and self.by != "opic":
-            raise SettingsError(f"Only OPIC can be divided among owners, {self.by} cannot: leave --owners out.")
+            raise SettingsError(f"Only OPIC can be divided among owners, {self.by} cannot: remove --owners.")
         if self.owners and self.first:
             raise SettingsError("Owners begin with all nodes: leave --first or --owners out.")
 

@@ -55,7 +55,7 @@ class ChangingWebPlan:
         check_terms(self.crawls, self.small)
         get_law(self.law)
         if self.way not in SELECTIONS:
-            raise SettingsError(f"{self.way} is no selection; there are {', '.join(SELECTIONS)}.")
+            raise SettingsError(f"{self.way} is not a selection; there are {', '.join(SELECTIONS)}.")
         if self.begin not in BEGINNINGS:
             raise SettingsError(f"Windows begin with {', '.join(BEGINNINGS)}, not with {self.begin}.")
         if not all(0 <= rate < float("inf") for rate in self.rates):

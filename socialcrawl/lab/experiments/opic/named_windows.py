@@ -49,7 +49,7 @@ def parse_window(name: str, month: float) -> HistoryWindow:
         if kind == "interpolation":
             return InterpolatedHistory(size * month, fresh=fresh)
     raise SettingsError(
-        f"{name} is no window: say variable-M (measures), fixed-N, improved-N or interpolation-N (months), or none; "
+        f"{name} is not a window: say variable-M (measures), fixed-N, improved-N or interpolation-N (months), or none; "
         f"{HELD} may follow."
     )
 

@@ -48,7 +48,7 @@ def get_law(name: str) -> LinkLaw:
         SettingsError: there is none.
     """
     if name not in LAWS:
-        raise SettingsError(f"{name} is no law of webs; there are {', '.join(LAWS)}.")
+        raise SettingsError(f"{name} is not a law of webs; there are {', '.join(LAWS)}.")
     return LAWS[name]
 
 
@@ -144,7 +144,7 @@ def _check(law: LinkLaw, size: int) -> None:
         raise SettingsError(f"An exponent of {law.exponent:g} gives no in-degrees; give one above 1.")
     if law.into == "poisson" and not 0 < law.mean <= size / 10:
         raise SettingsError(
-            f"A mean in-degree of {law.mean:g} cannot be; it lies above 0, and not above a tenth of {size} pages."
+            f"A mean in-degree of {law.mean:g} cannot be; it must be above 0, and not above a tenth of {size} pages."
         )
 
 

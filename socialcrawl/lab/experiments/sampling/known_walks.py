@@ -69,7 +69,7 @@ class WalkSetup:
             SettingsError: there is no such method.
         """
         if method not in METHODS:
-            raise SettingsError(f"there is no method {method!r} here. Known are: {', '.join(METHODS)}.")
+            raise SettingsError(f"there is no method {method!r} here. Choose one of: {', '.join(METHODS)}.")
         plain = WalkRules(
             inward=self.search.covers > 0,
             length=self.length,

@@ -103,7 +103,7 @@ class WalkOptions:
             SettingsError: there is no such method.
         """
         if unknown := [name for name in self.methods if name not in METHODS]:
-            raise SettingsError(f"there is no method {unknown[0]!r} here. Known are: {', '.join(METHODS)}.")
+            raise SettingsError(f"there is no method {unknown[0]!r} here. Choose one of: {', '.join(METHODS)}.")
         return self.methods or tuple(usual)
 
 

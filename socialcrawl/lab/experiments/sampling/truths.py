@@ -83,7 +83,7 @@ def find_walkable(world: PageWorld, topic: PageTopic, focus: str, k: int = 1) ->
         SettingsError: there is no such focus, nobody is on topic, or no topic above it is known.
     """
     if focus not in FOCUSES:
-        raise SettingsError(f"there is no focus {focus!r} here. Known are: {', '.join(FOCUSES)}.")
+        raise SettingsError(f"there is no focus {focus!r} here. Choose one of: {', '.join(FOCUSES)}.")
     on = topic.on & world.there
     if not on.any():
         raise SettingsError(f"{world.name}: no page is on topic {topic.name}.")
