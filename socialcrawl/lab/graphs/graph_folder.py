@@ -101,8 +101,8 @@ def read_seeds(path: Path | str, graph: KnownGraph) -> list[int]:
 def _find_row(place: str, word: str, size: int) -> int:
     if not re.fullmatch(NUMBER, word):
         raise SettingsError(
-            f"{place}: {word[:60]!r} is not a row number; write one whole number per line. The nodes of this graph have "
-            f"no names ({NAMES})."
+            f"{place}: {word[:60]!r} is not a row number; write one whole number per line. The nodes of this graph "
+            f"have no names ({NAMES})."
         )
     if not 0 <= int(word) < size:
         raise SettingsError(f"{place}: row {int(word)} is outside the graph; its rows are 0 to {size - 1}.")
