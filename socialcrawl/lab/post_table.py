@@ -298,7 +298,8 @@ def _parse_names(path: Path, row: int, cell: str) -> list[str]:
             words = [str(word) for word in json.loads(cell)]
         except ValueError as error:
             raise PostsFileError(
-                f'{path}, row {row}: mentions is not a JSON list: {cell[:60]!r}. Write ["name", ...] or names with spaces.'
+                f'{path}, row {row}: mentions is not a JSON list: {cell[:60]!r}. Write ["name", ...] or '
+                "names with spaces."
             ) from error
     else:
         words = _BETWEEN_NAMES.split(cell)

@@ -1,7 +1,7 @@
 """A campaign against the mock takes up other keywords: then it is the campaign that had them from the start."""
 
 import pytest
-from x_crawls import TOPIC, View, campaign_of, crawl, posts, rows
+from x_crawls import TOPIC, CampaignView, campaign_of, crawl, posts, rows
 from x_crawls import build as built
 
 from socialcrawl.errors import SettingsError
@@ -49,9 +49,9 @@ def test_it_is_the_campaign_that_had_the_keywords_from_the_start(mock, tmp_path)
     crawl(settings(mock, oracle, OTHER))
     before = found(mine)
     with pytest.raises(SettingsError, match="--change"):
-        built(settings(mock, mine, OTHER), View())
+        built(settings(mock, mine, OTHER), CampaignView())
     assert found(mine) == before
-    built(settings(mock, mine, OTHER), View(), change=True).close()
+    built(settings(mock, mine, OTHER), CampaignView(), change=True).close()
     assert found(mine) == found(oracle) != before
     assert sum(value for _, _, value, *_ in found(oracle)["outcome"]) > 0
     for database in (mine, oracle):

@@ -15,7 +15,7 @@ from test_change_mock import OTHER
 from test_refresh_campaign import SHARE, bring, edges, refreshing
 from test_sample_campaign import sampling
 from test_track_campaign import tracking
-from x_crawls import View, build, campaign_of, posts, posts_file, scratch
+from x_crawls import CampaignView, build, campaign_of, posts, posts_file, scratch
 
 from socialcrawl.engine.loop import run
 from socialcrawl.mock.server import serve_in_thread
@@ -48,7 +48,7 @@ class Mortal:
 def lived(settings, *, change=False, every=EVERY):
     """Run a campaign to its end, in processes that die; how many did."""
     for deaths in range(1_000):
-        campaign = build(settings, View(), change=change)
+        campaign = build(settings, CampaignView(), change=change)
         try:
             with suppress(DiedError):
                 parts = campaign.parts
@@ -74,7 +74,7 @@ def recent():
 
 def died(settings, requests):
     """Run a campaign until its process dies with that request."""
-    campaign = build(settings, View())
+    campaign = build(settings, CampaignView())
     try:
         with suppress(DiedError):
             run(replace(campaign.parts, wire=Mortal(campaign.parts.wire, requests)), size=campaign.together)
