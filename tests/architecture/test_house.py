@@ -280,6 +280,15 @@ def test_no_file_or_class_has_a_name_that_says_nothing():
     assert not [name for name in names if FORBIDDEN.search(name)]
 
 
+def test_no_class_name_is_defined_twice():
+    homes = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(relative(path))
+    assert not {name: files for name, files in homes.items() if len(files) > 1}
+
+
 SAME_IDEA = {
     *("base", "facts", "registry", "kind", "section", "make", "crawl", "rules", "report", "datasheet", "explain"),
     *("platform", "source", "wire", "classify", "parse", "entities", "vocabulary", "profiles"),
