@@ -145,7 +145,7 @@ def test_a_request_that_is_billed_says_first_what_it_may_cost(tmp_path, monkeypa
         wire = SimpleNamespace(send=lambda grant: asked.append(grant.request) or Reply("lost", now(), why="no answer"))
         yield SimpleNamespace(credentials=(Credential("main"),)), wire
 
-    monkeypatch.setattr(app, "door", door)
+    monkeypatch.setattr(app, "open_wire", door)
     code, checks = seen(file_of(tmp_path, LIVE, more=f'vocabulary = "{vocabulary}"'))
     assert f"may cost {price}" in checks["request"][1]
     assert (code, checks["answer"]) == (1, ("FAIL", "no answer"))

@@ -169,8 +169,8 @@ def test_counts_of_a_campaign_that_is_done_are_not_announced(tmp_path, capsys, m
     from socialcrawl.cli.render.console import make_console
 
     file = campaign_file(tmp_path, "http://127.0.0.1:9")
-    monkeypatch.setattr(quote, "searches_left", lambda meant: 0)
-    monkeypatch.setattr(quote, "counts", lambda meant: pytest.fail("asked"))
+    monkeypatch.setattr(quote, "count_searches_left", lambda meant: 0)
+    monkeypatch.setattr(quote, "count_posts", lambda meant: pytest.fail("asked"))
     quote.show_quote(read(file), make_console(), count=True, as_json=False)
     told = capsys.readouterr()
     assert "Asking X" not in told.out
