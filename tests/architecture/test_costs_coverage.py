@@ -38,6 +38,6 @@ def test_the_truth_that_ranges_are_held_against_is_what_the_next_steps_needed():
     )
     rng = np.random.default_rng(1)
     seeds = rng.choice(np.flatnonzero(place.graph.beta > 0), 20, replace=False).tolist()
-    visited = costs.simulate(place.graph, seeds, costs.Setup("bfs", 150, seed=2)).steps.tolist()
+    visited = costs.simulate(place.graph, seeds, costs.ReplaySetup("bfs", 150, seed=2)).steps.tolist()
     requests = [max(1, -(-min(int(place.posts[node]), 800) // 100)) for node in visited]
     assert one.truth == sum(requests[100:]) / (sum(requests[50:100]))

@@ -187,18 +187,18 @@ def lab_cells_without_end(folder):
 
 
 def lab_long_edge(folder):
-    return sparse(folder / "a.txt", b"a b ", 220 * MB), "from_edges", "a.txt, line 1: it is longer than 1 MB"
+    return sparse(folder / "a.txt", b"a b ", 220 * MB), "build_edge_graph", "a.txt, line 1: it is longer than 1 MB"
 
 
 def lab_packed_edges(folder):
-    return packed(folder / "a.txt.gz", (b"a" * MB, 200)), "from_edges", "a.txt.gz unpacks to more than 100 MB"
+    return packed(folder / "a.txt.gz", (b"a" * MB, 200)), "build_edge_graph", "a.txt.gz unpacks to more than 100 MB"
 
 
 def lab_edges_often(folder):
     ends = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int32()), pa.array(["x" * 3 * MB]))
     path = folder / "a.parquet"
     pq.write_table(pa.table({"source": ends, "target": ends}), path, compression="zstd", write_statistics=False)
-    return path, "from_edges", "a.parquet unpacks to more than 50 MB"
+    return path, "build_edge_graph", "a.parquet unpacks to more than 50 MB"
 
 
 def lab_zeros(folder):
@@ -226,7 +226,7 @@ LAB = [
 ]  # fmt: skip
 CALLS = """
 from socialcrawl.errors import SocialcrawlError
-from socialcrawl.lab.graphs.from_edges import from_edges
+from socialcrawl.lab.graphs.from_edges import build_edge_graph
 from socialcrawl.lab.graphs.graph_folder import read as graph
 from socialcrawl.lab.post_table import read_posts
 try:
