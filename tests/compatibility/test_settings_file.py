@@ -130,7 +130,7 @@ def test_init_without_keywords_leaves_examples_and_overwrites_nothing(tmp_path):
     write_campaign_file(file, [])
     assert read(file).topic.keywords
     before = file.read_bytes()
-    for path, said in ((file, "exists already"), (tmp_path / "no" / "a.toml", "does not exist"), (tmp_path, "exists")):
+    for path, said in ((file, "already exists"), (tmp_path / "no" / "a.toml", "does not exist"), (tmp_path, "exists")):
         with pytest.raises(SettingsError, match=said):
             write_campaign_file(path, ["x"])
     with pytest.raises(SettingsError, match="cannot be written"):

@@ -36,7 +36,7 @@ class WanderKind(CrawlKind):
 
     def report(self, traces, whole, asked):
         super().report(traces, whole, asked)
-        return {"steps": len(traces.steps(whole.id).n)}
+        return {"steps": len(traces.read_steps(whole.id).n)}
 
 
 wander = WanderKind()

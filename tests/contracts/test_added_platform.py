@@ -291,7 +291,7 @@ def test_names_are_checked_by_the_added_platform(package, tmp_path):
     file.write_text(file.read_text("utf-8").replace('"ann"', '"Ann!"'), "utf-8")
     child = socialcrawl("check", file, folder=tmp_path, PYTHONPATH=package)
     assert child.returncode == 2
-    assert "'Ann!' is not a member of the forum" in " ".join(child.stdout.split())
+    assert "'Ann!' is no member of the forum" in " ".join(child.stdout.split())
 
 
 def test_without_its_package_a_campaign_and_its_database_are_refused_and_the_known_platforms_are_named(

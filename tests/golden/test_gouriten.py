@@ -488,7 +488,7 @@ def test_what_no_graph_can_be_made_of_is_refused_with_a_sentence(tmp_path):
     for wanted, said in (
         (GraphOptions(posts=[tmp_path / "posts.csv"]), "--keyword"),
         (GraphOptions(keywords=["tea"]), "--posts or --pages"),
-        (GraphOptions(topics=["sad"]), "Known are: happy"),
+        (GraphOptions(topics=["sad"]), "Choose one of: happy"),
         (GraphOptions(graphs=[tmp_path / "none"]), "is not there"),
         (GraphOptions(posts=[tmp_path / "posts.csv"] * 2, keywords=["tea"]), "two graphs are called"),
     ):

@@ -136,7 +136,7 @@ def test_what_is_committed_but_only_in_the_log_is_in_the_copy(tmp_path):
 def test_a_copy_that_is_there_is_replaced_on_request_only(tmp_path, before):
     close(stored(tmp_path / "a.db"))
     (tmp_path / "b.db").write_bytes(before)
-    with pytest.raises(StoreError, match="exists already"):
+    with pytest.raises(StoreError, match="already exists"):
         back_up(tmp_path / "a.db", tmp_path / "b.db")
     assert (tmp_path / "b.db").read_bytes() == before
     back_up(tmp_path / "a.db", tmp_path / "b.db", force=True)
@@ -162,7 +162,7 @@ def test_a_file_that_is_no_copy_is_never_replaced(tmp_path, text):
         ("a.db", "a.db", "is the database itself"),
         ("a.db", "no/b.db", "does not exist: make it"),
         ("text.db", "b.db", "is a file of another kind, not a database"),
-        ("a.db", "folder", "exists already"),
+        ("a.db", "folder", "already exists"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_leaves_nothing(tmp_path, source, file, says):
@@ -226,7 +226,7 @@ def test_a_server_is_copied_by_pg_dump_into_an_archive_that_restores(tmp_path, m
         words = ["pg_restore", "--no-owner", f"--dbname={other.url}", str(archive)]
         subprocess.run(words, check=True, capture_output=True)
         assert crawl(other) == whole
-    with pytest.raises(StoreError, match="exists already"):
+    with pytest.raises(StoreError, match="already exists"):
         back_up(place, archive)
 
 

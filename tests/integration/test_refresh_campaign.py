@@ -315,7 +315,7 @@ def test_without_a_dataset_nobody_is_asked_and_the_way_to_one_is_told(tmp_path):
         ({"refresh": {"fraction": 0.9, "neighbours": False}}, "set check = 300"),
         ({"refresh": {"rank": "best"}}, "'pa', 'pa+-'"),
         ({"refresh": {"active": "180"}}, 'write it with its unit, as "12h", "7d", "auto" or "exists"'),
-        ({"refresh": {"active": "90y"}}, "is no span of time"),
+        ({"refresh": {"active": "90y"}}, "is not a span of time"),
         ({"refresh": {"worker": 2, "workers": 2}}, "they are numbered from 0"),
         ({"refresh": {"rank": "bfs", "workers": 2}}, 'choose another rank, such as rank = "pa", or workers = 1'),
         ({"crawl": {"estimator": "bfs"}}, "who is asked is said under [refresh]"),

@@ -193,7 +193,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(town, tmp_path):
     for words, why in (
         (("--labels", posts, "--on", posts), "remove --on and --off"),
         (("--on", posts, "--off", posts, "--db", town), "remove --db and --campaign"),
-        (("--on", posts, "--off", posts), "both have to be at least 5"),
+        (("--on", posts, "--off", posts), "both have to be 5 at least"),
         (("--on", tmp_path / "none.txt", "--off", posts), "cannot be read"),
         (("--on", latin, "--off", posts), "not UTF-8"),
         (("--on", bad, "--off", posts), "1 line is not a post"),
@@ -204,5 +204,5 @@ def test_what_cannot_be_is_refused_before_anything_is_written(town, tmp_path):
         assert code == 2
         assert why in shown
         assert not out.exists()
-    assert "exists already" in told(taken, "--db", town)[1]
+    assert "already exists" in told(taken, "--db", town)[1]
     assert taken.read_text("utf-8") == "{}"

@@ -325,10 +325,10 @@ def edited(folder, key, value):
 
 
 def test_a_folder_without_an_export_is_refused_with_the_remedy(tmp_path):
-    with pytest.raises(StoreError, match="is no export that can be read"):
+    with pytest.raises(StoreError, match="is not an export that can be read"):
         list(verify_export(tmp_path))
     (tmp_path / "datasheet.json").write_text('{"format": "another"}')
-    with pytest.raises(StoreError, match="is no export of socialcrawl: name a folder of `export`, or a database"):
+    with pytest.raises(StoreError, match="is not an export of socialcrawl: name a folder of `export`, or a database"):
         list(verify_export(tmp_path))
 
 

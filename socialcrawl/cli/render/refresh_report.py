@@ -62,7 +62,7 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
     settings = read(campaign)
     files = [folder / f"worker-{j}.csv" for j in range(workers)]
     if there := [file for file in files if file.exists()]:
-        raise SettingsError(f"{there[0]} already exists and was not overwritten. Choose another folder name.")
+        raise SettingsError(f"{there[0]} already exists and was not overwritten. Choose another folder.")
     with open_readable(settings.database) as connection:
         found = plan_probes(CampaignTraces(connection), settings, workers, most)
     if not found.nodes:

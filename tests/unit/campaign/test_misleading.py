@@ -192,5 +192,5 @@ def test_a_section_of_another_kind_is_refused_as_a_whole_and_not_key_by_key(tmp_
     with pytest.raises(SettingsError) as found:
         checked({**given, "refresh": dict.fromkeys(["target", "expansion", "recrawl", "p", "window"], "x")}, "a.toml")
     assert str(found.value).splitlines() == [
-        'a.toml: [refresh] belongs to kind = "refresh": write that above [topic], or take [refresh] out.'
+        'a.toml: [refresh] belongs to kind = "refresh": write that above [topic], or remove [refresh].'
     ]

@@ -36,10 +36,10 @@ def test_a_page_of_bluesky_is_its_account(copied, name):
     [
         ("https://bsky.app/profile/alice.bsky.social/lists/3k", r"\[seeds\] lists"),
         ("https://bsky.app/profile/alice.bsky.social/post/3k", "https://bsky.app/profile/alice.bsky.social"),
-        ("https://bsky.app/profile/alice", "no account of Bluesky"),
-        ("https://bsky.example/profile/alice.bsky.social", "no account of Bluesky"),
-        ("https://bsky.app/profile/", "no account of Bluesky"),
-        ("did:x", "no account of Bluesky"),
+        ("https://bsky.app/profile/alice", "not an account of Bluesky"),
+        ("https://bsky.example/profile/alice.bsky.social", "not an account of Bluesky"),
+        ("https://bsky.app/profile/", "not an account of Bluesky"),
+        ("did:x", "not an account of Bluesky"),
     ],
 )
 def test_what_is_no_account_of_bluesky_is_refused_with_what_to_write(given, said):

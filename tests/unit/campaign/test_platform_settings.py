@@ -55,21 +55,21 @@ def test_who_asks_is_a_token_where_one_is_needed_or_given(platform, variable, ki
 
 
 WRONG = [
-    ("bluesky", ["alice"], {}, "no account of Bluesky"),
+    ("bluesky", ["alice"], {}, "not an account of Bluesky"),
     ("bluesky", ["a.example"], {"source": {"identifier": "me.example"}}, "name both under"),
     ("bluesky", ["a.example"], {"source": {"token_env": "PASSWORD"}}, "name both under"),
-    ("bluesky", [], {"seeds": {"lists": ["3k2"]}}, "is no list of Bluesky"),
+    ("bluesky", [], {"seeds": {"lists": ["3k2"]}}, "is not a list of Bluesky"),
     ("bluesky", [], {"seeds": {"search": False}}, "nothing to start from"),
     ("mastodon", ["alice"], {"source": CONTACT}, "write it with its instance"),
     ("mastodon", ["a@b.example"], {}, "set contact under"),
     ("mastodon", [], {"source": {**CONTACT, "identifier": "me.bsky.social", "token_env": "PASSWORD"}}, "Bluesky"),
     ("mastodon", [], {"source": CONTACT, "seeds": {"lists": ["at://x/app.bsky.graph.list/y"]}}, "Bluesky's"),
-    ("mastodon", [], {"source": {**CONTACT, "hosts": ["https://fosstodon.org"]}}, "is no host"),
-    ("mastodon", [], {"source": {**CONTACT, "hosts": [" "]}}, "is no host"),
+    ("mastodon", [], {"source": {**CONTACT, "hosts": ["https://fosstodon.org"]}}, "is not a host"),
+    ("mastodon", [], {"source": {**CONTACT, "hosts": [" "]}}, "is not a host"),
     ("mastodon", [], {"source": {"contact": "mailto:j\u00fcrgen@example.org"}}, "plain letters"),
     ("mastodon", [], {"source": {"contact": "me@example.org\r\nX-Evil: 1"}}, "plain letters"),
     ("mastodon", [], {"source": {"contact": "x"}}, "plain letters"),
-    ("web", ["example.org"], {"source": CONTACT}, "no page of the web"),
+    ("web", ["example.org"], {"source": CONTACT}, "is not a page of the web"),
     ("web", ["https://u:secret@example.org/"], {"source": CONTACT}, "looks like a token or a password"),
     ("web", [], {"source": CONTACT}, "name usernames"),
     ("web", ["https://a.example/"], {}, "set contact under"),
@@ -77,7 +77,7 @@ WRONG = [
     ("web", ["https://a.example/"], {"source": {**CONTACT, "token_env": "TOKEN"}}, "without a token"),
     ("web", ["https://a.example/"], {"source": CONTACT, "crawl": {"links": ["follows"]}}, "one kind of link"),
     ("x", ["bob"], {"source": {"identifier": "me"}}, "Bluesky"),
-    ("x", ["bob"], {"accounts": {"exclude": ["a.b"]}}, "no username of X"),
+    ("x", ["bob"], {"accounts": {"exclude": ["a.b"]}}, "is not a username of X"),
 ]
 
 

@@ -237,7 +237,7 @@ def test_the_policy_of_x_is_that_of_its_table_of_limits():
     ("budget", "said"),
     [
         ({"max_time": "fortnight"}, "write 3s, 15m, 1h"),
-        ({"max_time": "0s"}, "no time at all"),
+        ({"max_time": "0s"}, "is not a time at all"),
         ({"max_time": "7"}, "with its unit"),
         ({"max_nodes": 0}, "greater than or equal to 1"),
         ({"confirm_above": -1.0}, "greater than or equal to 0"),

@@ -315,7 +315,7 @@ def test_lists_of_an_earlier_round_are_left_as_they_are(place):
     typed("import", "old.csv", "--as", "dataset", "--campaign", "mine.toml")
     typed("order", "mine.toml", "--out", "one")
     before = (place / "one" / "worker-0.csv").read_bytes()
-    with pytest.raises(SettingsError, match="exists already and is left as it is"):
+    with pytest.raises(SettingsError, match="already exists and was not overwritten"):
         typed("order", "mine.toml", "--out", "one")
     assert (place / "one" / "worker-0.csv").read_bytes() == before
 

@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_used_says_what_to_do(tmp_path):
         ("", "utf-8", "no column account; it has none"),
         ("on_topic,who\n1,ann\n", "utf-8", "no column account"),
         ("account,on_topic\näöü,1\n", "latin-1", "UTF-8"),
-        ('account,on_topic\n"ann"x,1\n', "utf-8", "no CSV"),
+        ('account,on_topic\n"ann"x,1\n', "utf-8", "not valid CSV"),
     ):
         with pytest.raises(SettingsError, match=why):
             read_account_labels(written(tmp_path, text, encoding))

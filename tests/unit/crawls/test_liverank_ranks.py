@@ -269,7 +269,7 @@ def test_an_unknown_rank_is_refused():
         ranks.static("pb")
     with pytest.raises(ValueError, match="'ai' has no scores before it is tested"):
         ranks.scores("ai", np.array([0]), np.array([True]))
-    with pytest.raises(ValueError, match="from 0 up to, but not, 1"):
+    with pytest.raises(ValueError, match="must be at least 0 and less than 1"):
         LiveRanks(ranks.old, 1, damping=1.0)
     assert {*STATIC, *SAMPLED} < {*RANKS}
 

@@ -102,7 +102,7 @@ def test_a_tree_that_was_kept_says_the_same(tmp_path):
     again = DecisionTree.load(tmp_path / "tree.json")
     assert again == tree
     assert all(again.hits(text) == tree.hits(text) for text, _ in posts(80, 6, 0.5))
-    with pytest.raises(SettingsError, match="exists already"):
+    with pytest.raises(SettingsError, match="already exists"):
         tree.save(tmp_path / "tree.json")
     with pytest.raises(SettingsError, match="cannot be written"):
         tree.save(tmp_path / "nowhere" / "tree.json")
@@ -132,7 +132,7 @@ def test_a_file_that_is_no_tree_is_refused_and_says_what_to_do(tmp_path):
         {**good, "nodes": [["", 0.0, -1, 5, 1.0, 2]]}, {**good, "nodes": [["", 0.0]]}, {"kind": good["kind"]},
     ):  # fmt: skip
         file.write_bytes(bad if isinstance(bad, bytes) else json.dumps(bad).encode())
-        with pytest.raises(SettingsError, match=r"is no tree .* `socialcrawl train`"):
+        with pytest.raises(SettingsError, match=r"is not a tree .* `socialcrawl train`"):
             DecisionTree.load(file)
     with pytest.raises(SettingsError, match="cannot be read"):
         DecisionTree.load(tmp_path / "nothing.json")

@@ -252,7 +252,7 @@ def test_a_place_is_written_as_people_do(written, meant):
 
 @pytest.mark.parametrize("written", ["", "localhost:", "localhost:x", "a:70000", "127.0.0.1:-1", "a b:1", ":²"])
 def test_what_is_no_place_is_told(written):
-    with pytest.raises(SettingsError, match=r"is no place to listen on: write HOST:PORT"):
+    with pytest.raises(SettingsError, match=r"is not a place to listen on: write HOST:PORT"):
         parse_host_port(written)
 
 

@@ -276,7 +276,7 @@ def test_a_webhook_that_hangs_holds_nobody_up_nor_the_command_beside_it(tmp_path
     "address", ["", "hooks.example.org/x", "ftp://hooks.example.org/secretsecret", "https://", "https://a b/c", "x://["]
 )
 def test_what_is_no_address_is_refused_and_not_shown(address):
-    with pytest.raises(SettingsError, match="no address that begins with https://") as error:
+    with pytest.raises(SettingsError, match="not an address that begins with https://") as error:
         Notices((), address, EVENTS)
     assert "hooks" not in str(error.value)
 

@@ -258,7 +258,7 @@ def test_a_matrix_that_would_not_fit_or_has_no_fixpoint_is_refused(tmp_path, gra
         (["--by", "best"], "--by best is not known; there are opic, fixpoint, pagerank"),
         (["--matrix", "up"], "there are out, in, both, kleinberg"),
         (["--eps", "-1"], "0 or more"),
-        (["--damping", "1"], "from 0 up to"),
+        (["--damping", "1"], "at least 0"),
         (["--owners", "-1"], "0 or more"),
         (["--owners", "2", "--by", "pagerank"], "remove --owners"),
         (["--owners", "2", "--first", "3"], "leave --first or --owners out"),

@@ -99,7 +99,7 @@ def test_no_rows_have_no_ranks_and_the_smallest_tolerance_ends():
 
 @pytest.mark.parametrize("damping", [-0.1, 1.0, np.nan])
 def test_a_damping_out_of_range_is_refused(damping):
-    with pytest.raises(ValueError, match="from 0 up to, but not, 1"):
+    with pytest.raises(ValueError, match="must be at least 0 and less than 1"):
         compute_pagerank(make_out_links(rows([0]), rows([1]), 2), damping=damping)
 
 

@@ -239,7 +239,7 @@ def test_columns_that_may_be_weights_and_are_not_read_are_named(tmp_path):
         ("source,target,weight\n1,2,-1\n", "its weight is '-1'"),
         ("source,target,weight\n1,2,many\n", "its weight is 'many'"),
         ("source,target\n,2\n", "it is empty"),
-        ("username\nfar_too_long_for_a_name\n", "is no username of X"),
+        ("username\nfar_too_long_for_a_name\n", "is not a username of X"),
         ("", "is empty: give Parquet"),
         ("a\0b", "is of no known kind"),
     ],

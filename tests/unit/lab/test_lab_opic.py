@@ -402,7 +402,7 @@ def test_a_name_says_kind_size_and_whether_held_cash_counts():
     assert isinstance(held, InterpolatedHistory)
     assert held.fresh
     for name in ("interpolation", "variable-0", "fixed-x", "none-4", "+held"):
-        with pytest.raises(SettingsError, match="is no window"):
+        with pytest.raises(SettingsError, match="is not a window"):
             parse_window(name, 2.0)
 
 

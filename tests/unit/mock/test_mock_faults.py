@@ -97,7 +97,11 @@ def test_a_file_that_cannot_be_read_is_a_sentence_with_its_name(tmp_path):
     bad.write_text("[[fault]", encoding="utf-8")
     wrong = tmp_path / "wrong.toml"
     wrong.write_text("[[fault]]\nkind = 'rain'", encoding="utf-8")
-    for path, said in ((tmp_path / "none.toml", "cannot be read"), (bad, "is no TOML"), (wrong, "wrong.toml: Fault 1")):
+    for path, said in (
+        (tmp_path / "none.toml", "cannot be read"),
+        (bad, "is not valid TOML"),
+        (wrong, "wrong.toml: Fault 1"),
+    ):
         with pytest.raises(MockError, match=said):
             read_scenario(path)
 

@@ -395,16 +395,16 @@ def test_a_mock_whose_moment_was_taken_away_answers_as_one_that_never_had_one():
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"now", "The moment is no JSON"),
-        (b"[]", "The moment is no table"),
-        (b"{}", "That is no moment"),
-        (b'{"second": 3}', "That is no moment"),
-        (b'{"moment": "soon"}', "'soon' is no instant"),
-        (b'{"moment": true}', "True is no moment or speed"),
+        (b"now", "The moment is not valid JSON"),
+        (b"[]", "The moment is not a table"),
+        (b"{}", "That is not a moment"),
+        (b'{"second": 3}', "That is not a moment"),
+        (b'{"moment": "soon"}', "'soon' is not an instant"),
+        (b'{"moment": true}', "True is not a moment or speed"),
         (b'{"moment": -1}', "give one from 1970 on"),
         (b'{"moment": 1e300}', "give one from 1970 on"),
         (b'{"moment": 1, "speed": -1}', "give 0 or more"),
-        (b'{"moment": 1, "speed": "3600"}', "'3600' is no moment or speed"),
+        (b'{"moment": 1, "speed": "3600"}', "'3600' is not a moment or speed"),
         (b'{"speed": 1}', "All posts are there"),
     ],
 )

@@ -190,7 +190,7 @@ def test_a_post_from_before_snowflakes_is_no_younger_than_the_last_of_its_kind()
 
 @pytest.mark.parametrize("wrong", [5, None, "", "x", "-5", "9" * 20])
 def test_a_latest_post_that_has_no_id_is_no_answer_of_x(wrong):
-    with pytest.raises(TypeError, match="no number"):
+    with pytest.raises(TypeError, match="not a number"):
         parse.parse_users({"data": [user(1, most_recent_tweet_id=wrong)]}, TWEET, recent=True)
 
 

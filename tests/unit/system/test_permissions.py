@@ -111,7 +111,7 @@ def test_what_is_no_umask_is_told_by_every_command_before_it_creates_anything(tm
     monkeypatch.setenv(VARIABLE, text)
     with pytest.raises(SettingsError, match=r"SOCIALCRAWL_UMASK is .*, which is not a umask: write up to three octal"):
         read_umask()
-    with pytest.raises(SettingsError, match="no umask"):
+    with pytest.raises(SettingsError, match="not a umask"):
         connect(tmp_path / "a.db")
     if text == "8":
         command = [*COMMAND, "init", "a.toml"]
