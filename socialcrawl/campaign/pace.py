@@ -6,7 +6,7 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Credential
 from socialcrawl.ratelimit.batch_size import choose_batch_size, find_planning_latency
 from socialcrawl.ratelimit.policy import Policy
-from socialcrawl.storage.paces import keep_refresh_rate, read_latencies, read_refresh_rate
+from socialcrawl.storage.campaigns import keep_refresh_rate, read_latencies, read_refresh_rate
 from socialcrawl.storage.sql_store import SqlStore
 
 

@@ -1,7 +1,9 @@
-"""How all campaigns of a daemon stand, and who hears of it: the log and people, and the databases."""
+"""The state of a daemon's campaigns: opened together, watched for stalls, reported to logs, people and databases."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -9,12 +11,91 @@ from socialcrawl.campaign.build import ProcessContext
 from socialcrawl.daemon.campaign_runner import CampaignRunner
 from socialcrawl.daemon.campaign_state import BROKEN, RUNNING, STALLED, WAITING, CampaignState
 from socialcrawl.daemon.daemon_records import DaemonRecords
-from socialcrawl.daemon.group_opening import GroupOpening
-from socialcrawl.daemon.stall_detector import detect_stall
 from socialcrawl.daemon.state_changes import StateChanges
 from socialcrawl.storage.daemons import CampaignHeartbeat
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.disk_space import DatabaseSpace
+from socialcrawl.text.wording import format_span
+
+Flying = Sequence[tuple[str, float]]
+
+
+def detect_stall(standing: CampaignState, flying: Flying, now: float, patience: float) -> str | None:
+    """Return what a campaign waits for that should have moved, as a sentence for people; None: all is well.
+
+    Only one that runs or waits can stall. It has when more than `patience` seconds have gone since each of: its last
+    reply or step, the moment at which it was to go on, and its coming into this state (so that one which has rested
+    for a week is given its time).
+
+    Args:
+        standing: the campaign.
+        flying: its requests without a reply, each by its endpoint and the moment it was sent (Unix seconds).
+        now: Unix seconds, by the same clock.
+        patience: seconds.
+    """
+    if standing.state not in (RUNNING, WAITING):
+        return None
+    heard = max(instant for instant in (standing.since, standing.moved, standing.until) if instant is not None)
+    if not now - heard > patience:
+        return None
+    last = standing.since if standing.moved is None else max(standing.since, standing.moved)
+    return f"Nothing has come for {format_span(now - last)}: it waits for {_describe_awaited(standing, flying, now)}."
+
+
+def _describe_awaited(standing: CampaignState, flying: Flying, now: float) -> str:
+    if flying:
+        endpoint, since = min(flying, key=lambda asked: (asked[1], asked[0]))
+        others = f", and for {len(flying) - 1} more" if len(flying) > 1 else ""
+        return f"a reply from {endpoint}, asked {format_span(max(0.0, now - since))} ago{others}"
+    if standing.state == RUNNING:
+        return "the database, as no request is on its way: look for a lock, a full disk or a server that is away"
+    if standing.until is not None:
+        return f"its window, which ended at {_format_moment(standing.until)}, and was not woken"
+    return f"what it said last ({standing.why.strip().rstrip('.') or 'nothing'})"
+
+
+def _format_moment(instant: float) -> str:
+    return f"{datetime.fromtimestamp(instant, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+PATIENCE = 5.0  # seconds for which those that are open wait for the others
+
+
+class GroupOpening:
+    """The campaigns that are being opened, and those that are open and wait for them."""
+
+    def __init__(self) -> None:
+        self._since: dict[CampaignRunner, float] = {}  # those being opened
+        self._open: list[CampaignRunner] = []
+        self._lock = threading.Lock()
+
+    def __contains__(self, runner: CampaignRunner) -> bool:
+        return runner in self._since or runner in self._open
+
+    @property
+    def busy(self) -> bool:
+        """Whether some are being opened: until then nobody knows which of two files is that of its campaign."""
+        return bool(self._since)
+
+    def begin(self, runners: Iterable[CampaignRunner], now: float) -> None:
+        """Take in campaigns that are opened together from `now` on (Unix seconds)."""
+        with self._lock:
+            self._since |= dict.fromkeys(runners, now)
+
+    def end(self, runner: CampaignRunner) -> None:
+        """Take in that a campaign is open, or failed to open."""
+        with self._lock:
+            self._since.pop(runner, None)
+            self._open.append(runner)
+
+    def take_ready(self, now: float) -> list[CampaignRunner]:
+        """Return, once, those that may run now (Unix seconds): no other is being opened that is not late."""
+        with self._lock:
+            if any(now - since < PATIENCE for since in self._since.values()):
+                return []
+            ready, self._open = self._open, []
+            return ready
+
 
 BEAT = 10.0  # seconds between two heartbeats where nothing changes
 

@@ -13,16 +13,33 @@ from numpy.typing import NDArray
 
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import Estimator, make_estimator
+from socialcrawl.crawls.collect.estimators.base import ScoreTerms, make_own_terms
 from socialcrawl.crawls.collect.estimators.registry import check, check_start
 from socialcrawl.crawls.collect.strategies import make_strategy
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph.graph import Graph, Rows
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.instant import SequenceStore, make_parts
-from socialcrawl.lab.oracle import Oracle
 from socialcrawl.system.garbage_collection import pause_garbage_collection
+
+
+class Oracle(Estimator):
+    """The true values `beta`, float64[n], of the nodes 0 .. n-1."""
+
+    def __init__(self, beta: NDArray[np.float64]) -> None:
+        self.beta = beta
+
+    def score(self, graph: Graph, rows: Rows, n: int) -> NDArray[np.float64]:
+        """Return the value that each of `rows` will turn out to have."""
+        return np.asarray(self.beta[graph.nodes(rows)], np.float64)
+
+    def terms(self, n: int) -> ScoreTerms:
+        """Return the truth, which never moves."""
+        return make_own_terms(self, lambda graph, rows: self.score(graph, rows, n))
+
 
 OBJECTIVES = ("sum", "count")
 

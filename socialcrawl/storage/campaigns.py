@@ -1,4 +1,4 @@
-"""The table of campaigns: one is begun, or gone on with when it is still the same, or takes up a change."""
+"""The table of campaigns: begin one, resume it if it is still the same, apply a change, keep its refresh rate."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ import orjson
 from sqlalchemy import Connection, exists, func, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.engine.model import Act, Node, format_time
+from socialcrawl.engine.model import USEFUL, Act, Node, ReplyKind, format_time, parse_time
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.storage import epochs, versions
 from socialcrawl.storage.counting_rule import COUNTING, RULE, CountingRule
 from socialcrawl.storage.database.address import DatabaseAddress, find_address
 from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
-from socialcrawl.storage.database.trouble import convert_error
+from socialcrawl.storage.database.trouble import convert_error, convert_errors
 from socialcrawl.storage.erasure.seed_slots import Seat, list_names, reassign_slots, remove_names
 from socialcrawl.storage.erasure.tombstones import find_forgotten
 from socialcrawl.storage.identity import (
@@ -29,9 +29,34 @@ from socialcrawl.storage.identity import (
 )
 from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.retopic import recount_topic
+from socialcrawl.storage.schema.tables import campaign, pick, request
 from socialcrawl.storage.schema.tables import campaign as table
 from socialcrawl.storage.schema.tables import epoch as table_of_epochs
-from socialcrawl.storage.schema.tables import pick
+
+LATEST = 200  # answers that are looked at
+
+
+def read_refresh_rate(connection: Connection, number: int) -> int | None:
+    """Return the refresh rate that was chosen for the campaign with that id; None: none was yet."""
+    with convert_errors(connection), connection.begin():
+        found = connection.execute(select(campaign.c.refresh_rate).where(campaign.c.id == number)).scalar_one()
+    return None if found is None else int(found)
+
+
+def keep_refresh_rate(connection: Connection, number: int, rate: int) -> None:
+    """Remember the refresh rate that was chosen."""
+    with convert_errors(connection), connection.begin():
+        connection.execute(update(campaign).where(campaign.c.id == number).values(refresh_rate=rate))
+
+
+def read_latencies(connection: Connection, number: int) -> list[float]:
+    """Return the seconds that the latest answers to a campaign took, oldest first."""
+    sent = select(request.c.sent_at, request.c.arrived_at).where(
+        request.c.campaign == number, request.c.kind.in_([kind for kind in USEFUL if kind != ReplyKind.HELD])
+    )
+    with convert_errors(connection), connection.begin():
+        rows = connection.execute(sent.order_by(request.c.id.desc()).limit(LATEST)).all()
+    return [max(0.0, parse_time(arrived) - parse_time(left)) for left, arrived in reversed(rows)]
 
 
 @dataclass(frozen=True, slots=True)

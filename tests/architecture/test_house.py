@@ -292,7 +292,7 @@ def test_no_class_name_is_defined_twice():
 SAME_IDEA = {
     *("base", "facts", "registry", "kind", "section", "make", "crawl", "rules", "report", "datasheet", "explain"),
     *("platform", "source", "wire", "classify", "parse", "entities", "vocabulary", "profiles"),
-    *("service", "render", "parameters", "search", "search_endpoint"),
+    *("service", "render", "parameters", "search"),
     *("commands", "runs", "audit", "backup", "check", "daemon", "export", "forget", "quote", "steering", "train"),
     *("holdings", "integrity"),
 }
@@ -425,7 +425,7 @@ def plural_counts(path):
 
 def test_commands_say_one_of_a_thing_in_the_singular():
     """`words.pluralize` does; those of the laboratory count thousands."""
-    thousands = ("cli/commands/lab.py", "cli/commands/simulate.py", "cli/render/comparison.py")
+    thousands = ("cli/commands/lab.py", "cli/commands/simulate.py")
     commands = [path for path in FILES if relative(path).startswith("cli/") and relative(path) not in thousands]
     assert not [line for path in commands for line in plural_counts(path)]
 

@@ -20,8 +20,8 @@ from rich.console import Console
 from x_crawls import TOPIC, posts, posts_file
 
 from socialcrawl.cli.commands import simulate
+from socialcrawl.cli.commands.simulate import make_comparison
 from socialcrawl.cli.main import main
-from socialcrawl.cli.render.comparison import make_comparison
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab.generators.twitterlike import generate_twitter_like

@@ -1,4 +1,4 @@
-"""`socialcrawl explain`: why an account was asked or was not, for people and for programs."""
+"""`socialcrawl explain`: why an account was collected or not, for people and for programs."""
 
 import json
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from socialcrawl.cli.commands.sql import choose_campaign
-from socialcrawl.cli.render import account_trace
 from socialcrawl.cli.render.console import Text
 from socialcrawl.cli.render.track_report import show_visits
 from socialcrawl.crawls.collect.crawl import REST
 from socialcrawl.crawls.collect.explain import Explanation
+from socialcrawl.crawls.registry import find_kind
 from socialcrawl.crawls.reporting import explain
 from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.crawls.trace import AccountTrace
@@ -23,9 +23,40 @@ from socialcrawl.engine.arms import CHANCE, STEERED
 from socialcrawl.engine.model import Act
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.database.address import DatabaseAddress
-from socialcrawl.storage.queries.traces import CampaignTraces, IncomingLink
+from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, IncomingLink
 from socialcrawl.text.terminal import write_json
 from socialcrawl.text.wording import pluralize
+
+FOUND = {"probe": ("active", "not active"), "walk": ("on topic", "off topic")}
+
+
+def show_trace(console: Console, told: AccountTrace, *, as_json: bool) -> None:
+    """Say when a campaign asked about an account and what it found; one JSON object to stdout on request."""
+    if as_json:
+        write_json(json.dumps(asdict(told), ensure_ascii=False))
+        return
+    kind = find_kind(told.kind)
+    console.print(Text(f"{told.account} in the campaign {told.campaign}, {kind.does}"))
+    if not told.asks:
+        console.print(kind.unasked)
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("decision", "act", "answered (UTC)", "found", "posts", "matches"):
+        table.add_column(name, justify="left" if name in ("act", "answered (UTC)", "found") else "right", no_wrap=True)
+    for ask in told.asks:
+        at = ask.at[:16].replace("T", " ") if ask.at else "not yet"
+        counts = ["-" if count is None else f"{count:,}" for count in (ask.posts, ask.occurrences)]
+        table.add_row(f"{ask.n:,}", ask.act, at, _format_found(ask), *counts)
+    console.print()
+    console.print(table)
+
+
+def _format_found(ask: AccountVisit) -> str:
+    if ask.at is None:
+        return ""
+    yes, no = FOUND.get(ask.act, ("", ""))
+    return ask.missing or (yes if ask.value else no)
+
 
 SAID = {
     "stranger": "the database knows it, but this campaign has met no link to it and no search found it",
@@ -60,7 +91,7 @@ def explain_account(
         show_visits(console, told, as_json=as_json)
         return 0
     if isinstance(told, AccountTrace):
-        account_trace.show(console, told, as_json=as_json)
+        show_trace(console, told, as_json=as_json)
         return 0
     code = int(told.state == "unknown")
     if as_json:

@@ -1,18 +1,20 @@
-"""X as a platform of the mock: tokens of apps and users, one window per token and endpoint, a cap, credits, a bill."""
+"""X as a platform of the mock: tokens of apps and users, windows per token and endpoint, a cap, credits, a bill."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 import orjson
 
 from socialcrawl.mock.bounded_cache import BoundedCache
 from socialcrawl.mock.gated_service import Entry, RequestBook
-from socialcrawl.mock.rate_windows import MAIN, TokenWindows
+from socialcrawl.mock.rate_windows import MAIN, TokenWindows, make_label
 from socialcrawl.mock.server_settings import APP_ONLY, ENDPOINTS, FREE, READING_POSTS, MockSettings
 from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 from socialcrawl.mock.world import World
 from socialcrawl.mock.world_changes import WorldChanges
-from socialcrawl.mock.x.authorization import find_visitor
 from socialcrawl.mock.x.bill import XBill
 from socialcrawl.mock.x.bodies import XAnswer
 from socialcrawl.mock.x.gate import Gate
@@ -31,6 +33,52 @@ from socialcrawl.mock.x.render import XRenderer
 from socialcrawl.mock.x.search_endpoints import XSearchEndpoints, XUsageEndpoint
 from socialcrawl.mock.x.user_endpoints import Handler, XCall, XFollowEndpoint, XTimelineEndpoints, XUserEndpoints
 from socialcrawl.mock.x.vocabulary import read_shown_fields
+
+BEARER = "OAuth 2.0 User Context"
+SIGNED = "OAuth 1.0a User Context"
+# https://docs.x.com/resources/fundamentals/authentication/oauth-1-0a/authorizing-a-request; oauth_version is optional
+SIGNED_WITH = (
+    *("oauth_consumer_key", "oauth_nonce", "oauth_signature"),
+    *("oauth_signature_method", "oauth_timestamp", "oauth_token"),
+)
+_PAIR = re.compile(r'\s*([a-z_]+)="([^"]*)"\s*(?:,|$)')
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """A token that was shown: its label, its kind (`app` or `user`), and the official name of the scheme of users."""
+
+    label: str
+    kind: str
+    scheme: str = BEARER
+
+
+def find_visitor(authorization: str, tokens: frozenset[str] | None, user_tokens: Container[str]) -> Visitor | None:
+    """Whoever shows this Authorization header; None where nobody is to be let in.
+
+    `Bearer TOKEN` is an app, or a user where the token is one of `user_tokens`. `OAuth oauth_token="TOKEN", ...` (1.0a)
+    is a user. Its parameters must all be there (SIGNED_WITH), but the signature is not verified: the mock has no
+    secrets to verify it with.
+
+    Args:
+        authorization: the text of the header.
+        tokens: the tokens that are let in besides `user_tokens`; None lets every token in.
+        user_tokens: bearer tokens of users.
+    """
+    scheme, _, rest = authorization.partition(" ")
+    signed = scheme.lower() == "oauth"
+    token = _read_signed_token(rest) if signed else rest.strip() if scheme.lower() == "bearer" else ""
+    user = signed or token in user_tokens
+    if not token or (tokens is not None and token not in tokens and token not in user_tokens):
+        return None
+    return Visitor(make_label(token), "user" if user else "app", SIGNED if signed else BEARER)
+
+
+def _read_signed_token(parameters: str) -> str:
+    """Return the oauth_token among the parameters of OAuth 1.0a; empty where one of them is missing."""
+    given = {name: unquote(value) for name, value in _PAIR.findall(parameters)}
+    return given["oauth_token"] if all(given.get(name) for name in SIGNED_WITH) else ""
+
 
 API_VERSION = "2.168"
 AFTER_THE_END = 30.0  # seconds, so that search's implicit end_time includes the last post

@@ -19,8 +19,7 @@ from socialcrawl.engine.model import Node, Stop
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab import simulation
-from socialcrawl.lab.oracle import Oracle
-from socialcrawl.lab.simulation import ReplaySetup, simulate
+from socialcrawl.lab.simulation import Oracle, ReplaySetup, simulate
 
 SGD = "sklearn.linear_model.SGDRegressor"
 EVERYBODY = (*NAMES, SGD)

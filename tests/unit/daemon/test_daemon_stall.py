@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.daemon.campaign_state import RUNNING, STATES, WAITING, CampaignState
-from socialcrawl.daemon.stall_detector import detect_stall
+from socialcrawl.daemon.overview import detect_stall
 
 NOW, HALF_AN_HOUR = 1_800_000_000.0, 1800.0  # 2027-01-15T08:00:00Z
 

@@ -16,8 +16,8 @@ from test_mock_world import synthetic
 from socialcrawl.mock.rate_windows import make_label
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.server_settings import MockSettings
-from socialcrawl.mock.x.authorization import SIGNED_WITH, find_visitor
 from socialcrawl.mock.x.bill import XBill, find_cycle_start
+from socialcrawl.mock.x.service import SIGNED_WITH, find_visitor
 
 CAPPED = {
     "title": "UsageCapExceeded",

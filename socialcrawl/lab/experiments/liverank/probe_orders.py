@@ -1,5 +1,6 @@
 """The order in which a way tests a world: straight where answers change nothing later, else by the crawl itself."""
 
+from collections.abc import Generator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,10 +9,37 @@ from socialcrawl.crawls.refresh.crawl import Refresh
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC, STATIC, LiveRanks
 from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.engine.loop import run
-from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Floats, Ints
-from socialcrawl.lab.experiments.liverank.source import ProbedSource
+from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reply, Request, Who
+from socialcrawl.engine.protocols import Batch, Conversation
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Flags, Floats, Ints
 from socialcrawl.lab.experiments.liverank.ways import Way
 from socialcrawl.lab.instant import SequenceStore, make_parts
+
+
+class ProbedSource:
+    """The source of a world in which `active` (bool[n]) is the truth: one conversation a batch, without requests."""
+
+    def __init__(self, active: Flags) -> None:
+        self._active: list[bool] = active.tolist()
+
+    def width(self, act: Act) -> int:
+        """Return one node a pick: how many are asked together is said to the run."""
+        return 1
+
+    def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
+        """Return one conversation."""
+        return [self._talk(batch)]
+
+    def mark(self, at: float) -> str:
+        """Return None: a probe is not resumed."""
+        return ""
+
+    def _talk(self, batch: Batch) -> Generator[Request, Reply, Mapping[int, Outcome]]:
+        yield from ()  # a conversation, though nothing has to be asked
+        return {pick.n: self._outcome(pick) for pick in batch}
+
+    def _outcome(self, pick: Pick) -> Outcome:
+        return Outcome(pick.n, pick.node, 0.0, float(self._active[pick.node]))
 
 
 class ProbeTerms(NamedTuple):
