@@ -103,7 +103,7 @@ def unite(*told: Mapping[str, Sequence[SentRequest]]) -> dict[str, list[SentRequ
 
 
 def read_marks(settings: str) -> tuple[dict[str, str], frozenset[str]]:
-    """Return the marks of the tokens that stored settings name, see `access.mark_tokens`; of those that are set here.
+    """Return the marks (`credentials.mark_tokens`) of those tokens of stored settings that are set here.
 
     Args:
         settings: all of a campaign's, as JSON.

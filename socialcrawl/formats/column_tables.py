@@ -1,7 +1,7 @@
 """Tables of links, accounts or results as people have them: Parquet, CSV, tabs or blanks, with column names or without.
 
 What a file is, is read off its first bytes, never off its name; all but Parquet may be compressed with gzip. Lines that
-begin with # or % are remarks. Everything comes as text: `imports.naming` says what it means.
+begin with # or % are remarks. Everything comes as text: `importers.account_cells` says what it means.
 """
 
 import csv

@@ -1,8 +1,8 @@
 """Tables in Parquet files, read piece by piece: what a file unpacks to is bounded before it is unpacked.
 
 A file of a thousand bytes can hold a page of gigabytes, or name one long text a million times. So the sizes of pages
-and of the texts that may be repeated are looked up first (`imports.layout`), so few rows are read at once that they
-fit, and these are handed on in parts of bounded bytes.
+and of the texts that may be repeated are looked up first (`formats.parquet_layout`), so few rows are read at once that
+they fit, and these are handed on in parts of bounded bytes.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -13,7 +13,7 @@ class StaticGraph:
     """A graph of n rows by its outgoing links, with the shares in which cash is paid to them.
 
     Args:
-        matrix: a scipy sparse array, n x n: entry [i, j] > 0 is the weight of the link from i to j (`matrix.py`).
+        matrix: a scipy sparse array, n x n: entry [i, j] > 0 is the weight of the link from i to j (`link_matrix.py`).
     """
 
     def __init__(self, matrix: Any) -> None:

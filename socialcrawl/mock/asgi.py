@@ -1,4 +1,4 @@
-"""The way of a request through ASGI: read as `Asked`, answered whole, in half or not at all."""
+"""The way of a request through ASGI: read as `MockRequest`, answered whole, in half or not at all."""
 
 from collections.abc import Callable
 from email.utils import formatdate

@@ -1,4 +1,4 @@
-"""Windows of any shape and key, as services name them (`service.Counting`): counted here, and reported one by one.
+"""Windows of any shape and key, as services name them (`service.WindowSpec`): counted here, and reported one by one.
 
 A request is let in where every window that counts it has room. A window with `refused` counts whatever comes, a window
 without it what is let in; `over` are the requests for which a window itself had no room.

@@ -313,6 +313,19 @@ def test_every_folder_says_what_may_be_done_in_it():
     assert not [relative(folder) for folder, text in texts.items() if not ast.get_docstring(ast.parse(text))]
 
 
+def test_files_that_the_source_speaks_of_are_there():
+    there = {
+        f"/{file.relative_to(ROOT)}" for folder in ("socialcrawl", "examples") for file in (ROOT / folder).rglob("*.py")
+    }
+    absent = [
+        f"{relative(path)}: {name}"
+        for path in FILES
+        for name in re.findall(r"(?<![\w./*])([a-z_/]+\.py)\b", path.read_text("utf-8"))
+        if not any(file.endswith(f"/{name}") for file in there)
+    ]
+    assert not absent
+
+
 def test_every_exception_to_a_lint_rule_says_why():
     silent = []
     for path in FILES:

@@ -25,6 +25,7 @@ from socialcrawl.lab.experiments.gouriten.experiment_curves import (
     summarize_curves,
     summarize_shortfalls,
 )
+from socialcrawl.lab.experiments.gouriten.experiment_graphs import GraphOptions, StoredGraph, make_graphs, rescore_graph
 from socialcrawl.lab.experiments.gouriten.replays import (
     CrawlPlan,
     ReplayOptions,
@@ -40,7 +41,6 @@ from socialcrawl.lab.experiments.gouriten.setups import (
     choose_experiment,
     parse_variant,
 )
-from socialcrawl.lab.experiments.gouriten.test_graphs import GraphOptions, StoredGraph, make_graphs, rescore_graph
 from socialcrawl.lab.generators.twitterlike import generate_twitter_like
 from socialcrawl.lab.graphs import build_mention_graph, read, write
 from socialcrawl.lab.post_table import read_posts

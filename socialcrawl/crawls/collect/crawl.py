@@ -11,7 +11,7 @@
 
 It decides and learns; it never waits, reads or writes. The seeds are asked first, in their order; they are no training
 rows. `choose` changes nothing; `absorb` is the only method that does, but for `fold`, which absorbs a whole history at
-once (folding.py).
+once (bulk_fold.py).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -57,7 +57,7 @@ class Decision:
         features: by name, as `graph.COLUMNS`.
         turn: the estimator that spoke.
         intercept, parts: how the score is made; no parts where the estimator is no sum.
-        drawn: how the account was drawn for comparison (`[crawl] control`), as `arms.arms`; 0: it was not.
+        drawn: how the account was drawn for comparison (`[crawl] control`), as `arms.assign_arms`; 0: it was not.
         agrees: whether score and features are those that were stored with the pick; None: there is no pick.
         why: where they are not, what happened to the history after the decision.
     """

@@ -3,9 +3,9 @@
 The order is (score, row): the higher score, and of equals the node discovered first. Four kinds of frontier rows:
 
 - *candidates*, some thousand rows that are scored at every step;
-- *near* rows, some ten thousand, and *far* rows, all the rest: each kind is known to stay below a bound (`others.py`);
+- *near* rows, some ten thousand, and *far* rows, all the rest: each kind stays below a bound (`score_bounds.py`);
 - *crowds*: rows whose values are equal, number by number, so that one score serves all, whatever the weights are;
-  only the first row of a crowd can be the next one. Masses of ties are kept in crowds (`crowds.py`).
+  only the first row of a crowd can be the next one. Masses of ties are kept in crowds (`equal_rows.py`).
 
 While the best candidate or crowd beats both bounds, it is the best of all. When the near rows might beat it, those are
 scored anew and the best of them become candidates; when the far rows might, all is scored anew. A row that changes is

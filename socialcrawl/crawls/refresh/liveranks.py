@@ -11,9 +11,9 @@
 | bfs, ai, dpr | what `dynamic.py` says: these change with every answer |
 
 The paper is silent on ties. Here those of pa, pa+- and ai go by PageRank, all that are left by chance: by a number that
-each node has from the seed (`keys.py`), since the order of the rows may tell how old a node is. asf takes sites of the
-same rate, and the nodes of a site, and all nodes of sites without a rate, by chance too; a node without a site counts
-as one of such a site. Links to itself and doubled ones do not count.
+each node has from the seed (`engine/splitmix.py`), since the order of the rows may tell how old a node is. asf takes
+sites of the same rate, and the nodes of a site, and all nodes of sites without a rate, by chance too; a node without
+a site counts as one of such a site. Links to itself and doubled ones do not count.
 """
 
 from functools import cached_property

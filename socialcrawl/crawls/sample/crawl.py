@@ -2,7 +2,7 @@
 
 A search or a list names where walks start; each then asks, in its picks, for the nodes that it needs to know of before
 it can take its next step: the neighbour drawn, or those of its short walks. A node is read once; its list of neighbours
-stays as it was then (lists.py). Steps over nodes that were read are taken while learning, and cost nothing.
+stays as it was then (neighbour_lists.py). Steps over nodes that were read are taken while learning, and cost nothing.
 
 It decides and learns; it never waits, reads or writes. A path of a walk is a function of the lists and of draws that
 are keyed by its own number, so that all comes out the same whether the history was lived through or folded.

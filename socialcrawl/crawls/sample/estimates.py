@@ -13,7 +13,7 @@ uneven the weights are, and how alike from visit to visit. How often it holds th
 How alike visits are cannot be read off what was seen in few independent stretches, or in all of them, or never. Then
 it is read off what else is known of the visits: their weights, and the marks given as `like` (hosts, communities).
 What no interval can know is what no walk has seen: mixing.py says when nothing should be shown. Nor do walks tell how
-large parts are that no link connects: the visits of such do not belong into one series (parts.py).
+large parts are that no link connects: the visits of such do not belong into one series (walk_components.py).
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence

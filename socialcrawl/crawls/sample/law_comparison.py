@@ -45,7 +45,7 @@ def compare_with_law(found: Mapping[Any, Estimate], truth: Mapping[Any, float], 
     """Return the chi-square test of a sample's distribution against the true one.
 
     Args:
-        found: shares by category, as `estimates.distribution` has them; what it lacks was not seen.
+        found: shares by category, as `estimates.estimate_distribution` has them; what it lacks was not seen.
         truth: shares, or counts, by category; what it lacks has none, and is tested with the rare ones.
         least: effective visits expected in a category that is tested by itself.
 

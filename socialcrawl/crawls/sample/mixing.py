@@ -4,7 +4,7 @@ A walk that has not mixed knows one corner of the topic, and no interval that is
 (Bar-Yossef, Kanungo, Krauthgamer, section 3.2: O(log N / gap) steps are needed, of a gap that nobody knows). Ours are
 three checks, of which docs/coverage.md measures what they let through and what they hold back:
 
-parts       All walks are in one part of the topic, as far as is known (parts.py).
+parts       All walks are in one part of the topic, as far as is known (walk_components.py).
 memory      Each of PIECES walks, or pieces of walks, has made RELAXED times the draws after which a walk forgets where
             it was: the relaxation time of the graph that was read, in which a draw of an account that was not read yet
             leads nowhere. A walk that has seen one corner only is slow in there, as most draws lead out of it.

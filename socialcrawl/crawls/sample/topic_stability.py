@@ -1,7 +1,7 @@
 """How much of what on-topic nodes link to is on topic (Bar-Yossef, Kanungo, Krauthgamer, section 5.1): all their links.
 
-The list of neighbours that a walk goes by (lists.py) lacks links: those to nodes that were read before and did not know
-of them, unless the platform's search tells of all. Links to nodes that were read before are known to the last, whether
+The list of neighbours of a walk (neighbour_lists.py) lacks links: those to nodes that were read before and did not
+know of them, unless the platform's search tells of all. Links to nodes that were read before are all known, whether
 they are in the list or not, and so is where they lead. All others are in the list, from which a draw takes each alike:
 
 all links of a node       = those back, to nodes read before      + those ahead

@@ -1,7 +1,7 @@
 """What a Track crawl is after, and how it counts: the choices that the papers leave open, by name.
 
-counted is the inverse of f (`relevance.worth`): totals are kept as occurrences, and f is applied to totals, as f is not
-additive: what a second visit brings moves values and weights by the difference of f of the totals.
+`invert_worth` is the inverse of f (`relevance.compute_worth`): totals are kept as occurrences, and f is applied to
+totals, because f is not additive. A second visit moves values and weights by the difference of f of the totals.
 """
 
 import math
@@ -70,5 +70,5 @@ class Target:
 
 
 def invert_worth(worth: float) -> int:
-    """Return the occurrences whose worth f is `worth`: the inverse of `relevance.worth`, 0 for no worth."""
+    """Return the occurrences whose worth f is `worth`: the inverse of `relevance.compute_worth`, 0 for no worth."""
     return round(math.exp(min(worth, MOST) - 1.0)) if worth > 0 else 0

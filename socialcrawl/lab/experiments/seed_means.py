@@ -88,7 +88,7 @@ def compare_pairs(rows: Table, by: Sequence[str], columns: Sequence[str]) -> Tab
 
     Columns: graph, variant, other (the columns `by` joined by " + "), seeds, and each of `columns` with the standard
     error (0 for one seed) and the interval of the difference, smaller than those of the means where seeds matter more
-    than policies, its p, and that corrected for all pairs of the graph (as of `measures.tested`).
+    than policies, its p, and that corrected for all pairs of the graph (as of `measures.compare_groups`).
     """
     found = []
     for (graph,) in list_variants(rows, ("graph",)):

@@ -1,8 +1,8 @@
 """A synthetic world of posts, for machines that have no data: the same seed gives the same bytes.
 
-    people    topics, communities, interest, fame, posts per user, ties         network.py, usernames.py
+    people    topics, communities, interest, fame, posts per user, ties         social_network.py, usernames.py
     posts     who posts when, whom a post mentions, what it is about            posting.py
-    texts     phrases of invented vocabularies joined into words                texts.py, vocabulary.py
+    texts     phrases of invented vocabularies joined into words                phrases.py, word_pools.py
 
 Interest runs along ties, mentions follow ties, and what is said to someone follows that someone's interest: the
 three signals a focused crawler lives on. None is perfect: there are bridges, kin topics and chatter.

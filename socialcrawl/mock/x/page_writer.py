@@ -138,7 +138,7 @@ class XPageWriter:
 
 
 def _render_hashtags(text: str) -> str:
-    """Return what `entities.tags` finds, as JSON; a tag has no letter that would have to be quoted."""
+    """Return what `entities.find_tags` finds, as JSON; a tag has no letter that would have to be quoted."""
     found, start = "", text.find("#")
     while start >= 0:
         before, match = text[start - 1 : start], _TAG.match(text, start)

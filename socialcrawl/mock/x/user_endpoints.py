@@ -31,7 +31,7 @@ USER_ID = "[0-9]{1,19}"
 class XCall:
     """A request at the door of an endpoint: its parameters, the name or id in its path, and what it asks to see.
 
-    `now` is the server's clock, Unix seconds; `overlap` is that of `service.Asked`.
+    `now` is the server's clock, Unix seconds; `overlap` is that of `service.MockRequest`.
     """
 
     parameters: Parameters

@@ -36,7 +36,7 @@ class WebSource:
         agent: the name of the program by which a robots.txt may speak of it.
         queries: there is no search, so there must be none.
         hosts: the hosts that may be asked, `*` for any part of a name (*.example.org), "*" for all; pages of others,
-            or with no host named all pages, are missing as "excluded". `urls.hosts` has those of the seeds.
+            or with no host named all pages, are missing as "excluded". `urls.list_hosts` has those of the seeds.
         max_redirects: the most addresses that a page may have moved to, one after the other.
         opt_outs: whether robots.txt and noindex are heeded; told to the wire in the parameter `opt_outs`
             ("no" where they are not).

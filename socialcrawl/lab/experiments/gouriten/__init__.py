@@ -1,11 +1,10 @@
 """The experiments of Gouriten, Maniu and Senellart, and some beside them, on any known graph.
 
-worlds        the graphs: generated ones, posts, pages, or folders; made once and kept     worlds.py
-experiments   what each compares, and the paper's set-ups                                  experiments.py
-crawls        replays of an experiment, as curves over sets of seeds                       crawls.py
-scorings      the same under other functions of the counts                                 scorings.py
-precision     how good each estimator's first choice is along another's crawl (figure 3)   precision.py
-features      correlations and fits of nodes' values with their links (tables 1 to 3)      features.py
-
-The arithmetic (shares, errors of means, fits) is in lab/measures.py, the tables are in lab/result_tables.py.
+experiment_graphs.py  the graphs: generated, from posts or pages, or folders; made once and kept
+setups.py             what each experiment compares, with the set-ups of the paper
+replays.py            replays of an experiment over sets of seeds
+experiment_curves.py  curves of the replays
+scorings.py           the same with other functions of the counts
+precision.py          how good each estimator's first choice is along another crawl (figure 3)
+features.py           correlations and fits of node values with their links (tables 1 to 3)
 """

@@ -88,8 +88,8 @@ def _make_crawl_command(name: str) -> Callable[..., None]:
         seed: Seed = 1,
         jobs: Processes = -1,
     ) -> None:
+        from socialcrawl.lab.experiments.gouriten.experiment_graphs import GraphOptions  # noqa: PLC0415
         from socialcrawl.lab.experiments.gouriten.runs import CrawlOptions, compare_scorings, compare_variants  # noqa: PLC0415
-        from socialcrawl.lab.experiments.gouriten.test_graphs import GraphOptions  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         wanted = GraphOptions(
@@ -117,8 +117,8 @@ def _make_table_command(name: str) -> Callable[..., None]:
         graph_seed: GraphSeed = 1,
         out: Out = HERE,
     ) -> None:
+        from socialcrawl.lab.experiments.gouriten.experiment_graphs import GraphOptions  # noqa: PLC0415
         from socialcrawl.lab.experiments.gouriten.runs import make_table  # noqa: PLC0415
-        from socialcrawl.lab.experiments.gouriten.test_graphs import GraphOptions  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         wanted = GraphOptions(
@@ -150,8 +150,8 @@ def _run_fig3(
     window: Window = 1000,
 ) -> None:
     """How far estimators' first choices fall short of the oracle's, along its crawl (figure 3)."""
+    from socialcrawl.lab.experiments.gouriten.experiment_graphs import GraphOptions  # noqa: PLC0415
     from socialcrawl.lab.experiments.gouriten.runs import CrawlOptions, follow_oracle  # noqa: PLC0415
-    from socialcrawl.lab.experiments.gouriten.test_graphs import GraphOptions  # noqa: PLC0415
     from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
     wanted = GraphOptions(posts or (), pages or (), keyword or (), graph or (), topic or (), users, links, graph_seed)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.experiments.gouriten.test_graphs import StoredGraph
+from socialcrawl.lab.experiments.gouriten.experiment_graphs import StoredGraph
 from socialcrawl.lab.measures import Floats, compute_correlation, compute_r_squared
 from socialcrawl.lab.result_tables import Table, join_tables, make_table
 

@@ -67,8 +67,8 @@ def measure_precision(experiment: Experiment, plan: CrawlPlan, work: ReplayOptio
     """Return what each variant's first choice falls short of the reference's, along the reference's crawl.
 
     Both tables have the columns graph, variant, set, step, difference: the value of the reference's first choice less
-    that of the variant's. The first has a row for each of `measures.points`, the mean of the last `window` steps (of
-    all where there were fewer); the second one for each of 10, 100, 1000, ... and the budget, the mean of the steps
+    that of the variant's. The first has a row for each of `measures.choose_points`, the mean of the last `window` steps
+    (of all where there were fewer); the second one for each of 10, 100, 1000, ... and the budget, the mean of the steps
     since the one before. NaN where the frontier was empty by then. The variant NOTHING chooses what is worth nothing:
     who falls as short as that has found nothing either, however small the difference.
     """

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
+from socialcrawl.lab.experiments.gouriten.experiment_graphs import StoredGraph
 from socialcrawl.lab.experiments.gouriten.setups import Experiment, SeedDraw, parse_variant
-from socialcrawl.lab.experiments.gouriten.test_graphs import StoredGraph
 from socialcrawl.lab.grid import ReplayJob, draw_seed_sets, read_results, replay_all
 from socialcrawl.lab.measures import Floats, choose_points, compute_share
 from socialcrawl.lab.result_tables import Table, join_tables

@@ -16,12 +16,18 @@ from socialcrawl.lab.experiments.gouriten.experiment_curves import (
     summarize_curves,
     summarize_shortfalls,
 )
+from socialcrawl.lab.experiments.gouriten.experiment_graphs import (
+    MENTIONS,
+    PAGES,
+    GraphOptions,
+    StoredGraph,
+    make_graphs,
+)
 from socialcrawl.lab.experiments.gouriten.features import compute_correlations, compute_fits, count_statistics
 from socialcrawl.lab.experiments.gouriten.precision import measure_precision
 from socialcrawl.lab.experiments.gouriten.replays import CrawlPlan, ReplayOptions, plan_crawls, replay_crawls
 from socialcrawl.lab.experiments.gouriten.scorings import replay_scorings, summarize_last_steps
 from socialcrawl.lab.experiments.gouriten.setups import ESTIMATORS, EXPERIMENTS, Experiment, SeedDraw, choose_experiment
-from socialcrawl.lab.experiments.gouriten.test_graphs import MENTIONS, PAGES, GraphOptions, StoredGraph, make_graphs
 from socialcrawl.lab.experiments.runner import (
     ExperimentRun,
     format_cell,

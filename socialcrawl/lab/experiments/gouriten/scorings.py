@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from socialcrawl.lab.experiments.gouriten.experiment_graphs import StoredGraph, rescore_graph
 from socialcrawl.lab.experiments.gouriten.replays import CrawlPlan, ReplayOptions, replay_crawls
 from socialcrawl.lab.experiments.gouriten.setups import Experiment
-from socialcrawl.lab.experiments.gouriten.test_graphs import StoredGraph, rescore_graph
 from socialcrawl.lab.graphs import write
 from socialcrawl.lab.measures import Floats, compute_mean, compute_share, make_cells
 from socialcrawl.lab.result_tables import Table, join_tables, make_table

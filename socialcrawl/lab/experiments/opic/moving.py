@@ -31,7 +31,7 @@ class ChangingWebPlan:
     Attributes:
         windows: names of `windows.window`.
         rates: shares of pages that change in a crawl.
-        law, size, crawls, seeds, small: as of `Still`.
+        law, size, crawls, seeds, small: as of `StaticWebPlan`.
         way: the selection; the paper's: greedy.
         month: units of G that n fetches take; 0: measured.
         begin: what pages begin with, as of `WindowComparison`.
@@ -76,7 +76,7 @@ def measure_adaptation(plan: ChangingWebPlan, crawl: Crawl = crawl_here) -> Tabl
     """Return the errors of all windows at the end of each crawl, against the importance of that moment.
 
     Columns: law, seed, rate, window, crawl (1, 2, ...), month, measures (kept, a page), changed (pages since the
-    start), then those of `Errors`.
+    start), then those of `ImportanceErrors`.
 
     Raises:
         SettingsError: there are too few pages.

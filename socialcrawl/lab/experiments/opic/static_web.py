@@ -72,7 +72,7 @@ def measure_convergence(plan: StaticWebPlan, crawl: Crawl = crawl_here) -> Table
     """Return the errors of all selections and of the off-line algorithm, as they go.
 
     Columns: law, seed, way (selection or off-line), estimate ("paid and held": (H+C)/(G+1); "paid": H/G; or
-    "iterate"), fetches, crawls (fetches / n), gained (G), then those of `Errors`.
+    "iterate"), fetches, crawls (fetches / n), gained (G), then those of `ImportanceErrors`.
     """
     return join_tables(crawl(plan.jobs(_measure_convergence, [*SELECTIONS, *OFFLINE])))
 

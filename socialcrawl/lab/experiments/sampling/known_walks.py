@@ -50,7 +50,7 @@ class WalkSetup:
         seed: of the first of them; the others follow.
         search: what the walks are shown of in-links.
         k: of trial and error, on which the paper is silent.
-        more: what else `How` is to have.
+        more: other fields of `WalkRules`.
     """
 
     length: int = 10_000

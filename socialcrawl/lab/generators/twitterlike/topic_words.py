@@ -56,7 +56,7 @@ def _draw_fervour(users: int, rng: np.random.Generator) -> Floats:
 
 
 def compute_worths(counts: Ints) -> Floats:
-    """Return the worth of each of `counts`, same shape: f of it (see `relevance.worth`)."""
+    """Return the worth of each of `counts`, same shape: f of it (see `relevance.compute_worth`)."""
     table = np.array([compute_worth(count) for count in range(int(counts.max(initial=0)) + 1)])
     return np.asarray(table[counts])
 
