@@ -116,7 +116,7 @@ class CrawlKind(ABC):
         """Return how a campaign goes on, for people: how many steps, and what chooses them."""
 
     def count(self, settings: Settings, platform: Platform) -> Mapping[str, Any]:
-        """Return those fields of the `CampaignParameters` of a campaign, by name, in which the kind differs from others."""
+        """Return the fields of `CampaignParameters`, by name, in which the kind differs from others."""
         del settings, platform
         return {}
 
