@@ -1,4 +1,4 @@
-"""A crawl that may ask so many nodes and no more, whichever kind of crawl it is. Pure."""
+"""Limit any kind of crawl to a number of nodes. Pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -69,7 +69,7 @@ class _Columns:
 
 
 def _cut_batch(batch: Batch, left: int) -> Batch:
-    """Return the first picks of a batch that ask at most so many nodes: one request may answer for many of them."""
+    """Return the first picks of a batch that request at most this many nodes; one request may serve several."""
     counts = np.cumsum([pick.act not in FREE for pick in batch])
     return batch[: int(np.searchsorted(counts, left, "right"))]
 

@@ -103,7 +103,7 @@ class HttpClient:
         base: scheme and host of the server, for whether proxies of the environment are used.
         now: the clock, for the instant of arrival.
         timeout: seconds to wait for each part of an answer; a connection gets ten of them at the most.
-        contact: an address by which whoever runs the crawl can be reached, told in the User-Agent.
+        contact: address at which the operator of the crawl can be reached; sent in the User-Agent.
         deadline: seconds for a whole request; None: four times the timeout.
     """
 

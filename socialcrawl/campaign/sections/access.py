@@ -68,7 +68,7 @@ class SourceSection(Section):
         default=None, description="the domain in the names of your instance, if it is not the host (Mastodon)"
     )
     contact: str | None = Field(
-        default=None, description="an address at which whoever is asked can reach you, in the User-Agent"
+        default=None, description="address at which server operators can reach you; sent in the User-Agent"
     )
     opt_outs: bool = Field(
         default=True, description="skip accounts and pages that opt out (noindex, #nobot, robots.txt)"

@@ -204,7 +204,7 @@ def retain(where: DatabaseAddress, manner: ErasureOptions, kept: float) -> Erasu
     now = SystemClock().now()
     before = format_time(max(0.0, now - kept))
     work = partial(forgetting.retain, before=before, now=format_time(now))
-    return _run_erasure(where, _Erasure("retain", work, f", of before {before[:19]}"), manner)
+    return _run_erasure(where, _Erasure("retain", work, f", older than {before[:19]}"), manner)
 
 
 class _Erasure(NamedTuple):

@@ -52,7 +52,7 @@ def share_out(campaign: Path, workers: int, folder: Path, most: int | None, *, b
         campaign: the campaign file.
         workers: how many lists.
         folder: where they are written.
-        most: so many accounts at most; None: all.
+        most: maximum number of accounts; None: all.
         beyond: whether there is an order though the wanted fraction is found.
 
     Raises:

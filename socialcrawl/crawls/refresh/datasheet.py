@@ -23,8 +23,8 @@ def tell_choice(refresh: Mapping[str, Any], platform: str) -> Iterator[str]:
     """Yield sentences on the settings under [refresh]; nothing of those that are not there."""
     if active := refresh.get("active"):
         rule = _describe_active(active, platform)
-        more = "; whoever is closed to strangers counts as active" if refresh.get("protected") else ""
-        yield f"active is {rule}{more}"
+        more = "; protected accounts count as active" if refresh.get("protected") else ""
+        yield f"active are {rule}{more}"
     if check := refresh.get("check"):
         yield f"asked first: {pluralize(check, 'account')} by lot, to estimate how many are active"
     if {"rank", "training", "z"} <= refresh.keys():
@@ -50,11 +50,11 @@ def find_steering(refresh: Mapping[str, Any], platform: str) -> tuple[str, str]:
 
 
 def _describe_active(active: str, platform: str) -> str:
-    """Whoever is active by a rule; see `RefreshSection.rule` for what is left to us."""
+    """Return which accounts are active by a rule; see `RefreshSection.rule` for what is left to us."""
     facts = find_platform_facts(platform)
     span = facts.active if active == "auto" else active
     if span == "exists":
-        return "whoever exists"
+        return "all accounts that exist"
     if facts.pages:
-        return f"whoever changed within {span} before the test, or does not tell when"
-    return f"whoever posted within {span} before the test"
+        return f"pages that changed within {span} before the test, or do not say when"
+    return f"accounts that posted within {span} before the test"

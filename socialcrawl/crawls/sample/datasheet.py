@@ -18,7 +18,7 @@ def tell_choice(sample: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences on the settings under [sample]; nothing of those that are not there."""
     if "focus" in sample:
         goes = _describe_walk(sample)
-        yield f"asked: whoever a walk draws next, by lot among the neighbours of where it is; it goes {goes}"
+        yield f"read: the account that a walk draws next, at random among the neighbours of where it is; it goes {goes}"
     if sample.get("inward"):
         yield "neighbours are also who mentions an account, as far as the platform's search tells: the first 100"
     if "walkers" in sample:
@@ -28,7 +28,7 @@ def tell_choice(sample: Mapping[str, Any]) -> Iterator[str]:
         weighed = "one over its neighbours" if sample["weights"] == "degree" else "the time that a walk stays, as drawn"
         yield f"each visit weighs {weighed}, so that all accounts count alike"
     if sample.get("tree") or sample.get("labels") or sample.get("patterns") or sample.get("expressions"):
-        yield "who is on topic is told by names, labels or a decision tree as well: ask whoever made the sample"
+        yield "names, labels or a decision tree also decide what is on topic: ask the maker of the sample"
     elif "least" in sample:
         least = pluralize(sample["least"] or 1, "occurrence")
         yield f"on topic is an account with {least} of the topic in what was read of it"

@@ -38,7 +38,9 @@ class SampleSection(Section):
     burn_in: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
         default=RULES.burn_in, description="on-topic visits of each walk that are dropped, as they tell where it began"
     )
-    samples: Positive | None = Field(default=RULES.samples, description="stop at so many on-topic visits after that")
+    samples: Positive | None = Field(
+        default=RULES.samples, description="stop after this many on-topic visits beyond burn_in"
+    )
     length: Positive | None = Field(
         default=RULES.length, description="steps after which a walk ends; none: the budget tells"
     )
@@ -69,7 +71,7 @@ class SampleSection(Section):
     )
     least: Annotated[int, Field(ge=0, le=LARGEST)] | None = Field(
         default=None,
-        description="on topic: so many occurrences of it in what was read; 1, or 0 where patterns are given",
+        description="minimum occurrences of the topic in what was read of an on-topic account; 1, or 0 with patterns",
     )
     patterns: list[str] = Field(
         default=[], description="on topic: names, addresses or hosts like these, with * (*@jazz.example, *.uk)"
@@ -80,7 +82,7 @@ class SampleSection(Section):
     tree: FilePath | None = Field(default=None, description="on topic: what the tree of `socialcrawl train` says")
     labels: FilePath | None = Field(default=None, description="a CSV of accounts judged by hand: account, on_topic")
     wider_least: Annotated[int, Field(ge=0, le=LARGEST)] = Field(
-        default=0, description="ancestor: on the wider topic: so many occurrences of the topic, fewer than least"
+        default=0, description="ancestor: minimum occurrences of the topic on the wider topic, fewer than least"
     )
     wider_patterns: list[str] = Field(
         default=[], description="ancestor: on the wider topic: names, addresses or hosts like these, with *"

@@ -49,7 +49,7 @@ class Session:
         now: the clock.
         timeout: seconds to wait for each part of an answer.
         deadline: seconds for a whole answer; None: four times the timeout.
-        contact: an address by which whoever runs the crawl can be reached.
+        contact: address at which the operator of the crawl can be reached.
 
     Raises:
         StoreError: the folder cannot be used.

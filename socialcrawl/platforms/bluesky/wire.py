@@ -38,7 +38,7 @@ class BlueskyWire:
         now: the clock, for the instant of arrival.
         timeout: seconds to wait for each part of an answer.
         deadline: seconds for a whole answer; None: four times the timeout.
-        contact: an address by which whoever runs the crawl can be reached.
+        contact: address at which the operator of the crawl can be reached.
         keep: whether each post's original JSON is kept.
         whole: whether each answer is kept as it came, but for those that show accounts that opted out.
         sessions: by the name of their credential; a credential without one asks as nobody.

@@ -73,7 +73,7 @@ class WebWire:
         now: the clock, for the instant of arrival.
         timeout: seconds to wait for each part of an answer.
         deadline: seconds for a whole answer; None: four times the timeout.
-        contact: an address by which whoever runs the crawl can be reached, told in the User-Agent.
+        contact: address at which the operator of the crawl can be reached; sent in the User-Agent.
         keep: whether each page's HTML is kept, in `PostRow.original`.
         whole: whether each answer is kept as it came.
         most: bytes of a page that are read.

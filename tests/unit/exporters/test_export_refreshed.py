@@ -115,7 +115,7 @@ def test_the_datasheet_says_what_a_refresh_is_and_names_no_seeds(tmp_path):
         assert (campaign["kind"], campaign["seeds"], campaign["picks"]) == ("refresh", [], {"import": 5, "probe": 4})
         for line in (
             "Motivation: the accounts of an old dataset that are still active",
-            "- active is whoever posted within 180d before the test",
+            "- active are accounts that posted within 180d before the test",
             "- asked then, to learn from: 1,000 accounts in the order pagerank, by PageRank in the dataset",
         ):
             assert f"\n{line}\n" in text

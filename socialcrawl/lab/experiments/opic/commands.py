@@ -60,7 +60,7 @@ First = Annotated[int, typer.Option(help="Of OPIC: nodes known at first, others 
 History = Annotated[bool, typer.Option("--history", help="Of OPIC: those who join get the last newcomers' importance.")]
 Sites = Annotated[Path | None, typer.Option(help="A text file, a name and its site a line: their importance, too.")]
 Hosts = Annotated[bool, typer.Option("--hosts", help="The same, the sites being the hosts of addresses or user@host.")]
-OwnersOf = Annotated[int, typer.Option(help="Divide OPIC among so many owners, besides, and compare; 0: do not.")]
+OwnersOf = Annotated[int, typer.Option(help="Also divide OPIC among this many owners and compare. 0: do not.")]
 Buffer = Annotated[int, typer.Option(help="Of owners: nodes in a buffer that make it leave.")]
 Top = Annotated[int, typer.Option(min=0, help="How many of the most important are shown; the files have all.")]
 

@@ -44,7 +44,7 @@ class LinkGraph:
         if name == "kleinberg" and entries > KLEINBERG:
             raise SettingsError(
                 f"Kleinberg's matrix of this graph has up to {entries:,} entries, as a node of k links brings k times "
-                "k; take another matrix or a graph without nodes of so many links."
+                "k; take another matrix, or a graph without nodes with that many links."
             )
         made = MATRICES[name](self.links)
         return normalize_rows(made) if walk else made
