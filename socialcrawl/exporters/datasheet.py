@@ -26,11 +26,11 @@ CHOSEN = """\
 on the seeds. Shares and averages over these posts say nothing about the platform as a whole."""
 TERMS = """\
 The texts belong to their authors, and the platform's terms bind everyone who receives them. Under X's developer
-agreement and policy, others may be given the ids of posts and users (`--format ids`), from which they fetch what is still public;
-a post that was deleted, protected or withheld since has to be deleted here too, within 24 hours of a request
-(`socialcrawl forget`). They forbid aggregate metrics of X's users, such as how many accounts are active, and allow
-analyses of content without names and ids. Before handing on more than ids, read the terms as they are then, ask who
-reviews research at your place, and see which law on personal data applies. This export does not change when the
+agreement and policy, others may be given the ids of posts and users (`--format ids`), from which they fetch what is
+still public; a post that was deleted, protected or withheld since has to be deleted here too, within 24 hours of a
+request (`socialcrawl forget`). They forbid aggregate metrics of X's users, such as how many accounts are active, and
+allow analyses of content without names and ids. Before handing on more than ids, read the terms as they are then, ask
+who reviews research at your place, and see which law on personal data applies. This export does not change when the
 database does: after `socialcrawl forget` or `retain`, make it again and delete the old one."""
 PSEUDONYMS = """\
 Usernames and ids are keyed hashes (BLAKE2b); display names, profile texts, links and the platform's JSON are left out.
