@@ -21,7 +21,7 @@ likes and the like are those of `metrics_at`. Accounts are described as of `prof
  An account that was never
 asked is here only as far as others mention it or a search found it."""
 CHOSEN = """\
- It is no random sample: a
+ It is not a random sample: a
 {chosen} and its choice depends
 on the seeds. Shares and averages over these posts say nothing about the platform as a whole."""
 TERMS = """\

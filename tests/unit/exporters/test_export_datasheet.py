@@ -91,7 +91,7 @@ def test_an_export_of_ids_names_nobody_in_its_datasheet(connection, tmp_path):
 
 
 SAMPLE = """\
-likes and the like are those of `metrics_at`. Accounts are described as of `profile_at`. It is no random sample: a
+likes and the like are those of `metrics_at`. Accounts are described as of `profile_at`. It is not a random sample: a
 focused crawl asks those accounts first that its estimator expects to say most about the topic, and its choice depends
 on the seeds. Shares and averages over these posts say nothing about the platform as a whole. An account that was never
 """
