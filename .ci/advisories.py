@@ -194,7 +194,7 @@ class Lookup:
         raise SkippedError(f"the index {self.index.shown} has no advisories (no `vulnerabilities` in its answers)")
 
     def _alone(self, package: Package) -> list[Advisory] | None:
-        """The answer to one request, which a thread waits for, as a server may send byte by byte."""
+        """Return the answer to one request; a thread waits for it, as a server may send byte by byte."""
         got: list[list[Advisory] | Exception | None] = []
 
         def look() -> None:

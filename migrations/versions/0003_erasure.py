@@ -90,7 +90,7 @@ def downgrade() -> None:
 
 
 def _epoch() -> None:
-    """The epochs; a campaign that is there has had one so far."""
+    """Create the epochs; an existing campaign has had one so far."""
     op.create_table(
         "epoch",
         sa.Column("campaign", Count, nullable=False, comment="campaign.id"),

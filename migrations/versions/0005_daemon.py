@@ -58,7 +58,7 @@ def _say(rests: str, before: str, why: str, why_before: str) -> None:
 
 
 def _version() -> None:
-    """The versions; a campaign that is there has had one so far."""
+    """Create the versions; an existing campaign has had one so far."""
     op.create_table(
         "version",
         sa.Column("campaign", Count, nullable=False, comment="campaign.id"),

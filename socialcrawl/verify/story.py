@@ -8,6 +8,7 @@ from socialcrawl.campaign.plan import about
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import Settings, stored
 from socialcrawl.crawls.base import Crawling, CrawlKind, remember_seeds
+from socialcrawl.crawls.facts import KINDS
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.model import Node
 from socialcrawl.engine.protocols import NEVER
@@ -21,8 +22,8 @@ from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 from socialcrawl.storage.versions import Version
 
 ERASING = {FORGET, "retain"}  # why epochs began after which something is not there
-STEERING = {"kind", "seed", "topic", "seeds", "crawl", "track", "refresh", "sample", "source"}
-"""The sections of the settings by which a crawl decides."""
+STEERING = {"kind", "seed", "topic", "seeds", "crawl", "source", *KINDS.built_in}
+"""The sections of the settings by which a crawl decides, besides the section of an added kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,8 @@ def _select_steering(settings: Mapping[str, Any]) -> dict[str, Any]:
 
     Accounts that a file named, and forgotten ones, have a slot in the identity.
     """
-    told = {key: value for key, value in settings.items() if key in STEERING} | {"name": settings["name"]}
+    own = {"name", settings.get("kind")}
+    told = {key: value for key, value in settings.items() if key in STEERING | own}
     source = settings.get("source") or {}
     told["source"] = {key: source[key] for key in ("platform", "vocabulary", "base_url") if source.get(key)}
     told["seeds"] = {**(settings.get("seeds") or {}), "file": None, "usernames": []}

@@ -70,8 +70,8 @@ def test_a_campaign_of_an_added_kind_runs_reports_explains_verifies_and_exports(
         return child.stdout
 
     with serve_in_thread(posts_file(), limit=100_000) as mock:
-        file = wandering(tmp_path, mock.url)
-        assert "wandering by bfs" in told("check", file)
+        file = wandering(tmp_path, mock.url, '\n[wander]\nby = "random"\n')
+        assert "wandering by random" in told("check", file)
         assert json.loads(told("quote", file, "--json"))["campaign"] == "mine"
         told("run", file, "--yes", "--steps", "3")
         told("run", file, "--yes")
@@ -82,7 +82,7 @@ def test_a_campaign_of_an_added_kind_runs_reports_explains_verifies_and_exports(
     told("export", "out", "--db", "mine.db", "--campaign", "mine")
     sheet = (tmp_path / "out" / "datasheet.md").read_text("utf-8")
     assert "- kind: `wander`, which wanders about\n" in sheet
-    assert "- [wander] by = `bfs`\n" in sheet
+    assert "- [wander] by = `random`\n" in sheet
     assert "proved" in told("verify", "out")
 
 

@@ -151,7 +151,7 @@ def test_a_campaign_that_tracks_accounts_says_how_it_chose_and_names_no_estimato
         assert f"\n{line}\n" in text
     assert "the accounts that are linked to most, or anybody, by a coin" in text
     assert all(f"{key} = `{value}`" in text for key, value in campaign["settings"]["track"].items())
-    assert "no random sample: a\ncrawl that tracks accounts prefers those" in text
+    assert "not a random sample: a\ncrawl that tracks accounts prefers those" in text
     assert max(map(len, text.split("## Composition")[1].split("## Campaign")[0].splitlines())) <= 120
     plain, _ = tracked(town, tmp_path / "b", window="all", again="never")
     assert "- accounts that were lost are not tried again\n" in plain
