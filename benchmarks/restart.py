@@ -35,7 +35,7 @@ from pathlib import Path
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.lab.simulation import peak_rss_mb
+from socialcrawl.lab.simulation import measure_peak_memory
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.engine.model import Credential
@@ -50,7 +50,7 @@ crawl = Collect(Seeds(), make_estimator(sys.argv[2], seed=1), None)
 crawl.fold(store.history())
 (pick,) = crawl.choose(1, 0.0)
 told = {"known": crawl.graph.size, "left": crawl.graph.left, "n": pick.n, "requests": planner.budget.requests}
-print(json.dumps({"peak": peak_rss_mb(), **told}))
+print(json.dumps({"peak": measure_peak_memory(), **told}))
 """
 
 

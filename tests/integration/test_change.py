@@ -324,7 +324,7 @@ def test_what_may_not_change_is_refused_and_nothing_is_written(database):
             (replace(MOON, seed=9), "another seed: seed was 3"),
             (replace(MOON, pages=1), r"another source.pages_per_user: \[source\] pages_per_user was 9"),
         ):
-            with pytest.raises(SettingsError, match=f"'tiny' cannot go on with {words}. Restore it to continue it"):
+            with pytest.raises(SettingsError, match=f"'tiny' cannot continue with {words}. Restore it to continue it"):
                 begun(connection, file, change=True)
         with pytest.raises(SettingsError, match=r"\[topic\] keywords was \['star'\].*`socialcrawl run --change`"):
             begun(connection, MOON)

@@ -119,7 +119,7 @@ def test_what_cannot_be_rehearsed_is_refused_in_a_sentence(tmp_path):
     sheet["campaigns"] *= 2
     (tmp_path / "several/datasheet.json").write_text(json.dumps(sheet))
     for folder, words in (
-        ("none", "is no export"),
+        ("none", "is not an export"),
         ("several", "holds 2 campaigns"),
         ("hidden", "pseudonymised"),
         ("csv", "--format parquet"),

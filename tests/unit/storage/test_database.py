@@ -164,7 +164,7 @@ def test_a_campaign_goes_on_only_with_the_settings_its_history_rests_on(place):
             ({"crawl": {"estimator": "bfs"}}, r"\[crawl\] estimator was 'hybrid-sum'"),
             ({"source": {"pages_per_user": 2}}, r"\[source\] pages_per_user was 1"),
         ):
-            with pytest.raises(SettingsError, match=rf"'a' was begun.*with other settings: {words}\. Put them back"):
+            with pytest.raises(SettingsError, match=rf"'a' was begun.*with other settings: {words}\. Restore them"):
                 ensure_campaign(connection, *settings(**changed), BEGIN)
         assert ensure_campaign(connection, *settings(name="b", seed=2), BEGIN) != first
 

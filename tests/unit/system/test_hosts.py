@@ -86,12 +86,12 @@ def test_prometheus_asks_by_a_host_name_once_it_is_allowed():
         ("GET /healthz HTTP/1.1\r\nConnection: close\r\n", "no Host header"),
         ("GET /healthz HTTP/1.1\r\nConnection: close\r\nHost: 127.0.0.1\r\nHost: 127.0.0.1\r\n", "2 Host headers"),
         (f"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\nHost: {REBOUND}\r\n", "2 Host headers"),
-        ("GET /healthz HTTP/1.0\r\nHost:\r\n", "is no host"),
-        ("GET /healthz HTTP/1.0\r\nHost: localhost, localhost\r\n", "is no host"),
-        ("GET /healthz HTTP/1.0\r\nHost: a@localhost\r\n", "is no host"),
-        ("GET /healthz HTTP/1.0\r\nHost: [::1\r\n", "is no host"),
-        ("GET /healthz HTTP/1.0\r\nHost: localhost:x\r\n", "is no host"),
-        (f"GET /healthz HTTP/1.0\r\nHost: {'a' * 254}\r\n", "is no host"),
+        ("GET /healthz HTTP/1.0\r\nHost:\r\n", "is not a host"),
+        ("GET /healthz HTTP/1.0\r\nHost: localhost, localhost\r\n", "is not a host"),
+        ("GET /healthz HTTP/1.0\r\nHost: a@localhost\r\n", "is not a host"),
+        ("GET /healthz HTTP/1.0\r\nHost: [::1\r\n", "is not a host"),
+        ("GET /healthz HTTP/1.0\r\nHost: localhost:x\r\n", "is not a host"),
+        (f"GET /healthz HTTP/1.0\r\nHost: {'a' * 254}\r\n", "is not a host"),
     ],
 )
 def test_a_request_that_names_no_host_or_several_or_nonsense_is_refused_with_the_reason(lines, said):
