@@ -24,7 +24,7 @@ KINDS = ["told", "fixed", "sliding", "aligned"]  # the first is fixed, and heade
 @pytest.fixture(scope="module")
 def nurseries(tmp_path_factory):
     folder = tmp_path_factory.mktemp("nurseries")
-    with nursery(folder / "one", "takeovers") as one, nursery(folder / "two", "taking_over") as two:
+    with nursery(folder / "one", "takeovers") as one, nursery(folder / "two", "takeovers") as two:
         yield one, two
     assert (folder / "one").read_text() + (folder / "two").read_text() == ""
 
