@@ -37,6 +37,15 @@ def pytest_unconfigure():
     shutil.rmtree(STATE, ignore_errors=True)
 
 
+@pytest.fixture(autouse=True)
+def _umask():
+    """Restore the umask of the process, which commands that run inside of a test set."""
+    former = os.umask(0o022)
+    os.umask(former)
+    yield
+    os.umask(former)
+
+
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
 def database(request):
     """The kinds of database; a test that takes this runs on each."""
