@@ -147,6 +147,7 @@ class SqlStore:
         )
         with self._begin_transaction():
             rows = self.connection.execute(kept.order_by(request.c.id)).all()
+        self._seen.resume(row.n for row in rows)
         return {
             (row.n, row.part): replace(row_values.parse_reply(row), rows=answers.unpack_answer(row.answer))
             for row in rows

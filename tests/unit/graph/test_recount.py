@@ -216,8 +216,16 @@ def on_examples(test):
     overlapping = Case(posts, [[0, 1], [1, 0]], None, [3, 0], {"mentions": 1, "replies": 2, "follows": 2}, {0})
     plain = replace(overlapping, pages=[[0], [0, 1], [1]], follows=[], links={})
     longer = replace(overlapping, posts=[*posts, ((1, 1), [(2, "quote")])], pages=[[0, 1], [1, 2]])
+    # After an erasure of post 0, post 2 is on page 3, which is kept, and on page 4, which is requested again.
+    some = [[], [(0, "mention")], [(0, "mention")] * 2, [(0, "mention")] * 4, [(0, "mention")] * 3]
+    counted = [(0, 0), (0, 0), (2, 0), (0, 0), (0, 0)]
+    pages = [[0, 0, 0, 0], [0, 0], [3, 2, 3, 4], [0, 0, 2, 0]]
+    partly = Case([*zip(counted, some, strict=True)], pages, None, [], {"mentions": 0}, {0})
     quick = settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    return example(overlapping)(example(plain)(example(longer)(given(cases())(quick(test)))))
+    test = given(cases())(quick(test))
+    for case in (overlapping, plain, longer, partly):
+        test = example(case)(test)
+    return test
 
 
 @given(cases())
