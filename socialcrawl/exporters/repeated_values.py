@@ -1,4 +1,4 @@
-"""What the columns of an export repeat, asked from the tables that `restored` made of it."""
+"""What the columns of an export repeat, queried from the tables that `restore_export` filled from it."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,7 @@
 """Files of an old dataset, as a graph by names: links, accounts, or posts whose authors mention each other. Pure.
 
-- Links: columns `source` and `target` (or src and dst, from and to, follower and followee; see `heads`), or the first
-  two of a table whose columns have no names, or are two with other names; `weight` where there is such a column.
+- Links: columns `source` and `target` (or one of the pairs in `header_lines.ENDS`), or the first two of a table whose
+  columns have no names, or are two with other names; `weight` where there is such a column.
 - Accounts: one column, or columns `id` and `username`.
 - Posts: whatever `post_files` reads; a mention is a link.
 """

@@ -85,7 +85,7 @@ class WindowState:
 
 
 class Service(Protocol):
-    """One platform of the mock; made with `changes=`, its own `socialcrawl.mock.world_changes.Changes` of the world."""
+    """One platform of the mock; made with `changes=`, its own `world_changes.WorldChanges` of the world."""
 
     name: str
 

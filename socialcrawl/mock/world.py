@@ -64,7 +64,7 @@ class Accounts:
 
 @dataclass(frozen=True)
 class Record:
-    """What a world has to repeat because it was told once, see `rehearsal`.
+    """What a world has to repeat because it was told once, see `export_world`.
 
     Attributes:
         ids_known: bool[n], whose account's id is told beside its name.

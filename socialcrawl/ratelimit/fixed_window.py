@@ -181,7 +181,7 @@ class FixedWindow(SlidingWindow):
         self._opened = None if self._opened is None else self._opened + delta
 
     def count_slots(self, now: float, until: float) -> int:
-        """Return how many requests may leave from `now` to `until`, if each is answered at once; see `foresees`."""
+        """Return how many requests may leave from `now` to `until`, if each is answered at once; see `can_foresee`."""
         begin = max(now, self.closed_until)
         if until < begin:
             return 0

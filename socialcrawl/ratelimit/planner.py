@@ -149,7 +149,7 @@ class WindowPlanner:
     def shift(self, delta: float) -> None:
         """Move every instant by `delta` seconds: our clock was set, with nothing in flight.
 
-        Windows that are shared are moved by `Shared.shift`, which calls this for every campaign.
+        Windows that are shared are moved by `SharedWindows.shift`, which calls this for every campaign.
         """
         with self._lock:
             self.window_sets.shift(delta)

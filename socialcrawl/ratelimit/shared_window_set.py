@@ -70,7 +70,7 @@ class RecordedWindowSet(WindowSet):
         super().learn(sent, reply, places, place)
 
     def close(self, until: float, *, over: bool = False, daily: bool = False, place: int = 0) -> None:
-        """Send nothing before `until`, see `Lane.close`."""
+        """Send nothing before `until`, see `WindowSet.close`."""
         at, sent = (self.recording[-1].at, self.recording[-1].sent) if self.recording else (-inf, -inf)
         self._record(
             at,

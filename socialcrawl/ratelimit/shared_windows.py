@@ -225,7 +225,7 @@ class Membership:
             self.rules, self.pools, self.on_shift = rules, pools, move
 
     def count(self, cycle: BillingCycle) -> None:
-        """Count these posts for the campaign, see `Cycles.count`."""
+        """Count these posts for the campaign, see `BillingCycles`."""
         self._count(cycle, self.rules)
 
     def read_other_cycles(self, now: float) -> Mapping[str, CycleCount]:
@@ -394,7 +394,7 @@ class SharedWindowSets(WindowSets):
                 shared_set.count(ledger, steps)
 
     def shift(self, delta: float) -> None:
-        """Do nothing: `Shared.shift` moves what is shared."""
+        """Do nothing: `SharedWindows.shift` moves what is shared."""
 
     def _make_window_set(self, name: str, where: str, rules: tuple[Rule, ...], heads: tuple[int, ...]) -> WindowSet:
         return self.member.join_window_set(name, where, rules, heads)

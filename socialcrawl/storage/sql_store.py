@@ -35,7 +35,7 @@ from socialcrawl.storage.writes import CampaignWriter
 
 
 class SqlStore:
-    """What one campaign remembers, in the tables of `tables.py`.
+    """What one campaign remembers, in the tables of `schema/tables.py`.
 
     Args:
         connection: from `database.connect`; used by one thread.

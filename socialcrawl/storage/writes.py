@@ -1,4 +1,4 @@
-"""The statements that write, compiled once for a connection. They begin no transaction: `sql.py` does."""
+"""The statements that write, compiled once for a connection. They begin no transaction: `sql_store.py` does."""
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence

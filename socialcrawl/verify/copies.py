@@ -41,7 +41,7 @@ class CopyCheck:
     """Whether the columns that an export repeats agree with the tables they are copied from.
 
     Args:
-        connection: the tables, as `restored` has them.
+        connection: the tables, as `restore_export` fills them.
         read: gives the cells of some columns of a table, row by row.
         whole: whether it is an export of all campaigns, whose posts tell no occurrences.
 

@@ -1,4 +1,4 @@
-"""Databases, campaign files and exports that earlier versions left on disks work on: see frozen.py."""
+"""Databases, campaign files and exports that earlier versions left on disks still work: see frozen_databases.py."""
 
 import tarfile
 

@@ -1,4 +1,4 @@
-"""Databases, campaign files and exports that this version leaves behind, for later versions to go on with.
+"""Databases, campaign files and exports that this version leaves behind, for later versions to work with.
 
 `python tests/support/frozen_databases.py` makes those of the version at hand, in a folder named after it. They are
 committed, and never made again: they show what people have on their disks.

@@ -2,7 +2,7 @@
 
 Run as a program it is the client: it sends one request to each server it is told of, and writes what came of it.
 
-    python hostile.py PLATFORM < [["a row", port, deadline], ...]      # a JSON line for each
+    python hostile_servers.py PLATFORM < [["a row", port, deadline], ...]      # a JSON line for each
 """
 
 import gzip

@@ -81,7 +81,7 @@ def count_states(states: States) -> Ints:
 
 
 class DatasetView:
-    """The rows of an old dataset with their states (`lines.py`).
+    """The rows of an old dataset with their states (`row_queue.py`).
 
     A node that turned out to be another one of the dataset is that one: whoever links to it links to the other. Where
     the other is not in the dataset, the row goes on under its name. The PageRank stays that of the links as imported.

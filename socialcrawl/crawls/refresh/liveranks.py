@@ -8,7 +8,7 @@
 | pa | the largest PageRank zapped to the active of the training set (Pa, simple adaptive) |
 | pa+- | the largest ratio of that to the PageRank zapped to the inactive, where zeros become the smallest other entry |
 | asf | the site whose part of the training set was most active; sites without such a part last (active-site first) |
-| bfs, ai, dpr | what `dynamic.py` says: these change with every answer |
+| bfs, ai, dpr | see `dynamic_liverank.py`: these change with every answer |
 
 The paper is silent on ties. Here those of pa, pa+- and ai go by PageRank, all that are left by chance: by a number that
 each node has from the seed (`engine/splitmix.py`), since the order of the rows may tell how old a node is. asf takes

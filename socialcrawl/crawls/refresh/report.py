@@ -145,7 +145,7 @@ def slice_tests(tests: NDArray[np.bool_], parts: int = SLICES) -> list[TestSlice
 def plan_probes(traces: CampaignTraces, settings: Settings, workers: int, most: int | None = None) -> ProbePlan:
     """Return who is to be tested next by a campaign, shared out among `workers`; at most `most` of them.
 
-    The wanted fraction bounds nothing here: `Order.enough` says whether it is found.
+    The wanted fraction bounds nothing here: `Refresh.verdict` says whether it is found.
 
     Raises:
         StoreError: the campaign was not begun.

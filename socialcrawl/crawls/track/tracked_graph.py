@@ -1,6 +1,6 @@
 """What a Track crawl knows: one row for every node, in order of discovery, and trees to choose from them.
 
-`visits.py` says how what a visit brings gets in here.
+What a visit brings is added by `visit_changes.py`.
 """
 
 import math

@@ -1,6 +1,6 @@
 """A page of plain text as HTML: each link stands where its target's title first begins a word of the text. Pure.
 
-So says `sources.cases.web.around`, by which the laboratory weighs links. Where two titles overlap ("New York" and
+The laboratory weighs links by the same rule (`graph.link_context`). Where two titles overlap ("New York" and
 "York"), as links cannot, the second becomes links without text at its beginning and its end: the windows around those
 make up the window around the whole. A list of all links comes first, in the order of the file, as a menu: a crawl
 meets the targets in the same order as the laboratory, and finds those that the text does not name.

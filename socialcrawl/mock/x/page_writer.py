@@ -1,4 +1,4 @@
-"""Pages of posts as JSON text straight from the columns of a world: the same bytes as by way of `entities.written`.
+"""Pages of posts as JSON text straight from the columns of a world: the same bytes as `write_text` gives.
 
 A hundred posts that nobody asked for before are written in well under a millisecond. What is rare (a text that is cut,
 a rehearsed campaign) is left to `render`.

@@ -93,7 +93,7 @@ def is_private(url: str) -> bool:
     """Return whether an address names this machine or its neighbourhood: nobody on the web may send us there.
 
     By what is written, in any notation that the system takes for a number; names are looked up where they are connected
-    to (`sources.network`).
+    to (`platforms.sockets`).
     """
     host = (urlsplit(url).hostname or "").rstrip(".")
     try:

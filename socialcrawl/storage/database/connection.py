@@ -247,7 +247,7 @@ def read_unlocked(connection: Connection) -> Iterator[None]:
 
 
 def make_server_engine(where: PostgresAddress, options: str, *, hasty: bool = False) -> Engine:
-    """Return an engine on a PostgreSQL server; a server that hangs is noticed, see `silence`.
+    """Return an engine on a PostgreSQL server; see `silent_server` for one that hangs.
 
     Args:
         where: the server. What its URL says of time-outs holds.

@@ -1,4 +1,4 @@
-"""Original answers without those that name the forgotten; what counts as naming them is said in `speaking`."""
+"""Original answers without those that name the forgotten; `naming` says what counts as naming them."""
 
 import zlib
 from collections import Counter

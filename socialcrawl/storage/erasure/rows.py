@@ -57,7 +57,7 @@ def replace_in_rows(connection: Connection, gone: ErasureTargets) -> int:
     statement, number = make_update(connection, post, names, "id"), 0
     original = case(
         (_make_reference_condition() | post.c.id.in_(_select_naming_posts()), null()), else_=post.c.original
-    )  # as `cited` leaves it
+    )  # as `cut_references` leaves it
     texts = post.c.text, post.c.urls, original.label("original")
     columns = select(post.c.id, *texts).where(post.c.id.not_in(select(gone_post.c.id)))
     if len(gone.names) <= FEW:  # the database finds a few words sooner than we look at every text

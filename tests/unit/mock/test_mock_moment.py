@@ -147,7 +147,7 @@ def answers(asker, asked):
 def files(draw):
     """Rows (author, created_at, text, [mentions]), ids and answers; everybody posts at the very beginning.
 
-    Who repeats or answers a post does so later: `the_later` tests go the other way.
+    Who repeats or answers a post does so later: other tests go the other way.
     """
     rows, ids, answered = [(name, START, "hello", ()) for name in NAMES], [], [None] * len(NAMES)
     at = START + DAY

@@ -32,7 +32,7 @@ def draw_statuses(world: DatasetWorld) -> Bars:
 
 
 def draw_costs(found: Table, frames: Sequence[Frame]) -> list[Panel]:
-    """Return a panel of cost curves for each graph and frame, from all curves of a figure (as of `curves.curve`)."""
+    """Return a panel of cost curves for each graph and frame, from all curves of a figure (see `cost_curves`)."""
     ways = list(chain.from_iterable(frame.ways for frame in frames))
     many = len(list_variants(found, ("graph",))) > 1
     panels = []

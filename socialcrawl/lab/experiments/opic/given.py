@@ -25,7 +25,7 @@ class LinkGraph:
     """A graph of n nodes as it is asked about.
 
     Attributes:
-        links: a scipy sparse array, n x n, one of `matrix.out_links`.
+        links: a scipy sparse array, n x n, as `link_matrix.make_out_links` makes it.
         names: what the n nodes are called; their numbers where they have no names.
     """
 

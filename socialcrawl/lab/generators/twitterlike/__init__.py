@@ -1,7 +1,7 @@
 """Graphs with the shape of the paper's Twitter data (Gouriten et al., section 2.3 and Table 1): who mentions whom.
 
     people      how much each writes, how famous, in which community, how many mentions    people.py
-    topic       who uses the word how often, and in which mentions                         topic.py
+    topic       who uses the word how often, and in which mentions                         topic_words.py
     mentions    who mentions whom                                                          mentions.py
 
 Activity drives what a crawl lives on: who writes much mentions more people, uses the word more often and is mentioned
