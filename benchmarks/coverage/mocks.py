@@ -15,7 +15,7 @@ from sqlalchemy import text
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.towns import LANGUAGES, WORD, Town, make_town
 from socialcrawl.campaign.build import ProcessContext, build
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import Settings, checked
 from socialcrawl.cli.commands import audit as auditing
 from socialcrawl.cli.commands.quote import make_campaign_quote
@@ -219,7 +219,7 @@ def collect(desk: Desk) -> Iterator[Shown]:
     """Yield the ranges of the quote of a campaign, and of its time to the end."""
     for at, (done, steps) in zip((EARLY, LATE), pairwise(desk.place.size.collect), strict=True):
         settings = desk.collecting(steps)
-        meant = plan(settings)
+        meant = make_plan(settings)
         ranges = quote.build_object(meant, make_campaign_quote(meant))["probably_ranges"]
         before, view = desk.spent(), Noting((done + steps) // 2)
         desk.run(settings, view)

@@ -120,7 +120,7 @@ def linked(walks: Walks, seen: Evidence) -> TopicStability | None:
     """How many links stay on topic, as the report shows it; None: withheld."""
     if not seen.verdict.enough:
         return None
-    return measure_stability(walks, seen.rows, seen.weight, whole=seen.verdict.whole)
+    return measure_stability(walks, seen.rows, seen.weight, complete=seen.verdict.whole)
 
 
 def whole(crawl: Sample, place: Place) -> Ints:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from socialcrawl.campaign.credentials import CampaignAccess, open_access
 from socialcrawl.campaign.pace import Pace
-from socialcrawl.campaign.plan import THREADS, Plan, plan
+from socialcrawl.campaign.plan import THREADS, Plan, make_plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.campaign.siblings import Siblings, unite
 from socialcrawl.campaign.snapshot_writer import SnapshotWatcher
@@ -109,7 +109,7 @@ class Campaign:
 def build(
     settings: Settings,
     watcher: Watcher,
-    house: ProcessContext | None = None,
+    process: ProcessContext | None = None,
     *,
     clock: InterruptibleClock | None = None,
     change: bool = False,
@@ -119,7 +119,7 @@ def build(
     Args:
         settings: the campaign file.
         watcher: who looks on.
-        house: what it shares with others; None: nothing.
+        process: what it shares with others; None: nothing.
         clock: the clock of its runs; None: that of this machine.
         change: whether settings are taken up on which its history rests, and that are others now.
 
@@ -127,58 +127,58 @@ def build(
         SettingsError: a token is missing, the keywords are unusable, or a live host is to be asked without a budget.
         StoreError: the database cannot be used, or another process uses a token.
     """
-    meant = plan(settings)
-    meant.guard()
+    plan = make_plan(settings)
+    plan.guard()
     kind_of(settings).check(settings)  # before the database keeps a choice that is none
-    clock = clock or InterruptibleClock(house.time if house else None)
+    clock = clock or InterruptibleClock(process.time if process else None)
     with ExitStack() as undo:
-        allowed = _open_access(meant, house)
+        allowed = _open_access(plan, process)
         undo.callback(allowed.release)
-        shared, name = house.shared if house else SharedWindows(), identify_campaign(settings)
-        member = shared.join(name, settings.limits.weight, meant.base, allowed.marks, allowed.bills)
+        shared, name = process.shared if process else SharedWindows(), identify_campaign(settings)
+        member = shared.join(name, settings.limits.weight, plan.base, allowed.marks, allowed.bills)
         undo.callback(member.leave)
-        planner = _make_planner(meant, allowed, member)
-        wire = make_wire(meant, allowed, clock.now)
+        planner = _make_planner(plan, allowed, member)
+        wire = make_wire(plan, allowed, clock.now)
         undo.callback(wire.close)
-        store, lease = _open_store(meant, allowed, clock.now(), change=change)
+        store, lease = _open_store(plan, allowed, clock.now(), change=change)
         undo.pop_all()
-    _introduce(member, meant, allowed, store)
+    _introduce(member, plan, allowed, store)
     store.note = allowed.noting(member.ledger, planner.window_sets.find_longest_window() + LAG)
-    along = read_query_history(store.connection, store.campaign, meant.queries)
-    names = store.enlist(meant.usernames, clock.now())
-    source, ahead = _make_source(meant, along.texts, store, clock.now)
-    seeds = _make_seeds(meant, along, names)
-    crawl = ahead.crawl = meant.kind.make_crawl(settings, seeds, source.width, source.mark)
+    along = read_query_history(store.connection, store.campaign, plan.queries)
+    names = store.enlist(plan.usernames, clock.now())
+    source, ahead = _make_source(plan, along.texts, store, clock.now)
+    seeds = _make_seeds(plan, along, names)
+    crawl = ahead.crawl = plan.kind.make_crawl(settings, seeds, source.width, source.mark)
     together = settings.crawl.together
-    pool = (house.pool if house else ThreadPoolExecutor)(min(THREADS, together or THREADS))
-    watcher = _attend(watcher, meant.kind, crawl, store, clock.now)
-    parts = Parts(_bound_crawl(crawl, settings, house), source, store, wire, planner, clock, pool, watcher)
-    windows = meant.policy, allowed.credentials, meant.timeline
+    pool = (process.pool if process else ThreadPoolExecutor)(min(THREADS, together or THREADS))
+    watcher = _attend(watcher, plan.kind, crawl, store, clock.now)
+    parts = Parts(_bound_crawl(crawl, settings, process), source, store, wire, planner, clock, pool, watcher)
+    windows = plan.policy, allowed.credentials, plan.timeline
     pace: Callable[[], int] = (lambda: together) if together else Pace(store, seeds, *windows)
-    return Campaign(settings, meant, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
+    return Campaign(settings, plan, parts, crawl, planner, clock, store, lease, allowed, pace, wire, member)
 
 
-def _bound_crawl(crawl: Crawling, settings: Settings, house: ProcessContext | None) -> Crawl:
+def _bound_crawl(crawl: Crawling, settings: Settings, process: ProcessContext | None) -> Crawl:
     """Return the crawl within its budget of accounts and the room on its disk."""
     most = settings.budget.max_nodes
     bounded = crawl if most is None else NodeLimit(crawl, most)
-    return DiskSpaceGuard(bounded, find_reserved_space(settings, house))
+    return DiskSpaceGuard(bounded, find_reserved_space(settings, process))
 
 
-def _open_access(meant: Plan, house: ProcessContext | None) -> CampaignAccess:
+def _open_access(plan: Plan, process: ProcessContext | None) -> CampaignAccess:
     """Return the tokens of a campaign; if another process has them as it runs the same campaign, that is the error."""
-    where = meant.settings.database
+    where = plan.settings.database
     try:
-        return open_access(meant.settings, meant.base, among=house.leases if house else None)
+        return open_access(plan.settings, plan.base, among=process.leases if process else None)
     except HeldError:
         if isinstance(where, Path) and where.exists():
-            Lease(where, meant.settings.name).release()
+            Lease(where, plan.settings.name).release()
         raise
 
 
-def find_reserved_space(settings: Settings, house: ProcessContext | None) -> DiskReserve:
+def find_reserved_space(settings: Settings, process: ProcessContext | None) -> DiskReserve:
     """Return what has to stay free on the disk of a campaign's database."""
-    return DiskReserve(settings.database, settings.limits.least_free, house.disk if house else measure_disk)
+    return DiskReserve(settings.database, settings.limits.least_free, process.disk if process else measure_disk)
 
 
 def identify_campaign(settings: Settings) -> str:
@@ -190,10 +190,10 @@ def identify_campaign(settings: Settings) -> str:
     return f"{settings.name!r} ({where.resolve() if isinstance(where, Path) else where})"
 
 
-def _introduce(member: Membership, meant: Plan, allowed: CampaignAccess, store: SqlStore) -> None:
+def _introduce(member: Membership, plan: Plan, allowed: CampaignAccess, store: SqlStore) -> None:
     """Tell a campaign's part in shared windows how its ledger is called, and who else uses its tokens."""
-    siblings = Siblings(store, allowed, meant.policy, meant.settings.limits.cycle_day)
-    member.set_ledger(siblings.name_ledger(meant.settings.name))
+    siblings = Siblings(store, allowed, plan.policy, plan.settings.limits.cycle_day)
+    member.set_ledger(siblings.name_ledger(plan.settings.name))
     member.read_elsewhere = lambda since: unite(siblings.sent(since), allowed.elsewhere(since))
     member.read_cycles = siblings.cycles
 
@@ -204,8 +204,8 @@ def _attend(watcher: Watcher, kind: CrawlKind, crawl: Crawling, store: SqlStore,
     return watcher if snapshot is None else SnapshotWatcher(watcher, crawl, lambda: snapshot.write(store, crawl), now)
 
 
-def _make_seeds(meant: Plan, along: QueryHistory, names: Sequence[Node]) -> Seeds:
-    settings, platform = meant.settings, meant.platform
+def _make_seeds(plan: Plan, along: QueryHistory, names: Sequence[Node]) -> Seeds:
+    settings, platform = plan.settings, plan.platform
     look_up, known = not platform.expanded(settings), not platform.look_up
     return Seeds(
         along.queries,
@@ -219,64 +219,62 @@ def _make_seeds(meant: Plan, along: QueryHistory, names: Sequence[Node]) -> Seed
     )
 
 
-def _make_source(
-    meant: Plan, queries: list[str], store: SqlStore, now: Callable[[], float]
-) -> tuple[Source, LookAhead]:
+def _make_source(plan: Plan, queries: list[str], store: SqlStore, now: Callable[[], float]) -> tuple[Source, LookAhead]:
     """Return the platform, as the campaign asks it: neither the forgotten nor the excluded.
 
     A sample judges who is read.
     """
-    ahead = LookAhead(store, meant.accounts, now)
-    source = meant.platform.source(replace(meant.terms, ahead=ahead), queries, now())
-    if (judges := meant.kind.predicates(meant.settings)) is not None:
+    ahead = LookAhead(store, plan.accounts, now)
+    source = plan.platform.source(replace(plan.terms, ahead=ahead), queries, now())
+    if (judges := plan.kind.predicates(plan.settings)) is not None:
         source = FocusedSource(source, *judges)
-    return SkipForgottenSource(ExcludingSource(source, meant.accounts)), ahead
+    return SkipForgottenSource(ExcludingSource(source, plan.accounts)), ahead
 
 
-def _make_planner(meant: Plan, allowed: CampaignAccess, member: Membership) -> WindowPlanner:
-    limits = meant.settings.limits
-    backoff = Backoff(limits.pause, limits.longest_pause, limits.give_up, meant.settings.seed)
-    own = parse_host(meant.timeline)
+def _make_planner(plan: Plan, allowed: CampaignAccess, member: Membership) -> WindowPlanner:
+    limits = plan.settings.limits
+    backoff = Backoff(limits.pause, limits.longest_pause, limits.give_up, plan.settings.seed)
+    own = parse_host(plan.timeline)
     return WindowPlanner(
-        meant.policy, allowed.credentials, meant.caps, backoff, limits.cycle_day, shared=member, home=own
+        plan.policy, allowed.credentials, plan.caps, backoff, limits.cycle_day, shared=member, home=own
     )
 
 
-def make_wire(meant: Plan, allowed: CampaignAccess, now: Callable[[], float]) -> Wired:
+def make_wire(plan: Plan, allowed: CampaignAccess, now: Callable[[], float]) -> Wired:
     """Return the wire of a campaign, with its tokens; `now` is the clock."""
-    return meant.platform.wire(meant.terms, Keys(allowed.secrets, make_state_folder), now)
+    return plan.platform.wire(plan.terms, Keys(allowed.secrets, make_state_folder), now)
 
 
-def _open_store(meant: Plan, allowed: CampaignAccess, now: float, *, change: bool) -> tuple[SqlStore, Lease]:
+def _open_store(plan: Plan, allowed: CampaignAccess, now: float, *, change: bool) -> tuple[SqlStore, Lease]:
     """Return the campaign's store, and the right to run it; both are let go again if it cannot be gone on with."""
-    settings = meant.settings
+    settings = plan.settings
     with ExitStack() as undo:
-        connection = connect(settings.database, durable=meant.billed)
+        connection = connect(settings.database, durable=plan.billed)
         undo.callback(connection.engine.dispose)
         undo.callback(connection.close)
         lease = Lease(connection, settings.name)
         undo.callback(lease.release)
-        whole = settings.model_dump(mode="json")
-        leave = TopicChange(meant.topic.hits, meant.queries) if change else None
-        identity = settings.identity(meant.usernames)
-        counting = CountingRule.from_topic(meant.topic)
-        given, fixed = (whole, identity), meant.kind.facts.fixed
+        values = settings.model_dump(mode="json")
+        leave = TopicChange(plan.topic.hits, plan.queries) if change else None
+        identity = settings.identity(plan.usernames)
+        counting = CountingRule.from_topic(plan.topic)
+        given, fixed = (values, identity), plan.kind.facts.fixed
         number = ensure_campaign(
-            connection, *given, now, change=leave, queries=meant.queries, counting=counting, fixed=fixed
+            connection, *given, now, change=leave, queries=plan.queries, counting=counting, fixed=fixed
         )
         undo.pop_all()
     source = settings.source
-    links = meant.terms.links
-    hours = source.reuse_hours if meant.kind.reuses else 0.0
-    reuse = AnswerReuse(hours, meant.topic.hits, source.keep_original, links)
+    links = plan.terms.links
+    hours = source.reuse_hours if plan.kind.reuses else 0.0
+    reuse = AnswerReuse(hours, plan.topic.hits, source.keep_original, links)
     return SqlStore(
         connection,
         number,
         source.platform,
-        meant.policy.tariff,
+        plan.policy.tariff,
         reuse=reuse,
-        server=meant.base,
+        server=plan.base,
         marks=allowed.marks,
         links=links,
-        columns=meant.kind.features,
+        columns=plan.kind.features,
     ), lease

@@ -174,14 +174,14 @@ class Plan:
         )
 
 
-def plan(settings: Settings) -> Plan:
+def make_plan(settings: Settings) -> Plan:
     """Return the plan of a campaign.
 
     Raises:
         SettingsError: the keywords, the usernames or the policy are unusable, there is nothing to start from, or a
             token would travel unencrypted.
     """
-    topic = about(settings)
+    topic = make_topic(settings)
     doubts = _doubts(settings)
     own = settings.source.policy
     table = load_policy(settings.source.platform) if own is None else load_policy_file(own)
@@ -218,7 +218,7 @@ def plan(settings: Settings) -> Plan:
     )
 
 
-def about(settings: Settings) -> Topic:
+def make_topic(settings: Settings) -> Topic:
     """Return the topic of a campaign.
 
     Raises:
@@ -294,7 +294,7 @@ def _complete(table: Policy, platform: Platform) -> None:
             raise SettingsError(f'The policy has no rules for {name}: add [endpoints."{name}"] with app or user.')
 
 
-def usernames_in(file: Path) -> list[str]:
+def read_usernames(file: Path) -> list[str]:
     """Return the names in a file of seeds, one a line, without @; empty lines and those that begin with # are none.
 
     Raises:
@@ -317,4 +317,4 @@ def _caps(settings: Settings) -> Caps:
 
 def _usernames(settings: Settings, platform: Platform) -> list[str]:
     file = settings.seeds.file
-    return platform.names([*settings.seeds.usernames, *(usernames_in(file) if file is not None else ())])
+    return platform.names([*settings.seeds.usernames, *(read_usernames(file) if file is not None else ())])

@@ -113,8 +113,8 @@ def load_policy_file(path: Path) -> Policy:
         raise SettingsError(f"The policy {path}: {place}{': ' if place else ''}{said}.") from error
     pools = {name: Pool(name, **_make_rules(given)) for name, given in table.pools.items()}
     endpoints = {name: _make_endpoint(given, pools) for name, given in table.endpoints.items()}
-    whole = table.model_dump(exclude={"pools", "endpoints", "as_of"})
-    return Policy(endpoints=endpoints, as_of=table.as_of.isoformat(), **whole)
+    values = table.model_dump(exclude={"pools", "endpoints", "as_of"})
+    return Policy(endpoints=endpoints, as_of=table.as_of.isoformat(), **values)
 
 
 def _make_endpoint(given: EndpointTable, pools: Mapping[str, Pool]) -> Endpoint:

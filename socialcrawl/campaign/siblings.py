@@ -87,12 +87,12 @@ class Siblings:
         return found
 
 
-def unite(*told: Mapping[str, Sequence[SentRequest]]) -> dict[str, list[SentRequest]]:
+def unite(*reports: Mapping[str, Sequence[SentRequest]]) -> dict[str, list[SentRequest]]:
     """Return what several have told of each ledger; a request that several tell of is one, as the first tells it."""
     found: dict[str, list[SentRequest]] = {}
-    for ledger in dict.fromkeys(ledger for one in told for ledger in one):
+    for ledger in dict.fromkeys(ledger for one in reports for ledger in one):
         alike: dict[tuple[str, str, float], list[SentRequest]] = {}
-        for one in told:
+        for one in reports:
             own: dict[tuple[str, str, float], list[SentRequest]] = {}
             for sent in one.get(ledger, ()):
                 own.setdefault((sent.credential, sent.endpoint, round(sent.left, 6)), []).append(sent)
@@ -126,11 +126,15 @@ def _identify_settings(settings: str) -> tuple[Platform, str, list[tuple[str, Va
     None: they make no sense.
     """
     try:
-        whole = stored(orjson.loads(settings), "the database")
+        settings_then = stored(orjson.loads(settings), "the database")
     except SettingsError:
         return None
-    platform = platform_of(whole)
-    return platform, _find_server(whole), [(one.name, variables) for one, variables in platform.credentials(whole)]
+    platform = platform_of(settings_then)
+    return (
+        platform,
+        _find_server(settings_then),
+        [(one.name, variables) for one, variables in platform.credentials(settings_then)],
+    )
 
 
 def _find_server(settings: Settings) -> str:

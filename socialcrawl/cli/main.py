@@ -90,7 +90,7 @@ def init(
     write_line(f"wrote {file}: {then}, then: socialcrawl quote {file}; then run it")
 
 
-def _with_steps(settings: Any, steps: int | None) -> Any:
+def _set_steps(settings: Any, steps: int | None) -> Any:
     """Return the settings of a campaign with another number of steps, if one is given."""
     if steps is None:
         return settings
@@ -113,7 +113,7 @@ def quote(
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
     from socialcrawl.cli.render.quote import show_quote  # noqa: PLC0415
 
-    show_quote(_with_steps(read(campaign), steps), make_console(), count=counts, as_json=as_json)
+    show_quote(_set_steps(read(campaign), steps), make_console(), count=counts, as_json=as_json)
 
 
 @app.command()
@@ -146,21 +146,21 @@ def run(
 ) -> None:
     """Run or resume a campaign."""
     from socialcrawl.campaign.credentials import open_access  # noqa: PLC0415
-    from socialcrawl.campaign.plan import plan  # noqa: PLC0415
+    from socialcrawl.campaign.plan import make_plan  # noqa: PLC0415
     from socialcrawl.campaign.settings import read  # noqa: PLC0415
     from socialcrawl.cli.commands.quote import confirm_cost, read_progress  # noqa: PLC0415
     from socialcrawl.cli.commands.run import INTERRUPTED, exit_process, run_campaign, show_ending  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
-    settings = _with_steps(read(campaign), steps)
-    console, meant = make_console(), plan(settings)
-    for doubt in meant.doubts:
+    settings = _set_steps(read(campaign), steps)
+    console, plan = make_console(), make_plan(settings)
+    for doubt in plan.doubts:
         write_error(f"warning: {doubt}")
-    if meant.billed:
-        meant.guard()
-        open_access(settings, meant.base, lease=False)  # a token first: without it nothing can cost anything
+    if plan.billed:
+        plan.guard()
+        open_access(settings, plan.base, lease=False)  # a token first: without it nothing can cost anything
         try:
-            confirm_cost(meant, read_progress(meant), console, yes=yes, ask=not as_json)
+            confirm_cost(plan, read_progress(plan), console, yes=yes, ask=not as_json)
         except KeyboardInterrupt:
             write_error("Not confirmed: nothing was sent, nothing was spent.")
             exit_process(INTERRUPTED)

@@ -23,7 +23,7 @@ from socialcrawl.storage.sql_store import SqlStore
 OF_NOBODY = -1  # the pick that these requests serve in the ledger
 
 
-def count_posts(meant: Plan) -> tuple[int, ...] | None:
+def count_posts(plan: Plan) -> tuple[int, ...] | None:
     """Return the posts of the last seven days that each search of a campaign finds; None if there is none left to do.
 
     The requests stand in the ledger of a campaign that has begun, and keep its budget. Searches that are done are not
@@ -35,18 +35,18 @@ def count_posts(meant: Plan) -> tuple[int, ...] | None:
         StoreError: another process uses a token or the campaign, or the database cannot be used.
     """
     clock = SystemClock()
-    waiting = count_searches_left(meant)
+    waiting = count_searches_left(plan)
     if not waiting:
         return None
-    words = find_vocabulary(meant.settings.source.vocabulary)
-    found = [0] * (len(meant.queries) - waiting)
-    with open_meters(meant, clock.now) as (allowed, wire), _open_ledger(meant, clock) as store:
-        find_admitted(allowed, meant.policy, COUNTS)
-        cycle_day = meant.settings.limits.cycle_day
-        planner = WindowPlanner(meant.policy, allowed.credentials, meant.caps, cycle_day=cycle_day)
+    words = find_vocabulary(plan.settings.source.vocabulary)
+    found = [0] * (len(plan.queries) - waiting)
+    with open_meters(plan, clock.now) as (allowed, wire), _open_ledger(plan, clock) as store:
+        find_admitted(allowed, plan.policy, COUNTS)
+        cycle_day = plan.settings.limits.cycle_day
+        planner = WindowPlanner(plan.policy, allowed.credentials, plan.caps, cycle_day=cycle_day)
         planner.fold(store.ledger() if store else ())
-        for number, query in list(enumerate(meant.queries))[-waiting:]:
-            request = make_counts_request((OF_NOBODY, number), query, words, meant.policy)
+        for number, query in list(enumerate(plan.queries))[-waiting:]:
+            request = make_counts_request((OF_NOBODY, number), query, words, plan.policy)
             answer = planner.take(request, clock.now())
             if not isinstance(answer, Grant):
                 raise SettingsError(f"Nothing was counted: {answer.why}. Quote without --counts, or later.")
@@ -62,40 +62,40 @@ def count_posts(meant: Plan) -> tuple[int, ...] | None:
     return tuple(found)
 
 
-def count_searches_left(meant: Plan) -> int:
+def count_searches_left(plan: Plan) -> int:
     """Return how many searches of a campaign are not done yet; nothing is made or changed.
 
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
-    return find_remaining(meant.shape, read_progress(meant)).queries
+    return find_remaining(plan.shape, read_progress(plan)).queries
 
 
-def has_begun(meant: Plan) -> bool:
+def has_begun(plan: Plan) -> bool:
     """Return whether a campaign is in its database; nothing is made or changed.
 
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
-    where = meant.settings.database
+    where = plan.settings.database
     if is_missing(where):
         return False
     with open_existing(where) as connection:
-        return has_tables(connection, where) and meant.settings.name in [name for _, name in list_campaigns(connection)]
+        return has_tables(connection, where) and plan.settings.name in [name for _, name in list_campaigns(connection)]
 
 
 @contextmanager
-def _open_ledger(meant: Plan, clock: SystemClock) -> Iterator[SqlStore | None]:
+def _open_ledger(plan: Plan, clock: SystemClock) -> Iterator[SqlStore | None]:
     """Yield the store of a campaign that has begun, locked against other processes; None for one that has not."""
-    if not has_begun(meant):
+    if not has_begun(plan):
         yield None
         return
-    settings = meant.settings
+    settings = plan.settings
     with ExitStack() as undo:
-        connection = connect(settings.database, create=False, durable=meant.billed)
+        connection = connect(settings.database, create=False, durable=plan.billed)
         undo.callback(connection.engine.dispose)
         undo.callback(connection.close)
         undo.callback(Lease(connection, settings.name).release)
-        whole, identity = settings.model_dump(mode="json"), settings.identity(meant.usernames)
-        number = ensure_campaign(connection, whole, identity, clock.now())
-        yield SqlStore(connection, number, settings.source.platform, meant.policy.tariff)
+        values, identity = settings.model_dump(mode="json"), settings.identity(plan.usernames)
+        number = ensure_campaign(connection, values, identity, clock.now())
+        yield SqlStore(connection, number, settings.source.platform, plan.policy.tariff)

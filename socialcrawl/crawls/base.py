@@ -143,7 +143,7 @@ class CrawlKind(ABC):
         del settings
         return 0.0
 
-    def report(self, traces: "CampaignTraces", whole: "StoredCampaign", asked: ReportRequest) -> Any:
+    def report(self, traces: "CampaignTraces", campaign: "StoredCampaign", asked: ReportRequest) -> Any:
         """Return what a campaign knows beside the counts that all kinds have; None: nothing.
 
         Raises:
@@ -154,7 +154,7 @@ class CrawlKind(ABC):
                 f"This campaign samples nothing: take --sub {asked.sub[0]} out, or name one of kind sample."
             )
 
-    def explain(self, traces: "CampaignTraces", whole: "StoredCampaign", user: str) -> Any:
+    def explain(self, traces: "CampaignTraces", campaign: "StoredCampaign", user: str) -> Any:
         """Return when and why a campaign asked `user`, a username or id.
 
         Raises:
@@ -162,7 +162,7 @@ class CrawlKind(ABC):
         """
         from socialcrawl.crawls.trace import trace_account  # noqa: PLC0415 - plans are made without SQLAlchemy
 
-        return trace_account(traces, whole, user)
+        return trace_account(traces, campaign, user)
 
     def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
         """Yield sentences for a datasheet on how a campaign chose, from the settings of its section."""

@@ -12,13 +12,13 @@ from socialcrawl.storage.sql_store import SqlStore
 ANYTHING = ReportRequest()
 
 
-def find_stored_kind(whole: StoredCampaign) -> CrawlKind:
+def find_stored_kind(campaign: StoredCampaign) -> CrawlKind:
     """Return the kind of a stored campaign.
 
     Raises:
         SettingsError: it is of a kind that no installed package has.
     """
-    return find_kind(whole.identity.get("kind", COLLECT.name))
+    return find_kind(campaign.identity.get("kind", COLLECT.name))
 
 
 def report(traces: CampaignTraces, campaign: str | None = None, asked: ReportRequest = ANYTHING) -> Any:
@@ -28,8 +28,8 @@ def report(traces: CampaignTraces, campaign: str | None = None, asked: ReportReq
         StoreError: there is no such campaign.
         SettingsError: its settings, or what is asked, are not understood.
     """
-    whole = traces.read_campaign(campaign)
-    return find_stored_kind(whole).report(traces, whole, asked)
+    stored = traces.read_campaign(campaign)
+    return find_stored_kind(stored).report(traces, stored, asked)
 
 
 def explain(traces: CampaignTraces, user: str, campaign: str | None = None) -> Any:
@@ -39,20 +39,20 @@ def explain(traces: CampaignTraces, user: str, campaign: str | None = None) -> A
         StoreError: there is no such campaign.
         SettingsError: its settings are not understood, or it does not know the account.
     """
-    whole = traces.read_campaign(campaign)
-    return find_stored_kind(whole).explain(traces, whole, user)
+    stored = traces.read_campaign(campaign)
+    return find_stored_kind(stored).explain(traces, stored, user)
 
 
 def renew_snapshots(traces: CampaignTraces) -> None:
     """Write again what campaigns know of each account, where nothing of that is left: so it is after an erasure."""
     for name in traces.list_campaigns():
-        whole = traces.read_campaign(name)
-        kind = find_stored_kind(whole)
+        stored_campaign = traces.read_campaign(name)
+        kind = find_stored_kind(stored_campaign)
         snapshot = kind.snapshot()
-        if snapshot is None or traces.has_snapshot(whole):
+        if snapshot is None or traces.has_snapshot(stored_campaign):
             continue
-        settings = stored(traces.read_versions(whole)[-1].settings, f"the campaign {whole.name!r}")
-        names = traces.read_seeds(whole.platform, whole.identity["seeds"]["usernames"])
-        crawl = kind.make_crawl(settings, remember_seeds(settings, names, traces.read_topics(whole.id)))
-        crawl.fold(traces.read_history(whole, kind.features))
-        snapshot.write(SqlStore(traces.connection, whole.id, whole.platform), crawl)
+        settings = stored(traces.read_versions(stored_campaign)[-1].settings, f"the campaign {stored_campaign.name!r}")
+        names = traces.read_seeds(stored_campaign.platform, stored_campaign.identity["seeds"]["usernames"])
+        crawl = kind.make_crawl(settings, remember_seeds(settings, names, traces.read_topics(stored_campaign.id)))
+        crawl.fold(traces.read_history(stored_campaign, kind.features))
+        snapshot.write(SqlStore(traces.connection, stored_campaign.id, stored_campaign.platform), crawl)

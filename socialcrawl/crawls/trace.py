@@ -19,28 +19,32 @@ class AccountTrace:
     asks: Sequence[AccountVisit]
 
 
-def trace_account(traces: CampaignTraces, whole: StoredCampaign, user: str) -> AccountTrace:
+def trace_account(traces: CampaignTraces, campaign: StoredCampaign, user: str) -> AccountTrace:
     """Return what a campaign asked of `user`, a username or id.
 
     Raises:
         SettingsError: it does not know the account.
     """
-    node = find_account(traces, whole, user)
+    node = find_account(traces, campaign, user)
     name = traces.read_names([node])[node]
-    return AccountTrace(whole.name, whole.identity.get("kind", DEFAULT.name), name, traces.read_visits(whole.id, node))
+    return AccountTrace(
+        campaign.name, campaign.identity.get("kind", DEFAULT.name), name, traces.read_visits(campaign.id, node)
+    )
 
 
-def find_account(traces: CampaignTraces, whole: StoredCampaign, user: str) -> Node:
+def find_account(traces: CampaignTraces, campaign: StoredCampaign, user: str) -> Node:
     """Return the account of a campaign that `user`, a username or id, means.
 
     Raises:
         SettingsError: it is not known, or was forgotten.
     """
     user = user.strip().removeprefix("@")
-    held = traces.find_account(whole, user)
+    held = traces.find_account(campaign, user)
     if held is None or held.forgotten_at is not None:
         why = (
-            "was forgotten" if held or traces.find_tombstone(whole.platform, user) else "is not known to this database"
+            "was forgotten"
+            if held or traces.find_tombstone(campaign.platform, user)
+            else "is not known to this database"
         )
         raise SettingsError(f"{user!r} {why}: nobody who was read mentions it, or nothing of it is left.")
     return held.node

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import Settings, read
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.errors import SettingsError
@@ -84,7 +84,7 @@ class CampaignFolder:
             settings = read(file)
             named = [path for path in (settings.seeds.file, settings.source.policy) if path is not None]
             mark += _fingerprint_files(named)
-            plan(settings).guard()
+            make_plan(settings).guard()
             kind_of(settings).check(settings)
         except SettingsError as error:
             return FolderChange(file, fault=str(error))
@@ -98,8 +98,8 @@ def _fingerprint_files(files: Iterable[Path]) -> Mark:
     marks = []
     for file in files:
         try:
-            told = file.stat()
-            marks.append((str(file), told.st_mtime_ns, told.st_size, told.st_ino))
+            stat = file.stat()
+            marks.append((str(file), stat.st_mtime_ns, stat.st_size, stat.st_ino))
         except OSError:
             marks.append((str(file), 0, 0, 0))
     return tuple(marks)

@@ -50,7 +50,7 @@ class CampaignRunner:
     Args:
         file: its campaign file.
         settings: what is in it.
-        house: what it shares with the others.
+        process: what it shares with the others.
         elsewhere: who else runs it.
 
     Attributes:
@@ -58,9 +58,9 @@ class CampaignRunner:
         running: whether one is under way.
     """
 
-    def __init__(self, file: Path, settings: Settings, house: ProcessContext, elsewhere: Elsewhere) -> None:
-        self.file, self.settings, self.house, self.elsewhere = file, settings, house, elsewhere
-        self.eyes, self.clock = RunMonitor(house.time.now), InterruptibleClock(house.time)
+    def __init__(self, file: Path, settings: Settings, process: ProcessContext, elsewhere: Elsewhere) -> None:
+        self.file, self.settings, self.process, self.elsewhere = file, settings, process, elsewhere
+        self.monitor, self.clock = RunMonitor(process.time.now), InterruptibleClock(process.time)
         self.schedule = settings.schedule.meant
         first = self._plan_first()
         self.due = first.due
@@ -75,7 +75,7 @@ class CampaignRunner:
         self._faults = self._failures = 0
         self._began: float | None = None  # when the turn of its schedule began that its runs belong to
         self._lag, self._figures = 0.0, CampaignFigures()
-        self._state = (first.state, first.why, house.time.now())
+        self._state = (first.state, first.why, process.time.now())
 
     @property
     def name(self) -> str:
@@ -106,24 +106,24 @@ class CampaignRunner:
         """Return how it stands, at this moment."""
         campaign, (state, why, since) = self._campaign, self._state
         if campaign is not None:
-            with self.house.shared.lock:
-                self._figures = measure_campaign(campaign, self.eyes, self._lag)
+            with self.process.shared.lock:
+                self._figures = measure_campaign(campaign, self.monitor, self._lag)
         until = None if state == RUNNING else self.due
         if state in (RUNNING, WAITING) and (down := self._find_outage(campaign)) is not None:
             state, (since, why) = DOWN, down
-            wait = self.eyes.wait
+            wait = self.monitor.wait
             until = wait.until if wait else until
-        return CampaignState(self.file, self.name, state, why, since, until, self.eyes.moved, self._figures)
+        return CampaignState(self.file, self.name, state, why, since, until, self.monitor.moved, self._figures)
 
     def restore(self, held: CampaignLease) -> None:
         """Begin as an earlier daemon has left it; a time of its schedule that was missed since is made up for."""
         with self._guard:
-            self.eyes.moved = held.moved
+            self.monitor.moved = held.moved
             first = self._plan_first(held.moved)
             self.due = first.due
             state, why = held.state, held.why
             if state == DOWN:
-                self.eyes.down = self.house.time.now() if held.since is None else held.since, why
+                self.monitor.down = self.process.time.now() if held.since is None else held.since, why
             elif is_settled(state, why):
                 first = NextRun(state, why, first.due)
             self._become(first.state, first.why, held.since if first.state == state else None)
@@ -132,11 +132,11 @@ class CampaignRunner:
         """Return since when its platform has not answered, and what happened; also if that was under another daemon."""
         outage = campaign.planner.outage if campaign is not None else None
         if campaign is not None and outage is not None:
-            since = min(outage.since, self.eyes.down[0] if self.eyes.down else inf)  # opened anew
-            self.eyes.down = since, f"{campaign.plan.platform.title} does not answer: {outage.why}"
+            since = min(outage.since, self.monitor.down[0] if self.monitor.down else inf)  # opened anew
+            self.monitor.down = since, f"{campaign.plan.platform.title} does not answer: {outage.why}"
             if campaign.planner.outage is None:  # it has answered since we looked
-                self.eyes.down = None
-        return self.eyes.down
+                self.monitor.down = None
+        return self.monitor.down
 
     def prepare(self) -> None:
         """Open it, if it is to run now, and count what its ledger tells.
@@ -144,7 +144,7 @@ class CampaignRunner:
         Campaigns share the windows of their tokens: what each of them has sent should be known before any of them asks.
         """
         with self._guard:
-            now = self.house.time.now()
+            now = self.process.time.now()
             if self._barred or self.running or self.due is None or self.due > now or not self.schedule.open(now):
                 return
             try:
@@ -159,7 +159,7 @@ class CampaignRunner:
 
     def run(self) -> None:
         """Run the campaign once; `due` is set afterwards."""
-        now = self.house.time.now()
+        now = self.process.time.now()
         with self._guard:
             if self._barred or self._held:
                 return
@@ -207,7 +207,7 @@ class CampaignRunner:
                 pause = self._barred[0] == PAUSED
                 self._barred = None
                 goes_on = pause and self._began is not None  # its turn was not over
-                now = self.house.time.now()
+                now = self.process.time.now()
                 self._settle(
                     NextRun(WAITING, "it is about to go on", now, same=True) if goes_on else self._plan_first()
                 )
@@ -225,13 +225,13 @@ class CampaignRunner:
             if still and self.running:
                 self.clock.interrupt()
             elif not still and self.due is not None:
-                self.due = self.house.time.now()
+                self.due = self.process.time.now()
 
     def hasten(self) -> bool:
         """Return whether it waits, and does so no longer: the next run is now."""
         with self._guard:
             waits = not self.running and self._state[0] == WAITING and self.due is not None
-            self.due = self.house.time.now() if waits else self.due
+            self.due = self.process.time.now() if waits else self.due
             return waits
 
     def _interrupt(self) -> None:
@@ -243,7 +243,7 @@ class CampaignRunner:
 
     def _settle(self, after: NextRun) -> None:
         """Take in what follows a run, and what others want meanwhile."""
-        self.eyes.clear_flying()
+        self.monitor.clear_flying()
         if self._fresh is not None:
             self._put_down()
             self.settings, self._fresh, self._faults, self._failures = self._fresh, None, 0, 0
@@ -273,16 +273,19 @@ class CampaignRunner:
 
     def _plan_first(self, last: float | None = None) -> NextRun:
         """Return what a campaign begins with, or begins again: its first turn, now or when its schedule says."""
-        now = self.house.time.now()
+        now = self.process.time.now()
         first = plan_turn(self.schedule, now, None if self.schedule.continuous else last)
         return NextRun(WAITING, "it is about to begin", now) if first.due == now else first
 
     def _run_once(self) -> NextRun:
-        now, schedule = self.house.time.now(), self.schedule
+        now, schedule = self.process.time.now(), self.schedule
         if not schedule.open(now):
             return plan_turn(schedule, now, None)
         self._began = now if self._began is None else self._began
-        if self._full and (why := find_reserved_space(self.settings, self.house).describe_shortage(MARGIN)) is not None:
+        if (
+            self._full
+            and (why := find_reserved_space(self.settings, self.process).describe_shortage(MARGIN)) is not None
+        ):
             return NextRun(STOPPED, why, now + AGAIN, close=True)  # nothing is opened and folded for that
         if self._campaign is None:
             if other := self.elsewhere(self.settings):
@@ -304,12 +307,12 @@ class CampaignRunner:
         if self._campaign is None:
             if isinstance(where, Path) and self._inode is not None and read_inode(where) is None:
                 raise StoreError(f"The database {where} is gone: put it back; no other is begun in its place.")
-            self._campaign = build(self.settings, self.eyes, self.house, clock=self.clock, change=True)
+            self._campaign = build(self.settings, self.monitor, self.process, clock=self.clock, change=True)
             self._folded, self._counted, self._inode = False, False, read_inode(where)
         return self._campaign
 
     def _plan_after(self, reason: Wait | Stop) -> NextRun:
-        now = self.house.time.now()
+        now = self.process.time.now()
         if self._held and isinstance(reason, Stop) and reason.kind == StopKind.INTERRUPTED:
             return NextRun(WAITING, "the clock of this machine was set", now, same=True)
         self._full = isinstance(reason, Stop) and reason.kind == StopKind.ROOM
@@ -323,7 +326,7 @@ class CampaignRunner:
 
         None: an error of socialcrawl itself, which is reported elsewhere.
         """
-        now = self.house.time.now()
+        now = self.process.time.now()
         if isinstance(error, HeldError):
             return NextRun(ELSEWHERE, str(error), now + HELD, close=True)
         pause = PAUSES[min(self._faults, len(PAUSES) - 1)]
@@ -334,12 +337,12 @@ class CampaignRunner:
     def _put_down(self) -> None:
         if self._campaign is not None:
             campaign, self._campaign = self._campaign, None
-            self._figures = measure_campaign(campaign, self.eyes, self._lag)
+            self._figures = measure_campaign(campaign, self.monitor, self._lag)
             campaign.close()
 
     def _become(self, state: str, why: str, since: float | None = None) -> None:
-        if state == DOWN and self.eyes.down is not None:
-            since = self.eyes.down[0]
+        if state == DOWN and self.monitor.down is not None:
+            since = self.monitor.down[0]
         if (state, why) != self._state[:2]:
-            since = since or (self._state[2] if state == self._state[0] else self.house.time.now())
+            since = since or (self._state[2] if state == self._state[0] else self.process.time.now())
             self._state = state, why, since

@@ -22,7 +22,7 @@ import structlog
 from apscheduler.executors.base import BaseExecutor
 
 from socialcrawl.campaign.build import ProcessContext
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.daemon.campaign_folder import CampaignFolder, FolderChange
 from socialcrawl.daemon.campaign_runner import CampaignRunner
@@ -72,7 +72,7 @@ class Daemon:
 
     Args:
         folder: the folder of campaign files, or one file.
-        house: what the campaigns share: time, windows, tokens.
+        process: what the campaigns share: time, windows, tokens.
         executor: APScheduler's, of threads or of the calling one.
         who: the machine and process.
         changed: called with each change of a state.
@@ -84,7 +84,7 @@ class Daemon:
     def __init__(
         self,
         folder: Path,
-        house: ProcessContext,
+        process: ProcessContext,
         executor: BaseExecutor,
         who: DaemonIdentity,
         changed: Changed,
@@ -93,26 +93,26 @@ class Daemon:
         stall: float = STALL,
         hands: Callable[[], Executor] = make_thread,
     ) -> None:
-        self.folder, self.house, self.who = CampaignFolder(folder), house, who
+        self.folder, self.process, self.who = CampaignFolder(folder), process, who
         self.hands, self.every = DatabaseThreads(hands), look
-        self.began = self.heart = house.time.now()
+        self.began = self.heart = process.time.now()
         self.name = f"{who.host}:{who.pid}:{format_time(self.began)}"
         self.books = DaemonRecords(self.name, who.host, who.pid, self._complain)
-        self.overview = Overview(house, self.books, StateChanges(changed), stall)
+        self.overview = Overview(process, self.books, StateChanges(changed), stall)
         self.runners, self.faults = self.overview.runners, self.overview.faults
-        self.scheduler = Scheduler(house.time, executor, self._plan_again)
+        self.scheduler = Scheduler(process.time, executor, self._plan_again)
         self.stopping = False
         self._reload = False
         self._leaving: list[CampaignRunner] = []  # whose files are gone, while their last runs end
         self._namesakes = DuplicateCampaigns()
         self._log = structlog.get_logger()
-        house.shared.on_release = self._hasten_campaign
+        process.shared.on_release = self._hasten_campaign
 
     def run(self) -> list[str]:
         """Run until `stop`; the names of campaigns whose runs had to be left behind, none if all is well."""
         self._log.info("the daemon begins", folder=str(self.folder.path), daemon=self.name)
         self.check_all()
-        self.scheduler.add_once(self.house.time.now() + self.every, LOOKING, self.check_all)
+        self.scheduler.add_once(self.process.time.now() + self.every, LOOKING, self.check_all)
         self.scheduler.run(lambda: not self.stopping)
         return self._leave()
 
@@ -142,7 +142,7 @@ class Daemon:
                 self.hands.do(where, partial(self._look_at, where))
         self.overview.notice_all()
         self._leaving = [runner for runner in self._leaving if runner.running or runner.open]
-        self.heart = self.house.time.now()
+        self.heart = self.process.time.now()
 
     def _look_into_folder(self, *, again: bool) -> None:
         place, begun = self.folder.path, list[CampaignRunner]()
@@ -150,13 +150,13 @@ class Daemon:
             changes = self.folder.find_changes(again=again)
         except SettingsError as error:  # a volume that is away: no reason to stop anything, but to tell
             held = self.faults.get(place)
-            self.faults[place] = held or CampaignState(place, place.name, BROKEN, str(error), self.house.time.now())
+            self.faults[place] = held or CampaignState(place, place.name, BROKEN, str(error), self.process.time.now())
             return
         if self.folder.many:
             self.faults.pop(place, None)
         for found in self._namesakes.order(changes):
             self._take_change(found, begun, again=again)
-        self.overview.opening.begin(begun, self.house.time.now())
+        self.overview.opening.begin(begun, self.process.time.now())
         for runner in begun:
             self._do(runner, partial(self._open, runner))
 
@@ -178,7 +178,7 @@ class Daemon:
             if runner is not None:
                 self._drop(found.file)
             self.runners[found.file] = runner = CampaignRunner(
-                found.file, settings, self.house, self._find_other_daemon
+                found.file, settings, self.process, self._find_other_daemon
             )
             begun.append(runner)
 
@@ -196,11 +196,11 @@ class Daemon:
     def _open(self, runner: CampaignRunner) -> None:
         """Begin a campaign as its database knows it; it runs once all that begin with it are open."""
         try:
-            now, where = self.house.time.now(), runner.settings.database
-            meant = plan(runner.settings)
-            for doubt in meant.doubts:
+            now, where = self.process.time.now(), runner.settings.database
+            plan = make_plan(runner.settings)
+            for doubt in plan.doubts:
                 self._log.warning("a keyword of the campaign is doubtful", campaign=runner.name, why=doubt)
-            self.books.begin(meant, now)
+            self.books.begin(plan, now)
             heard = self.books.read_orders(where, now)
             one = None if heard is None else heard[1].get(runner.name)
             stored = partial(self.books.read_settings, where, runner.name, now)
@@ -222,12 +222,12 @@ class Daemon:
 
     def _plan_opened(self) -> None:
         """Have campaigns run that were opened together, once all of them are: their windows are known then."""
-        for runner in self.overview.opening.take_ready(self.house.time.now()):
+        for runner in self.overview.opening.take_ready(self.process.time.now()):
             self._plan(runner.file)
 
     def _stop_file(self, found: FolderChange, runner: CampaignRunner | None) -> None:
         """Stop the campaign of a file that is gone or cannot be read, and no other campaign."""
-        now = self.house.time.now()
+        now = self.process.time.now()
         if found.fault is None:
             self.faults.pop(found.file, None)
             if runner is not None:
@@ -257,7 +257,7 @@ class Daemon:
         """Hear from a database to stop, and who is paused; write the heartbeat, and how its campaigns stand."""
         for runner in self.overview.find_campaigns(where):
             runner.check()
-        heard = self.books.read_orders(where, self.house.time.now())
+        heard = self.books.read_orders(where, self.process.time.now())
         if heard is None:
             return
         if heard[0] and not self.stopping:
@@ -273,7 +273,7 @@ class Daemon:
         log = self._log.bind(campaign=runner.name)
         if one is not None and (by := one.paused_by) is not None and by.host == self.who.host and not is_alive(by.pid):
             log.warning("the command that paused the campaign is gone: it goes on", by=str(by))
-            self.books.resume(runner.settings.database, runner.name, by, self.house.time.now())
+            self.books.resume(runner.settings.database, runner.name, by, self.process.time.now())
             one = None
         if not runner.obey(one):
             return
@@ -287,7 +287,7 @@ class Daemon:
     def _find_other_daemon(self, settings: Settings) -> str | None:
         if trouble := self.books.get_trouble(settings.database):
             raise StoreError(trouble)  # at once: many campaigns of a server that hangs would keep all threads busy
-        other = self.books.find_other(settings.database, settings.name, self.house.time.now(), is_alive)
+        other = self.books.find_other(settings.database, settings.name, self.process.time.now(), is_alive)
         return None if other is None else f"the daemon {other.daemon} runs it: it is taken over when that lets go"
 
     def _plan(self, file: Path) -> None:
@@ -303,7 +303,7 @@ class Daemon:
         if name == LOOKING:
             if error is not None:
                 self._log.error("a look failed, an error of socialcrawl itself", exc_info=error)
-            self.scheduler.add_once(self.house.time.now() + self.every, LOOKING, self.check_all)
+            self.scheduler.add_once(self.process.time.now() + self.every, LOOKING, self.check_all)
             return
         if error is not None:
             self._log.error("a run failed, an error of socialcrawl itself", file=name, exc_info=error)
@@ -314,7 +314,7 @@ class Daemon:
 
     def _look_soon(self) -> None:
         """Have it written soon how things stand now; at most so often as nobody minds."""
-        now = self.house.time.now()
+        now = self.process.time.now()
         if now - self.heart >= OFTEN and not self.stopping:
             self.scheduler.add_once(now, LOOKING, self.check_all)
 
@@ -326,14 +326,14 @@ class Daemon:
 
     def _follow_clock(self) -> None:
         """Wait for open requests and shift the windows where the system clock was set: they last as long."""
-        by = self.house.time.off()
+        by = self.process.time.off()
         if abs(by) < SET:
             return
         self._log.warning("the clock of this machine was set: windows go on as they were", seconds=round(by, 3))
         for runner in self.runners.values():
             runner.hold(still=True)
         self._await(lambda: any(runner.running for runner in self.runners.values()))
-        self.house.shared.shift(self.house.time.follow())
+        self.process.shared.shift(self.process.time.follow())
         for file, runner in self.runners.items():
             runner.hold(still=False)
             self._plan(file)
@@ -347,21 +347,21 @@ class Daemon:
     def _await(self, goes_on: Callable[[], bool]) -> None:
         """Wait for runs that were interrupted, at most LEAVING seconds."""
         ends = threading.Event()
-        began = self.house.time.now()
-        while goes_on() and self.house.time.now() - began < LEAVING:
+        began = self.process.time.now()
+        while goes_on() and self.process.time.now() - began < LEAVING:
             ends.wait(0.05)
 
     def _leave(self) -> list[str]:
         """End all runs, and let go of everything."""
         self._log.info("the daemon stops: what is in flight is waited for", seconds=GRACE)
-        ends = self.house.time.now() + LEAVING + HASTE
+        ends = self.process.time.now() + LEAVING + HASTE
         runners = [*self.runners.values(), *self._leaving]
         barred = {runner: self._do(runner, partial(runner.bar, STOPPED, LEFT)) for runner in runners}
         self._await(lambda: any(runner.running or not done.done() for runner, done in barred.items()))
         late = [runner.name for runner, done in barred.items() if runner.running or not done.done()]
         self.scheduler.shutdown(wait=False)
         self.overview.notice_all()
-        now = self.house.time.now()
+        now = self.process.time.now()
         last = [self.hands.do(where, self.overview.leave(where)) for where in self.books.list_databases()]
         wait(last, max(HASTE, ends - now))
         self.hands.shut_down()

@@ -57,17 +57,17 @@ class DaemonRecords:
         self.name, self.host, self.pid, self.complain = name, host, pid, complain
         self._books: dict[DatabaseAddress, _OpenDatabase] = {}
 
-    def begin(self, meant: Plan, now: float) -> None:
+    def begin(self, plan: Plan, now: float) -> None:
         """Have a campaign known to its database, so that it can be looked at and paused before it asks anything."""
-        settings = meant.settings
+        settings = plan.settings
 
         def begun(connection: Opened) -> None:
             if settings.name not in {one.campaign for one in daemons.read_leases(connection)}:
-                whole, identity = settings.model_dump(mode="json"), settings.identity(meant.usernames)
+                values, identity = settings.model_dump(mode="json"), settings.identity(plan.usernames)
                 with suppress(SettingsError):  # the campaign says so by itself
-                    counting, fixed = CountingRule.from_topic(meant.topic), meant.kind.facts.fixed
+                    counting, fixed = CountingRule.from_topic(plan.topic), plan.kind.facts.fixed
                     ensure_campaign(
-                        connection, whole, identity, now, queries=meant.queries, counting=counting, fixed=fixed
+                        connection, values, identity, now, queries=plan.queries, counting=counting, fixed=fixed
                     )
 
         self._do(settings.database, now, begun, writes=True)
@@ -126,13 +126,13 @@ class DaemonRecords:
         gone = one.host == self.host and one.pid is not None and not alive(one.pid)
         return None if gone else one
 
-    def leave(self, where: DatabaseAddress, told: Iterable[CampaignHeartbeat], now: float) -> None:
+    def leave(self, where: DatabaseAddress, heartbeats: Iterable[CampaignHeartbeat], now: float) -> None:
         """Write that the daemon is gone, and how the campaigns of a database stand, if that can be done at once."""
         book = self._books.get(where)
         if book is None or book.connection is None or not book.lock.acquire(timeout=MOMENT):
             return
         with suppress(StoreError):
-            daemons.write_heartbeat(book.connection, self.name, told, now)
+            daemons.write_heartbeat(book.connection, self.name, heartbeats, now)
             daemons.sign_off(book.connection, self.name, now)
         close_connection(book.connection)
         book.connection = None

@@ -122,7 +122,7 @@ class _Daemon(Collector):
         self._now = now
 
     def collect(self) -> Iterator[Family]:
-        families = {told.name: _make_family(told) for told in METRICS.values()}
+        families = {metric.name: _make_family(metric) for metric in METRICS.values()}
         for name, labels, value in _make_samples(self._vitals(), self._now()):
             families[name].add_metric(labels, value)
         yield from families.values()
@@ -131,10 +131,10 @@ class _Daemon(Collector):
 Sample = tuple[str, tuple[str, ...], float]
 
 
-def _make_family(told: MetricDefinition) -> Family:
-    if told.kind == "counter":
-        return CounterMetricFamily(told.name, told.help, labels=told.labels)
-    return GaugeMetricFamily(told.name, told.help, labels=told.labels)
+def _make_family(metric: MetricDefinition) -> Family:
+    if metric.kind == "counter":
+        return CounterMetricFamily(metric.name, metric.help, labels=metric.labels)
+    return GaugeMetricFamily(metric.name, metric.help, labels=metric.labels)
 
 
 def _make_samples(vitals: DaemonStatus, now: float) -> Iterator[Sample]:

@@ -65,10 +65,10 @@ class NoticeAddress:
                 "apprise's page on the service."
             )
 
-    def tell(self, told: Mapping[str, Any], giving_up: threading.Event) -> str | None:
+    def tell(self, facts: Mapping[str, Any], giving_up: threading.Event) -> str | None:
         """Send a notice of these facts as plain text."""
         done: Future[str | None] = Future()
-        threading.Thread(target=self._send, args=(told, done), name="notices-sending", daemon=True).start()
+        threading.Thread(target=self._send, args=(facts, done), name="notices-sending", daemon=True).start()
         try:
             return done.result(self._patience)
         except TimeoutError:
@@ -77,19 +77,19 @@ class NoticeAddress:
     def stop(self) -> None:
         """Do nothing: a notice under way is in a thread that nobody waits for."""
 
-    def _send(self, told: Mapping[str, Any], done: "Future[str | None]") -> None:
+    def _send(self, facts: Mapping[str, Any], done: "Future[str | None]") -> None:
         try:
-            done.set_result(self._deliver(told))
+            done.set_result(self._deliver(facts))
         except Exception as error:  # noqa: BLE001 (apprise has 180 services)
             done.set_exception(error)
 
-    def _deliver(self, told: Mapping[str, Any]) -> str | None:
+    def _deliver(self, facts: Mapping[str, Any]) -> str | None:
         library = _import_library()
         sender = library.Apprise(self._service(), asset=self._asset())
         result = sender.notify(
-            body=make_plain_text(told["text"] + (f" (until {told['until']})" if told["until"] else "")),
-            title=make_plain_text(f"socialcrawl: {told['campaign']}")[:TITLE],
-            notify_type=library.NotifyType.SUCCESS if told["event"] == "ended" else library.NotifyType.WARNING,
+            body=make_plain_text(facts["text"] + (f" (until {facts['until']})" if facts["until"] else "")),
+            title=make_plain_text(f"socialcrawl: {facts['campaign']}")[:TITLE],
+            notify_type=library.NotifyType.SUCCESS if facts["event"] == "ended" else library.NotifyType.WARNING,
             body_format=library.NotifyFormat.TEXT,
         )
         said = dict.fromkeys(redact(entry.message) for entry in result.logs())

@@ -84,9 +84,9 @@ class Notices:
     def tell(self, event: str, standing: CampaignState) -> None:
         """Let people know, if they want to, that this happened to a campaign; returns at once."""
         if event in self._on:
-            told = describe_event(event, standing)
+            facts = describe_event(event, standing)
             for way in self._ways:
-                way.put(told)
+                way.put(facts)
 
     def close(self, patience: float) -> None:
         """Wait up to `patience` seconds for the notices under way; then kill what still runs, and say what is lost."""
@@ -99,7 +99,7 @@ class Notices:
 
 def describe_event(event: str, standing: CampaignState) -> dict[str, Any]:
     """Return an event without secrets: plain values, and a sentence `text`, which chats show as it is."""
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "text": _cut_text(f"{standing.campaign} is {standing.state}: {standing.why}"),
         "event": event,
         "campaign": _cut_text(standing.campaign),
@@ -110,9 +110,9 @@ def describe_event(event: str, standing: CampaignState) -> dict[str, Any]:
         "moved": format_iso(standing.moved),
     }
     if (figures := standing.figures) is not None:
-        told |= {"steps": figures.steps, "relevance": figures.relevance, "requests": figures.sent}
-        told |= {"posts": figures.posts, "dollars": figures.money / MILLS_PER_DOLLAR}
-    return told
+        facts |= {"steps": figures.steps, "relevance": figures.relevance, "requests": figures.sent}
+        facts |= {"posts": figures.posts, "dollars": figures.money / MILLS_PER_DOLLAR}
+    return facts
 
 
 def _cut_text(text: str) -> str:
@@ -129,8 +129,8 @@ def _check_webhook(webhook: str) -> str:
     if not fine or not webhook.isprintable() or " " in webhook:
         raise SettingsError("The webhook is not an address that begins with https:// or http://: copy it again.")
     # Libraries that log what they do name the parts of an address one by one.
-    whole = parts.path + (f"?{parts.query}" if parts.query else "")
-    for part in (whole, parts.path, parts.query, parts.password or "", *parts.path.split("/")):
+    target = parts.path + (f"?{parts.query}" if parts.query else "")
+    for part in (target, parts.path, parts.query, parts.password or "", *parts.path.split("/")):
         if len(part) >= 12:  # shorter ones are words, such as "services"
             conceal(part)
     return webhook
@@ -149,11 +149,11 @@ class _Channel:
         self._waiting: queue.Queue[Facts | None] = queue.Queue(MOST)
         self._giving_up = threading.Event()
 
-    def put(self, told: Facts) -> None:
+    def put(self, facts: Facts) -> None:
         try:
-            self._waiting.put_nowait(told)
+            self._waiting.put_nowait(facts)
         except queue.Full:
-            self._say("a notice is dropped: too many wait", told)
+            self._say("a notice is dropped: too many wait", facts)
         with self._beginning:
             if not self._begun:  # most campaigns have nothing to tell for days
                 self._begun = True
@@ -178,17 +178,17 @@ class _Channel:
         self._log.warning("notices are lost: they took too long", lost=lost)
 
     def _work(self) -> None:
-        while not self._giving_up.is_set() and (told := self._waiting.get()) is not None:
+        while not self._giving_up.is_set() and (facts := self._waiting.get()) is not None:
             try:
-                trouble = self._door.tell(told, self._giving_up)
+                trouble = self._door.tell(facts, self._giving_up)
             except Exception as error:  # noqa: BLE001 (people may name any program and any address)
                 trouble = f"{type(error).__name__}: {error}"
             if trouble:
-                self._say("a notice could not be delivered", told, trouble=trouble)
+                self._say("a notice could not be delivered", facts, trouble=trouble)
         self.done.set_result(None)
 
-    def _say(self, words: str, told: Facts, **more: str) -> None:
-        self._log.warning(words, campaign=told["campaign"], told=told["event"], **more)
+    def _say(self, words: str, facts: Facts, **more: str) -> None:
+        self._log.warning(words, campaign=facts["campaign"], told=facts["event"], **more)
 
 
 class _Command:
@@ -200,18 +200,18 @@ class _Command:
         self._patience = patience
         self._process: subprocess.Popen[bytes] | None = None
 
-    def tell(self, told: Facts, giving_up: threading.Event) -> str | None:
+    def tell(self, facts: Facts, giving_up: threading.Event) -> str | None:
         with _open_scratch_file() as complaints:
             process = self._process = subprocess.Popen(  # noqa: S603 (the command is the operator's own)
                 self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=complaints,
-                env=_make_environment(told, self._without),
+                env=_make_environment(facts, self._without),
                 start_new_session=True,
             )
             try:
-                process.communicate(json.dumps(told).encode() + b"\n", self._patience)
+                process.communicate(json.dumps(facts).encode() + b"\n", self._patience)
             except subprocess.TimeoutExpired:
                 _kill_process(process)
                 return f"the command took longer than {self._patience:g} s and was killed"
@@ -255,13 +255,13 @@ def _kill_process(process: "subprocess.Popen[bytes]") -> None:
             process.stdin.close()
 
 
-def _make_environment(told: Facts, without: Collection[str]) -> dict[str, str]:
+def _make_environment(facts: Facts, without: Collection[str]) -> dict[str, str]:
     """Return the process's environment without secrets, and with the facts."""
     left_out = {*without, *ALWAYS_WITHOUT}
     left_out |= {f"{name}_FILE" for name in left_out}
     kept = {name: value for name, value in os.environ.items() if name not in left_out and redact(value) == value}
     keys = ("event", "campaign", "state", "why", "until")
-    return kept | {f"SOCIALCRAWL_{key.upper()}": told[key] or "" for key in keys}
+    return kept | {f"SOCIALCRAWL_{key.upper()}": facts[key] or "" for key in keys}
 
 
 class _Webhook:
@@ -271,22 +271,22 @@ class _Webhook:
         self._address = address
         self._pause = pause
 
-    def tell(self, told: Facts, giving_up: threading.Event) -> str | None:
+    def tell(self, facts: Facts, giving_up: threading.Event) -> str | None:
         trouble = None
         for attempt in range(TRIES):
             if attempt and giving_up.wait(self._pause):
                 break
-            trouble = self._post(told)
+            trouble = self._post(facts)
             if trouble is None:
                 break
         return trouble
 
-    def _post(self, told: Facts) -> str | None:
+    def _post(self, facts: Facts) -> str | None:
         from socialcrawl.platforms.http_client import HttpClient  # noqa: PLC0415  (a daemon without a webhook has none)
 
         http = HttpClient(self._address, lambda: 0.0, WEBHOOK_PATIENCE)
         try:
-            content, kind = json.dumps(told).encode(), {"Content-Type": "application/json"}
+            content, kind = json.dumps(facts).encode(), {"Content-Type": "application/json"}
             answer = http.fetch("POST", self._address, headers=kind, content=content, max_bytes=0, cut=True)
         finally:
             http.close()

@@ -105,7 +105,7 @@ class Overview:
     """How the campaigns of a daemon stand; all methods may be called from any thread.
 
     Attributes:
-        house: what the campaigns share.
+        process: what the campaigns share.
         books: the daemon's rows in their databases.
         news: called with each change.
         stall: seconds after which a campaign that should have moved counts as stalled.
@@ -114,7 +114,7 @@ class Overview:
         opening: campaigns of which nothing can be said yet.
     """
 
-    house: ProcessContext
+    process: ProcessContext
     books: DaemonRecords
     news: StateChanges
     stall: float
@@ -134,9 +134,9 @@ class Overview:
         """Tell how the campaign of a file stands, if that is news."""
         runner, fault = self.runners.get(file), self.faults.get(file)
         if runner is not None and runner not in self.opening:
-            self.news.look(file, partial(self._describe_state, runner), self.house.time.now())
+            self.news.look(file, partial(self._describe_state, runner), self.process.time.now())
         elif fault is not None and not self.opening.busy:
-            self.news.look(file, lambda: fault, self.house.time.now())
+            self.news.look(file, lambda: fault, self.process.time.now())
 
     def notice_all(self) -> None:
         """Tell how all campaigns stand, as far as that is news."""
@@ -150,16 +150,16 @@ class Overview:
 
     def write(self, where: DatabaseAddress) -> None:
         """Write the heartbeat into a database and how its campaigns stand, if that changed or the last one is old."""
-        now, told = self.house.time.now(), self._make_heartbeats(where)
+        now, heartbeats = self.process.time.now(), self._make_heartbeats(where)
         before = self._beaten.get(where)
-        if before is None or now - before[0] >= BEAT or _list_states(before[1]) != _list_states(told):
-            self.books.write_states(where, told, now)
-            self._beaten[where] = now, told
-            self._rooms[where] = self.books.measure_space(where, now, self.house.disk)
+        if before is None or now - before[0] >= BEAT or _list_states(before[1]) != _list_states(heartbeats):
+            self.books.write_states(where, heartbeats, now)
+            self._beaten[where] = now, heartbeats
+            self._rooms[where] = self.books.measure_space(where, now, self.process.disk)
 
     def leave(self, where: DatabaseAddress) -> Callable[[], None]:
         """Return what writes into a database how its campaigns stand now, and that the daemon is gone."""
-        return partial(self.books.leave, where, self._make_heartbeats(where), self.house.time.now())
+        return partial(self.books.leave, where, self._make_heartbeats(where), self.process.time.now())
 
     def _make_heartbeats(self, where: DatabaseAddress) -> list[CampaignHeartbeat]:
         """Return what is to be written into a database."""
@@ -173,13 +173,13 @@ class Overview:
 
     def _describe_state(self, runner: CampaignRunner) -> CampaignState:
         """Return how a campaign stands; broken where its server cannot be used, stalled where it should have moved."""
-        standing, now = runner.describe_state(), self.house.time.now()
+        standing, now = runner.describe_state(), self.process.time.now()
         standing = replace(standing, room=self._rooms.get(runner.settings.database, standing.room))
         if standing.state in (RUNNING, WAITING) and (trouble := self.books.get_trouble(runner.settings.database)):
             return replace(standing, state=BROKEN, why=trouble)
-        why = detect_stall(standing, runner.eyes.list_flying(), now, self.stall)
+        why = detect_stall(standing, runner.monitor.list_flying(), now, self.stall)
         return standing if why is None else replace(standing, state=STALLED, why=why)
 
 
-def _list_states(told: list[CampaignHeartbeat]) -> list[tuple[object, ...]]:
-    return [(one.campaign, one.state, one.why, one.until, one.held) for one in told]
+def _list_states(heartbeats: list[CampaignHeartbeat]) -> list[tuple[object, ...]]:
+    return [(one.campaign, one.state, one.why, one.until, one.held) for one in heartbeats]

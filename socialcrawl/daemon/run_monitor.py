@@ -77,7 +77,7 @@ class RunMonitor:
         self.wait = None
 
 
-def measure_campaign(campaign: Campaign, eyes: RunMonitor, lag: float) -> CampaignFigures:
+def measure_campaign(campaign: Campaign, monitor: RunMonitor, lag: float) -> CampaignFigures:
     """Return a campaign in numbers, as it is now."""
     crawl, budget = campaign.crawl, campaign.planner.budget
     return CampaignFigures(
@@ -85,11 +85,11 @@ def measure_campaign(campaign: Campaign, eyes: RunMonitor, lag: float) -> Campai
         relevance=crawl.relevance,
         known=crawl.graph.size,
         frontier=crawl.graph.left,
-        requests=dict(eyes.requests),
+        requests=dict(monitor.requests),
         sent=budget.requests,
         posts=budget.spent[0],  # what is reserved may come back: counters never fall
         money=budget.spent[1],
-        windows=_measure_windows(campaign, set(eyes.latest)),
+        windows=_measure_windows(campaign, set(monitor.latest)),
         lag=lag,
     )
 

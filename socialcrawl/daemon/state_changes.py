@@ -92,16 +92,18 @@ class EventFilter:
             standing: how it stands.
             before: how it stood before, also under an earlier daemon.
         """
-        moved, told = self._told.get(standing.file, (None, set()))
+        moved, states = self._told.get(standing.file, (None, set()))
         if moved != standing.moved:
-            told = set()
+            states = set()
         if before is not None and before.moved == standing.moved:
-            told.add((before.state, before.why))
+            states.add((before.state, before.why))
         if before is not None and before.state == DOWN:
             self._down[standing.file] = before.since
         this = standing.state, standing.why
-        known = this in told or (standing.state == DOWN and standing.since - self._down.get(standing.file, -inf) < SAME)
+        known = this in states or (
+            standing.state == DOWN and standing.since - self._down.get(standing.file, -inf) < SAME
+        )
         same = before is not None and before.state == standing.state and not _ended_again(standing, before)
-        told.add(this)
-        self._told[standing.file] = standing.moved, told
+        states.add(this)
+        self._told[standing.file] = standing.moved, states
         return standing.state in EVENTFUL and standing.why not in (LEFT, GONE) and not known and not same

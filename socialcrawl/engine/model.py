@@ -1,4 +1,4 @@
-"""The words of the house: one word per idea, each a small value that never changes once made.
+"""The vocabulary of the package: one word per idea, each a small value that never changes once made.
 
 | word | is |
 |---|---|

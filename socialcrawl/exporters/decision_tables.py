@@ -31,8 +31,8 @@ def read_versions(choice: ExportSelection) -> Iterator[Row]:
         query = select(campaigns.c.seed, campaigns.c.created_at).where(campaigns.c.id == number)
         seed, created_at = choice.reader.execute(query).one()
         for one in traces.read_versions(traces.read_campaign(name)):
-            told = {"kind": one.settings.get("kind", DEFAULT.name), "seed": seed, **select_settings(one.settings)}
-            yield name, one.number, one.at or created_at, one.first, orjson.dumps(told).decode(), one.changed
+            values = {"kind": one.settings.get("kind", DEFAULT.name), "seed": seed, **select_settings(one.settings)}
+            yield name, one.number, one.at or created_at, one.first, orjson.dumps(values).decode(), one.changed
 
 
 def read_seeds(choice: ExportSelection) -> Iterator[Row]:
@@ -43,8 +43,8 @@ def read_seeds(choice: ExportSelection) -> Iterator[Row]:
     traces = CampaignTraces(choice.reader)
     for number, name in choice.campaigns:
         begun = traces.read_campaign(name)
-        meant = set(read_aliases(choice.reader, number).values())
-        asked = meant | find_first_picks(choice.reader, number).keys()
+        targets = set(read_aliases(choice.reader, number).values())
+        asked = targets | find_first_picks(choice.reader, number).keys()
         out = select(outcome.c.node).where(outcome.c.campaign == number, outcome.c.missing == OPTED_OUT)
         unnamed = {*choice.reader.execute(out).scalars()}
         for position, seat in enumerate((begun.identity.get("seeds") or {}).get("usernames") or []):

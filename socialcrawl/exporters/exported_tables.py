@@ -149,9 +149,9 @@ def _read_picks(choice: ExportSelection) -> Iterator[Row]:
     query = _select_rows(choice, pick, *asked, *found, *who).outerjoin(
         outcome, (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
     )
-    whole = query.outerjoin(account, account.c.node == pick.c.node)
+    rows = query.outerjoin(account, account.c.node == pick.c.node)
     drawn = {name: find_drawn(CampaignTraces(choice.reader), name) for _, name in choice.campaigns}
-    for row in choice.stream(_filter_active(choice, whole, pick.c.node).order_by(pick.c.campaign, pick.c.n)):
+    for row in choice.stream(_filter_active(choice, rows, pick.c.node).order_by(pick.c.campaign, pick.c.n)):
         person = Person(row.platform_id, row.username, row.name)
         yield (*row[:4], person, *row[4:14], drawn[row.campaign].get(row.n))
 
@@ -204,9 +204,9 @@ def _read_hits(choice: ExportSelection) -> Iterator[Row]:
 def _read_standings(choice: ExportSelection) -> Iterator[Row]:
     who = (account.c.platform_id, account.c.username, account.c.name)
     query = _select_rows(choice, standing, standing.c.node, *(standing.c[name] for name in STANDING), *who)
-    whole = query.join(account, account.c.node == standing.c.node)
+    rows = query.join(account, account.c.node == standing.c.node)
     for row in choice.stream(
-        _filter_active(choice, whole, standing.c.node).order_by(standing.c.campaign, standing.c.node)
+        _filter_active(choice, rows, standing.c.node).order_by(standing.c.campaign, standing.c.node)
     ):
         yield (*row[:2], Person(row.platform_id, row.username, row.name), *row[2 : 2 + len(STANDING)])
 
@@ -214,10 +214,8 @@ def _read_standings(choice: ExportSelection) -> Iterator[Row]:
 def _read_sampled(choice: ExportSelection) -> Iterator[Row]:
     who = (account.c.platform_id, account.c.username, account.c.name)
     drawn = (sampled.c.visits, sampled.c.weight, sampled.c.degree)
-    whole = _select_rows(choice, sampled, sampled.c.node, *drawn, *who).join(account, account.c.node == sampled.c.node)
-    for row in choice.stream(
-        _filter_active(choice, whole, sampled.c.node).order_by(sampled.c.campaign, sampled.c.node)
-    ):
+    rows = _select_rows(choice, sampled, sampled.c.node, *drawn, *who).join(account, account.c.node == sampled.c.node)
+    for row in choice.stream(_filter_active(choice, rows, sampled.c.node).order_by(sampled.c.campaign, sampled.c.node)):
         yield (*row[:2], Person(row.platform_id, row.username, row.name), *row[2:5])
 
 

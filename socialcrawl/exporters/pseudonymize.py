@@ -38,11 +38,13 @@ class Pseudonymizer:
         held = [(place, column.holds) for place, column in enumerate(columns) if column.holds]
         people = [place for place, holds in held if holds in NAMES]
         known = self.find_names(_list_texts(held, rows))
-        told = any(holds in ("prose", "words") for _, holds in held)
+        has_text = any(holds in ("prose", "words") for _, holds in held)
         hidden = []
         for row in rows:
             here = (
-                known.add_people([person for place in people for person in _list_people(row[place])]) if told else known
+                known.add_people([person for place in people for person in _list_people(row[place])])
+                if has_text
+                else known
             )
             cells = list(row)
             for place, holds in held:

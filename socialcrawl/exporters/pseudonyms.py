@@ -52,5 +52,5 @@ class Pseudonyms:
         return blake2b(text.encode(), digest_size=8, key=self._key).digest()
 
     def _make_name(self, text: str) -> str:
-        whole = blake2b(text.encode(), digest_size=10, key=self._key).digest()
-        return b32encode(whole).decode().lower()[:LETTERS]
+        digest = blake2b(text.encode(), digest_size=10, key=self._key).digest()
+        return b32encode(digest).decode().lower()[:LETTERS]

@@ -146,16 +146,16 @@ class _Restoring:
             while rows := list(islice(found, SOME)):
                 work([dict(zip(columns, row, strict=True)) for row in rows])
         for number, seats in self.seats.items():
-            told = orjson.dumps(self.identities[number] | {"seeds": {"usernames": seats}}).decode()
-            self.connection.execute(update(campaign).where(campaign.c.id == number).values(identity=told))
+            identity = orjson.dumps(self.identities[number] | {"seeds": {"usernames": seats}}).decode()
+            self.connection.execute(update(campaign).where(campaign.c.id == number).values(identity=identity))
         return self.twice
 
-    def _begin(self, number: int, told: Mapping[str, Any]) -> None:
-        settings = {**told["settings"], "name": told["name"], "kind": told.get("kind", DEFAULT.name)}
-        values = {"id": number, "name": told["name"], "platform": told["platform"], "seed": told["seed"]}
-        texts = {"settings": orjson.dumps(settings).decode(), "identity": "{}", "created_at": told["created_at"]}
+    def _begin(self, number: int, facts: Mapping[str, Any]) -> None:
+        settings = {**facts["settings"], "name": facts["name"], "kind": facts.get("kind", DEFAULT.name)}
+        values = {"id": number, "name": facts["name"], "platform": facts["platform"], "seed": facts["seed"]}
+        texts = {"settings": orjson.dumps(settings).decode(), "identity": "{}", "created_at": facts["created_at"]}
         self.connection.execute(insert(campaign).values(values | texts))
-        for row in told["epochs"]:
+        for row in facts["epochs"]:
             columns = {name: row[name] for name in ("number", "first", "began_at", "why")}
             self.connection.execute(insert(epoch).values(columns | {"campaign": number}))
 
@@ -252,14 +252,14 @@ class _Restoring:
         return row
 
 
-def _make_identity(told: Mapping[str, Any]) -> dict[str, Any]:
+def _make_identity(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return by which rule a campaign counts its topic; exports of earlier versions do not say."""
-    return {"topic": told["settings"].get("topic"), COUNTING: told[COUNTING]} if COUNTING in told else {}
+    return {"topic": facts["settings"].get("topic"), COUNTING: facts[COUNTING]} if COUNTING in facts else {}
 
 
-def _find_first_whole(told: Mapping[str, Any]) -> int:
+def _find_first_whole(facts: Mapping[str, Any]) -> int:
     """Return the first pick that was decided after everything that was erased."""
-    return max((row["first"] for row in told["epochs"] if {"forget", "retain"} & {*row["why"].split(",")}), default=0)
+    return max((row["first"] for row in facts["epochs"] if {"forget", "retain"} & {*row["why"].split(",")}), default=0)
 
 
 def count_picks(connection: Connection, campaign: int) -> dict[str, int]:

@@ -94,11 +94,11 @@ class JsonLinesWriter:
         self._file.writelines(map(self._format_line, rows))
 
     def _format_line(self, row: tuple[Any, ...]) -> bytes:
-        told = dict(zip(self._names, row, strict=True))
+        values = dict(zip(self._names, row, strict=True))
         for name in self._numbers:
-            if told[name] is not None:
-                told[name] = str(told[name])
-        return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+            if values[name] is not None:
+                values[name] = str(values[name])
+        return orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE)
 
 
 class IdWriter:

@@ -71,12 +71,12 @@ def _read_rows(choice: ExportSelection) -> Iterator[Any]:
 
 
 def _write_about(writer: Any, row: Any) -> None:
-    told = {
+    fields = {
         "software": f"socialcrawl {__version__}",
         "format": "WARC File Format 1.0",
         "description": "answers of an API, with their bodies unpacked and without cookies; see datasheet.md",
     }
-    lines = "".join(f"{name}: {value}\r\n" for name, value in told.items()).encode()
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items()).encode()
     headers = {"WARC-Record-ID": _make_record_id("about", row), "WARC-Date": _format_date(row.sent_at), **_TYPE}
     writer.write_record(
         writer.create_warc_record("", "warcinfo", io.BytesIO(lines), len(lines), warc_headers_dict=headers)

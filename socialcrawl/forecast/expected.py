@@ -297,13 +297,13 @@ def _compute_account(shape: CampaignParameters, typical: TypicalNeeds, named: fl
     """Return the mean of asking one account: perhaps a look-up by name, then its pages."""
     roles = shape.roles
     # Whose id nobody knows is mostly gone: the look-up finds that out, else the first page does.
-    told = 0.0 if shape.heeds else min(named, typical.missing)
+    absent = 0.0 if shape.heeds else min(named, typical.missing)
     pages = (1.0 - typical.missing) * typical.pages_per_user(shape.pages_per_user)
     posts = pages * min(find_page_size(shape, roles.timeline), typical.posts_per_page)
     twice = pages * typical.again if shape.heeds else 0.0
-    means = {roles.timeline: _make_amount(shape, roles.timeline, pages + twice + typical.missing - told, posts, 0)}
+    means = {roles.timeline: _make_amount(shape, roles.timeline, pages + twice + typical.missing - absent, posts, 0)}
     if named and roles.by_name:
-        look = _make_amount(shape, roles.by_name, named, 0, named - told)
+        look = _make_amount(shape, roles.by_name, named, 0, named - absent)
         means[roles.by_name] = _add_amounts(means.get(roles.by_name, Amount()), look)
     if twice and roles.by_id:
         users = REPOSTED * twice

@@ -84,12 +84,12 @@ def make_quote(
     """Return the quote for a campaign at `now` (Unix seconds), of which something may be done or `stored` already."""
     done, stored = done or CampaignProgress(), stored or StoredResources()
     most = bound_requests(shape, done, now)
-    whole = bound_total(shape, most, done, now)
+    totals = bound_total(shape, most, done, now)
     probably, together, reached = estimate_likely(shape, typical, done, now)
     lasting = shape.caps.seconds
     return Quote(
         tuple(QuoteLine(name, most[name], probably.get(name, Amount()), compute_pace(shape, name)) for name in most),
-        whole,
+        totals,
         together,
         done,
         estimate_likely(replace(shape, back=0.0), FULL, done, now)[2],
@@ -97,7 +97,7 @@ def make_quote(
         None if lasting is None or shape.tests else count_allowed(shape, shape.roles.timeline, lasting),
         typical,
         count_unreturned(shape, typical, done, now),
-        _clip_ranges(estimate_range(shape, typical, done, now, stored), whole),
+        _clip_ranges(estimate_range(shape, typical, done, now, stored), totals),
         stored,
     )
 

@@ -85,8 +85,8 @@ def _parse_page(fields: dict[int, object], header: "_Header", at: int) -> Parque
     if not isinstance(packed, int) or not isinstance(unpacked, int):
         raise PageError("the header of a page lacks its size")
     for kind, place in ((_DATA, _ENCODING), (_DATA_2, _ENCODING_2), (_DICTIONARY, _ENCODING)):
-        if isinstance(told := fields.get(kind), dict):
-            values, encoding = told.get(_VALUES), told.get(place)
+        if isinstance(page_header := fields.get(kind), dict):
+            values, encoding = page_header.get(_VALUES), page_header.get(place)
             if not isinstance(values, int) or not isinstance(encoding, int):
                 raise PageError("the header of a page lacks the number of its values")
             return ParquetPage(at + header.at, packed, unpacked, values, encoding, kind == _DICTIONARY)

@@ -66,6 +66,6 @@ def parse_latest(text: str) -> float:
     Raises:
         ValueError: it is neither.
     """
-    told = datetime.fromisoformat(text)
-    told = told.replace(tzinfo=UTC) if told.tzinfo is None else told
-    return told.timestamp() + (86_400.0 if DAY.fullmatch(text) else 0.0)
+    instant = datetime.fromisoformat(text)
+    instant = instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant
+    return instant.timestamp() + (86_400.0 if DAY.fullmatch(text) else 0.0)

@@ -240,11 +240,11 @@ class Topic:
 
     def _is_in_language(self, lang: str | None) -> bool:
         """Return whether `lang` is one of the languages; zh takes in zh-TW, and zh alone may be zh-TW."""
-        told = normalize_language(lang or "und").lower()
-        if _UNTOLD.fullmatch(told):
+        language = normalize_language(lang or "und").lower()
+        if _UNTOLD.fullmatch(language):
             return True
         own = [normalize_language(one).lower() for one in self.languages]
-        return any(told == one or told.startswith(f"{one}-") or one.startswith(f"{told}-") for one in own)
+        return any(language == one or language.startswith(f"{one}-") or one.startswith(f"{language}-") for one in own)
 
     def _is_in_time(self, created_at: str | None) -> bool:
         try:
@@ -303,8 +303,10 @@ def _compile(keywords: Sequence[str], patterns: Sequence[str], entities: Entitie
     for pattern in patterns:
         _check(pattern)
     words = _list_alternatives([_Word.of(word, entities) for word in longest_first])
-    told = [*words, *(f"(?:{pattern})" for pattern in patterns)] or ["(?!)"]
-    return re.compile("|".join(told), re.IGNORECASE if patterns else 0)  # words and texts are folded: no case is left
+    alternatives = [*words, *(f"(?:{pattern})" for pattern in patterns)] or ["(?!)"]
+    return re.compile(
+        "|".join(alternatives), re.IGNORECASE if patterns else 0
+    )  # words and texts are folded: no case is left
 
 
 class _Word(NamedTuple):
@@ -356,8 +358,8 @@ def _write_run(words: Sequence[_Word], after: str) -> str:
     rests: dict[str, list[str]] = {}
     for word in words:
         rests.setdefault(word.first, []).append(word.rest)
-    told = "|".join(rf"(?<={re.escape(first)})(?:{'|'.join(each)})" for first, each in rests.items())
-    return f"(?:{told})(?!{after})" if after else told
+    lookbehinds = "|".join(rf"(?<={re.escape(first)})(?:{'|'.join(each)})" for first, each in rests.items())
+    return f"(?:{lookbehinds})(?!{after})" if after else lookbehinds
 
 
 def _check(pattern: str) -> None:

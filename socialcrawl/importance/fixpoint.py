@@ -41,9 +41,9 @@ def iterate(matrix: Any, start: Floats | None = None, *, eps: float = 0.0, conve
             following += eps  # times the sum of the x, 1
         if convergent:
             following += rank
-        whole = following.sum()
+        total = following.sum()
         # Without any link (and the convergent step) nobody says anything: all stay as they are.
-        rank = following / whole if whole > 0 else rank
+        rank = following / total if total > 0 else rank
         yield rank
 
 

@@ -210,8 +210,8 @@ class Cash:
 
     def rough(self, rows: Rows) -> Floats:
         """Return the importance of `rows` by what was paid only, H / G; 0 for all before the first payment."""
-        past, whole = self.past(rows), self.paid + self.granted
-        return past / whole if whole > 0.0 else np.zeros(len(past))
+        past, clock = self.past(rows), self.paid + self.granted
+        return past / clock if clock > 0.0 else np.zeros(len(past))
 
     def total(self) -> float:
         """All cash there is, that of the virtual page and of the sink included: 1, once there were rows to start."""

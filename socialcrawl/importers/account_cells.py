@@ -77,7 +77,7 @@ class CellAccounts:
 
 def find_site(name: str, who: Who) -> str:
     """Return the site of an account of the platform `name`; see `CellAccounts.find_site`."""
-    told, facts = who.username or who.id or "", find_platform_facts(name)
+    key, facts = who.username or who.id or "", find_platform_facts(name)
     if facts.pages:
-        return urlsplit(told).hostname or ""
-    return told.rpartition("@")[2].lower() if facts.federated and "@" in told else ""
+        return urlsplit(key).hostname or ""
+    return key.rpartition("@")[2].lower() if facts.federated and "@" in key else ""

@@ -188,15 +188,15 @@ def count_by_author(path: Path, naming: CellAccounts, hits: Hits) -> Mapping[Who
         PostsFileError: the file cannot be read.
     """
     trouble = LineErrors()
-    found, posts, told = DatasetBuilder(naming, trouble), _Posts(), Counter[Who]()
+    found, posts, counts = DatasetBuilder(naming, trouble), _Posts(), Counter[Who]()
     with open_table(path, WORDS, trouble, naming.is_legal) as table:
         if table is not None and not set(NEEDED) <= set(table.names or ()):
-            return told
+            return counts
     for page in read_posts(path, hits, trouble):
         for place, count in enumerate(page.page.hits):
             if (who := posts.resolve_account(found, page.get_author(place), str(path))) is not None:
-                told[who] += count
-    return told
+                counts[who] += count
+    return counts
 
 
 def describe_members(path: Path, naming: CellAccounts) -> str:
@@ -269,13 +269,13 @@ class _Links:
             return
         sources, targets = map(found.read, ends)
         weights = ["1"] * len(lines) if self.weight is None else columns[self.weight]
-        for line, source, target, first, there, told in zip(lines, sources, targets, *ends, weights, strict=True):
-            weight = _parse_weight(told)
+        for line, source, target, first, there, cell in zip(lines, sources, targets, *ends, weights, strict=True):
+            weight = _parse_weight(cell)
             if self.ours and not first:
                 self._add_alone(found, table.describe_row(line), there, target)
                 continue
             if isinstance(source, str) or (there and isinstance(target, str)) or weight is None:
-                why = next((why for why in (source, target) if isinstance(why, str)), f"its weight is {told!r:.60}")
+                why = next((why for why in (source, target) if isinstance(why, str)), f"its weight is {cell!r:.60}")
                 found.trouble.add(table.describe_row(line), why)
                 continue
             place = found.add_member(source)
@@ -289,9 +289,9 @@ class _Links:
             found.trouble.add(place, target)
 
 
-def _parse_weight(told: Cell) -> float | None:
+def _parse_weight(cell: Cell) -> float | None:
     try:
-        weight = float(told or 1.0)
+        weight = float(cell or 1.0)
     except ValueError:
         return None
     return weight if 0 <= weight < inf else None
@@ -315,9 +315,9 @@ class _Accounts:
         ids = none if self.ids is None else found.read(columns[self.ids], "ids")
         names = none if self.names is None else found.read(columns[self.names], self.reading)
         for i, (by_id, by_name) in enumerate(zip(ids, names, strict=True)):
-            told = [who for who in (by_id, by_name) if isinstance(who, Who)]
-            if told:
-                found.add_member(Who(told[0].id, told[-1].username))
+            whos = [who for who in (by_id, by_name) if isinstance(who, Who)]
+            if whos:
+                found.add_member(Who(whos[0].id, whos[-1].username))
             elif not (
                 self.ours and all(columns[place][i] is None for place in (self.ids, self.names) if place is not None)
             ):
@@ -358,8 +358,8 @@ class _Posts:
 
     def resolve_account(self, found: DatasetBuilder, who: Who, path: str) -> Who | None:
         """Return an account as the platform names it; None, and a bad line, where it is none."""
-        (told,) = found.read([who.username or who.id], "names" if who.username else None)
-        if isinstance(told, str):
-            found.trouble.add(path, told)
+        (account,) = found.read([who.username or who.id], "names" if who.username else None)
+        if isinstance(account, str):
+            found.trouble.add(path, account)
             return None
-        return Who(who.id or told.id, told.username or who.username)
+        return Who(who.id or account.id, account.username or who.username)

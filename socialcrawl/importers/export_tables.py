@@ -97,9 +97,9 @@ def _read_csv(path: Path, wanted: Sequence[str], trouble: LineErrors) -> Iterato
 
 def _read_lines(path: Path, wanted: Sequence[str], trouble: LineErrors) -> Iterator[Cells]:
     def rows(file: IO[bytes]) -> Iterator[list[Any]]:
-        for _, told in read_objects(path, file, trouble):
-            _find_places(path, list(told), wanted)
-            yield [told[name] for name in wanted]
+        for _, record in read_objects(path, file, trouble):
+            _find_places(path, list(record), wanted)
+            yield [record[name] for name in wanted]
 
     with path.open("rb") as file:
         begin = file.read(4)

@@ -87,7 +87,7 @@ def open_export_table(path: Path, trouble: LineErrors) -> Iterator[CellTable | N
     with path.open("rb") as file:
         begin = file.read(4)
     with open_bytes(path, begin) as file:
-        first = next((told for _, told in read_objects(path, file, LineErrors())), None)
+        first = next((record for _, record in read_objects(path, file, LineErrors())), None)
     names = [name.lower() for name in first or ()]
     if any(wanted <= set(names) for wanted in WITHOUT):
         check_names(path, names)
@@ -105,9 +105,9 @@ def _read_chunks(
     numbers: list[int] = []
     rows: list[list[Cell]] = []
     size = 0
-    for number, told in read_objects(path, file, trouble):
+    for number, record in read_objects(path, file, trouble):
         numbers.append(number)
-        rows.append([_convert_cell(told.get(name)) for name in names])
+        rows.append([_convert_cell(record.get(name)) for name in names])
         size += sum(len(cell or "") for cell in rows[-1])
         if len(rows) >= CHUNK or size > MAX_BATCH:
             yield numbers, [list(column) for column in zip(*rows, strict=True)]
@@ -125,12 +125,12 @@ def read_objects(path: Path, file: IO[bytes], trouble: LineErrors) -> Iterator[t
             if not bare:
                 continue
             try:
-                told = orjson.loads(bare)
+                record = orjson.loads(bare)
             except orjson.JSONDecodeError as error:
                 why = f"it is not JSON: {error}"
             else:
-                if isinstance(told, dict):
-                    yield number, told
+                if isinstance(record, dict):
+                    yield number, record
                     continue
                 why = "it is not a JSON object"
         trouble.add(f"{path}, line {number}", why)

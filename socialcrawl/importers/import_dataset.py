@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.model import Who, format_time
@@ -104,10 +104,10 @@ def _lock_campaign(connection: Opened, settings: Settings, now: float) -> Iterat
     """Yield the campaign.id of a campaign that cannot run inside the block."""
     lease = Lease(connection, settings.name)
     try:
-        meant = plan(settings)
-        identity = settings.identity(meant.usernames)
-        whole, fixed = settings.model_dump(mode="json"), meant.kind.facts.fixed
-        number = ensure_campaign(connection, whole, identity, now, queries=meant.queries, fixed=fixed)
+        plan = make_plan(settings)
+        identity = settings.identity(plan.usernames)
+        values, fixed = settings.model_dump(mode="json"), plan.kind.facts.fixed
+        number = ensure_campaign(connection, values, identity, now, queries=plan.queries, fixed=fixed)
         yield number
     finally:
         lease.release()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from socialcrawl.campaign.plan import about, plan
+from socialcrawl.campaign.plan import make_plan, make_topic
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import format_time
 from socialcrawl.formats.line_errors import LineErrors
@@ -87,7 +87,7 @@ def import_posts(files: PostFiles, connection: Opened, settings: Settings | None
     """
     files.check()
     number = None if settings is None else _find_campaign(connection, settings, now)
-    count = count_nothing if settings is None else about(settings).hits
+    count = count_nothing if settings is None else make_topic(settings).hits
     platform = DEFAULT.name if settings is None else settings.source.platform
     intake = PostImport(connection, platform, format_time(now), number)
     trouble = _take_files(files, intake, count, keep=settings is not None and settings.source.keep_original)
@@ -106,7 +106,7 @@ def import_history(files: PostFiles, connection: Opened, settings: Settings, now
     try:
         number = _find_campaign(connection, settings, now)
         intake = PostImport(connection, platform, format_time(now), number, history=True)
-        count = about(settings).hits
+        count = make_topic(settings).hits
         trouble = _take_files(files, intake, count, keep=settings.source.keep_original, drop=False)
         authors, asked = write_import_picks(connection, number, platform, now)
         intake.close()
@@ -168,7 +168,7 @@ def _take_files(
 
 
 def _find_campaign(connection: Opened, settings: Settings, now: float) -> int:
-    whole, meant = settings.model_dump(mode="json"), plan(settings)
-    identity, counting = settings.identity(meant.usernames), CountingRule.from_topic(meant.topic)
-    fixed = meant.kind.facts.fixed
-    return ensure_campaign(connection, whole, identity, now, queries=meant.queries, counting=counting, fixed=fixed)
+    values, plan = settings.model_dump(mode="json"), make_plan(settings)
+    identity, counting = settings.identity(plan.usernames), CountingRule.from_topic(plan.topic)
+    fixed = plan.kind.facts.fixed
+    return ensure_campaign(connection, values, identity, now, queries=plan.queries, counting=counting, fixed=fixed)

@@ -148,8 +148,8 @@ def _split_names(given: Any) -> list[str]:
 
 def _parse_times(row: Row) -> tuple[str, str] | None:
     """Return when the counts were read and when the post was fetched, where the row tells it."""
-    told = [format_time(_parse_instant(row, name)) for name in TIMES if not _is_empty(row.get(name))]
-    return (told[0], told[-1]) if told else None
+    instants = [format_time(_parse_instant(row, name)) for name in TIMES if not _is_empty(row.get(name))]
+    return (instants[0], instants[-1]) if instants else None
 
 
 def _parse_instant(row: Row, name: str) -> float:

@@ -80,9 +80,9 @@ def _find_accounts(rows: Sequence[Row], names: Sequence[str], naming: CellAccoun
     by_id, by_name = (next((name for name in some if name in names), None) for some in (IDS, NAMES))
     readings = [(name, how) for name, how in ((by_id, "ids"), (by_name, "names")) if name is not None]
     columns = [naming.find_accounts([row[name] or "" for row in rows], how) for name, how in readings]
-    for told in zip(*columns, strict=True):
-        known = [who for who in told if isinstance(who, Who)]
-        yield Who(known[0].id, known[-1].username) if known else told[0]
+    for cells in zip(*columns, strict=True):
+        known = [who for who in cells if isinstance(who, Who)]
+        yield Who(known[0].id, known[-1].username) if known else cells[0]
 
 
 def _parse_result(row: Row, who: Who | str, rule: Activity, now: float) -> ProbeResult:
@@ -90,15 +90,15 @@ def _parse_result(row: Row, who: Who | str, rule: Activity, now: float) -> Probe
         raise BadResultError(who)
     at = min(_parse_instant(row.get(CHECKED), CHECKED) or now, now)
     last = _parse_instant(row.get(LAST), LAST)
-    missing, told = _parse_status(row.get(STATUS)), _parse_active(row.get(ACTIVE))
-    if told and missing is not None and not rule.alive(None, at, missing):
+    missing, active = _parse_status(row.get(STATUS)), _parse_active(row.get(ACTIVE))
+    if active and missing is not None and not rule.alive(None, at, missing):
         raise BadResultError(f"it is active, and {missing} too: remove one of them")
     word = (row.get(STATUS) or "").lower()
     tells = last is not None or (bool(word) and (rule.within is None or (rule.untold and word not in SILENT)))
-    if told is None and missing is None and not tells:
+    if active is None and missing is None and not tells:
         raise BadResultError("it says neither active, nor when it last acted, nor why it is not there")
     acted = "" if last is None else format_time(last)
-    alive = rule.alive(acted, at, missing) if told is None else told
+    alive = rule.alive(acted, at, missing) if active is None else active
     return ProbeResult(who, at, alive, None if alive else missing, acted)
 
 

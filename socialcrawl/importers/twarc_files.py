@@ -82,9 +82,9 @@ class TwarcPages:
             if lacking := first.words.lacks(post, search=True):
                 raise FieldsMissingError(lacking)
         users = {user["id"]: user for line in lines for user in line.users}  # the last one counts
-        whole = [user for user in users.values() if any(key in user for key in PROFILE)]
+        complete = [user for user in users.values() if any(key in user for key in PROFILE)]
         page = parse_posts({"data": posts}, first.words, self.count, keep=self.keep)
-        accounts: Sequence[AccountRow] = parse_users({"data": whole}, first.words).accounts
+        accounts: Sequence[AccountRow] = parse_users({"data": complete}, first.words).accounts
         others = [Who(key, user.get("username")) for key, user in users.items() if not any(k in user for k in PROFILE)]
         _check_texts([key for who in others for key in who])
         at = first.at or max((row.created_at for row in page.posts if row.created_at), default=None)
@@ -143,8 +143,8 @@ def _parse_moment(moment: datetime) -> float:
 
 def _convert_post(given: Json) -> dict[str, Any]:
     """Return a post of API 1.1 in the words of v2."""
-    whole = given.get("extended_tweet") or given
-    entities = {**(given.get("entities") or {}), **(whole.get("entities") or {})}
+    extended = given.get("extended_tweet") or given
+    entities = {**(given.get("entities") or {}), **(extended.get("entities") or {})}
     mentions = [
         {"id": user.get("id_str"), "username": user["screen_name"]} for user in entities.get("user_mentions") or ()
     ]
@@ -157,7 +157,7 @@ def _convert_post(given: Json) -> dict[str, Any]:
         "id": given.get("id_str") or str(given["id"]),
         "author_id": given["user"].get("id_str") or str(given["user"]["id"]),
         "created_at": _convert_time(given.get("created_at")),
-        "text": next(one[key] for one in (whole, given) for key in ("full_text", "text") if key in one),
+        "text": next(one[key] for one in (extended, given) for key in ("full_text", "text") if key in one),
         "lang": given.get("lang"),
         "in_reply_to_user_id": given.get("in_reply_to_user_id_str"),
         "referenced_tweets": [{"type": kind, "id": key} for kind, key in referred.items() if key],

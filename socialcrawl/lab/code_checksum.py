@@ -32,8 +32,8 @@ def compute_code_checksum(*made: Any, apart: str | None = None) -> str:
 
 def _find_modules(made: Any) -> Iterator[str]:
     """Yield the names of the modules that define a function, or a class and those that it inherits from."""
-    whole = made if isinstance(made, type) or hasattr(made, "__code__") else type(made)
-    yield from (one.__module__ for one in getattr(whole, "__mro__", (whole,)) if one.__module__ != "builtins")
+    owner = made if isinstance(made, type) or hasattr(made, "__code__") else type(made)
+    yield from (one.__module__ for one in getattr(owner, "__mro__", (owner,)) if one.__module__ != "builtins")
 
 
 @lru_cache(maxsize=256)
@@ -68,8 +68,8 @@ def _read_source(name: str) -> tuple[str, frozenset[str]]:
 
 def _is_text(statement: ast.stmt) -> bool:
     """Return whether it is a text that stands alone, as a docstring does."""
-    told = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(told, ast.Constant) and isinstance(told.value, str)
+    text = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(text, ast.Constant) and isinstance(text.value, str)
 
 
 def _is_ours(name: str) -> bool:

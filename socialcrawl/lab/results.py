@@ -171,11 +171,11 @@ def _compute_code(name: str, start: str | None) -> str:
 
 @lru_cache(maxsize=256)
 def _compute_digest(graph: str, seen: Stamp) -> str:
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for file in _list_files(graph):
         with file.open("rb") as opened:
-            whole.update(hashlib.file_digest(opened, "sha256").digest())
-    return whole.hexdigest()
+            digest.update(hashlib.file_digest(opened, "sha256").digest())
+    return digest.hexdigest()
 
 
 def _list_files(graph: str) -> list[Path]:
@@ -186,26 +186,26 @@ def _list_files(graph: str) -> list[Path]:
 def _make_schema() -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
-    text, whole, real = pa.string(), pa.int64(), pa.float64()
+    text, integer, real = pa.string(), pa.int64(), pa.float64()
     kinds = {
         "graph": text,
         "estimator": text,
         "strategy": text,
         "q": real,
         "zeta": real,
-        "refresh_rate": whole,
+        "refresh_rate": integer,
         "objective": text,
-        "seed": whole,
-        "switch_after": whole,
+        "seed": integer,
+        "switch_after": integer,
         "start": text,
         "nr_d": real,
-        "budget": whole,
-        "seed_set": whole,
-        "seeds": pa.list_(whole),
+        "budget": integer,
+        "seed_set": integer,
+        "seeds": pa.list_(integer),
         "score": real,
         "seed_score": real,
         "curve": pa.list_(real),
-        "steps": pa.list_(whole),
+        "steps": pa.list_(integer),
         "seconds": real,
         "peak_rss_mb": real,
         "version": text,

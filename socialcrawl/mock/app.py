@@ -101,14 +101,14 @@ class Mock:
             return
         body = await read_body(receive) if method == "POST" else b""
         # All is decided, counted and billed at once; only the answer takes its time.
-        told, fault = self._decided(found[0][0], self._asked(scope, *found, body))
+        response, fault = self._decided(found[0][0], self._asked(scope, *found, body))
         pause = self._settings.latency + (fault.seconds if fault and fault.kind == "hang" else 0.0)
         if pause:
             await asyncio.sleep(pause)
-        if told is None or (fault and fault.kind == "half"):
-            await sever(scope, receive, send, told, self._stage.clock())
+        if response is None or (fault and fault.kind == "half"):
+            await sever(scope, receive, send, response, self._stage.clock())
         else:
-            await answer(send, told, self._stage.clock())
+            await answer(send, response, self._stage.clock())
 
     def _asked(self, scope: Scope, at: At, parts: list[str], body: bytes) -> MockRequest:
         headers = read_headers(scope)
@@ -140,12 +140,12 @@ class Mock:
             book.answers[401] += 1
             return _read_fault(fault, {}), fault
         entry = platform.take(asked, guest)
-        told = self._answered(platform, asked, guest, entry, fault)
-        if told is not None:
-            entry.note(told.status)
-            book.answers[told.status] += 1
+        response = self._answered(platform, asked, guest, entry, fault)
+        if response is not None:
+            entry.note(response.status)
+            book.answers[response.status] += 1
         # Who is refused meets no other fault.
-        return told, None if entry.refused else fault
+        return response, None if entry.refused else fault
 
     def _answered(
         self, platform: MockPlatform, asked: MockRequest, guest: Guest, entry: Entry, fault: Fault | None
@@ -190,8 +190,8 @@ def _read_fault(fault: Fault, limits: Mapping[str, str]) -> MockResponse:
 
 
 def _refuse(platform: MockPlatform, asked: MockRequest, entry: Entry, fault: Fault) -> MockResponse:
-    told = platform.too_many(asked, platform.spent(asked, entry) if fault.spent else entry)
+    response = platform.too_many(asked, platform.spent(asked, entry) if fault.spent else entry)
     if fault.limited:
-        return told
+        return response
     hidden = {*entry.headers, "retry-after", "Retry-After"}
-    return replace(told, headers={name: value for name, value in told.headers.items() if name not in hidden})
+    return replace(response, headers={name: value for name, value in response.headers.items() if name not in hidden})

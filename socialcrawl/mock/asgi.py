@@ -48,18 +48,18 @@ def format_date(second: int) -> str:
     return formatdate(second, usegmt=True)
 
 
-def _make_head(told: MockResponse, now: float) -> Message:
-    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in told.headers.items()]
-    headers.append((b"content-type", told.content_type.encode("latin-1")))
-    headers.append((b"content-length", b"%d" % len(told.body)))
+def _make_head(response: MockResponse, now: float) -> Message:
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.headers.items()]
+    headers.append((b"content-type", response.content_type.encode("latin-1")))
+    headers.append((b"content-length", b"%d" % len(response.body)))
     headers.append((b"date", format_date(int(now)).encode()))
-    return {"type": "http.response.start", "status": told.status, "headers": headers}
+    return {"type": "http.response.start", "status": response.status, "headers": headers}
 
 
-async def answer(send: Send, told: MockResponse, now: float) -> None:
+async def answer(send: Send, response: MockResponse, now: float) -> None:
     """Send the whole answer, with the moment at which it leaves (Unix seconds)."""
-    await send(_make_head(told, now))
-    await send({"type": "http.response.body", "body": told.body})
+    await send(_make_head(response, now))
+    await send({"type": "http.response.body", "body": response.body})
 
 
 async def sever(scope: Scope, receive: Receive, send: Send, half: MockResponse | None, now: float) -> None:

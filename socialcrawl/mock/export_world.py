@@ -126,8 +126,8 @@ def _read_keys(export: Exported) -> list[str]:
 def _find_shown(export: Exported, posts: _Posts) -> NDArray[np.int64]:
     """Return the places of posts that timelines show, ascending: of a read account, those that were shown then."""
     asked = set(export.timelines)
-    told = {key for ids in export.timelines.values() for key in ids}
-    shown = [p for p, row in enumerate(posts.rows) if row["id"] in told or row["author_node"] not in asked]
+    listed = {key for ids in export.timelines.values() for key in ids}
+    shown = [p for p, row in enumerate(posts.rows) if row["id"] in listed or row["author_node"] not in asked]
     return np.array(shown, np.int64)
 
 

@@ -144,5 +144,5 @@ class ServicePlatform:
         return {**self.book.report(), **self._counts.report()}
 
 
-def _add_headers(told: MockResponse, entry: Entry) -> MockResponse:
-    return replace(told, headers={**entry.headers, **told.headers})
+def _add_headers(response: MockResponse, entry: Entry) -> MockResponse:
+    return replace(response, headers={**entry.headers, **response.headers})

@@ -113,15 +113,15 @@ class ScenarioState:
         own = [platform for platform in self._platforms.values() if name in (None, platform.name)]
         return [platform.changes for platform in own if platform.changes is not None]
 
-    def kept(self, platform: MockPlatform, asked: MockRequest, guest: Guest, told: MockResponse) -> MockResponse:
+    def kept(self, platform: MockPlatform, asked: MockRequest, guest: Guest, response: MockResponse) -> MockResponse:
         """Return the same answer, remembered where it may have to come again."""
-        if self._remembers and told.status == 200:
+        if self._remembers and response.status == 200:
             key = _identify_list(platform, asked, guest)
             self._last.pop(key, None)
-            self._last[key] = told
+            self._last[key] = response
             if len(self._last) > _PAGES:
                 del self._last[next(iter(self._last))]
-        return told
+        return response
 
     def before(self, platform: MockPlatform, asked: MockRequest, guest: Guest) -> MockResponse | None:
         """Return the last page that this guest had of the same list; None where there was none."""

@@ -133,8 +133,8 @@ class _Flattening:
         given = dict(reversed(_parse_attributes(rest)))  # the first of each name counts
         if "href" not in given or len(self.links) >= MAX_LINKS:
             return "</a>" if name == "a" else ""  # a link ends where another <a> begins
-        told = (given.get(key, "") for key in ("href", "class", "rel"))
-        self.links.append(Anchor(*(_ENTITY.sub(lambda found: unescape(found[0]), value) for value in told)))
+        values = (given.get(key, "") for key in ("href", "class", "rel"))
+        self.links.append(Anchor(*(_ENTITY.sub(lambda found: unescape(found[0]), value) for value in values)))
         return f"<{name} href={len(self.links) - 1}{' hidden' if 'hidden' in given else ''}>"
 
 

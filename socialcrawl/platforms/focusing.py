@@ -65,9 +65,9 @@ class Predicate:
     def _has_match(self, names: Sequence[str]) -> bool:
         if self._names is None and self._found is None:
             return True
-        told = {*names, *map(find_host, names)} - {""}
-        whole = self._names is not None and any(self._names.fullmatch(name) for name in told)
-        return whole or (self._found is not None and any(self._found.search(name) for name in names))
+        candidates = {*names, *map(find_host, names)} - {""}
+        is_named = self._names is not None and any(self._names.fullmatch(name) for name in candidates)
+        return is_named or (self._found is not None and any(self._found.search(name) for name in names))
 
 
 class FocusedSource:
@@ -102,8 +102,10 @@ class FocusedSource:
     def _judge_walks(
         self, conversation: Conversation, walks: Mapping[int, Pick], accounts: Mapping[Node, Who]
     ) -> Generator[Request, Reply, Mapping[int, Outcome]]:
-        told = yield from conversation
-        return {n: self._focus(one, accounts.get(one.node, NOBODY)) if n in walks else one for n, one in told.items()}
+        outcomes = yield from conversation
+        return {
+            n: self._focus(one, accounts.get(one.node, NOBODY)) if n in walks else one for n, one in outcomes.items()
+        }
 
     def _focus(self, outcome: Outcome, who: Who) -> Outcome:
         value = self._compute_value(who, outcome.occurrences) if outcome.missing is None else 0.0

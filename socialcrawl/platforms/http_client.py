@@ -311,13 +311,13 @@ def _find_unpacker(codings: list[bytes]) -> Callable[[bytes, int], Iterable[byte
     Raises:
         TooMuchError: there are several codings, or one that was not asked for.
     """
-    told = [
+    names = [
         part for coding in codings for part in map(bytes.strip, coding.split(b",")) if part not in (b"", b"identity")
     ]
-    if not told:
+    if not names:
         return lambda raw, room: (raw,)
-    if len(told) > 1 or told[0] not in (b"gzip", b"x-gzip"):
-        shown = b", ".join(told)[:60].decode("ascii", "replace")
+    if len(names) > 1 or names[0] not in (b"gzip", b"x-gzip"):
+        shown = b", ".join(names)[:60].decode("ascii", "replace")
         raise TooMuchError(f"the server answered in the coding {shown!r}, which was not asked for")
     return _Gunzip()
 

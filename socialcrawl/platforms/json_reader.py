@@ -68,8 +68,8 @@ def _load(content: bytes) -> Any:
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:  # half characters, which Python's own reader takes
-        whole = json.dumps(json.loads(content), ensure_ascii=False, allow_nan=False)
-        return orjson.loads(whole.encode("utf-8", "replace"))
+        text = json.dumps(json.loads(content), ensure_ascii=False, allow_nan=False)
+        return orjson.loads(text.encode("utf-8", "replace"))
 
 
 def _drop_nul(body: Any) -> Any:

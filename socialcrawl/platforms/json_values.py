@@ -64,23 +64,23 @@ def parse_moment(value: Any) -> datetime | None:
     """
     if isinstance(value, str):
         with suppress(ValueError, OverflowError):
-            told = datetime.fromisoformat(value)
-            return told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)
+            moment = datetime.fromisoformat(value)
+            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return None
 
 
 def parse_instant(value: Any) -> float | None:
     """Return the same in Unix seconds."""
-    told = parse_moment(value)
-    return None if told is None else told.timestamp()
+    moment = parse_moment(value)
+    return None if moment is None else moment.timestamp()
 
 
 def format_moment(value: Any) -> str | None:
     """Return the same as rows have it: ISO 8601, UTC, milliseconds."""
     if isinstance(value, str) and USUAL.fullmatch(value):
         return value
-    told = parse_moment(value)
-    return None if told is None else told.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    moment = parse_moment(value)
+    return None if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def dump_list(values: Sequence[str]) -> str | None:

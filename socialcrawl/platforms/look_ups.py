@@ -37,16 +37,16 @@ def look_up(
     left, part, sent, asked = list(picks), 0, Counter[int](), Counter[int]()
     while left:
         reply = yield ask((picks[0].n, part), [accounts[pick.node] for pick in left])
-        told = reply.answer.found.keys() | reply.answer.missing.keys()
+        nodes = reply.answer.found.keys() | reply.answer.missing.keys()
         first = {pick.n for pick in left[: reply.items or len(left)]}
-        about = [pick for pick in left if pick.n in first or pick.node in told]
+        about = [pick for pick in left if pick.n in first or pick.node in nodes]
         part += 1
         asked.update(pick.n for pick in about)
         if reply.kind != ReplyKind.HELD:
             sent.update(pick.n for pick in about)
         if not (anew and reply.kind == ReplyKind.HELD):
             outcomes |= {pick.n: judge(pick, reply) for pick in about}
-            done = {pick.n for pick in about if reply.kind in PUT_OFF or pick.node in told}
+            done = {pick.n for pick in about if reply.kind in PUT_OFF or pick.node in nodes}
             left = [pick for pick in left if pick.n not in done]
         left = [pick for pick in left if sent[pick.n] < 2 and asked[pick.n] < MOST]
     return outcomes

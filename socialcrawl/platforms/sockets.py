@@ -111,10 +111,10 @@ def explain_failure(error: Exception) -> str:
     if isinstance(cause, OSError) and cause.errno in AWAY:
         what = "the network is away"
     if isinstance(error, httpcore.RemoteProtocolError):
-        told = str(error)
+        message = str(error)
         ends = {"without sending a response": "the server closed it without an answer"}
         ends["without sending complete"] = "it ended within the answer"
-        what = next((words for part, words in ends.items() if part in told), "what came back is not HTTP")
+        what = next((words for part, words in ends.items() if part in message), "what came back is not HTTP")
     return f"{what or type(cause).__name__}; is the network up, and base_url right?"
 
 

@@ -124,7 +124,7 @@ def ensure_campaign(
     try:
         with connection.begin():
             gone = find_forgotten(connection, settings["source"]["platform"], "name", list_names(identity))
-            settings, given = (remove_names(whole, gone, lambda _: None) for whole in (settings, identity))
+            settings, given = (remove_names(values, gone, lambda _: None) for values in (settings, identity))
             rule = {} if counting is None else {COUNTING: RULE}
             held = connection.execute(select(table).where(table.c.name == settings["name"])).one_or_none()
             if held is None:
@@ -235,8 +235,8 @@ class _CampaignUpdate:
             self._write(found, texts, settings["source"]["platform"], now)
         if why:
             epochs.begin_epochs(self.connection, [self.campaign], ",".join(why), now)
-        if epochs.TOPIC in why and (told := change or counting) is not None:
-            recount_topic(self.connection, self.campaign, told.hits)
+        if epochs.TOPIC in why and (topic_rule := change or counting) is not None:
+            recount_topic(self.connection, self.campaign, topic_rule.hits)
         versions.store_changes(self.connection, self.campaign, settings, now, [one.dotted for one in found])
 
     def _write(self, found: Sequence[SettingDifference], texts: Sequence[str], platform: str, now: str) -> None:

@@ -49,11 +49,11 @@ def find_topic_starts(connection: Connection, campaign: int) -> list[int]:
     Values and links of all picks are those of the last topic; features of picks before it are those of older ones.
     Called in a transaction.
     """
-    told = select(epoch.c.first, epoch.c.why).where(epoch.c.campaign == campaign).order_by(epoch.c.number)
-    return [int(first) for first, why in connection.execute(told) if TOPIC in why.split(",")]
+    query = select(epoch.c.first, epoch.c.why).where(epoch.c.campaign == campaign).order_by(epoch.c.number)
+    return [int(first) for first, why in connection.execute(query) if TOPIC in why.split(",")]
 
 
 def find_comparable_start(connection: Connection, campaign: int) -> int:
     """Return the first pick.n of today's topic and way to crawl; called in a transaction."""
-    told = select(epoch.c.first, epoch.c.why).where(epoch.c.campaign == campaign)
-    return max((int(first) for first, why in connection.execute(told) if ANEW & set(why.split(","))), default=0)
+    query = select(epoch.c.first, epoch.c.why).where(epoch.c.campaign == campaign)
+    return max((int(first) for first, why in connection.execute(query) if ANEW & set(why.split(","))), default=0)

@@ -130,7 +130,7 @@ def read_queries(identity: Mapping[str, Any], current: Sequence[str]) -> tuple[l
 
 
 def _compare_sections(section: str, before: Any, after: Any, barred: Collection[str]) -> Iterator[SettingDifference]:
-    old, new = (told if isinstance(told, dict) else {"": told} for told in (before, after))
+    old, new = (side if isinstance(side, dict) else {"": side} for side in (before, after))
     for key in dict.fromkeys([*new, *old]):
         was, now = old.get(key), new.get(key)
         if (section, key) == ("seeds", "usernames"):

@@ -16,8 +16,8 @@ from socialcrawl.storage.schema.tables import mention, post
 
 def read_link_settings(settings: str) -> Links:
     """Return what makes a link in a campaign, from its settings as the database has them (JSON)."""
-    whole = orjson.loads(settings)
-    return Links.of(whole.get("crawl", {}).get("links", {}))
+    values = orjson.loads(settings)
+    return Links.of(values.get("crawl", {}).get("links", {}))
 
 
 class LinkWeigher:
@@ -52,11 +52,11 @@ class LinkWeigher:
             yield from ((place, node, hits[place]) for place, node in pairs)
             return
         wanted = list(dict.fromkeys(ids[place] for place, _ in pairs))
-        told = {(row.post, row.node): row for row in self._kinds.fetch_rows(wanted)}
-        parted = list(dict.fromkeys(row.post for row in told.values() if row.spans is not None))
+        rows = {(row.post, row.node): row for row in self._kinds.fetch_rows(wanted)}
+        parted = list(dict.fromkeys(row.post for row in rows.values() if row.spans is not None))
         texts = {row.id: row for row in self._texts.fetch_rows(parted)}
         for place, node in pairs:
-            row = told.get((ids[place], node))
+            row = rows.get((ids[place], node))
             if weight := self.links.weight("mention" if row is None else row.kind):
                 parts = row.spans is not None if row is not None else self.partial  # the page has it no more
                 yield place, node, weight * (self._count_within(row, texts) if parts else hits[place])

@@ -41,8 +41,10 @@ class PickReadings:
         again = (post.c.metrics_at != post.c.fetched_at).label("again")
         texts = select(post.c.id, again, post.c.author, *select_hit_columns(connection, mine.platform))
         self._texts = Lookup(connection, texts.where(match_keys(connection, post.c.id)))
-        told = (request.c.id, request.c.digest, request.c.kind, request.c.arrived_at, request.c.post_ids)
-        self._asked = Lookup(connection, select(*told, request.c.nodes).where(match_keys(connection, request.c.digest)))
+        columns = (request.c.id, request.c.digest, request.c.kind, request.c.arrived_at, request.c.post_ids)
+        self._asked = Lookup(
+            connection, select(*columns, request.c.nodes).where(match_keys(connection, request.c.digest))
+        )
         theirs = select(post.c.author, post.c.id, post.c.fetched_at)
         self._theirs = Lookup(connection, theirs.where(match_keys(connection, post.c.author)))
         named = select(mention.c.post, mention.c.node)
@@ -70,10 +72,10 @@ class PickReadings:
             every: whether answers are wanted too that have neither posts nor tell whom an account follows.
         """
         mine = (request.c.campaign == self.campaign) & request.c.n.between(first, last)
-        told = request.c.posts > 0
+        useful = request.c.posts > 0
         if every or self.linking.links.follows:
-            told |= request.c.nodes.is_not(None) | (request.c.kind == ReplyKind.HELD)  # pages without posts
-        some = select(request.c.id, *(request.c[name] for name in PAGE)).where(mine, request.c.kind.in_(USEFUL), told)
+            useful |= request.c.nodes.is_not(None) | (request.c.kind == ReplyKind.HELD)  # pages without posts
+        some = select(request.c.id, *(request.c[name] for name in PAGE)).where(mine, request.c.kind.in_(USEFUL), useful)
         rows = self.connection.execute(some.order_by(request.c.n, request.c.part, request.c.id)).all()
         # Exports tell of held answers too what they had.
         held = [row for row in rows if row.kind == ReplyKind.HELD and row.nodes is None]
@@ -139,7 +141,7 @@ class PickReadings:
 
     def count_hits(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the occurrences in those posts that are stored, by id."""
-        return {key: self.hits(*told) for key, _, _, *told in self.read_texts(ids)}
+        return {key: self.hits(*fields) for key, _, _, *fields in self.read_texts(ids)}
 
     def read_mentions(self, ids: Sequence[str]) -> dict[str, list[int]]:
         """Return whom posts mention, by their ids, as table `mention` has it."""

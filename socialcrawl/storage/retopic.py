@@ -66,11 +66,11 @@ class _TopicRecount:
         self._value.run([(compute_worth(read.hits), read.hits, self.campaign, n) for n, read in found])
         self._relink(dict(found))
         first: dict[int, dict[str, int]] = {}
-        told = [
+        answers = [
             (_recount_answer(row, page, counts, self.reread.linking, first.setdefault(row.n, {})), row)
             for row, page in pages
         ]
-        self._answer.run([(answer, row.id) for answer, row in told if row.answer is not None])
+        self._answer.run([(answer, row.id) for answer, row in answers if row.answer is not None])
 
     def _relink(self, sums: Mapping[int, Recount]) -> None:
         """Write the weights of the links of picks."""

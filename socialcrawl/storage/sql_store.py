@@ -223,9 +223,9 @@ class SqlStore:
         if self._held is not None:
             self._held.returning = frozenset(pick.n for pick in batch if pick.act == Act.RECRAWL)
 
-    def _keep(self, number: int, grant: Grant, reply: Reply, whole: Page, gone: ForgottenKeys) -> Reply:
+    def _keep(self, number: int, grant: Grant, reply: Reply, complete: Page, gone: ForgottenKeys) -> Reply:
         """Store a page but for what of it was `gone`; the bill is that of the whole page."""
-        now, page = format_time(reply.at), remove_forgotten(whole, gone)
+        now, page = format_time(reply.at), remove_forgotten(complete, gone)
         same = self._nodes.store_profiles(page.accounts, now) if page.accounts else {}
         numbers = self._nodes.number(answers.list_accounts(page), now)
         self._barring.empty_accounts(gone.asked, now, number)
@@ -239,7 +239,7 @@ class SqlStore:
             self._write.write_follows(grant.request.key[0], kept.follows, now)
         payer = replace(grant, credential=self.marks.get(grant.credential, grant.credential))
         billed = compute_bill(
-            payer, reply, mask_for_billing(whole, gone, self._write.platform), self.tariff, self._charges
+            payer, reply, mask_for_billing(complete, gone, self._write.platform), self.tariff, self._charges
         )
         reply = replace(reply, rows=kept, cost=billed.cost)
         # A look-up needs no note: what it told of each user is in the user's own row.

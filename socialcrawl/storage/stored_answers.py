@@ -121,7 +121,7 @@ class StoredAnswers:
 
     def _count(self, page: answers.StoredPage, now: str, asker: tuple[int, int]) -> Answer | None:
         """Count a page anew and write its hits; None where some of it is not here any more."""
-        counts = {key: self.reuse.hits(*told) for key, *told in self._texts.fetch_rows(page.ids)}
+        counts = {key: self.reuse.hits(*fields) for key, *fields in self._texts.fetch_rows(page.ids)}
         named = list(dict.fromkeys([*(node for _, node in page.pairs), *page.found, *page.follows]))
         who = {node: Who(key, username) for node, key, username in self._who.fetch_rows(named)}
         if len(who) < len(named) or len(counts) < len(set(page.ids)):
@@ -167,8 +167,8 @@ class StoredAnswers:
 
 def _select_profiles(connection: Connection, platform: str, key: Column[Any]) -> Select[Any]:
     """Select profiles by a key, which comes first; of several that had a name, the one last seen with it comes last."""
-    told = (account.c.description, account.c.protected, account.c.profile_at)
-    columns = (account.c.node, account.c.platform_id, account.c.handle, *told)
+    profile_columns = (account.c.description, account.c.protected, account.c.profile_at)
+    columns = (account.c.node, account.c.platform_id, account.c.handle, *profile_columns)
     shown = (account.c.platform_id.is_not(None), account.c.profile_at.is_not(None))
     ours = account.c.platform == literal_column(f"'{platform}'")
     asked = select(key.label("key"), *columns).where(ours, match_keys(connection, key))

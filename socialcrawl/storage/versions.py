@@ -64,8 +64,8 @@ def store_changes(
     """
     known = read_versions(connection, campaign)
     if not known:
-        told = select(campaigns.c.settings, campaigns.c.created_at).where(campaigns.c.id == campaign)
-        held, began = connection.execute(told).one()
+        query = select(campaigns.c.settings, campaigns.c.created_at).where(campaigns.c.id == campaign)
+        held, began = connection.execute(query).one()
         known = [Version(0, began, 0, orjson.loads(held), [])]
         _store_version(connection, campaign, known[0])
     changed = sorted({*compare_settings(known[-1].settings, settings), *also})

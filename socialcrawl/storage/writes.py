@@ -79,8 +79,8 @@ class CampaignWriter:
         self._pick.run([
             (number, p.n, first, p.node, str(p.act), p.score, self._pack_features(p.x), p.since or None) for p in batch
         ])  # fmt: skip
-        told = [(p.n, name, score) for p in batch for name, score in p.shadows if not isnan(score)]
-        self._shadow.run([(self.campaign, n, name, self._number(score)) for n, name, score in told])
+        rows = [(p.n, name, score) for p in batch for name, score in p.shadows if not isnan(score)]
+        self._shadow.run([(self.campaign, n, name, self._number(score)) for n, name, score in rows])
 
     def write_request(self, grant: Grant) -> int:
         """Write a request that is about to leave; its request.id."""

@@ -103,11 +103,11 @@ class HostGuard:
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Return the status and text of the answer to a request that is refused."""
-        told = [value for name, value in scope["headers"] if name.lower() == b"host"]
-        if len(told) != 1:  # RFC 9112, 3.2
-            count = "no Host header" if not told else f"{len(told)} Host headers"
+        hosts = [value for name, value in scope["headers"] if name.lower() == b"host"]
+        if len(hosts) != 1:  # RFC 9112, 3.2
+            count = "no Host header" if not hosts else f"{len(hosts)} Host headers"
             return 400, f"This request has {count}; send one that names this server."
-        host = parse_host(told[0].decode("latin-1"))
+        host = parse_host(hosts[0].decode("latin-1"))
         if host is None:
             return 400, "The Host header of this request is not a host; send the name or address of this server."
         if self._allowed.allow(host):

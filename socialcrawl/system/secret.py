@@ -190,9 +190,9 @@ def _make_exception_hook(
     """Return the hook for exceptions that nobody caught, whose traceback shows nothing that is concealed."""
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        told = "".join(traceback.format_exception(kind, error, trace))
-        if _veil.hides(told):
-            write_error(_veil.redacted(told).rstrip("\n"))
+        text = "".join(traceback.format_exception(kind, error, trace))
+        if _veil.hides(text):
+            write_error(_veil.redacted(text).rstrip("\n"))
         else:
             former(kind, error, trace)
 
@@ -203,10 +203,10 @@ def _make_thread_hook(former: Callable[[Any], Any]) -> Callable[[Any], None]:
     """Return the same hook for threads, which may exit without a word."""
 
     def hook(args: Any) -> None:
-        told = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
-        if args.exc_type is not SystemExit and _veil.hides(told):
+        text = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
+        if args.exc_type is not SystemExit and _veil.hides(text):
             name = args.thread.name if args.thread else "that is gone"
-            write_error(f"Exception in thread {name}:\n{_veil.redacted(told)}".rstrip("\n"))
+            write_error(f"Exception in thread {name}:\n{_veil.redacted(text)}".rstrip("\n"))
         else:
             former(args)
 

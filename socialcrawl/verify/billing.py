@@ -142,17 +142,17 @@ class BillingCheck:
         assert prices is not None
         post, user = prices.compute_price("post", 1), prices.compute_price("user", 1)
         posts = row.new_posts if prices.once_a_day else row.posts
-        told = post * (posts or 0) + user * (row.new_users or 0)
+        cost = post * (posts or 0) + user * (row.new_users or 0)
         fee = prices.compute_fee(row.endpoint)
-        rest = row.cost - told - (fee if row.kind == ReplyKind.OK or row.cost - told >= fee else 0)
+        rest = row.cost - cost - (fee if row.kind == ReplyKind.OK or row.cost - cost >= fee else 0)
         unit = min((one for one in (post, user) if one), default=0)
         if rest > 0 and unit and rest % unit == 0 and (why == REFUSED or row.new_users is None or row.posts):
             self.costs.leave(why)
         else:
             self._compare_cost(place, row.cost, row.cost - rest)
 
-    def _compare_cost(self, place: str, cost: Any, told: int) -> None:
-        if self.costs.compare(place, "cost", cost, told):
+    def _compare_cost(self, place: str, cost: Any, expected: int) -> None:
+        if self.costs.compare(place, "cost", cost, expected):
             self.costs.prove()
 
 

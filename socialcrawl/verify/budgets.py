@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from socialcrawl.campaign.plan import about
+from socialcrawl.campaign.plan import make_topic
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, ReplyKind, parse_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.ratelimit.policy import Policy
@@ -131,7 +131,7 @@ def _compare_topics(check: Check, connection: Opened, story: CampaignRecord) -> 
             check.prove()
         elif (
             TOPIC not in story.kind.facts.fixed
-            and CountingRule.from_topic(about(story.find_stage(first).settings)).since > 1
+            and CountingRule.from_topic(make_topic(story.find_stage(first).settings)).since > 1
         ):
             check.leave(RECOUNTED)
         else:

@@ -108,7 +108,7 @@ def _check_files(
     folder: Path, sheet: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]], watch: Watch
 ) -> list[Check]:
     sums, rows = Check("checksums"), Check("rows of files")
-    for number, (name, told) in enumerate(files.items()):
+    for number, (name, facts) in enumerate(files.items()):
         watch("reading files", number, len(files))
         path = folder / name
         if Path(name).name != name or not path.is_file():
@@ -116,23 +116,23 @@ def _check_files(
             continue
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        wrong = not sums.compare(name, "bytes", told["bytes"], path.stat().st_size)
-        if not sums.compare(name, "sha256", told["sha256"], digest) or wrong:
+        wrong = not sums.compare(name, "bytes", facts["bytes"], path.stat().st_size)
+        if not sums.compare(name, "sha256", facts["sha256"], digest) or wrong:
             continue
         sums.prove()
-        _count_rows(rows, path, told["rows"])
+        _count_rows(rows, path, facts["rows"])
     return [sums, rows, _check_sheets(folder, sheet)]
 
 
-def _count_rows(rows: Check, path: Path, told: Any) -> None:
+def _count_rows(rows: Check, path: Path, expected: Any) -> None:
     try:
         count = count_rows(path)
     except (SocialcrawlError, OSError) as error:
-        rows.differ(path.name, "rows", told, f"cannot be read: {error}")
+        rows.differ(path.name, "rows", expected, f"cannot be read: {error}")
         return
     if count is None:
         rows.leave(NOT_A_TABLE)
-    elif rows.compare(path.name, "rows", told, count):
+    elif rows.compare(path.name, "rows", expected, count):
         rows.prove()
 
 
@@ -148,9 +148,9 @@ def _check_sheets(folder: Path, sheet: Mapping[str, Any]) -> Check:
     except (OSError, *MALFORMED) as error:
         check.differ(str(folder), "descriptions", f"cannot be read: {error}", f"{data_dictionary.NAME} and {SHEETS[1]}")
         return check
-    told = {(one["path"], one["bytes"], one["hash"]) for one in package["resources"]}
+    listed = {(one["path"], one["bytes"], one["hash"]) for one in package["resources"]}
     made = {(one["name"], one["bytes"], f"sha256:{one['sha256']}") for one in sheet["files"]}
-    for name in sorted({one[0] for one in told ^ made}):
+    for name in sorted({one[0] for one in listed ^ made}):
         check.differ(data_dictionary.NAME, name, "another size or checksum", "that of datasheet.json")
     if check.differing:
         return check
@@ -213,47 +213,47 @@ def _explain_no_replay(sheet: Mapping[str, Any], form: str) -> str | None:
 
 
 def _check_one(
-    connection: Opened, sheet: Mapping[str, Any], told: Mapping[str, Any], why: str | None, watch: Watch
+    connection: Opened, sheet: Mapping[str, Any], facts: Mapping[str, Any], why: str | None, watch: Watch
 ) -> list[Check]:
     """Check the tables of one campaign; `why` its decisions cannot be replayed."""
-    story = read_story(connection, told["name"])
+    story = read_story(connection, facts["name"])
     decisions = [Check("picks")]
     if why is None:
         decisions = check_decisions(connection, story, watch)
     else:
         decisions[0].leave(why, sum(count_picks(connection, story.begun.id).values()))
-    outcomes = OutcomeCheck(connection, story, _find_missing(sheet, told, story, why))
+    outcomes = OutcomeCheck(connection, story, _find_missing(sheet, facts, story, why))
     outcomes.run(watch)
     bills = BillingCheck(connection, story, whole=False)
     bills.run(watch)
     number = story.begun.id
     rows = [check_order(connection, number), check_references(connection, number)]
-    sums = [bills.costs, bills.pages, *([] if why else [bills.budgets]), _check_facts(connection, number, told)]
-    return [*decisions, *outcomes.checks, *sums, _check_settings(story.settings, told, why), *rows]
+    sums = [bills.costs, bills.pages, *([] if why else [bills.budgets]), _check_facts(connection, number, facts)]
+    return [*decisions, *outcomes.checks, *sums, _check_settings(story.settings, facts, why), *rows]
 
 
 def _find_missing(
-    sheet: Mapping[str, Any], told: Mapping[str, Any], story: CampaignRecord, why: str | None
+    sheet: Mapping[str, Any], facts: Mapping[str, Any], story: CampaignRecord, why: str | None
 ) -> MissingSources:
     links = read_link_settings(orjson.dumps(dict(story.settings)).decode())
     parts = find_platform_facts(story.begun.platform).partial_mentions or bool(links.follows)
     return MissingSources(
-        texts=HIDDEN if sheet["pseudonymised"] else TREE if told.get("judged_by_tree") else None,
+        texts=HIDDEN if sheet["pseudonymised"] else TREE if facts.get("judged_by_tree") else None,
         answers=ANSWERS,
         tests=TESTS if why else None,
         parts=PARTS if parts else None,
-        names=NAMES if told.get("judged_by_name") else None,
+        names=NAMES if facts.get("judged_by_name") else None,
     )
 
 
-def _check_facts(connection: Opened, campaign: int, told: Mapping[str, Any]) -> Check:
+def _check_facts(connection: Opened, campaign: int, datasheet: Mapping[str, Any]) -> Check:
     """Check what the datasheet says of a campaign's picks, requests and costs."""
     check = Check("sums of the datasheet")
     picks = count_picks(connection, campaign)
-    for act in sorted({*picks, *told["picks"]}):
-        check.prove(check.compare("datasheet.json", f"picks {act}", told["picks"].get(act), picks.get(act)))
+    for act in sorted({*picks, *datasheet["picks"]}):
+        check.prove(check.compare("datasheet.json", f"picks {act}", datasheet["picks"].get(act), picks.get(act)))
     sums = sum_requests(connection, campaign)
-    rows = {(row["endpoint"], row["kind"]): (row["requests"], row["posts"]) for row in told["requests"]}
+    rows = {(row["endpoint"], row["kind"]): (row["requests"], row["posts"]) for row in datasheet["requests"]}
     for key in sorted({*sums, *rows}):
         stored, made = rows.get(key, (None, None)), sums.get(key, (None, None))
         right = [
@@ -261,18 +261,18 @@ def _check_facts(connection: Opened, campaign: int, told: Mapping[str, Any]) -> 
             for what, one, other in zip(("requests", "posts"), stored, made, strict=False)
         ]
         check.prove(all(right))
-    dollars = 0.0 if told["rehearsal"] else sum(mills for _, _, mills in sums.values()) / MILLS_PER_DOLLAR
-    check.prove(check.compare("datasheet.json", "dollars", told["dollars"], dollars))
-    course: dict[str, Any] = {"gaps": count_gaps(connection, campaign, told["requests"])}
+    dollars = 0.0 if datasheet["rehearsal"] else sum(mills for _, _, mills in sums.values()) / MILLS_PER_DOLLAR
+    check.prove(check.compare("datasheet.json", "dollars", datasheet["dollars"], dollars))
+    course: dict[str, Any] = {"gaps": count_gaps(connection, campaign, datasheet["requests"])}
     course |= read_span(connection, campaign)
-    if find_kind(told.get("kind", DEFAULT.name)).dataset:
+    if find_kind(datasheet.get("kind", DEFAULT.name)).dataset:
         tested = find_tested(connection)
-        course["liveness"] = Counter(row["status"] for (name, _), row in tested.items() if name == told["name"])
+        course["liveness"] = Counter(row["status"] for (name, _), row in tested.items() if name == datasheet["name"])
     else:  # the dataset of a refresh is no list of seeds
         names = dict.fromkeys(person.shown for person in find_seeds(connection, campaign))
         course["seeds"] = [name for name in names if name is not None]
     one, other = (
-        dict(iterate_leaves(facts)) | {UNTOLD: None} for facts in ({key: told[key] for key in course}, course)
+        dict(iterate_leaves(facts)) | {UNTOLD: None} for facts in ({key: datasheet[key] for key in course}, course)
     )
     for name in sorted({*one, *other}):
         check.prove(
@@ -281,26 +281,26 @@ def _check_facts(connection: Opened, campaign: int, told: Mapping[str, Any]) -> 
     return check
 
 
-def _check_settings(newest: Mapping[str, Any], told: Mapping[str, Any], why: str | None) -> Check:
+def _check_settings(newest: Mapping[str, Any], facts: Mapping[str, Any], why: str | None) -> Check:
     """Check that the datasheet tells the settings of the newest version; `why` the export does not tell these."""
     check = Check("settings of the datasheet")
     if why is not None:
         check.leave(why)
         return check
     version = {name: value for name, value in newest.items() if name != "name"}
-    sheet = {"kind": told.get("kind", DEFAULT.name), "seed": told["seed"], **told["settings"]}
+    sheet = {"kind": facts.get("kind", DEFAULT.name), "seed": facts["seed"], **facts["settings"]}
     stored, recomputed = dict(iterate_leaves(sheet)), dict(iterate_leaves(version))
     for key in sorted({*stored, *recomputed}):
         check.prove(check.compare("datasheet.json", key, stored.get(key), recomputed.get(key)))
     return check
 
 
-def _check_posts(connection: Opened, told: Mapping[str, Any], origins: Check) -> Check:
+def _check_posts(connection: Opened, facts: Mapping[str, Any], origins: Check) -> Check:
     """Check what the datasheet says of all posts together.
 
     Args:
         connection: the tables.
-        told: what it says.
+        facts: what it says.
         origins: what came of the posts that no request lists.
     """
     check = Check("posts of the datasheet")
@@ -308,7 +308,7 @@ def _check_posts(connection: Opened, told: Mapping[str, Any], origins: Check) ->
     for name, made in {**sum_posts(connection), "unasked": unlisted}.items():
         try:
             check.prove(
-                check.compare("datasheet.json", f"posts.{name}", _normalize_value(told[name]), _normalize_value(made))
+                check.compare("datasheet.json", f"posts.{name}", _normalize_value(facts[name]), _normalize_value(made))
             )
         except ValueError:
             check.leave(NO_INSTANT)
@@ -331,13 +331,13 @@ def _check_drawn(connection: Opened, read: Reader, why: str | None) -> Check:
     check, traces = Check("drawn picks"), CampaignTraces(connection)
     drawn: dict[str, dict[int, str]] = {}
     try:
-        for campaign, n, told in read("picks", DRAWN):
+        for campaign, n, value in read("picks", DRAWN):
             if why is not None:
                 check.leave(why)
                 continue
             if campaign not in drawn:
                 drawn[campaign] = find_drawn(traces, campaign)
-            check.prove(check.compare(f"pick {n} of {campaign}", "drawn", told, drawn[campaign].get(n)))
+            check.prove(check.compare(f"pick {n} of {campaign}", "drawn", value, drawn[campaign].get(n)))
     except PostsFileError:
         check.leave(UNDRAWN)
     return check

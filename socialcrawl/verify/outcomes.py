@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from socialcrawl.campaign.plan import about
+from socialcrawl.campaign.plan import make_topic
 from socialcrawl.engine.model import ON_TOPIC, WIDER, Act, Node, Reason, ReplyKind, Who, format_time, parse_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.recount import Recount
@@ -94,7 +94,7 @@ class OutcomeCheck:
     def run(self, watch: Watch = lambda what, done, total: None) -> None:
         """Check everything."""
         try:
-            topic = about(self._settings)
+            topic = make_topic(self._settings)
             self._judges = self.story.kind.predicates(self._settings)
         except SettingsError as error:  # a file of the campaign is not here
             self.outcomes.leave(str(error))
@@ -122,9 +122,9 @@ class OutcomeCheck:
             return
         for rows in read_matches(self.connection, self.story.begun.id):
             self._doubts, self._authors = {}, {}
-            told = {row.post: row for row in rows}
-            counts = self._count(list(told))
-            for key, row in told.items():
+            by_post = {row.post: row for row in rows}
+            counts = self._count(list(by_post))
+            for key, row in by_post.items():
                 if key not in counts:
                     self.matches.differ(f"post {key}", "text", "nothing", "a post that matches")
                 elif counts[key] == row.occurrences:
@@ -142,9 +142,9 @@ class OutcomeCheck:
             self._authors |= {key: author for key, _, author, *_ in self._reread.read_texts(ids)}
             return {key: said.get(key, 0) for key in ids if key in self._authors}
         editable = self._facts.edits_posts
-        for key, again, author, *told in self._reread.read_texts(ids):
-            found[key], self._authors[key] = self._topic.hits(*told), author
-            if CLEANED in told[0]:
+        for key, again, author, *fields in self._reread.read_texts(ids):
+            found[key], self._authors[key] = self._topic.hits(*fields), author
+            if CLEANED in fields[0]:
                 self._doubts[key] = UNNAMED
             elif again and editable:
                 self._doubts[key] = EDITED
@@ -226,8 +226,8 @@ class OutcomeCheck:
             self.links.leave(IMPORTED, len(links))
         else:
             value, doubt = self._compute_value(row, read.hits, named)
-            told = {"posts": read.posts, "occurrences": read.hits, "value": value}
-            self._compare_values(row, told, why or (doubt if row.value != value else None))
+            values = {"posts": read.posts, "occurrences": read.hits, "value": value}
+            self._compare_values(row, values, why or (doubt if row.value != value else None))
             self._check_links(row, links, read, why or self._lacking.parts)
 
     def _compute_value(self, row: Any, hits: int, named: Mapping[int, Who]) -> tuple[float, str | None]:
@@ -262,13 +262,13 @@ class OutcomeCheck:
     def _check_probe(self, row: Any) -> None:
         """Check the judgement of a test of life by the rule of the campaign."""
         rule = self._settings.refresh.activity(self.story.begun.platform)
-        told = float(rule.alive(row.mark, parse_time(row.at), None))
-        if row.value != told and row.value == 1.0 and rule.protected and not row.mark:
-            told = 1.0  # it is there, and shows what it does to its friends only
-        self._compare_values(row, {"value": told}, self._lacking.tests if row.batch in self._came else BROUGHT)
+        value = float(rule.alive(row.mark, parse_time(row.at), None))
+        if row.value != value and row.value == 1.0 and rule.protected and not row.mark:
+            value = 1.0  # it is there, and shows what it does to its friends only
+        self._compare_values(row, {"value": value}, self._lacking.tests if row.batch in self._came else BROUGHT)
 
-    def _compare_values(self, row: Any, told: Mapping[str, float], why: str | None) -> None:
-        wrong = {name: value for name, value in told.items() if not is_equal(getattr(row, name), value)}
+    def _compare_values(self, row: Any, values: Mapping[str, float], why: str | None) -> None:
+        wrong = {name: value for name, value in values.items() if not is_equal(getattr(row, name), value)}
         if not wrong:
             self.outcomes.prove()
         elif why is not None:

@@ -88,25 +88,27 @@ class PostCheck:
             elif key not in stored:
                 self.posts.differ(f"request {row.id}", f"post {key}", None, f"read by pick {row.n}")
 
-    def _find_others(self, told: Sequence[int], authors: Mapping[str, int]) -> set[str]:
+    def _find_others(self, nodes: Sequence[int], authors: Mapping[str, int]) -> set[str]:
         """Hold authors against those whom a page told; the posts of others.
 
         They are the account whose posts were asked for, also of reposts, or all whom a search found.
         """
-        there = {*told, *(self.story.resolve_node(Node(one)) for one in told)}
+        there = {*nodes, *(self.story.resolve_node(Node(one)) for one in nodes)}
         wrong = {one for one in {*authors.values()} - there if self.story.resolve_node(Node(one)) not in there}
         others = {key for key, one in authors.items() if one in wrong} if wrong else set()
         for key in sorted(others):
-            expected = f"account {told[0]}, who was asked" if len(told) == 1 else "one of those who were found"
+            expected = f"account {nodes[0]}, who was asked" if len(nodes) == 1 else "one of those who were found"
             self.posts.differ(f"post {key}", "author", f"account {authors[key]}", expected)
         return others
 
-    def _check_order(self, row: Any, told: Sequence[int], authors: Mapping[str, int]) -> None:
+    def _check_order(self, row: Any, nodes: Sequence[int], authors: Mapping[str, int]) -> None:
         """Hold the order of authors against that in which a page found them; of some of them no post is left."""
-        meant = [dict.fromkeys(self.story.resolve_node(Node(one)) for one in some) for some in (told, authors.values())]
-        left = iter(meant[0])
-        if meant[1].keys() <= meant[0].keys() and not all(one in left for one in meant[1]):
-            self.posts.differ(f"request {row.id}", "order of authors", [*meant[1]], [*meant[0]])
+        orders = [
+            dict.fromkeys(self.story.resolve_node(Node(one)) for one in some) for some in (nodes, authors.values())
+        ]
+        left = iter(orders[0])
+        if orders[1].keys() <= orders[0].keys() and not all(one in left for one in orders[1]):
+            self.posts.differ(f"request {row.id}", "order of authors", [*orders[1]], [*orders[0]])
 
     def _check_mentions(
         self,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from socialcrawl.campaign.plan import about
+from socialcrawl.campaign.plan import make_topic
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import Settings, stored
 from socialcrawl.crawls.base import Crawling, CrawlKind, remember_seeds
@@ -50,7 +50,7 @@ class SettingsStage:
         """Return how the platform marks an instant."""
         prices = load_policy(self.settings.source.platform)
         base = self.settings.source.base_url or prices.base_url
-        terms = Terms(self.settings, about(self.settings), prices, base)
+        terms = Terms(self.settings, make_topic(self.settings), prices, base)
         return platform_of(self.settings).source(terms, [], 0.0).mark
 
 
@@ -142,8 +142,8 @@ class _Lines:
         Seeds that are named are read before an estimator chooses any account.
         """
         others: dict[Node, list[Node]] = {}
-        for node, meant in self.same.items():
-            others.setdefault(meant, []).append(node)
+        for node, target in self.same.items():
+            others.setdefault(target, []).append(node)
         return [
             one for one in self.names if min(self._find_first(node) for node in [one, *others.get(one, ())]) < before
         ]
@@ -159,13 +159,13 @@ class _Lines:
 def _make_stages(begun: StoredCampaign, versions: Sequence[Version], lines: _Lines) -> list[SettingsStage]:
     kept: list[tuple[int, dict[str, Any]]] = []
     for one in versions:
-        told = _select_steering(one.settings)
-        if not kept or kept[-1][1] != told:
-            kept.append((one.first, told))
+        values = _select_steering(one.settings)
+        if not kept or kept[-1][1] != values:
+            kept.append((one.first, values))
     ends = [*(first for first, _ in kept[1:]), NEVER]
     origin = f"the settings of the campaign {begun.name!r}"
     try:
-        settings = [stored(told, origin) for _, told in kept]
+        settings = [stored(values, origin) for _, values in kept]
     except SettingsError as error:
         raise StoreError(f"{error} Verify it with the version of socialcrawl that ran it.") from error
     return [
@@ -180,12 +180,12 @@ def _select_steering(settings: Mapping[str, Any]) -> dict[str, Any]:
     Accounts that a file named, and forgotten ones, have a slot in the identity.
     """
     own = {"name", settings.get("kind")}
-    told = {key: value for key, value in settings.items() if key in STEERING | own}
+    values = {key: value for key, value in settings.items() if key in STEERING | own}
     source = settings.get("source") or {}
-    told["source"] = {key: source[key] for key in ("platform", "vocabulary", "base_url") if source.get(key)}
-    told["seeds"] = {**(settings.get("seeds") or {}), "file": None, "usernames": []}
+    values["source"] = {key: source[key] for key in ("platform", "vocabulary", "base_url") if source.get(key)}
+    values["seeds"] = {**(settings.get("seeds") or {}), "file": None, "usernames": []}
     if "stop" not in (refresh := settings.get("refresh") or {}):  # earlier versions drew none to judge `fraction`
-        told["refresh"] = {**refresh, "fraction": None}
+        values["refresh"] = {**refresh, "fraction": None}
     given = settings.get("crawl") or {}
-    told["crawl"] = {key: value for key, value in given.items() if key not in ("steps", "refresh_rate")}
-    return told
+    values["crawl"] = {key: value for key, value in given.items() if key not in ("steps", "refresh_rate")}
+    return values

@@ -142,10 +142,10 @@ def _compare_rows(
 ) -> None:
     """Compare row by row."""
     for node in kept.keys() | made.keys():
-        stored, told = kept.get(node), made.get(node)
-        if stored is None or told is None:
-            check.differ(f"account {node}", "row", stored and "there", told and "there")
+        stored, computed = kept.get(node), made.get(node)
+        if stored is None or computed is None:
+            check.differ(f"account {node}", "row", stored and "there", computed and "there")
             continue
-        pairs = zip(stored._fields, stored, told, strict=True)
+        pairs = zip(stored._fields, stored, computed, strict=True)
         wrong = [name for name, one, other in pairs if not check.compare(f"account {node}", name, one, other)]
         check.prove(not wrong)

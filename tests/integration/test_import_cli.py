@@ -119,7 +119,7 @@ def test_a_history_says_how_many_authors_the_campaign_has_now(place):
 
 
 def test_seeds_can_be_read_by_a_campaign(place):
-    from socialcrawl.campaign.plan import plan
+    from socialcrawl.campaign.plan import make_plan
     from socialcrawl.campaign.settings import read
 
     done = typed("a.jsonl", "--as", "seeds", "--campaign", "mine.toml", "--out", "seeds.txt", "--most", "5")
@@ -130,7 +130,7 @@ def test_seeds_can_be_read_by_a_campaign(place):
     for post in drawn():
         matching[name(post.author)] = matching.get(name(post.author), 0) + (post.hits > 0)
     ordered = sorted(matching, key=lambda who: (-matching[who], who.lower()))
-    assert plan(read(place / "mine.toml")).usernames == ordered[:5]
+    assert make_plan(read(place / "mine.toml")).usernames == ordered[:5]
     assert typed("a.jsonl", "--as", "seeds", "--most", "3").stdout.count("\n") == 3
     assert not (place / "mine.db").exists()
 

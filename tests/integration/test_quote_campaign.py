@@ -18,7 +18,7 @@ from test_mock_world import START, posts_of
 from test_store_upgrade import at_version
 from x_crawls import TOKEN, TOPIC, campaign_of, crawl, posts, rows, scratch
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.policies import load_policy_file
 from socialcrawl.cli.commands.quote import confirm_cost, make_campaign_quote, read_knowledge, read_progress
 from socialcrawl.cli.post_counts import count_posts
@@ -83,7 +83,7 @@ CAMPAIGNS = {
 @pytest.mark.parametrize("sections", CAMPAIGNS.values(), ids=CAMPAIGNS)
 def test_no_campaign_needs_more_than_at_most_by_the_count_and_the_bill_of_the_mock(tmp_path, sections):
     with serve_in_thread(posts(), limit=100_000, missing=0.1) as mock:
-        meant = plan(campaign_of(mock.url, tmp_path / "a.db", **sections))
+        meant = make_plan(campaign_of(mock.url, tmp_path / "a.db", **sections))
         found = make_campaign_quote(meant)
         crawl(meant.settings)
         requests, billed = served(mock)
@@ -103,7 +103,7 @@ def test_what_is_still_to_go_is_never_less_than_what_then_comes(tmp_path, stop):
     with serve_in_thread(posts(), limit=100_000, missing=0.1) as mock:
         crawl(campaign_of(mock.url, database, budget={"max_requests": stop}, **how))
         before = served(mock)
-        meant = plan(campaign_of(mock.url, database, **how))
+        meant = make_plan(campaign_of(mock.url, database, **how))
         found = make_campaign_quote(meant)
         assert found.done.requests == stop
         finished(meant.settings)
@@ -124,7 +124,7 @@ def test_what_was_spent_is_what_the_planner_counts(tmp_path):
     with serve_in_thread(posts(), limit=100_000, missing=0.1, fault=lambda endpoint, nth: chosen.get(nth)) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", seeds={"usernames": NAMES[:3]})
         planner = finished(settings)
-    spent, budget = read_progress(plan(settings)), planner.budget
+    spent, budget = read_progress(make_plan(settings)), planner.budget
     assert (spent.requests, spent.posts, spent.money, spent.began) == (
         budget.requests, budget.posts, budget.money, pytest.approx(budget.began, abs=1e-5),
     )  # fmt: skip
@@ -147,7 +147,7 @@ def stored():
 
 
 def test_stored_means_are_those_of_the_answers(stored):
-    mean = read_knowledge(plan(stored.model_copy(update={"name": "twin"})))[1]
+    mean = read_knowledge(make_plan(stored.model_copy(update={"name": "twin"})))[1]
     asked = "from request where endpoint = '/2/users/:id/tweets' and kind = 'ok' order by n, part"
     pages = rows(stored.database, f"select n, part, posts, cursor {asked}")
     assert mean.posts_per_page == pytest.approx(sum(page[2] for page in pages) / len(pages))
@@ -176,7 +176,7 @@ def test_stored_means_are_those_of_the_answers(stored):
 
 
 def test_of_a_campaign_that_has_done_many_steps_the_later_half_counts(stored):
-    mean = read_knowledge(plan(stored))[1]
+    mean = read_knowledge(make_plan(stored))[1]
     steps = [n for (n,) in rows(stored.database, "select n from pick where act = 'expand' order by n")][75:]
     asked = "select n, kind, posts, cost, endpoint from request where kind in ('ok', 'missing')"
     asked = [row for row in rows(stored.database, asked) if row[0] >= steps[0]]
@@ -201,7 +201,7 @@ def test_both_databases_give_the_same_means_and_ranges(tmp_path):
         for database in (tmp_path / "a.db", server.url):
             settings = campaign_of(mock.url, database, crawl={"steps": 120})
             finished(settings)
-            mean = read_knowledge(plan(settings))[1]
+            mean = read_knowledge(make_plan(settings))[1]
             found.append(replace(mean, answer=0.0))
     assert found[0] == found[1]
     assert found[0].spreads["posts"].steps == 120
@@ -223,7 +223,7 @@ def test_ranges_hold_what_the_rest_took_and_are_shown_once_there_were_enough_ste
     database, how = tmp_path / "a.db", {"seeds": {"most": 10}}
     with serve_in_thread(a_ring(), limit=100_000) as mock:
         crawl(campaign_of(mock.url, database, crawl={"steps": 30}, **how))
-        meant = plan(campaign_of(mock.url, database, crawl={"steps": 280}, **how))
+        meant = make_plan(campaign_of(mock.url, database, crawl={"steps": 280}, **how))
         assert make_campaign_quote(meant).ranges == {}
         assert "no range for requests, posts, cost before 100 steps are done" in shown(
             meant, make_campaign_quote(meant), 200
@@ -254,7 +254,7 @@ def test_ranges_reach_down_to_what_is_left_when_another_campaign_has_stored_the_
     database, how = tmp_path / "a.db", {"seeds": {"most": 10}}
     with serve_in_thread(a_ring(), limit=100_000) as mock:
         crawl(campaign_of(mock.url, database, crawl={"steps": 210}, **how))
-        meant = plan(campaign_of(mock.url, database, crawl={"steps": 280}, **how))
+        meant = make_plan(campaign_of(mock.url, database, crawl={"steps": 280}, **how))
         alone = make_campaign_quote(meant)
         assert alone.stored.requests == 0
         assert "such answer" not in shown(meant, alone, 200)
@@ -286,18 +286,18 @@ def test_a_quote_counts_no_stored_answers_where_none_are_reused_and_says_what_is
     with serve_in_thread(a_ring(60), limit=100_000) as mock:
         finished(campaign_of(mock.url, database, name="other", crawl={"steps": 20}, seeds={"most": 5}))
         asked = campaign_of(mock.url, database, crawl={"steps": 20}, source={"reuse_hours": 0.0})
-        found = make_campaign_quote(plan(asked))
+        found = make_campaign_quote(make_plan(asked))
     assert found.stored.requests == 0
     billed = dict(rows(database, "select kind, count(distinct resource) from charge group by kind"))
-    text = shown(plan(asked), found, 400)
+    text = shown(make_plan(asked), found, 400)
     assert f"{billed['post']:,} posts and {billed['user']:,} users of this database are billed today already" in text
     with sqlite3.connect(database) as connection:
         connection.execute("update charge set day = '2020-01-01'")
-    assert "billed today" not in shown(plan(asked), make_campaign_quote(plan(asked)), 400)
+    assert "billed today" not in shown(make_plan(asked), make_campaign_quote(make_plan(asked)), 400)
 
 
 def test_with_stored_means_the_probable_numbers_are_near_those_of_the_same_campaign(stored):
-    twin = plan(stored.model_copy(update={"name": "twin"}))
+    twin = make_plan(stored.model_copy(update={"name": "twin"}))
     found = make_campaign_quote(twin).likely
     sent, read, cost = rows(stored.database, "select count(*), sum(posts), sum(cost) from request")[0]
     assert found.requests == pytest.approx(sent, rel=0.05)
@@ -308,7 +308,7 @@ def test_with_stored_means_the_probable_numbers_are_near_those_of_the_same_campa
 def test_a_few_answers_are_no_statistics(mock, tmp_path):
     settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 2}, seeds={"most": 3})
     finished(settings)
-    mean = read_knowledge(plan(settings))[1]
+    mean = read_knowledge(make_plan(settings))[1]
     assert mean.posts_per_page == TypicalNeeds().posts_per_page
     assert set(mean.rests) == {"authors"}  # of a hundred posts found
 
@@ -318,13 +318,13 @@ def traces(folder):
 
 
 def test_a_quote_begins_nothing_and_makes_no_file(mock, tmp_path):
-    meant = plan(campaign_of(mock.url, tmp_path / "new.db"))
+    meant = make_plan(campaign_of(mock.url, tmp_path / "new.db"))
     assert make_campaign_quote(meant).done == CampaignProgress()
     assert count_posts(meant)
     assert traces(tmp_path) == {}
     finished(campaign_of(mock.url, tmp_path / "old.db", name="other", crawl={"steps": 12}))
     before = traces(tmp_path)
-    other = plan(campaign_of(mock.url, tmp_path / "old.db"))
+    other = make_plan(campaign_of(mock.url, tmp_path / "old.db"))
     assert make_campaign_quote(other, count_posts(other)).done == CampaignProgress()
     assert traces(tmp_path) == before
     assert rows(tmp_path / "old.db", "select name from campaign") == [("other",)]
@@ -332,7 +332,7 @@ def test_a_quote_begins_nothing_and_makes_no_file(mock, tmp_path):
 
 def test_an_empty_file_is_a_database_of_nothing_and_those_of_others_are_refused(tmp_path):
     (tmp_path / "a.db").touch()
-    meant = plan(campaign_of(LIVE, tmp_path / "a.db"))
+    meant = make_plan(campaign_of(LIVE, tmp_path / "a.db"))
     assert read_progress(meant) == CampaignProgress()
     connection = sqlite3.connect(tmp_path / "b.db")
     connection.execute("create table diary (day text)")
@@ -340,22 +340,22 @@ def test_an_empty_file_is_a_database_of_nothing_and_those_of_others_are_refused(
     (tmp_path / "c.db").write_text("my diary " * 500)
     for name, said in (("b.db", "belongs to another program"), ("c.db", "not an SQLite database")):
         with pytest.raises(StoreError, match=said):
-            read_progress(plan(campaign_of(LIVE, tmp_path / name)))
+            read_progress(make_plan(campaign_of(LIVE, tmp_path / name)))
 
 
 def test_a_database_of_an_older_or_newer_program_is_read_as_it_is_or_refused(mock, tmp_path):
     settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 20})
     finished(settings)
-    spent = read_knowledge(plan(settings))
+    spent = read_knowledge(make_plan(settings))
     with at_version(tmp_path / "a.db", "0001"):
         pass
-    assert read_knowledge(plan(settings)) == spent
+    assert read_knowledge(make_plan(settings)) == spent
     connection = sqlite3.connect(tmp_path / "a.db")
     connection.execute("update alembic_version set version_num = '9999'")
     connection.commit()
     connection.close()
     with pytest.raises(StoreError, match="newer than this socialcrawl"):
-        make_campaign_quote(plan(settings))
+        make_campaign_quote(make_plan(settings))
 
 
 def test_counting_asks_once_a_search_and_says_what_the_searches_then_find(tmp_path):
@@ -363,7 +363,7 @@ def test_counting_asks_once_a_search_and_says_what_the_searches_then_find(tmp_pa
     with serve_in_thread(posts(), limit=100_000) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", seeds={"search_pages": 32, "most": 5}, crawl={"steps": 1})
         topic = {"keywords": [*settings.topic.keywords, *keywords]}
-        meant = plan(settings.model_copy(update={"topic": settings.topic.model_copy(update=topic)}))
+        meant = make_plan(settings.model_copy(update={"topic": settings.topic.model_copy(update=topic)}))
         assert len(meant.queries) == 2
         matches = count_posts(meant)
         assert served(mock)[0] == {"/2/tweets/counts/recent": 2}
@@ -383,9 +383,9 @@ def test_counting_of_a_campaign_that_has_begun_is_in_its_ledger_and_budget(tmp_p
         reason, _ = crawl(campaign_of(mock.url, database, budget={"max_requests": 1}, **how))
         assert reason.kind == "budget"
         with pytest.raises(SettingsError, match="max_requests = 1"):
-            count_posts(plan(campaign_of(mock.url, database, budget={"max_requests": 1}, **how)))
+            count_posts(make_plan(campaign_of(mock.url, database, budget={"max_requests": 1}, **how)))
         assert "/2/tweets/counts/recent" not in served(mock)[0]
-        meant = plan(campaign_of(mock.url, database, **how))
+        meant = make_plan(campaign_of(mock.url, database, **how))
         matches = count_posts(meant)
         assert served(mock)[0]["/2/tweets/counts/recent"] == 1  # the other search was done already
         assert matches[0] == 0
@@ -407,22 +407,22 @@ def test_counting_of_a_campaign_that_has_begun_is_in_its_ledger_and_budget(tmp_p
 )
 def test_a_count_that_does_not_come_is_told(tmp_path, fault, error, said):
     with serve_in_thread(posts(), fault=lambda endpoint, _: fault) as mock, pytest.raises(error, match=said) as told:
-        count_posts(plan(campaign_of(mock.url, tmp_path / "a.db")))
+        count_posts(make_plan(campaign_of(mock.url, tmp_path / "a.db")))
     assert TOKEN not in str(told.value)
 
 
 def test_only_tokens_of_apps_count_and_none_that_is_in_use(mock, tmp_path):
     user = {"tokens": [{"env": campaign_of(None, tmp_path).source.variable, "kind": "user"}]}
     with pytest.raises(SettingsError, match="bearer token of an app"):
-        count_posts(plan(campaign_of(mock.url, tmp_path / "a.db", source=user)))
+        count_posts(make_plan(campaign_of(mock.url, tmp_path / "a.db", source=user)))
     from socialcrawl.campaign.credentials import open_access
 
     settings = campaign_of(mock.url, tmp_path / "a.db")
     held = open_access(settings, mock.url)
     with pytest.raises(StoreError, match="Another process uses the token"):
-        count_posts(plan(settings))
+        count_posts(make_plan(settings))
     held.release()
-    assert count_posts(plan(settings))
+    assert count_posts(make_plan(settings))
 
 
 WIDE = {"source": {"pages_per_user": 32}, "crawl": {"steps": 1_000_000}, "budget": {"max_money": 1e6, "max_time": "7d"}}
@@ -431,7 +431,7 @@ WIDE = {"source": {"pages_per_user": 32}, "crawl": {"steps": 1_000_000}, "budget
 @pytest.mark.parametrize("sections", [*CAMPAIGNS.values(), WIDE, {"crawl": {"steps": None}}])
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_quote_fits_the_terminal_and_shows_its_numbers(tmp_path, sections, width):
-    meant = plan(campaign_of(LIVE, tmp_path / "a.db", **sections | {"limits": {"k": None, "d": None}}))
+    meant = make_plan(campaign_of(LIVE, tmp_path / "a.db", **sections | {"limits": {"k": None, "d": None}}))
     found = make_campaign_quote(meant)
     text = shown(meant, found, width)
     assert max(map(len, text.splitlines())) <= width
@@ -447,7 +447,7 @@ def test_a_quote_fits_the_terminal_and_shows_its_numbers(tmp_path, sections, wid
 
 def test_a_quote_says_what_to_expect(tmp_path):
     def sentences(url=LIVE, matches=None, **sections):
-        meant = plan(campaign_of(url, tmp_path / "a.db", **sections | {"limits": {"k": 300, "d": 900.0}}))
+        meant = make_plan(campaign_of(url, tmp_path / "a.db", **sections | {"limits": {"k": 300, "d": 900.0}}))
         return " ".join(shown(meant, make_campaign_quote(meant, matches)).split())
 
     week = sentences(budget={"max_time": "7d", "max_money": 12.0})
@@ -484,13 +484,13 @@ def test_the_object_for_scripts_has_the_numbers_of_the_tables(tmp_path, capsys, 
     crawl(settings)
     show_quote(settings, console(), count=False, as_json=True)
     told = json.loads(capsys.readouterr().out)
-    meant = plan(settings)
+    meant = make_plan(settings)
     assert told == json.loads(json.dumps(build_object(meant, make_campaign_quote(meant)))) | {
         key: told[key] for key in ("at_most", "probably", "endpoints")
     }
     assert told["spent"]["requests"] == 15
-    endless = build_object(plan(campaign_of(LIVE, tmp_path / "b.db", crawl={"steps": None})), make_campaign_quote(
-        plan(campaign_of(LIVE, tmp_path / "b.db", crawl={"steps": None}))))  # fmt: skip
+    endless = build_object(make_plan(campaign_of(LIVE, tmp_path / "b.db", crawl={"steps": None})), make_campaign_quote(
+        make_plan(campaign_of(LIVE, tmp_path / "b.db", crawl={"steps": None}))))  # fmt: skip
     assert endless["at_most"] == {"requests": None, "posts": None, "users": None, "dollars": None, "seconds": None}
     assert json.loads(json.dumps(endless, allow_nan=False)) == endless
 
@@ -527,7 +527,7 @@ def ask(monkeypatch, typed, spent=None, *, url=LIVE, yes=False, terminal=True, *
     """What a person was shown before a run; `typed` None: nobody is there."""
     monkeypatch.setattr(sys, "stdin", io.StringIO() if typed is None else Typed(typed))
     by = Console(file=io.StringIO(), force_terminal=terminal, width=200, color_system=None)
-    meant = plan(campaign_of(url, scratch() / "a.db", **{"limits": {"k": None, "d": None}} | sections))
+    meant = make_plan(campaign_of(url, scratch() / "a.db", **{"limits": {"k": None, "d": None}} | sections))
     confirm_cost(meant, spent or CampaignProgress(), by, yes=yes)
     return by.file.getvalue()
 
@@ -596,11 +596,11 @@ def test_a_platform_that_bills_is_guarded_even_by_a_policy_file_without_prices(t
     mine = tmp_path / "policy.toml"
     mine.write_text(text if prices else re.sub(r"(?m)^(post|user|fee) = [0-9.]+$", "", text), "utf-8")
     assert load_policy_file(mine).is_billed is prices
-    meant = plan(campaign_of(LIVE, tmp_path / "a.db", source={"policy": mine}))
+    meant = make_plan(campaign_of(LIVE, tmp_path / "a.db", source={"policy": mine}))
     assert meant.billed
     with pytest.raises(SettingsError, match="Set max_money"):
         meant.guard()
-    plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", source={"policy": mine})).guard()
+    make_plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", source={"policy": mine})).guard()
 
 
 @pytest.mark.parametrize(
@@ -619,9 +619,9 @@ def test_a_platform_that_bills_is_guarded_even_by_a_policy_file_without_prices(t
 )
 def test_which_budget_is_reached_first_is_one_sentence(tmp_path, bound, said):
     """`bound`: max_posts, by the posts that are probably read and those that are read at most."""
-    free = make_campaign_quote(plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", seeds={"most": 3})))
+    free = make_campaign_quote(make_plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", seeds={"most": 3})))
     budget = {"max_posts": bound(free.likely.posts, free.most.posts)}
-    meant = plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", seeds={"most": 3}, budget=budget))
+    meant = make_plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", seeds={"most": 3}, budget=budget))
     (line,) = [line for line in shown(meant, make_campaign_quote(meant), 300).splitlines() if " reached" in line]
     assert re.sub(r"\d+", "#", line) == said
 
@@ -630,7 +630,7 @@ def test_one_of_a_thing_is_quoted_in_the_singular(tmp_path):
     with serve_in_thread(posts(), limit=100_000) as mock:
         settings = campaign_of(mock.url, tmp_path / "a.db", crawl={"steps": 3}, seeds={"most": 1})
         crawl(settings.model_copy(update={"crawl": settings.crawl.model_copy(update={"steps": 1})}))
-        text = " ".join(shown(plan(settings), make_campaign_quote(plan(settings))).split())
+        text = " ".join(shown(make_plan(settings), make_campaign_quote(make_plan(settings))).split())
     assert "for 1 seed and 1 step." in text
 
 
@@ -639,7 +639,7 @@ def test_all_users_that_look_ups_tell_of_on_bluesky_are_in_the_total(tmp_path):
     with serve_in_thread(posts(), bluesky_limit=100_000) as mock:
         source = {"platform": "bluesky", "base_url": mock.url, "token_env": None}
         settings = campaign_of(mock.url, tmp_path / "a.db", source=source, seeds={"most": 5}, crawl={"steps": 3})
-        found = make_campaign_quote(plan(settings))
+        found = make_campaign_quote(make_plan(settings))
         crawl(settings)
     users = {line.endpoint: line.most.users for line in found.lines}
     assert found.most.users == sum(users.values())
@@ -660,17 +660,17 @@ def test_pages_that_are_asked_for_twice_on_bluesky_are_in_the_quote_and_in_the_s
         source = {"platform": "bluesky", "base_url": mock.url, "token_env": None, "pages_per_user": 2}
         topic = {"keywords": ["glacier"]}
         settings = campaign_of(mock.url, database, topic=topic, source=source, seeds={"most": 5}, crawl={"steps": 25})
-        found = make_campaign_quote(plan(settings))
+        found = make_campaign_quote(make_plan(settings))
         crawl(settings)
         asked = "select endpoint, count(*), sum(posts) from request where kind <> 'held' group by 1"
         most = {line.endpoint: line.most for line in found.lines}
         for endpoint, requests, read in rows(database, asked):
             assert requests <= most[endpoint].requests, endpoint
             assert read <= most[endpoint].posts or not most[endpoint].posts, endpoint
-        mean = read_knowledge(plan(settings))[1]
+        mean = read_knowledge(make_plan(settings))[1]
         assert (mean.again, mean.on("again")) == (pytest.approx(10 / 30), STORED)
         assert mean.posts_per_page == pytest.approx(610 / 30)
-        twin = make_campaign_quote(plan(settings.model_copy(update={"name": "twin"})))
+        twin = make_campaign_quote(make_plan(settings.model_copy(update={"name": "twin"})))
     feeds = "select count(*) from request where endpoint like '%getAuthorFeed'"
     likely = {line.endpoint: line.likely for line in twin.lines}
     assert rows(database, feeds) == [(40,)]

@@ -13,7 +13,7 @@ from stores import opened
 from tiny_town import close, stored
 from x_crawls import campaign_of, crawl, posts
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.cli.commands.doctor import run_checks
 from socialcrawl.cli.commands.quote import make_campaign_quote, read_progress
 from socialcrawl.errors import StoreError
@@ -53,7 +53,7 @@ def scalar(place, sql):
 def test_a_quote_and_what_is_spent_are_read_from_a_server(server, usernames):
     with serve_in_thread(posts()) as mock:
         settings = campaign_of(mock.url, server, seeds={"usernames": usernames}, crawl={"steps": 5})
-        meant = plan(settings)
+        meant = make_plan(settings)
         assert read_progress(meant) == CampaignProgress()
         before = make_campaign_quote(meant)
         crawl(settings)

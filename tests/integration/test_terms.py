@@ -13,7 +13,7 @@ from test_export_cli import command  # noqa: F401 - a fixture
 from typer.testing import CliRunner
 from x_crawls import posts
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import checked, read
 from socialcrawl.cli.commands.doctor import run_checks
 from socialcrawl.cli.commands.init import write_campaign_file
@@ -31,16 +31,16 @@ def test_a_template_of_mastodon_names_no_instance_and_says_that_one_is_to_be_cho
     write_campaign_file(file, ["rust"], "mastodon")
     assert "mastodon.social" not in file.read_text("utf-8").replace("alice@mastodon.social", "")
     with pytest.raises(SettingsError, match="No instance is named: set base_url under \\[source\\]"):
-        plan(read(file))
+        make_plan(read(file))
     text = file.read_text("utf-8").replace('base_url = ""', 'base_url = "https://social.example"')
     file.write_text(text.replace('contact = ""', 'contact = "mailto:me@example.org"'), "utf-8")
-    assert plan(read(file)).base == "https://social.example"
+    assert make_plan(read(file)).base == "https://social.example"
 
 
 def test_a_file_without_an_instance_means_what_it_always_meant():
     source = {"platform": "mastodon", "contact": "mailto:me@example.org"}
     given = {"name": "a", "topic": {"keywords": ["x"]}, "source": source}
-    assert plan(checked(given, "test")).base == "https://mastodon.social"
+    assert make_plan(checked(given, "test")).base == "https://mastodon.social"
 
 
 @pytest.mark.parametrize("name", ["x", "bluesky", "web"])

@@ -10,7 +10,7 @@ from rich.console import Console
 from stores import opened
 from x_crawls import TOKEN, campaign_of, crawl, posts, rows
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.cli.commands import usage
 from socialcrawl.cli.commands.report import show
 from socialcrawl.engine.clock import SystemClock
@@ -116,7 +116,7 @@ def test_a_report_fits_the_terminal(ran, width):
 
 def compared(settings, width=80):
     by = console(width)
-    usage.compare(plan(settings), by)
+    usage.compare(make_plan(settings), by)
     text = by.file.getvalue()
     assert max(map(len, text.splitlines())) <= width
     assert TOKEN not in text

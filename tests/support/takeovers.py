@@ -97,10 +97,10 @@ def work(folder, clock, dies, stops, until):
 
     time = Turns(Path(clock))
     executor = Mortal(time, dies, stops)
-    house = ProcessContext(time, pool=lambda size: executor)
+    process = ProcessContext(time, pool=lambda size: executor)
     who = DaemonIdentity("here", os.getpid())
     daemon = Daemon(
-        Path(folder), house, DebugExecutor(), who, lambda now, before: None, look=60.0, hands=ImmediateExecutor
+        Path(folder), process, DebugExecutor(), who, lambda now, before: None, look=60.0, hands=ImmediateExecutor
     )
     look_round = daemon.check_all
 

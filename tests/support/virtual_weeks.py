@@ -61,9 +61,9 @@ class Week:
     def __init__(self, folder, time, until, each=lambda now: None, look=300.0, *, disk=measure_disk):
         self.time, self.until, self.each = time, until, each
         self.states, self.told, self.logged, self._events = [], [], [], EventFilter()
-        house = ProcessContext(time, pool=lambda size: Slowly(time), disk=disk)
+        process = ProcessContext(time, pool=lambda size: Slowly(time), disk=disk)
         who = DaemonIdentity("here", 1)
-        self.daemon = Daemon(folder, house, DebugExecutor(), who, self._changed, look=look, hands=ImmediateExecutor)
+        self.daemon = Daemon(folder, process, DebugExecutor(), who, self._changed, look=look, hands=ImmediateExecutor)
         look_round = self.daemon.check_all
 
         def looked():

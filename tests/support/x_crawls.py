@@ -58,9 +58,9 @@ def campaign_of(url: str | None, database: Path, **sections) -> Settings:
     return checked(given, "test")
 
 
-def crawl(settings: Settings, view: CampaignView | None = None, house: ProcessContext | None = None):
+def crawl(settings: Settings, view: CampaignView | None = None, process: ProcessContext | None = None):
     """The reason why a campaign ended, and its planner."""
-    campaign = build(settings, view or CampaignView(), house)
+    campaign = build(settings, view or CampaignView(), process)
     try:
         reason = run(campaign.parts, size=campaign.together)
         campaign.parts.pool.shutdown()

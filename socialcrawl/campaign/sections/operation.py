@@ -5,12 +5,12 @@ from typing import Annotated, Self
 from pydantic import Field, field_validator, model_validator
 
 from socialcrawl.campaign.schedule import Schedule, parse_cron, parse_hours, parse_zone
-from socialcrawl.campaign.sections.values import Section, Span, Variable, checking
+from socialcrawl.campaign.sections.values import Section, Span, Variable, make_check
 from socialcrawl.text.wording import parse_seconds
 
-Times = Annotated[str, checking(parse_cron)]
-Hours = Annotated[str, checking(parse_hours)]
-Zone = Annotated[str, checking(parse_zone)]
+Times = Annotated[str, make_check(parse_cron)]
+Hours = Annotated[str, make_check(parse_hours)]
+Zone = Annotated[str, make_check(parse_zone)]
 NOTICES = ("paused", "ended", "stalled", "down")
 
 

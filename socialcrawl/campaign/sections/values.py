@@ -18,13 +18,13 @@ LINKS = ("mentions", "replies", "reposts", "quotes", "follows")
 ACCOUNT = re.compile(r"@?[\w.@:/%?=&~+*-]+", re.ASCII)
 
 
-def _variable(name: str) -> str:
+def _check_variable(name: str) -> str:
     if not VARIABLE.fullmatch(name):
         raise ValueError("write the name of an environment variable, never the token itself")
     return name
 
 
-def checking(understood: Callable[[str], object]) -> AfterValidator:
+def make_check(understood: Callable[[str], object]) -> AfterValidator:
     """Return what keeps a text as it is written, if it is `understood`."""
 
     def keep(text: str) -> str:
@@ -37,13 +37,13 @@ def checking(understood: Callable[[str], object]) -> AfterValidator:
     return AfterValidator(keep)
 
 
-def spanning(*others: str, years: int = 1) -> tuple[BeforeValidator, AfterValidator]:
+def make_span_check(*others: str, years: int = 1) -> tuple[BeforeValidator, AfterValidator]:
     """Return what keeps a span of time with its unit as it is written, or one of the `others`.
 
     It says how to write one.
     """
     named = [f'"{other}"' for other in others]
-    unit, span = _either('"12h"', '"7d"', *named), _either("3s", "15m", "1h", "7d", *named)
+    unit, span = _join_or('"12h"', '"7d"', *named), _join_or("3s", "15m", "1h", "7d", *named)
 
     def text(given: Any) -> Any:
         if not isinstance(given, str):
@@ -57,26 +57,26 @@ def spanning(*others: str, years: int = 1) -> tuple[BeforeValidator, AfterValida
         if not any(letter.isalpha() for letter in text):
             raise SettingsError(f"write it with its unit, as {unit}")
 
-    return BeforeValidator(text), checking(lasting)
+    return BeforeValidator(text), make_check(lasting)
 
 
-def _written(given: Any) -> Any:
+def _require_text(given: Any) -> Any:
     if not isinstance(given, str):
         raise ValueError('write it with its unit and in quotes, as "500 MB"')  # noqa: TRY004 - pydantic wants it
     return given
 
 
-def _either(*words: str) -> str:
+def _join_or(*words: str) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _together(given: Any) -> int | str:
+def _check_count(given: Any) -> int | str:
     if given != "auto" and (type(given) is not int or not 1 <= given <= LARGEST):
         raise ValueError('write a number, 1 or more, or "auto"')
     return cast("int | str", given)
 
 
-def _moment(given: Any) -> Any:
+def _parse_moment(given: Any) -> Any:
     """Return an instant, however TOML has it, as ISO 8601 in UTC; a date is its midnight."""
     if given is None:
         return None
@@ -87,13 +87,13 @@ def _moment(given: Any) -> Any:
     return at.isoformat().replace("+00:00", "Z")
 
 
-def _language(given: str) -> str:
+def _check_language(given: str) -> str:
     if not LANGUAGE.fullmatch(given):
         raise ValueError("a language is written as its BCP 47 tag: en, de, zh-TW")
     return given
 
 
-def _links(given: Any) -> dict[str, int]:
+def _parse_links(given: Any) -> dict[str, int]:
     """Kinds of links and their weights, however TOML has them: a name, a list of names, or a table of weights."""
     named = [given] if isinstance(given, str) else given
     weights = dict.fromkeys(named, 1) if isinstance(named, list) and all(isinstance(n, str) for n in named) else named
@@ -111,25 +111,25 @@ def _links(given: Any) -> dict[str, int]:
     return {name: weights[name] for name in LINKS if name in weights}
 
 
-def _account(name: str) -> str:
+def _check_account(name: str) -> str:
     if not ACCOUNT.fullmatch(name.strip()):
         raise ValueError("write a username, or a pattern of it with *, such as *_bot")
     return name
 
 
-Variable = Annotated[str, AfterValidator(_variable)]
-Span = Annotated[str, *spanning()]
-Size = Annotated[str, BeforeValidator(_written), checking(parse_size)]
-Moment = Annotated[str | None, BeforeValidator(_moment)]
+Variable = Annotated[str, AfterValidator(_check_variable)]
+Span = Annotated[str, *make_span_check()]
+Size = Annotated[str, BeforeValidator(_require_text), make_check(parse_size)]
+Moment = Annotated[str | None, BeforeValidator(_parse_moment)]
 Together = Annotated[
     int | str,
-    PlainValidator(_together),
+    PlainValidator(_check_count),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": LARGEST}, {"const": "auto"}]}),
 ]
-Language = Annotated[str, AfterValidator(_language)]
+Language = Annotated[str, AfterValidator(_check_language)]
 Kinds = Annotated[
     dict[str, int],
-    PlainValidator(_links),
+    PlainValidator(_parse_links),
     WithJsonSchema(
         {
             "anyOf": [
@@ -144,7 +144,7 @@ Kinds = Annotated[
         }
     ),
 ]
-Names = list[Annotated[str, AfterValidator(_account)]]
+Names = list[Annotated[str, AfterValidator(_check_account)]]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 FilePath = Annotated[Path, Field(strict=False)]
 

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from socialcrawl.campaign.plan import about
+from socialcrawl.campaign.plan import make_topic
 from socialcrawl.campaign.settings import Settings, read
 from socialcrawl.cli.render.console import Text
 from socialcrawl.cli.render.progress import show_progress
@@ -87,7 +87,7 @@ def audit(wanted: AuditOptions, console: Console, *, as_json: bool) -> None:
         raise SettingsError(_explain_no_sample(wanted.campaign, settings))
     if wanted.on_topic and not wanted.held:
         raise SettingsError("--on-topic says it of a file of accounts: name one with --held.")
-    hits = about(settings).hits if wanted.held else None
+    hits = make_topic(settings).hits if wanted.held else None
     with ExitStack() as ends, show_progress("reading lists") as watch:
         given = {str(path): read_accounts(path, settings.source.platform, hits) for path in wanted.held}
         held = {name: replace(one, on_topic=wanted.on_topic) for name, one in given.items()}
@@ -134,11 +134,11 @@ def read_accounts(path: Path, platform: str, hits: Hits | None = None) -> Accoun
     naming = CellAccounts(platform)
     found = read_datasets([path], naming, trouble)
     trouble.refuse("Fix the file, or take such lines out.")
-    told = [who for who, member in zip(found.whos, found.member.tolist(), strict=True) if member]
-    if not told:
+    members = [who for who, member in zip(found.whos, found.member.tolist(), strict=True) if member]
+    if not members:
         raise PostsFileError(f"{path} names no account: give ids or usernames, one per line.")
     occurrences = {} if hits is None else count_by_author(path, naming, hits)
-    return AccountList(told, occurrences, members=describe_members(path, naming))
+    return AccountList(members, occurrences, members=describe_members(path, naming))
 
 
 def _explain_no_list(path: Path) -> str | None:
@@ -157,14 +157,14 @@ def _explain_no_list(path: Path) -> str | None:
 
 def build_object(found: AuditReport) -> dict[str, Any]:
     """Return the audit as plain values; what is not known, or without end, is null."""
-    told: dict[str, Any] = make_finite(asdict(found))
-    for one, dataset in zip(told["datasets"], found.datasets, strict=True):
+    values: dict[str, Any] = make_finite(asdict(found))
+    for one, dataset in zip(values["datasets"], found.datasets, strict=True):
         one["found"]["lacking"] = make_finite(dataset.found.lacking)
         if dataset.outlook is None:
             one["found"] |= dict.fromkeys(REACH)
             for gap in (*one["found"]["gaps"], *one["languages"]):
                 gap["reach"] = None
-    return told
+    return values
 
 
 def show(console: Console, found: AuditReport) -> None:
@@ -218,9 +218,9 @@ def _make_overview(found: AuditReport) -> Table:
     for name in ("on topic", "share of the topic", "accounts in the topic"):
         table.add_column(name, justify="right")
     for one in found.datasets:
-        told = one.found
-        sizes = format_interval(told.size, format_count)
-        table.add_row(Text(one.name), f"{told.on_topic:,}", format_interval(told.share), sizes)
+        topic = one.found
+        sizes = format_interval(topic.size, format_count)
+        table.add_row(Text(one.name), f"{topic.on_topic:,}", format_interval(topic.share), sizes)
     return table
 
 
@@ -242,8 +242,8 @@ def _make_facts(one: AuditedDataset) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column("")
     table.add_column("", no_wrap=True)
-    for words, told in rows:
-        table.add_row(words, told)
+    for words, value in rows:
+        table.add_row(words, value)
     return table
 
 
@@ -267,8 +267,8 @@ def _make_gaps_table(title: str, gaps: Sequence[GroupGap], between: str, *, link
     for name in ("of the topic", "held of it", "the gap", *(["linked to"] if linked else [])):
         table.add_column(name, justify="right", no_wrap=True)
     for gap in gaps:
-        told = [gap.topic, gap.held, gap.lacking, *([gap.reach] if linked else [])]
-        table.add_row(Text(str(gap.group)), *(format_interval(one).replace(" ", between, 1) for one in told))
+        cells = [gap.topic, gap.held, gap.lacking, *([gap.reach] if linked else [])]
+        table.add_row(Text(str(gap.group)), *(format_interval(one).replace(" ", between, 1) for one in cells))
     return table
 
 

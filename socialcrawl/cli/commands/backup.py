@@ -16,9 +16,9 @@ def copy(given: str | None, file: Path, *, force: bool, pause: bool) -> None:
     parts: list[Path] = []
 
     def size() -> tuple[int, int | None]:
-        whole = _get_size(place) if isinstance(place, Path) else None
+        total = _get_size(place) if isinstance(place, Path) else None
         copied = _get_size(parts[-1]) if parts else 0
-        return (whole or 0) if copied is None else copied, whole  # it is gone when it has become `file`
+        return (total or 0) if copied is None else copied, total  # it is gone when it has become `file`
 
     def work() -> None:
         with show_progress("copying", unit=BYTES, size=size):

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
-from socialcrawl.campaign.plan import Plan, plan
+from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.schedule import Schedule
 from socialcrawl.campaign.settings import Settings, describe_namesake, read
 from socialcrawl.cli.render.console import Text
@@ -36,10 +36,10 @@ def check(given: Sequence[Path], console: Console) -> int:
     names: dict[tuple[str, str], Path] = {}
     for file in files:
         try:
-            meant = _make_plan(file)
-            _check_unique(names, file, meant.settings)
-            console.print(Text(f"ok     {file}: {_format_plan(meant)}"), soft_wrap=True)
-            for _, warning in meant.warnings:
+            plan = _make_plan(file)
+            _check_unique(names, file, plan.settings)
+            console.print(Text(f"ok     {file}: {_format_plan(plan)}"), soft_wrap=True)
+            for _, warning in plan.warnings:
                 console.print(Text(f"WARN   {file}: {warning}"), soft_wrap=True)
         except SettingsError as error:
             lines = [line.removeprefix(f"{file}: ") for line in str(error).splitlines()]
@@ -50,8 +50,8 @@ def check(given: Sequence[Path], console: Console) -> int:
 
 def make_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of campaign files: keys, their meaning and their values."""
-    whole = Settings.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "title": "A campaign of socialcrawl"}
+    schema = Settings.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "A campaign of socialcrawl"}
 
 
 def find_campaign_files(given: Sequence[Path]) -> Iterator[Path]:
@@ -75,15 +75,15 @@ def _make_plan(file: Path) -> Plan:
     """
     settings = read(file)
     wrong: list[str] = []
-    meant = _try_step(lambda: plan(settings), wrong)
-    if meant is not None:
-        _try_step(meant.guard, wrong)
+    plan = _try_step(lambda: make_plan(settings), wrong)
+    if plan is not None:
+        _try_step(plan.guard, wrong)
     _try_step(lambda: kind_of(settings).check(settings), wrong)
     if settings.notify.apprise_env:
         _try_step(require_apprise, wrong)
-    if wrong or meant is None:
+    if wrong or plan is None:
         raise SettingsError("\n".join(dict.fromkeys(wrong)))
-    return meant
+    return plan
 
 
 def _try_step(step: Callable[[], Made], wrong: list[str]) -> Made | None:
@@ -101,26 +101,26 @@ def _check_unique(names: dict[tuple[str, str], Path], file: Path, settings: Sett
         raise SettingsError(describe_namesake(first, settings))
 
 
-def _format_plan(meant: Plan) -> str:
-    settings = meant.settings
-    told = f"campaign {settings.name!r}, {meant.told}, into {settings.database}"
-    told = ", ".join([told, *_list_differences(meant)])
-    if not meant.billed:
-        return told
-    most = meant.most
+def _format_plan(plan: Plan) -> str:
+    settings = plan.settings
+    text = f"campaign {settings.name!r}, {plan.told}, into {settings.database}"
+    text = ", ".join([text, *_list_differences(plan)])
+    if not plan.billed:
+        return text
+    most = plan.most
     return (
-        f"{told}; {'no bound on its cost' if most is None or isinf(most) else f'at most {format_dollars(round(most))}'}"
+        f"{text}; {'no bound on its cost' if most is None or isinf(most) else f'at most {format_dollars(round(most))}'}"
     )
 
 
-def _list_differences(meant: Plan) -> Iterator[str]:
+def _list_differences(plan: Plan) -> Iterator[str]:
     """Yield what differs from a campaign that runs alone and always."""
-    settings = meant.settings
-    if meant.kind.dataset and is_missing(settings.database):
+    settings = plan.settings
+    if plan.kind.dataset and is_missing(settings.database):
         yield "whose dataset is still to be brought (socialcrawl import FILES --as dataset)"
     if settings.crawl.shadows:
         yield f"{', '.join(settings.crawl.shadows)} looking on"
-    if meant.schedule != Schedule():
-        yield meant.schedule.told()
+    if plan.schedule != Schedule():
+        yield plan.schedule.told()
     if settings.limits.weight != 1.0:
         yield f"weight {settings.limits.weight:g}"

@@ -105,11 +105,11 @@ class _StateNotifier:
     def ring(self, now: CampaignState, before: CampaignState | None) -> None:
         log = structlog.get_logger().bind(campaign=now.campaign)
         if before is not None and (line := _describe_return(now, before)) is not None:
-            log.info(line, was=before.state, after=format_span(max(0.0, self.daemon.house.time.now() - before.since)))
-        told = {"why": now.why, "until": now.until and format_time(now.until)} | _format_figures(now)
-        short = now.state == WAITING and (now.until is None or now.until - self.daemon.house.time.now() < SHORT)
+            log.info(line, was=before.state, after=format_span(max(0.0, self.daemon.process.time.now() - before.since)))
+        facts = {"why": now.why, "until": now.until and format_time(now.until)} | _format_figures(now)
+        short = now.state == WAITING and (now.until is None or now.until - self.daemon.process.time.now() < SHORT)
         loud = "debug" if short else LOUD.get(now.state, "info")
-        getattr(log, loud)(now.state, **{key: value for key, value in told.items() if value})
+        getattr(log, loud)(now.state, **{key: value for key, value in facts.items() if value})
         for runner in list(self.daemon.runners.values()):
             if not self._secrets.issuperset(found := _find_secrets(runner.settings)):
                 self._secrets |= found

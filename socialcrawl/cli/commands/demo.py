@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from socialcrawl.campaign.keywords import AS_OPTION, check_keywords
-from socialcrawl.campaign.plan import usernames_in
+from socialcrawl.campaign.plan import read_usernames
 from socialcrawl.campaign.settings import CrawlSection, Settings, checked
 from socialcrawl.cli.commands.run import FAILED, Ending, build_object, run_campaign, show_ending
 from socialcrawl.engine.draws import make_generator
@@ -216,7 +216,7 @@ def _choose_seeds(wanted: DemoOptions, posts: Path, keyword: str) -> list[str]:
     usernames = world.accounts.usernames
     if wanted.seeds is not None:
         shown = dict(zip(world.accounts.keys, usernames, strict=True))
-        names = [shown.get(fold_name(name), name) for name in usernames_in(wanted.seeds)]
+        names = [shown.get(fold_name(name), name) for name in read_usernames(wanted.seeds)]
         if not names:
             raise SettingsError(f"The file of seeds {wanted.seeds} names no account: write one username per line.")
         return names

@@ -18,7 +18,7 @@ from rich.table import Table
 from socialcrawl import __version__
 from socialcrawl.campaign.build import find_reserved_space
 from socialcrawl.campaign.credentials import open_access
-from socialcrawl.campaign.plan import Plan, plan
+from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import Settings, read
 from socialcrawl.campaign.token_locks import make_state_folder
@@ -92,20 +92,20 @@ def _make_checks(file: Path | None, *, offline: bool) -> Iterator[DoctorCheck]:
         return
     try:
         settings = read(file)
-        meant = plan(settings)
+        plan = make_plan(settings)
     except SettingsError as error:
         yield DoctorCheck(FAIL, "settings", str(error))
         return
     yield DoctorCheck(OK, "settings", f"{file}: campaign {settings.name!r}")
-    yield from (DoctorCheck(WARN, about, warning) for about, warning in meant.warnings)
-    yield from _check_budget(meant)
-    yield _check_prices(meant.table, clock.now())
-    if meant.policy.is_billed:
-        yield _check_cycle(meant, clock.now())
+    yield from (DoctorCheck(WARN, about, warning) for about, warning in plan.warnings)
+    yield from _check_budget(plan)
+    yield _check_prices(plan.table, clock.now())
+    if plan.policy.is_billed:
+        yield _check_cycle(plan, clock.now())
     if isinstance(settings.database, Path):
         yield _check_disk(settings.database.parent, find_reserved_space(settings, None).describe_shortage())
     yield _check_database(settings)
-    yield from _check_tokens(meant, clock, offline=offline)
+    yield from _check_tokens(plan, clock, offline=offline)
 
 
 def _check_program() -> DoctorCheck:
@@ -115,15 +115,15 @@ def _check_program() -> DoctorCheck:
     return DoctorCheck(OK, "program", text)
 
 
-def _check_budget(meant: Plan) -> Iterator[DoctorCheck]:
+def _check_budget(plan: Plan) -> Iterator[DoctorCheck]:
     try:
-        meant.guard()
+        plan.guard()
     except SettingsError as error:
         yield DoctorCheck(FAIL, "budget", str(error))
         return
-    if meant.billed:
-        most = "is not bounded" if meant.most is None else f"is at most {format_dollars(meant.most)}"
-        yield DoctorCheck(WARN if meant.most is None else OK, "budget", f"what the campaign can cost {most}")
+    if plan.billed:
+        most = "is not bounded" if plan.most is None else f"is at most {format_dollars(plan.most)}"
+        yield DoctorCheck(WARN if plan.most is None else OK, "budget", f"what the campaign can cost {most}")
 
 
 def _check_prices(table: Policy, now: float) -> DoctorCheck:
@@ -137,10 +137,10 @@ def _check_prices(table: Policy, now: float) -> DoctorCheck:
     return DoctorCheck(OK, "prices", text)
 
 
-def _check_cycle(meant: Plan, now: float) -> DoctorCheck:
-    day = meant.settings.limits.cycle_day
+def _check_cycle(plan: Plan, now: float) -> DoctorCheck:
+    day = plan.settings.limits.cycle_day
     begins, ends = (format_time(at)[:10] for at in find_cycle(now, day))
-    cap = "" if meant.policy.cap is None else f", with {pluralize(meant.policy.cap, 'post')} at most"
+    cap = "" if plan.policy.cap is None else f", with {pluralize(plan.policy.cap, 'post')} at most"
     text = f"the billing cycle runs from {begins} to {ends} (cycle_day = {day} under [limits]){cap}"
     return DoctorCheck(OK, "cycle", text)
 
@@ -180,18 +180,18 @@ def _check_database(settings: Settings) -> DoctorCheck:
     return DoctorCheck(FAIL, "database", f"{path} belongs to {whose}: name another database, or install that version")
 
 
-def _check_tokens(meant: Plan, clock: SystemClock, *, offline: bool) -> Iterator[DoctorCheck]:
+def _check_tokens(plan: Plan, clock: SystemClock, *, offline: bool) -> Iterator[DoctorCheck]:
     try:
-        open_access(meant.settings, meant.base, lease=False)
+        open_access(plan.settings, plan.base, lease=False)
         make_state_folder()
     except SocialcrawlError as error:
         yield DoctorCheck(FAIL, "tokens", str(error))
         return
-    yield DoctorCheck(OK, "tokens", f"set: {', '.join(_list_variables(meant.settings))}")
+    yield DoctorCheck(OK, "tokens", f"set: {', '.join(_list_variables(plan.settings))}")
     if offline:
         yield DoctorCheck(NOTE, "request", "left out: whether the token works was not tried")
         return
-    yield from _send_request(meant, clock)
+    yield from _send_request(plan, clock)
 
 
 def _list_variables(settings: Settings) -> Iterator[str]:
@@ -203,36 +203,36 @@ def _list_variables(settings: Settings) -> Iterator[str]:
         yield f"{token.env if isinstance(token.env, str) else ' + '.join(token.env)} ({token.speaks})"
 
 
-def _send_request(meant: Plan, clock: SystemClock) -> Iterator[DoctorCheck]:
+def _send_request(plan: Plan, clock: SystemClock) -> Iterator[DoctorCheck]:
     """Yield one search of ten posts, as a campaign would ask."""
-    request = meant.platform.probe(meant.terms, meant.queries, meant.usernames)
+    request = plan.platform.probe(plan.terms, plan.queries, plan.usernames)
     if request is None:
         yield DoctorCheck(NOTE, "request", "left out: the campaign file names no page to ask for")
         return
     try:
-        with open_wire(meant, clock.now) as (allowed, wire):
-            credential = find_admitted(allowed, meant.policy, request.endpoint)
-            free = "costs nothing on this machine" if meant.policy.is_billed else "costs nothing"
-            costs = f"may cost {format_dollars(request.most)}" if meant.billed else free
-            read_rules = meant.platform.rules_reader(wire)
+        with open_wire(plan, clock.now) as (allowed, wire):
+            credential = find_admitted(allowed, plan.policy, request.endpoint)
+            free = "costs nothing on this machine" if plan.policy.is_billed else "costs nothing"
+            costs = f"may cost {format_dollars(request.most)}" if plan.billed else free
+            read_rules = plan.platform.rules_reader(wire)
             more = ", and two for the rules of the instance" if read_rules else ""
             what = f"one request to {request.endpoint}{more}, outside of the campaign's ledger"
             yield DoctorCheck(NOTE, "request", f"{what}, {costs}")
             grant = Grant(request, credential.name, clock.now())
             reply = wire.send(grant)
-            rules = [] if read_rules is None else list(_fetch_rules(read_rules(), meant.base))
+            rules = [] if read_rules is None else list(_fetch_rules(read_rules(), plan.base))
     except StoreError as error:
         yield DoctorCheck(WARN, "request", f"left out: {error}")
         return
     except SettingsError as error:
         yield DoctorCheck(FAIL, "request", str(error))
         return
-    yield _check_answer(meant, credential, reply)
+    yield _check_answer(plan, credential, reply)
     others = [other.name for other in allowed.credentials if other != credential]
     if others:
         yield DoctorCheck(NOTE, "request", f"not tried, as it is one request: {', '.join(others)}")
     if reply.status:
-        yield from _check_limit(meant, credential, request, reply)
+        yield from _check_limit(plan, credential, request, reply)
         yield _check_clock(grant, reply)
     yield from rules
 
@@ -250,7 +250,7 @@ def _fetch_rules(about: "InstanceRules", base: str) -> Iterator[DoctorCheck]:
         yield DoctorCheck(NOTE, "terms", ", ".join(f"{title}: {url}" for title, url in about.addresses.items()))
 
 
-def _check_answer(meant: Plan, credential: Credential, reply: Reply) -> DoctorCheck:
+def _check_answer(plan: Plan, credential: Credential, reply: Reply) -> DoctorCheck:
     if reply.kind in (ReplyKind.WINDOW, ReplyKind.DAY, ReplyKind.BACKOFF):
         return DoctorCheck(WARN, "answer", f"{reply.why}: try again later")
     if reply.kind not in (ReplyKind.OK, ReplyKind.MISSING):
@@ -262,29 +262,34 @@ def _check_answer(meant: Plan, credential: Credential, reply: Reply) -> DoctorCh
         return DoctorCheck(WARN, "answer", f"{who}, but what was requested is not available: {why}")
     if page.accounts and not page.posts:
         return DoctorCheck(OK, "answer", f"{who}, and shows profiles")
-    if meant.platform.probe_shows:
-        return DoctorCheck(OK, "answer", f"{who}: {meant.platform.probe_shows}")
+    if plan.platform.probe_shows:
+        return DoctorCheck(OK, "answer", f"{who}: {plan.platform.probe_shows}")
     posts = len(page.posts)
     if not posts:
         silent = pluralize(page.opted_out, "post")
         why = f"{silent} found, only of accounts that opted out" if page.opted_out else "no post was found"
         return DoctorCheck(WARN, "answer", f"{who}, but the fields of posts could not be checked: {why}")
-    cost = f"; it cost at most {format_dollars(reply.cost)}" if meant.billed else ""
+    cost = f"; it cost at most {format_dollars(reply.cost)}" if plan.billed else ""
     return DoctorCheck(OK, "answer", f"{who}, all fields arrived in {pluralize(posts, 'post')}{cost}")
 
 
-def _check_limit(meant: Plan, credential: Credential, request: Request, reply: Reply) -> Iterator[DoctorCheck]:
+def _check_limit(plan: Plan, credential: Credential, request: Request, reply: Reply) -> Iterator[DoctorCheck]:
     """Yield what the headers allow against the table; the campaign's own [limits] come first."""
-    rule = meant.policy.get_endpoint(request.endpoint).get_rules(credential.kind)[0]
-    told = find_tightest(reply.limits, daily=False)
+    rule = plan.policy.get_endpoint(request.endpoint).get_rules(credential.kind)[0]
+    tightest = find_tightest(reply.limits, daily=False)
     ours = f"{pluralize(rule.k, 'request')} in {format_span(rule.d)}"
-    if told is None:
+    if tightest is None:
         yield DoctorCheck(WARN, "limits", f"no rate-limit headers came: {ours} are kept, as in the table")
-    elif told.most < rule.k:
-        text = f"the server allows {told.most:,} such requests, not {ours}: runs will keep to it; set k under [limits]"
+    elif tightest.most < rule.k:
+        text = (
+            f"the server allows {tightest.most:,} such requests, not {ours}: runs will keep to it; set k under [limits]"
+        )
         yield DoctorCheck(WARN, "limits", text)
     else:
-        text = f"the server allows {told.most:,} such requests in a window, {told.left:,} left; we ask at most {ours}"
+        text = (
+            f"the server allows {tightest.most:,} such requests in a window, {tightest.left:,} left; "
+            f"we ask at most {ours}"
+        )
         yield DoctorCheck(OK, "limits", text)
     for limit in reply.limits:
         if limit.daily:

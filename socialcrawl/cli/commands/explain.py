@@ -30,20 +30,20 @@ from socialcrawl.text.wording import pluralize
 FOUND = {"probe": ("active", "not active"), "walk": ("on topic", "off topic")}
 
 
-def show_trace(console: Console, told: AccountTrace, *, as_json: bool) -> None:
+def show_trace(console: Console, trace: AccountTrace, *, as_json: bool) -> None:
     """Say when a campaign asked about an account and what it found; one JSON object to stdout on request."""
     if as_json:
-        write_json(json.dumps(asdict(told), ensure_ascii=False))
+        write_json(json.dumps(asdict(trace), ensure_ascii=False))
         return
-    kind = find_kind(told.kind)
-    console.print(Text(f"{told.account} in the campaign {told.campaign}, {kind.does}"))
-    if not told.asks:
+    kind = find_kind(trace.kind)
+    console.print(Text(f"{trace.account} in the campaign {trace.campaign}, {kind.does}"))
+    if not trace.asks:
         console.print(kind.unasked)
         return
     table = Table(box=None, pad_edge=False)
     for name in ("decision", "act", "answered (UTC)", "found", "posts", "matches"):
         table.add_column(name, justify="left" if name in ("act", "answered (UTC)", "found") else "right", no_wrap=True)
-    for ask in told.asks:
+    for ask in trace.asks:
         at = ask.at[:16].replace("T", " ") if ask.at else "not yet"
         counts = ["-" if count is None else f"{count:,}" for count in (ask.posts, ask.occurrences)]
         table.add_row(f"{ask.n:,}", ask.act, at, _format_found(ask), *counts)
@@ -86,24 +86,24 @@ def explain_account(
     Raises:
         StoreError: there is no such database or campaign.
     """
-    told = _read_trace(where, user, campaign)
-    if isinstance(told, VisitHistory):
-        show_visits(console, told, as_json=as_json)
+    trace = _read_trace(where, user, campaign)
+    if isinstance(trace, VisitHistory):
+        show_visits(console, trace, as_json=as_json)
         return 0
-    if isinstance(told, AccountTrace):
-        show_trace(console, told, as_json=as_json)
+    if isinstance(trace, AccountTrace):
+        show_trace(console, trace, as_json=as_json)
         return 0
-    code = int(told.state == "unknown")
+    code = int(trace.state == "unknown")
     if as_json:
-        write_json(json.dumps(_make_plain(asdict(told)), ensure_ascii=False))
+        write_json(json.dumps(_make_plain(asdict(trace)), ensure_ascii=False))
         return code
-    console.print(Text("\n".join(_format_story(told))))
-    if told.decision is not None:
+    console.print(Text("\n".join(_format_story(trace))))
+    if trace.decision is not None:
         console.print()
-        console.print(_format_parts(told))
-    if told.links and top:
+        console.print(_format_parts(trace))
+    if trace.links and top:
         console.print()
-        console.print(_format_links(told, top))
+        console.print(_format_links(trace, top))
     return code
 
 
@@ -115,32 +115,33 @@ def _read_trace(where: DatabaseAddress, user: str, campaign: str | None) -> Any:
         return explain(traces, user, campaign)
 
 
-def _format_story(told: Explanation) -> Iterator[str]:
-    pages = find_platform_facts(told.platform).pages
-    who = told.user if pages else format_account(told.user)
-    who = who if told.names is None or told.node is None else _name_node(told, told.node)
-    yield f"{who} in the campaign {told.campaign}"
-    if told.state == "unknown":
+def _format_story(explanation: Explanation) -> Iterator[str]:
+    pages = find_platform_facts(explanation.platform).pages
+    who = explanation.user if pages else format_account(explanation.user)
+    who = who if explanation.names is None or explanation.node is None else _name_node(explanation, explanation.node)
+    yield f"{who} in the campaign {explanation.campaign}"
+    if explanation.state == "unknown":
         page = "no page that was read links to it" if pages else "nobody who was read mentions it"
         yield f"this database has never heard of it: {page}, and no search found it"
-        if told.alike:
-            yield f"it knows {', '.join(map(format_account, told.alike))}: ask for the whole name"
-    elif told.state == "forgotten":
-        yield f"it was forgotten ({told.why or 'on request'}): nothing of it is left, and it is not collected again"
+        if explanation.alike:
+            yield f"it knows {', '.join(map(format_account, explanation.alike))}: ask for the whole name"
+    elif explanation.state == "forgotten":
+        why = explanation.why or "on request"
+        yield f"it was forgotten ({why}): nothing of it is left, and it is not collected again"
     else:
-        yield from _format_visits(told)
-        yield from _format_state(told)
-        yield from _format_decision(told)
-        for number, first, at, why in told.epochs:
+        yield from _format_visits(explanation)
+        yield from _format_state(explanation)
+        yield from _format_decision(explanation)
+        for number, first, at, why in explanation.epochs:
             other = not {"topic", "forget", "retain"}.isdisjoint(why.split(","))
             then = "the history before it was changed" if other else "the campaign goes on in another way"
             yield f"epoch {number} began at {at} with decision {first} ({why}): {then}"
-        for number, first, at, changed in told.versions[1:]:
+        for number, first, at, changed in explanation.versions[1:]:
             yield f"version {number} of the settings came at {at} with decision {first}: {', '.join(changed)} changed"
 
 
-def _format_visits(told: Explanation) -> Iterator[str]:
-    for ask in told.asks:
+def _format_visits(explanation: Explanation) -> Iterator[str]:
+    for ask in explanation.asks:
         act = {"seed": "asked as a seed", "resolve": "looked up as a seed", "import": "taken from a file"}
         found = "the answer has not come yet"
         if ask.missing is not None:
@@ -154,51 +155,52 @@ def _format_visits(told: Explanation) -> Iterator[str]:
         yield f"decision {ask.n:,}: {act.get(ask.act, 'asked')}{score}; {ask.at or 'since'}: {found}"
 
 
-def _format_state(told: Explanation) -> Iterator[str]:
-    if told.state in ("seed", "import"):
+def _format_state(explanation: Explanation) -> Iterator[str]:
+    if explanation.state in ("seed", "import"):
         yield "it was not chosen by an estimator: campaigns begin with such accounts"
-    elif told.state == "same" and told.same is not None:
-        yield f"that name turned out to be the account {_name_node(told, told.same)}: ask for that one"
-    elif told.state == "resting":
+    elif explanation.state == "same" and explanation.same is not None:
+        yield f"that name turned out to be the account {_name_node(explanation, explanation.same)}: ask for that one"
+    elif explanation.state == "resting":
         yield (
-            f"it failed for a while and rests: it is offered again at decision {told.rests_until:,} "
+            f"it failed for a while and rests: it is offered again at decision {explanation.rests_until:,} "
             f"({REST} after the failure; {TRIES} times at most)"
         )
-    elif told.state == "asked" and told.decision is None:
+    elif explanation.state == "asked" and explanation.decision is None:
         yield "no estimate led to it: nothing else was left to ask, or the history was changed after it"
-    elif told.state in SAID:
-        yield SAID[told.state]
+    elif explanation.state in SAID:
+        yield SAID[explanation.state]
 
 
-def _format_decision(told: Explanation) -> Iterator[str]:
-    made = told.decision
+def _format_decision(explanation: Explanation) -> Iterator[str]:
+    made = explanation.decision
     if made is None:
         return
-    if len(told.versions) > 1:
-        yield f"explained with version {told.version} of the settings, those of the time"
+    if len(explanation.versions) > 1:
+        yield f"explained with version {explanation.version} of the settings, those of the time"
     taken = pluralize(made.taken, "step")
-    yield f"estimator {told.estimator}, strategy {told.strategy}; after {taken} it was {made.turn}"
+    yield f"estimator {explanation.estimator}, strategy {explanation.strategy}; after {taken} it was {made.turn}"
     yield f"score {made.score:.6g}: rank {made.rank:,} of {made.frontier:,} that could be asked"
     best, who = made.best
     if made.rank > 1:
-        yield f"the best of them scored {best:.6g} ({_name_node(told, who)})"
-    if told.together > 1:
-        yield f"{told.together} are chosen together (refresh_rate), so not only the best"
+        yield f"the best of them scored {best:.6g} ({_name_node(explanation, who)})"
+    if explanation.together > 1:
+        yield f"{explanation.together} are chosen together (refresh_rate), so not only the best"
     if made.drawn != STEERED:
         among = "all of them" if made.drawn == CHANCE else "those of them that are nearest to the seeds"
         yield f"it was drawn from {among}, to measure what the estimator gains ([crawl] control): no score decided"
-    elif told.strategy != "greedy":
-        yield f"the strategy {told.strategy} draws: the best is not always taken"
-    if told.state == "frontier" and told.steps is not None and made.taken >= told.steps:
-        yield f"the campaign's {pluralize(told.steps, 'step is', 'steps are')} done: it would take more to reach it"
+    elif explanation.strategy != "greedy":
+        yield f"the strategy {explanation.strategy} draws: the best is not always taken"
+    if explanation.state == "frontier" and explanation.steps is not None and made.taken >= explanation.steps:
+        steps = pluralize(explanation.steps, "step is", "steps are")
+        yield f"the campaign's {steps} done: it would take more to reach it"
     if made.agrees is False:
         yield f"what was stored with the decision differs: {made.why} after it"
     seen = ", ".join(f"{name} {value:.6g}" for name, value in made.features.items())
     yield f"known of it then: {seen}" if made.agrees is not None else f"known of it: {seen}"
 
 
-def _format_parts(told: Explanation) -> Table:
-    made = told.decision
+def _format_parts(explanation: Explanation) -> Table:
+    made = explanation.decision
     assert made is not None
     table = Table(title="how the score is made", title_justify="left", box=None, pad_edge=False)
     table.add_column("feature")
@@ -213,26 +215,26 @@ def _format_parts(told: Explanation) -> Table:
     return table
 
 
-def _format_links(told: Explanation, top: int) -> Table:
+def _format_links(explanation: Explanation, top: int) -> Table:
     """Return the heaviest links: relevance times weight, then the earlier."""
-    best = sorted(told.links, key=lambda link: (-link.value * link.alpha, -link.value, link.n))[:top]
-    title = f"who links to it ({len(best):,} of {len(told.links):,})"
+    best = sorted(explanation.links, key=lambda link: (-link.value * link.alpha, -link.value, link.n))[:top]
+    title = f"who links to it ({len(best):,} of {len(explanation.links):,})"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("page" if find_platform_facts(told.platform).pages else "account", overflow="fold")
+    table.add_column("page" if find_platform_facts(explanation.platform).pages else "account", overflow="fold")
     for name in ("relevance", "alpha", "product", "decision"):
         table.add_column(name, justify="right")
     for link in best:
         numbers = (link.value, link.alpha, link.value * link.alpha)
-        table.add_row(Text(_format_source(told, link)), *(f"{number:.4g}" for number in numbers), f"{link.n:,}")
+        table.add_row(Text(_format_source(explanation, link)), *(f"{number:.4g}" for number in numbers), f"{link.n:,}")
     return table
 
 
-def _format_source(told: Explanation, link: IncomingLink) -> str:
-    return _name_node(told, link.source)
+def _format_source(explanation: Explanation, link: IncomingLink) -> str:
+    return _name_node(explanation, link.source)
 
 
-def _name_node(told: Explanation, node: Any) -> str:
-    name = (told.names or {}).get(node, f"account {node}")
+def _name_node(explanation: Explanation, node: Any) -> str:
+    name = (explanation.names or {}).get(node, f"account {node}")
     return name if name.startswith("account ") else format_account(name)
 
 

@@ -115,10 +115,10 @@ def erase_in(
         return 0
     for _, why in given.broken:
         write_error(f"left out: {why}")
-    told = [{"database": str(where)} | _erase_one(where, erase, manner) for where in given.places]
+    reports = [{"database": str(where)} | _erase_one(where, erase, manner) for where in given.places]
     if manner.as_json:
-        write_json(json.dumps({"databases": told}))
-    return int(bool(given.broken) or any("error" in one for one in told))
+        write_json(json.dumps({"databases": reports}))
+    return int(bool(given.broken) or any("error" in one for one in reports))
 
 
 def _erase_one(
@@ -155,10 +155,10 @@ def forget(where: DatabaseAddress, manner: ErasureOptions, order: ErasureOrder, 
     lines = pluralize(order.passed, "line of the file asks", "lines of the file ask")
     passed = f", {lines} for nothing" if order.passed else ""
     with open_database(where, create=False) as connection:
-        meant = choose_platform(connection, platform)
-        order = normalize_order(connection, order, meant)
-    kind = "page" if find_platform_facts(meant).pages else "user"
-    work = partial(forgetting.forget, order=order, now=now, platform=meant)
+        chosen = choose_platform(connection, platform)
+        order = normalize_order(connection, order, chosen)
+    kind = "page" if find_platform_facts(chosen).pages else "user"
+    work = partial(forgetting.forget, order=order, now=now, platform=chosen)
     return _run_erasure(where, _Erasure("forget", work, passed, kind), manner)
 
 
@@ -175,13 +175,15 @@ def normalize_order(connection: Any, order: ErasureOrder, platform: str) -> Eras
     """
     if (facts := find_platform_facts(platform)).numeric_ids:
         return order
-    told = ErasureOrder(posts=order.posts, places=order.places, passed=order.passed)
+    normal = ErasureOrder(posts=order.posts, places=order.places, passed=order.passed)
     if facts.pages:
-        told.posts = {normalize_url(key) or key: why for key, why in order.posts.items()}
+        normal.posts = {normalize_url(key) or key: why for key, why in order.posts.items()}
     for key, why in (*order.users.items(), *order.names.items()):
         name = _normalize_account(connection, key, platform)
-        (told.users if name.startswith(("did:", "http://", "https://")) or name.isdecimal() else told.names)[name] = why
-    return told
+        (normal.users if name.startswith(("did:", "http://", "https://")) or name.isdecimal() else normal.names)[
+            name
+        ] = why
+    return normal
 
 
 def _normalize_account(connection: Any, given: str, platform: str) -> str:
@@ -245,8 +247,8 @@ def _run_erasure(where: DatabaseAddress, erasure: _Erasure, manner: ErasureOptio
 
 def _make_plain(report: ErasureReport, manner: ErasureOptions) -> dict[str, Any]:
     """Return a report as plain values."""
-    told = {"dry_run": manner.dry, "rows": report.counts, "not_held": report.unheld, "before": report.before}
-    return told | {"answers": report.answers}
+    values = {"dry_run": manner.dry, "rows": report.counts, "not_held": report.unheld, "before": report.before}
+    return values | {"answers": report.answers}
 
 
 def _name_by_kind(report: ErasureReport, kind: str) -> ErasureReport:

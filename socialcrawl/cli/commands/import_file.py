@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from socialcrawl.campaign.plan import about
+from socialcrawl.campaign.plan import make_topic
 from socialcrawl.campaign.settings import Settings, read
 from socialcrawl.cli.commands.sql import find_database
 from socialcrawl.cli.render.progress import Watch, show_progress
@@ -154,7 +154,7 @@ def _check_options(wanted: ImportOptions, kind: "ImportKind") -> None:
 
 
 def _import_seeds(wanted: ImportOptions, settings: Settings | None) -> None:
-    topic = None if settings is None else about(settings)
+    topic = None if settings is None else make_topic(settings)
     with _skip_forgotten(wanted, settings) as spare, show_progress("reading", unit="posts", lines=True) as watch:
         names, brought = find_seeds(PostFiles(wanted.files, wanted.skip_bad, watch), topic, spare)
     lines = "".join(f"{name}\n" for name, _ in names[: wanted.most])

@@ -23,32 +23,32 @@ from socialcrawl.storage.queries.statistics import count_done, count_stored, est
 HOUR = 3600.0  # seconds
 
 
-def read_progress(meant: Plan) -> CampaignProgress:
+def read_progress(plan: Plan) -> CampaignProgress:
     """Return what a campaign has done and spent; nothing is made or changed where it has not begun.
 
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
-    with _open_readonly(meant) as connection:
-        return CampaignProgress() if connection is None else _read_done(meant, connection)
+    with _open_readonly(plan) as connection:
+        return CampaignProgress() if connection is None else _read_done(plan, connection)
 
 
-def read_knowledge(meant: Plan) -> tuple[CampaignProgress, TypicalNeeds]:
+def read_knowledge(plan: Plan) -> tuple[CampaignProgress, TypicalNeeds]:
     """Return what a campaign has done and spent, and what the answers in its database are like.
 
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
-    with _open_readonly(meant) as connection:
+    with _open_readonly(plan) as connection:
         if connection is None:
             return CampaignProgress(), TypicalNeeds()
-        return _read_done(meant, connection), estimate_typical(connection, meant.shape.roles, meant.settings.name)
+        return _read_done(plan, connection), estimate_typical(connection, plan.shape.roles, plan.settings.name)
 
 
 @contextmanager
-def _open_readonly(meant: Plan) -> Iterator[Any]:
+def _open_readonly(plan: Plan) -> Iterator[Any]:
     """Yield a connection that reads a campaign's database; None where there is none, or nothing in it."""
-    where = meant.settings.database
+    where = plan.settings.database
     if is_missing(where):
         yield None
         return
@@ -56,49 +56,49 @@ def _open_readonly(meant: Plan) -> Iterator[Any]:
         yield connection if has_tables(connection, where) else None
 
 
-def _read_done(meant: Plan, connection: Any) -> CampaignProgress:
-    settings = meant.settings
-    reading = [name for name, endpoint in meant.policy.endpoints.items() if endpoint.returns == "post"]
-    linked = settings.refresh.linked if meant.shape.tests else None
-    return count_done(connection, settings.name, reading, settings.source.platform, meant.usernames, linked=linked)
+def _read_done(plan: Plan, connection: Any) -> CampaignProgress:
+    settings = plan.settings
+    reading = [name for name, endpoint in plan.policy.endpoints.items() if endpoint.returns == "post"]
+    linked = settings.refresh.linked if plan.shape.tests else None
+    return count_done(connection, settings.name, reading, settings.source.platform, plan.usernames, linked=linked)
 
 
-def make_campaign_quote(meant: Plan, matches: tuple[int, ...] | None = None) -> Quote:
+def make_campaign_quote(plan: Plan, matches: tuple[int, ...] | None = None) -> Quote:
     """Return the quote of a campaign, begun or not.
 
     Args:
-        meant: the campaign.
+        plan: the campaign.
         matches: how many posts each of its searches finds, where X was asked.
 
     Raises:
         StoreError: the database is not ours, or a newer program's.
     """
     now = SystemClock().now()
-    with _open_readonly(meant) as connection:
-        spare = StoredResources() if connection is None else _count_stored(meant, connection, now)
-    spent, mean = read_knowledge(meant)
+    with _open_readonly(plan) as connection:
+        spare = StoredResources() if connection is None else _count_stored(plan, connection, now)
+    spent, mean = read_knowledge(plan)
     if matches is not None:
         mean = replace(mean, matches=matches, rests={**mean.rests, "matches": COUNTED})
-    return make_quote(meant.shape, mean, spent, now, spare)
+    return make_quote(plan.shape, mean, spent, now, spare)
 
 
-def _count_stored(meant: Plan, connection: Any, now: float) -> StoredResources:
-    source = meant.settings.source
-    hours = 0.0 if meant.shape.tests else source.reuse_hours  # a test reuses no answers
-    return count_stored(connection, meant.settings.name, source.platform, now - hours * HOUR, format_time(now)[:10])
+def _count_stored(plan: Plan, connection: Any, now: float) -> StoredResources:
+    source = plan.settings.source
+    hours = 0.0 if plan.shape.tests else source.reuse_hours  # a test reuses no answers
+    return count_stored(connection, plan.settings.name, source.platform, now - hours * HOUR, format_time(now)[:10])
 
 
-def compute_remaining_cost(meant: Plan, spent: CampaignProgress) -> float:
+def compute_remaining_cost(plan: Plan, spent: CampaignProgress) -> float:
     """Return the most that a campaign can still cost after what it has spent, in mills; inf where nothing bounds it."""
     now = SystemClock().now()
-    return bound_total(meant.shape, bound_requests(meant.shape, spent, now), spent, now).money
+    return bound_total(plan.shape, bound_requests(plan.shape, spent, now), spent, now).money
 
 
-def confirm_cost(meant: Plan, spent: CampaignProgress, console: Console, *, yes: bool, ask: bool = True) -> None:
+def confirm_cost(plan: Plan, spent: CampaignProgress, console: Console, *, yes: bool, ask: bool = True) -> None:
     """Nothing, once a person has agreed to what a run may still cost, or where it costs less than confirm_above.
 
     Args:
-        meant: the campaign.
+        plan: the campaign.
         spent: what it has spent already.
         console: where a person is asked, if it is a terminal.
         yes: whether they have agreed beforehand.
@@ -107,13 +107,13 @@ def confirm_cost(meant: Plan, spent: CampaignProgress, console: Console, *, yes:
     Raises:
         SettingsError: they have not, or nobody is there to be asked, or the campaign has no bound at all.
     """
-    meant.guard()
-    settings, money = meant.settings, compute_remaining_cost(meant, spent)
-    if yes or not meant.billed or money <= settings.budget.confirm_above * MILLS_PER_DOLLAR:
+    plan.guard()
+    settings, money = plan.settings, compute_remaining_cost(plan, spent)
+    if yes or not plan.billed or money <= settings.budget.confirm_above * MILLS_PER_DOLLAR:
         return
     price = "without bound" if money == inf else f"up to {format_dollars(round(money))}"
     before = f" ({format_dollars(spent.money)} are spent already)" if spent.money else ""
-    what = f"This run may cost {price}{before} by the price table of {meant.policy.as_of}"
+    what = f"This run may cost {price}{before} by the price table of {plan.policy.as_of}"
     above = f"confirm_above = {settings.budget.confirm_above:g} dollars under [budget]"
     if not (ask and console.is_terminal and sys.stdin is not None and sys.stdin.isatty()):
         raise SettingsError(

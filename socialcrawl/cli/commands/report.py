@@ -48,7 +48,7 @@ def _(found: RefreshReport) -> dict[str, Any]:
 
 @collect_knowledge.register
 def _(found: TrackReport) -> dict[str, Any]:
-    return {"tracked": {name: told for name, told in asdict(found).items() if name != "posts"}}
+    return {"tracked": {name: value for name, value in asdict(found).items() if name != "posts"}}
 
 
 def show(
@@ -92,8 +92,8 @@ def show(
     if unread:
         lines = (f"  {who}: {_explain_reason(why, found.platform)}" for who, why in unread)
         console.print(Text("\n".join(["seeds that could not be read:", *lines])))
-    if png is not None and (told := _draw(known, png, found)):
-        console.print(f"{told}: {png}", soft_wrap=True)
+    if png is not None and (sentence := _draw(known, png, found)):
+        console.print(f"{sentence}: {png}", soft_wrap=True)
 
 
 def _explain_reason(why: str, platform: str) -> str:
@@ -106,61 +106,61 @@ def _explain_reason(why: str, platform: str) -> str:
 
 
 @singledispatch
-def _show_known(told: object, console: Console, found: Summary, *, billed: bool) -> None:
+def _show_known(details: object, console: Console, found: Summary, *, billed: bool) -> None:
     """Print what a campaign knows beside counts; of kinds that other packages add, each value on its line."""
     del billed
-    if told is None:
+    if details is None:
         _format_found(console, found)
         return
-    lines = (f"{name}: {value}" for name, value in collect_knowledge(told)["report"].items())
+    lines = (f"{name}: {value}" for name, value in collect_knowledge(details)["report"].items())
     console.print(Text("\n".join(["", *lines])))
 
 
 @_show_known.register
-def _(told: TrackReport, console: Console, found: Summary, *, billed: bool) -> None:
+def _(details: TrackReport, console: Console, found: Summary, *, billed: bool) -> None:
     del found, billed
-    track_report.show(console, told)
+    track_report.show(console, details)
 
 
 @_show_known.register
-def _(told: RefreshReport, console: Console, found: Summary, *, billed: bool) -> None:
-    refresh_report.show(console, told, billed=billed)
+def _(details: RefreshReport, console: Console, found: Summary, *, billed: bool) -> None:
+    refresh_report.show(console, details, billed=billed)
     if restricted := find_platform(found.platform).publishing:
         console.print(Text(f"\n{restricted}"))
 
 
 @_show_known.register
-def _(told: SampleReport, console: Console, found: Summary, *, billed: bool) -> None:
+def _(details: SampleReport, console: Console, found: Summary, *, billed: bool) -> None:
     del found, billed
-    sample_report.show(console, told)
+    sample_report.show(console, details)
 
 
 @singledispatch
-def _draw(told: object, png: Path, found: Summary) -> str:
+def _draw(details: object, png: Path, found: Summary) -> str:
     """Draw what there is to draw, and return what it is; "" where there is nothing."""
-    if told is not None or not len(found.steps):
+    if details is not None or not len(found.steps):
         return ""
     score_curve.draw_png(png, found.steps, f"{found.name}: relevance found")
     return "score curve"
 
 
 @_draw.register
-def _(told: TrackReport, png: Path, found: Summary) -> str:
-    track_report.draw(png, told, found.name)
+def _(details: TrackReport, png: Path, found: Summary) -> str:
+    track_report.draw(png, details, found.name)
     return "posts that visits brought"
 
 
 @_draw.register
-def _(told: RefreshReport, png: Path, found: Summary) -> str:
-    if not len(told.found):
+def _(details: RefreshReport, png: Path, found: Summary) -> str:
+    if not len(details.found):
         return ""
-    refresh_report.draw(png, told, found.name)
+    refresh_report.draw(png, details, found.name)
     return "active accounts found"
 
 
 @_draw.register
-def _(told: SampleReport, png: Path, found: Summary) -> str:
-    del told
+def _(details: SampleReport, png: Path, found: Summary) -> str:
+    del details
     if not len(found.steps):
         return ""
     score_curve.draw_png(
@@ -254,7 +254,7 @@ def _format_relevance(found: Summary, spending: Spending, *, billed: bool) -> li
 
 def _format_worth(found: Summary, spending: Spending, *, billed: bool) -> Iterator[str]:
     """Relevance per request and per dollar: of the steps for what was sent for them, and of everything for all."""
-    whole = found.relevance + found.seed_relevance
+    total = found.relevance + found.seed_relevance
     requests, mills = spending.get("expand", (0, 0))
     for name, of_steps, of_all in (
         ("request", requests, found.sent),
@@ -262,10 +262,10 @@ def _format_worth(found: Summary, spending: Spending, *, billed: bool) -> Iterat
     ):
         if name == "dollar" and not billed:
             return
-        told = [f"{found.relevance / of_steps:,.2f} in the steps after the seeds"] if of_steps else []
-        told += [f"{whole / of_all:,.2f} with seeds, searches and look-ups"] if of_all else []
-        if told:
-            yield f"relevance per {name}: {', '.join(told)}"
+        parts = [f"{found.relevance / of_steps:,.2f} in the steps after the seeds"] if of_steps else []
+        parts += [f"{total / of_all:,.2f} with seeds, searches and look-ups"] if of_all else []
+        if parts:
+            yield f"relevance per {name}: {', '.join(parts)}"
 
 
 def _format_dollars(mills: int) -> float:

@@ -76,10 +76,10 @@ def write(columns: Sequence[str], rows: Iterator[tuple[Any, ...]], style: str, *
         names = _make_distinct(columns)
         write_json("[", end="")
         for place, row in enumerate(rows):
-            told = json.dumps(
+            line = json.dumps(
                 dict(zip(names, map(_make_finite, row), strict=True)), ensure_ascii=False, default=_simplify
             )
-            write_json((", " if place else "") + told, end="")
+            write_json((", " if place else "") + line, end="")
         write_json("]")
     else:
         lines = CsvRows(open_data_stream(), safe=safe_csv)

@@ -264,8 +264,10 @@ def _format_daemons(rows: Sequence[CampaignLease], living: Sequence[LiveDaemon],
 
 def _make_plain(row: _Row, now: float) -> dict[str, Any]:
     file = row.held.file if row.file is None else str(row.file)
-    whole = asdict(row.held) | {"alive": row.held.is_alive(now), "file": file, "database": str(row.where)}
-    return {key: format_time(value) if key in INSTANTS and value is not None else value for key, value in whole.items()}
+    values = asdict(row.held) | {"alive": row.held.is_alive(now), "file": file, "database": str(row.where)}
+    return {
+        key: format_time(value) if key in INSTANTS and value is not None else value for key, value in values.items()
+    }
 
 
 def _get_now() -> float:

@@ -158,8 +158,8 @@ def _describe_tree(
     settings = {**asdict(how), "without": sorted(how.without)}
     scores = {name: _format_number(getattr(measured, name)) for name in ("precision", "recall", "f1", "accuracy")}
     counts = {"on_topic": on, "off_topic": len(learned.on_topic) - on, "same": learned.twice, "torn": learned.torn}
-    told = {**asdict(measured), **scores, "doubt": measured.doubt}
-    return {**where, **counts, "learner": "entropy", "settings": settings, **told}
+    values = {**asdict(measured), **scores, "doubt": measured.doubt}
+    return {**where, **counts, "learner": "entropy", "settings": settings, **values}
 
 
 def _format_number(value: float) -> float | None:

@@ -19,7 +19,7 @@ from socialcrawl.text.wording import pluralize
 LONGEST = 90  # days that X tells of
 
 
-def compare(meant: Plan, console: Console) -> None:
+def compare(plan: Plan, console: Console) -> None:
     """Ask X once how many posts it has billed, and show it beside the ledger of a campaign.
 
     Raises:
@@ -27,46 +27,46 @@ def compare(meant: Plan, console: Console) -> None:
         SourceError: X did not tell.
         StoreError: the campaign has not begun, or another process uses its token.
     """
-    settings, clock = meant.settings, SystemClock()
+    settings, clock = plan.settings, SystemClock()
     with open_readable(settings.database) as connection:
         found = summarize_campaign(connection, settings.name, 1)
     ours = {day: posts for day, posts, _ in found.billed_posts}
     today = date.fromisoformat(format_time(clock.now())[:10])
     first = min([today, *map(date.fromisoformat, ours)])
     days = min(LONGEST, (today - first).days + 1)
-    told = _ask(meant, days, clock)
-    console.print(_make_table(ours, told, [(today - timedelta(back)).isoformat() for back in reversed(range(days))]))
-    console.print(Text("\n".join(_list_sentences(ours, told, days))))
+    usage = _ask(plan, days, clock)
+    console.print(_make_table(ours, usage, [(today - timedelta(back)).isoformat() for back in reversed(range(days))]))
+    console.print(Text("\n".join(_list_sentences(ours, usage, days))))
 
 
-def _ask(meant: Plan, days: int, clock: SystemClock) -> Usage:
-    with open_meters(meant, clock.now) as (allowed, wire):
-        name = find_admitted(allowed, meant.policy, USAGE).name
-        reply, body = wire.ask(Grant(make_usage_request((-1, 0), days, meant.policy), name, clock.now()))
+def _ask(plan: Plan, days: int, clock: SystemClock) -> Usage:
+    with open_meters(plan, clock.now) as (allowed, wire):
+        name = find_admitted(allowed, plan.policy, USAGE).name
+        reply, body = wire.ask(Grant(make_usage_request((-1, 0), days, plan.policy), name, clock.now()))
     if reply.kind != ReplyKind.OK:
         raise SourceError(f"X did not tell what it has billed: {reply.why}.")
     return parse_usage(body)
 
 
-def _make_table(ours: dict[str, int], told: Usage, days: list[str]) -> Table:
+def _make_table(ours: dict[str, int], usage: Usage, days: list[str]) -> Table:
     table = Table(title="posts billed", title_justify="left", box=None, pad_edge=False)
     table.add_column("day (UTC)", no_wrap=True)
     for name in ("our ledger", "X", "X has more"):
         table.add_column(name, justify="right", no_wrap=True)
-    rows = [(day, ours.get(day, 0), told.by_day.get(day, 0)) for day in days]
+    rows = [(day, ours.get(day, 0), usage.by_day.get(day, 0)) for day in days]
     shown = [row for row in rows if row[1] or row[2]]
     for day, mine, theirs in [*shown, ("in all", sum(row[1] for row in rows), sum(row[2] for row in rows))]:
         table.add_row(day, f"{mine:,}", f"{theirs:,}", f"{theirs - mine:+,}" if theirs != mine else "0")
     return table
 
 
-def _list_sentences(ours: dict[str, int], told: Usage, days: int) -> list[str]:
+def _list_sentences(ours: dict[str, int], usage: Usage, days: int) -> list[str]:
     lines = [f"over {pluralize(days, 'day')}; days without posts are left out"]
-    if told.cap is not None:
-        used = "" if told.used is None else f"{told.used:,} of "
-        reset = "" if told.reset_day is None else f"; the next cycle begins on day {told.reset_day} of a month"
-        lines.append(f"this billing cycle: {used}{pluralize(told.cap, 'post')}{reset}")
-    if any(told.by_day.get(day, 0) != ours.get(day, 0) for day in {*ours, *told.by_day}):
+    if usage.cap is not None:
+        used = "" if usage.used is None else f"{usage.used:,} of "
+        reset = "" if usage.reset_day is None else f"; the next cycle begins on day {usage.reset_day} of a month"
+        lines.append(f"this billing cycle: {used}{pluralize(usage.cap, 'post')}{reset}")
+    if any(usage.by_day.get(day, 0) != ours.get(day, 0) for day in {*ours, *usage.by_day}):
         lines.append(
             "They may differ: X counts all apps of the project, and bills a post only once a day without promising it; "
             "our ledger counts this campaign, by our clock, and what was never answered at its dearest."

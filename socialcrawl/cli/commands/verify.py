@@ -61,10 +61,10 @@ def build_object(found: Sequence[CheckResults]) -> dict[str, Any]:
 
 
 def _check(check: Check) -> dict[str, Any]:
-    told = asdict(check)
-    told["unproved"] = dict(check.unproved)
-    told["differences"] = [{name: _make_plain(value) for name, value in one.items()} for one in told["differences"]]
-    return told
+    values = asdict(check)
+    values["unproved"] = dict(check.unproved)
+    values["differences"] = [{name: _make_plain(value) for name, value in one.items()} for one in values["differences"]]
+    return values
 
 
 def _make_plain(value: Any) -> Any:

@@ -41,11 +41,11 @@ def report(
     place, name = (chosen(database), campaign) if settings is None else (settings.database, settings.name)
     _show(place, name, png, top, sub or ())
     if settings is not None:
-        from socialcrawl.campaign.plan import plan  # noqa: PLC0415
+        from socialcrawl.campaign.plan import make_plan  # noqa: PLC0415
         from socialcrawl.cli.commands.usage import compare  # noqa: PLC0415
         from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 
-        compare(plan(settings), make_console())
+        compare(make_plan(settings), make_console())
 
 
 def _show(place: "DatabaseAddress", name: str | None, png: Path | None, top: int, sub: Sequence[str]) -> None:
@@ -70,7 +70,10 @@ def _show(place: "DatabaseAddress", name: str | None, png: Path | None, top: int
         found = summarize_campaign(connection, name, top)
         spent, guessed = sum_spending(connection, found.name), judge_shadows(connection, found.name)
         traces, now = CampaignTraces(connection), SystemClock().now()
-        missing, told = list_unread_seeds(traces, found.name), told_of(traces, found.name, ReportRequest(top, now, sub))
+        missing, details = (
+            list_unread_seeds(traces, found.name),
+            told_of(traces, found.name, ReportRequest(top, now, sub)),
+        )
         gained = measure_steering(traces, found.name)
     show(
         make_console(),
@@ -80,6 +83,6 @@ def _show(place: "DatabaseAddress", name: str | None, png: Path | None, top: int
         spending=spent,
         unread=missing,
         judgement=guessed,
-        known=told,
+        known=details,
         gained=gained,
     )

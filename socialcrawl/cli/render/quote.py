@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from socialcrawl.campaign.plan import Plan, plan
+from socialcrawl.campaign.plan import Plan, make_plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.cli.commands.quote import make_campaign_quote
 from socialcrawl.cli.post_counts import count_posts, count_searches_left, has_begun
@@ -57,46 +57,46 @@ def show_quote(settings: Settings, console: Console, *, count: bool, as_json: bo
     Raises:
         SettingsError, SourceError, StoreError: see `count_posts` and `make_campaign_quote`.
     """
-    meant = plan(settings)
-    if count and not count_searches_left(meant):
+    plan = make_plan(settings)
+    if count and not count_searches_left(plan):
         count = False
         write_error("Nothing was requested from X: all searches of this campaign are done.")
     if count and not as_json:
         where = (
-            "recorded in the campaign's ledger" if has_begun(meant) else "in no ledger, as the campaign has not begun"
+            "recorded in the campaign's ledger" if has_begun(plan) else "in no ledger, as the campaign has not begun"
         )
-        console.print(Text(f"Asking X how many posts each search finds, {_describe_fee(meant)} each, {where}."))
-    found = make_campaign_quote(meant, count_posts(meant) if count else None)
-    for _, warning in meant.warnings:
+        console.print(Text(f"Asking X how many posts each search finds, {_describe_fee(plan)} each, {where}."))
+    found = make_campaign_quote(plan, count_posts(plan) if count else None)
+    for _, warning in plan.warnings:
         write_error(f"warning: {warning}")
     if as_json:
-        write_json(json.dumps(build_object(meant, found)))
+        write_json(json.dumps(build_object(plan, found)))
     else:
-        show(console, meant, found)
+        show(console, plan, found)
 
 
-def show(console: Console, meant: Plan, found: Quote) -> None:
+def show(console: Console, plan: Plan, found: Quote) -> None:
     """Print a quote."""
     begun_already = found.done.requests > 0
     for likely, title in ((False, "At most"), (True, "Probably")):
         if found.lines:
             console.print(
-                _make_table(meant, found, f"{title}, still to come" if begun_already else title, likely=likely)
+                _make_table(plan, found, f"{title}, still to come" if begun_already else title, likely=likely)
             )
             console.print()
-    for line in _list_sentences(meant, found):
+    for line in _list_sentences(plan, found):
         console.print(Text(line))
 
 
-def build_object(meant: Plan, found: Quote) -> dict[str, Any]:
+def build_object(plan: Plan, found: Quote) -> dict[str, Any]:
     """Return a quote as plain values; None is without end, money is in dollars, times are in seconds."""
     done = found.done
     return {
-        "campaign": meant.settings.name,
-        "server": meant.base,
-        "billed": meant.billed,
-        "price_table": meant.policy.as_of,
-        "confirm_above": meant.settings.budget.confirm_above,
+        "campaign": plan.settings.name,
+        "server": plan.base,
+        "billed": plan.billed,
+        "price_table": plan.policy.as_of,
+        "confirm_above": plan.settings.budget.confirm_above,
         "at_most": _build_amount(found.most),
         "probably": _build_amount(found.likely),
         "probably_ranges": _build_ranges(found),
@@ -109,10 +109,9 @@ def build_object(meant: Plan, found: Quote) -> dict[str, Any]:
         "endpoints": [
             {
                 "endpoint": line.endpoint,
-                "at_most": _build_amount(line.most)
-                | {"windows": _round_number(_count_windows(meant, line, line.most))},
+                "at_most": _build_amount(line.most) | {"windows": _round_number(_count_windows(plan, line, line.most))},
                 "probably": _build_amount(line.likely)
-                | {"windows": _round_number(_count_windows(meant, line, line.likely))},
+                | {"windows": _round_number(_count_windows(plan, line, line.likely))},
             }
             for line in found.lines
         ],
@@ -120,23 +119,23 @@ def build_object(meant: Plan, found: Quote) -> dict[str, Any]:
         "done": {"searches": done.queries, "seeds": done.seeds, "steps": done.steps},
         "began": None if done.began is None else format_time(done.began),
         "allowed": found.allowed,
-        **({"first_visits_before_rest": _round_number(found.alone)} if meant.shape.back else {}),
+        **({"first_visits_before_rest": _round_number(found.alone)} if plan.shape.back else {}),
         "first_reached": {"at_most": _describe_reached(found.soonest), "probably": _describe_reached(found.reached)},
         "means": {
             name: {"value": value, "rests_on": _describe_base(found, name)}
-            for name, value in _describe_means(meant, found).items()
+            for name, value in _describe_means(plan, found).items()
         },
     }
 
 
-def _make_table(meant: Plan, found: Quote, title: str, *, likely: bool) -> Table:
+def _make_table(plan: Plan, found: Quote, title: str, *, likely: bool) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("endpoint", overflow="fold")
     for name in COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
     for line in found.lines:
         amount = line.likely if likely else line.most
-        table.add_row(line.endpoint, *_make_cells(amount, _count_windows(meant, line, amount)))
+        table.add_row(line.endpoint, *_make_cells(amount, _count_windows(plan, line, amount)))
     table.add_row("total", *_make_cells(found.likely if likely else found.most, None), style="bold")
     return table
 
@@ -152,44 +151,44 @@ def _make_cells(amount: Amount, opened: float | None) -> list[str]:
     ]
 
 
-def _list_sentences(meant: Plan, found: Quote) -> Iterator[str]:
+def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
     """Yield what the tables do not say."""
-    done, settings = found.done, meant.settings
-    prices = f"Costs are by the price table of {meant.policy.as_of}"
-    if not meant.policy.is_billed:
-        yield f"{meant.platform.title} is free of charge. Rate limits are by the table of {meant.policy.as_of}."
+    done, settings = found.done, plan.settings
+    prices = f"Costs are by the price table of {plan.policy.as_of}"
+    if not plan.policy.is_billed:
+        yield f"{plan.platform.title} is free of charge. Rate limits are by the table of {plan.policy.as_of}."
     else:
-        here = f"{meant.base} is this machine and charges nothing, but the budget counts these costs as if it did"
-        yield f"{prices}." if meant.billed else f"{prices}; {here}."
+        here = f"{plan.base} is this machine and charges nothing, but the budget counts these costs as if it did"
+        yield f"{prices}." if plan.billed else f"{prices}; {here}."
     if not found.lines:
-        yield _explain_nothing(meant, found)
+        yield _explain_nothing(plan, found)
     if done.requests:
         for_tests, for_seeds = pluralize(done.steps, "test"), pluralize(done.seeds, "seed")
-        what = for_tests if meant.shape.tests else f"{for_seeds} and {pluralize(done.steps, 'step')}"
+        what = for_tests if plan.shape.tests else f"{for_seeds} and {pluralize(done.steps, 'step')}"
         spent = f"{pluralize(done.requests, 'request')}, {pluralize(done.posts, 'post')}, {format_dollars(done.money)}"
         yield f"Spent so far: {spent}, for {what}."
     if found.allowed is not None:
-        lasting = format_span(meant.caps.seconds or 0.0)
+        lasting = format_span(plan.caps.seconds or 0.0)
         yield f"In the campaign's {lasting}, rate limits allow {pluralize(found.allowed, 'timeline')}."
-    yield from _list_warnings(meant, found)
+    yield from _list_warnings(plan, found)
     if not found.lines:
         return
-    yield from _describe_ranges(meant, found)
+    yield from _describe_ranges(plan, found)
     yield _describe_budgets(found)
     yield "Times are those of rate-limit windows; the probable total also counts the time until answers arrive."
     yield "Failed requests are retried and come on top, within the budget."
-    if meant.kind.dataset and settings.refresh.fraction is not None:
+    if plan.kind.dataset and settings.refresh.fraction is not None:
         yield f"This is for the whole dataset; fraction = {settings.refresh.fraction:g} may end it much earlier."
-    if settings.source.reuse_hours and meant.kind.reuses:
+    if settings.source.reuse_hours and plan.kind.reuses:
         yield from _describe_reused(found, settings.source.reuse_hours)
-    if meant.policy.is_billed and (found.stored.billed_posts or found.stored.billed_users):
+    if plan.policy.is_billed and (found.stored.billed_posts or found.stored.billed_users):
         yield _describe_billed_today(found)
     yield "The probable estimate uses:"
-    for name, value in _describe_means(meant, found).items():
+    for name, value in _describe_means(plan, found).items():
         base = RESTS.get(_describe_base(found, name), ASSUMED)
         yield f"  {MEANS[name]}: {format(value, FORMS.get(name, ',.1f'))} ({base})"
-    if meant.shape.back:
-        yield from _describe_returning(meant, found)
+    if plan.shape.back:
+        yield from _describe_returning(plan, found)
 
 
 def _describe_reused(found: Quote, hours: float) -> Iterator[str]:
@@ -214,7 +213,7 @@ def _describe_billed_today(found: Quote) -> str:
     )
 
 
-def _describe_ranges(meant: Plan, found: Quote) -> Iterator[str]:
+def _describe_ranges(plan: Plan, found: Quote) -> Iterator[str]:
     """Yield between which numbers the probable total lies, and of which that is not known."""
     forms: dict[str, Callable[[float], str]] = {
         "requests": lambda number: f"{_format_number(number)} requests",
@@ -226,11 +225,11 @@ def _describe_ranges(meant: Plan, found: Quote) -> Iterator[str]:
     if known:
         ends = [f"{forms[name](low)} to {forms[name](high)}" for name, (low, high) in known.items()]
         yield f"95 % range of the probable total: {', '.join(ends)}."
-    wanted = {"requests": "requests", "posts": "posts"} | ({"money": "cost"} if meant.policy.is_billed else {})
+    wanted = {"requests": "requests", "posts": "posts"} | ({"money": "cost"} if plan.policy.is_billed else {})
     lacking = [word for name, word in wanted.items() if name not in found.ranges]
     if lacking:
         least = FEW if "requests" in lacking else ENOUGH
-        few = found.done.steps < least or find_remaining(meant.shape, found.done).queries > 0
+        few = found.done.steps < least or find_remaining(plan.shape, found.done).queries > 0
         why = f"before {least} steps are done" if few else "that is narrow enough to be of use"
         yield f"There is no range for {', '.join(lacking)} {why}: the probable number may be off by several times."
 
@@ -245,10 +244,10 @@ def _describe_budgets(found: Quote) -> str:
     return f"{probably}; at the earliest, {_describe_ending(found.soonest)}." if found.soonest else f"{probably}."
 
 
-def _explain_nothing(meant: Plan, found: Quote) -> str:
+def _explain_nothing(plan: Plan, found: Quote) -> str:
     """Return why there is nothing to quote."""
-    rest = find_remaining(meant.shape, found.done)
-    if meant.shape.tests and not found.done.dataset:
+    rest = find_remaining(plan.shape, found.done)
+    if plan.shape.tests and not found.done.dataset:
         return (
             "There is no old dataset yet. Import one first: socialcrawl import FILES --as dataset --campaign "
             "CAMPAIGN.toml"
@@ -257,13 +256,13 @@ def _explain_nothing(meant: Plan, found: Quote) -> str:
     return "The budget max_nodes is reached: raise it to continue." if more else "Nothing is left to do."
 
 
-def _describe_returning(meant: Plan, found: Quote) -> Iterator[str]:
+def _describe_returning(plan: Plan, found: Quote) -> Iterator[str]:
     """Yield what is assumed of a campaign that revisits accounts."""
-    track, back = meant.settings.track, meant.shape.back
+    track, back = plan.settings.track, plan.shape.back
     if back < 1:
         yield "  there is always a new account to visit, otherwise more steps are revisits (assumed)"
     if found.alone:
-        every = found.alone >= find_remaining(meant.shape, found.done).steps
+        every = found.alone >= find_remaining(plan.shape, found.done).steps
         first = pluralize(round(found.alone), "step is a first visit", "steps are first visits")
         which = "all steps are first visits" if every else f"the first {first}"
         yield f"  {which}: until then no account is rested (rest = {track.rest})"
@@ -271,32 +270,32 @@ def _describe_returning(meant: Plan, found: Quote) -> Iterator[str]:
         yield f"  first visits bring as much as without window = {track.window}, which can only reduce it (assumed)"
 
 
-def _list_warnings(meant: Plan, found: Quote) -> Iterator[str]:
+def _list_warnings(plan: Plan, found: Quote) -> Iterator[str]:
     """Yield what a person should do something about, or expect."""
     closed = [line.endpoint for line in found.lines if not line.pace]
     if closed:
         yield f"No token of this campaign may request {', '.join(closed)}: name another under [source]."
-    if found.typical.matches is not None and not sum(found.typical.matches) and not meant.usernames:
+    if found.typical.matches is not None and not sum(found.typical.matches) and not plan.usernames:
         yield "The searches find no posts to start from: use other keywords, or name usernames under [seeds]."
     try:
-        meant.guard()
+        plan.guard()
     except SettingsError as error:
         yield f"A run will be refused: {error}"
         return
     if found.reached is not None and found.reached.phase not in ("steps", "tests"):
         ends = f"{found.reached.budget} will probably be reached among the {found.reached.phase}, before the first step"
         yield f"{ends}: raise it, or begin with fewer seeds (most under [seeds])."
-    above = meant.settings.budget.confirm_above
-    if meant.billed and found.most.money > above * MILLS_PER_DOLLAR:
+    above = plan.settings.budget.confirm_above
+    if plan.billed and found.most.money > above * MILLS_PER_DOLLAR:
         yield f"A run will ask for confirmation (or --yes), as it may cost more than ${above:g} (confirm_above)."
-    cap = meant.policy.cap
+    cap = plan.policy.cap
     if cap is not None and found.most.posts > cap:
         yield f"The platform allows {pluralize(cap, 'post')} per billing cycle; the rest waits for the next one."
 
 
-def _describe_means(meant: Plan, found: Quote) -> dict[str, float]:
+def _describe_means(plan: Plan, found: Quote) -> dict[str, float]:
     """Return the numbers that the probable ones rest on; those of searches only where there are any to come."""
-    shape, typical = meant.shape, found.typical
+    shape, typical = plan.shape, found.typical
     if shape.tests:  # of those who are there perhaps the last post, of nobody any others
         last = {"missing": typical.missing} if shape.latest or shape.roles.last else {}
         return last | {"answer": typical.answer}
@@ -320,8 +319,8 @@ def _describe_base(found: Quote, name: str) -> str:
     return found.typical.on("more" if name == "pages" else name)
 
 
-def _describe_fee(meant: Plan) -> str:
-    return f"for ${meant.policy.compute_fee(COUNTS) / MILLS_PER_DOLLAR:.3f}"
+def _describe_fee(plan: Plan) -> str:
+    return f"for ${plan.policy.compute_fee(COUNTS) / MILLS_PER_DOLLAR:.3f}"
 
 
 def _describe_ending(reached: ReachedBudget) -> str:
@@ -336,9 +335,9 @@ def _describe_reached(reached: ReachedBudget | None) -> dict[str, Any] | None:
     return None if reached is None else {"budget": reached.budget, "phase": reached.phase, "after": reached.turns}
 
 
-def _count_windows(meant: Plan, line: QuoteLine, amount: Amount) -> float:
+def _count_windows(plan: Plan, line: QuoteLine, amount: Amount) -> float:
     return count_windows(
-        meant.shape, line.endpoint, amount.requests if amount.requests == inf else round(amount.requests)
+        plan.shape, line.endpoint, amount.requests if amount.requests == inf else round(amount.requests)
     )
 
 

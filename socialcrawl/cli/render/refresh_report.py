@@ -114,10 +114,10 @@ def _make_statuses(found: RefreshReport) -> Table:
     table.add_column("", no_wrap=True)
     for name in ("accounts", "share"):
         table.add_column(name, justify="right", no_wrap=True)
-    whole = sum(count for _, count in found.statuses)
+    total = sum(count for _, count in found.statuses)
     for name, count in found.statuses:
-        table.add_row(WORDS.get(name, name), f"{count:,}", f"{count / whole:.1%}")
-    if not whole:
+        table.add_row(WORDS.get(name, name), f"{count:,}", f"{count / total:.1%}")
+    if not total:
         table.add_row("nobody was tested yet", "", "")
     return table
 

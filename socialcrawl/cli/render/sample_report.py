@@ -40,8 +40,8 @@ def show(console: Console, found: SampleReport) -> None:
 
 def build_object(found: SampleReport) -> dict[str, Any]:
     """Return the same as plain values, for scripts; what is not known or without end is null."""
-    told: dict[str, Any] = make_finite(asdict(found))
-    return told
+    values: dict[str, Any] = make_finite(asdict(found))
+    return values
 
 
 def make_finite(value: Any) -> Any:

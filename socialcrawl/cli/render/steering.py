@@ -26,13 +26,13 @@ def make_estimators_table(found: Judgement) -> Group:
     for name in ("rank correlation", "regret", "than chance", "picks"):
         table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
     for one in found.estimators:
-        told = [
+        rows = [
             _round_to_three(one.correlation),
             _round_to_three(one.regret),
             _describe_verdict(one.than_chance),
             f"{found.picks:,}",
         ]
-        table.add_row(Text(one.estimator or "?"), "steered" if one.steered else "looked on", *told)
+        table.add_row(Text(one.estimator or "?"), "steered" if one.steered else "looked on", *rows)
     if not found.picks:
         return Group(table, Text("no account is answered yet that all of them scored"))
     return Group(table, Text("\n".join(_describe_meaning(found))))
@@ -97,19 +97,19 @@ def describe_gain(found: Steering) -> list[str]:
     ]
 
 
-def _describe_gain(name: str, drawn: str, told: ControlComparison) -> str:
-    steps = f"{told.steps:,} {drawn}"
-    if told.gain is None and told.steps >= LEAST:
-        return f"  than {name}: not enough data yet ({steps} all found {told.mean:.3f})"
-    if told.gain is None:
-        return f"  than {name}: not enough data yet ({steps}, of at least {LEAST}); {_describe_more(told)}"
-    sign, gain = told.gain.sign, told.gain
+def _describe_gain(name: str, drawn: str, comparison: ControlComparison) -> str:
+    steps = f"{comparison.steps:,} {drawn}"
+    if comparison.gain is None and comparison.steps >= LEAST:
+        return f"  than {name}: not enough data yet ({steps} all found {comparison.mean:.3f})"
+    if comparison.gain is None:
+        return f"  than {name}: not enough data yet ({steps}, of at least {LEAST}); {_describe_more(comparison)}"
+    sign, gain = comparison.gain.sign, comparison.gain
     ends = f"{CONFIDENCE * 100:.0f} %: {gain.low:+.3f} to {gain.high:+.3f}{_explain_lopsided(gain)}"
     span = f"{gain.value:+.3f} a step, {ends}"
     if sign:
-        return f"  {SAID[sign]} than {name}: {span}; {steps} found {told.mean:.3f} each"
-    more = f"; {_describe_more(told)}" if told.needed else ""
-    return f"  no difference from {name} is shown: {span}; {steps} found {told.mean:.3f} each{more}"
+        return f"  {SAID[sign]} than {name}: {span}; {steps} found {comparison.mean:.3f} each"
+    more = f"; {_describe_more(comparison)}" if comparison.needed else ""
+    return f"  no difference from {name} is shown: {span}; {steps} found {comparison.mean:.3f} each{more}"
 
 
 def _explain_lopsided(gain: Interval) -> str:
@@ -118,15 +118,17 @@ def _explain_lopsided(gain: Interval) -> str:
     return " (lower, as few drawn steps may miss the best accounts)" if further else ""
 
 
-def _describe_more(told: ControlComparison) -> str:
-    return f"about {pluralize(round_up(told.needed or 0), 'more step')} may tell"
+def _describe_more(comparison: ControlComparison) -> str:
+    return f"about {pluralize(round_up(comparison.needed or 0), 'more step')} may tell"
 
 
 def _advise(found: Steering, judgement: Judgement | None) -> Iterator[str]:
     """Yield what to do where steering is worse than something, or no better than chance."""
     assert found.chance is not None
     assert found.breadth is not None
-    chance, breadth = (told.gain.sign if told.gain else None for told in (found.chance, found.breadth))
+    chance, breadth = (
+        comparison.gain.sign if comparison.gain else None for comparison in (found.chance, found.breadth)
+    )
     if breadth == -1 and found.estimator != "bfs":
         yield '  what to do: try estimator = "bfs" under [crawl], and run with --change'
     elif chance == -1 or (chance == 0 and not found.chance.needed):

@@ -51,23 +51,23 @@ def draw(path: Path, found: TrackReport, name: str) -> None:
     )
 
 
-def show_visits(console: Console, told: VisitHistory, *, as_json: bool) -> None:
+def show_visits(console: Console, history: VisitHistory, *, as_json: bool) -> None:
     """Say when and why a campaign visited an account; one JSON object to stdout on request."""
     if as_json:
-        write_json(json.dumps(asdict(told), ensure_ascii=False))
+        write_json(json.dumps(asdict(history), ensure_ascii=False))
         return
-    stands = told.place
-    where = "it has no place" if stands is None else f"place {stands.place:,}, {told.target} {stands.weight:.6g}"
-    console.print(Text(f"{told.account} in the campaign {told.campaign}, which tracks accounts: {where}"))
-    if not told.visits:
+    stands = history.place
+    where = "it has no place" if stands is None else f"place {stands.place:,}, {history.target} {stands.weight:.6g}"
+    console.print(Text(f"{history.account} in the campaign {history.campaign}, which tracks accounts: {where}"))
+    if not history.visits:
         console.print("it was not visited yet: accounts that were read link to it")
         return
-    parts = [_make_visits_table(told.visits, {**BROUGHT, **WHY})]
+    parts = [_make_visits_table(history.visits, {**BROUGHT, **WHY})]
     wide = console.options.update(max_width=WIDEST)
     if console.measure(parts[0], options=wide).maximum > console.width:  # rather than cut, below each other
         parts = [
-            _make_visits_table(told.visits, BROUGHT),
-            _make_visits_table(told.visits, {**NUMBER, **WHY}, "what won, and what was known before"),
+            _make_visits_table(history.visits, BROUGHT),
+            _make_visits_table(history.visits, {**NUMBER, **WHY}, "what won, and what was known before"),
         ]
     for table in parts:
         console.print()
@@ -75,12 +75,12 @@ def show_visits(console: Console, told: VisitHistory, *, as_json: bool) -> None:
 
 
 def _make_visits_table(
-    told: Sequence[Visit], columns: Mapping[str, Callable[[Visit], str]], title: str | None = None
+    history: Sequence[Visit], columns: Mapping[str, Callable[[Visit], str]], title: str | None = None
 ) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for name in columns:
         table.add_column(name, justify="left" if name in WORDS else "right", no_wrap=True)
-    for one in told:
+    for one in history:
         table.add_row(*(cell(one) for cell in columns.values()))
     return table
 

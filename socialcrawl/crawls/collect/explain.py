@@ -112,23 +112,23 @@ class Explanation:
     alike: Sequence[str] = ()
 
 
-def explain(traces: CampaignTraces, whole: StoredCampaign, user: str) -> Explanation:
+def explain(traces: CampaignTraces, campaign: StoredCampaign, user: str) -> Explanation:
     """Return why a campaign asked `user`, a username or an id, or why it did not.
 
     Raises:
         SettingsError: its settings are not understood.
     """
     user = user.strip().removeprefix("@")
-    if find_platform_facts(whole.platform).pages:
+    if find_platform_facts(campaign.platform).pages:
         user = normalize_url(user) or user
-    held = traces.find_account(whole, user)
+    held = traces.find_account(campaign, user)
     if held is None or held.forgotten_at is not None:
-        why = traces.find_tombstone(whole.platform, user)
+        why = traces.find_tombstone(campaign.platform, user)
         gone = held is not None or why is not None
-        near = () if gone else find_similar_names(traces.connection, whole.platform, user)
+        near = () if gone else find_similar_names(traces.connection, campaign.platform, user)
         state = "forgotten" if gone else "unknown"
-        return Explanation(whole.name, user, state, why=why, platform=whole.platform, alike=near)
-    return _Case(traces, whole, user, held.node).explain()
+        return Explanation(campaign.name, user, state, why=why, platform=campaign.platform, alike=near)
+    return _Case(traces, campaign, user, held.node).explain()
 
 
 def list_unread_seeds(traces: CampaignTraces, campaign: str | None = None, most: int = 10) -> list[tuple[str, str]]:
@@ -137,11 +137,11 @@ def list_unread_seeds(traces: CampaignTraces, campaign: str | None = None, most:
     Raises:
         StoreError: there is no such campaign.
     """
-    whole = traces.read_campaign(campaign)
+    stored = traces.read_campaign(campaign)
     found: list[tuple[str, str]] = []
-    for name in filter(None, map(_find_seed_name, whole.identity["seeds"]["usernames"])):
-        held = traces.find_account(whole, name) if len(found) < most else None
-        asks = traces.read_visits(whole.id, held.node) if held is not None else []
+    for name in filter(None, map(_find_seed_name, stored.identity["seeds"]["usernames"])):
+        held = traces.find_account(stored, name) if len(found) < most else None
+        asks = traces.read_visits(stored.id, held.node) if held is not None else []
         read = any(ask.at is not None and ask.missing is None and ask.act != Act.RESOLVE for ask in asks)
         why = asks[-1].reason if asks and not read else None
         if isinstance(why, Reason):
@@ -181,10 +181,10 @@ class _Case:
         self.crawl = make_crawl(self.settings, names, traces.read_topics(begun.id))
         self.searched = False
 
-    def _find_settings(self, told: dict[str, Any]) -> Settings:
+    def _find_settings(self, values: dict[str, Any]) -> Settings:
         """Return the settings on which a decision rests, of those that are stored."""
-        source = {key: told["source"][key] for key in ("platform", "vocabulary")}
-        given = {key: told[key] for key in KEPT} | {"source": source}
+        source = {key: values["source"][key] for key in ("platform", "vocabulary")}
+        given = {key: values[key] for key in KEPT} | {"source": source}
         # What a file named, and whoever was forgotten, has a seat in the identity.
         given["seeds"] = given["seeds"] | {"file": None, "usernames": []}
         return checked(given, f"the settings of the campaign {self.begun.name!r}")
@@ -310,15 +310,15 @@ def _find_turn(estimator: Estimator, taken: int) -> Estimator:
     return estimator
 
 
-def _find_name(speaks: Estimator, whole: Estimator) -> str:
+def _find_name(speaks: Estimator, combined: Estimator) -> str:
     name = type(speaks).__name__
     if isinstance(speaks, Neighbourhood):
         name = f"nh-{speaks.feature.replace('_', '-')}"
     elif isinstance(speaks, Linear):
         name = f"linear in {', '.join(speaks.features)}"
-    if not isinstance(whole, Hybrid):
+    if not isinstance(combined, Hybrid):
         return name
-    return f"{name} (the {'first' if speaks is whole.start else 'second'} half of the hybrid)"
+    return f"{name} (the {'first' if speaks is combined.start else 'second'} half of the hybrid)"
 
 
 def _split_score(terms: ScoreTerms, crawl: Collect, row: int) -> list[ScorePart]:

@@ -34,11 +34,11 @@ class CollectKind(CrawlKind):
         choose_policy(settings)
         make_shadows(settings)
 
-    def explain(self, traces: "CampaignTraces", whole: "StoredCampaign", user: str) -> "Explanation":
+    def explain(self, traces: "CampaignTraces", campaign: "StoredCampaign", user: str) -> "Explanation":
         """See `CrawlKind.explain`."""
         from socialcrawl.crawls.collect.explain import explain  # noqa: PLC0415 - plans are made without SQLAlchemy
 
-        return explain(traces, whole, user)
+        return explain(traces, campaign, user)
 
     def describe(self, settings: Settings) -> str:
         """See `CrawlKind.describe`."""

@@ -54,5 +54,5 @@ class EstimatorGroup:
         """Return what those who look on think of each of the picked `rows` after `n` steps."""
         if not self.shadows:
             return [()] * len(rows)
-        told = [one.score(graph, rows, n).tolist() for one in self.shadows.values()]
-        return [tuple(zip(self.shadows, scores, strict=True)) for scores in zip(*told, strict=True)]
+        by_estimator = [one.score(graph, rows, n).tolist() for one in self.shadows.values()]
+        return [tuple(zip(self.shadows, scores, strict=True)) for scores in zip(*by_estimator, strict=True)]

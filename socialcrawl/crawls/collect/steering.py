@@ -68,12 +68,14 @@ def measure_steering(traces: CampaignTraces, campaign: str | None = None) -> Ste
     Raises:
         StoreError: there is no such campaign.
     """
-    whole = traces.read_campaign(campaign)
-    told = traces.read_versions(whole)[-1].settings
-    crawl = told.get("crawl", {})
-    if told.get("kind", COLLECT.name) != COLLECT.name or "estimator" not in crawl:
+    stored = traces.read_campaign(campaign)
+    settings = traces.read_versions(stored)[-1].settings
+    crawl = settings.get("crawl", {})
+    if settings.get("kind", COLLECT.name) != COLLECT.name or "estimator" not in crawl:
         return None
-    return compare_arms(crawl["estimator"], traces.read_steps(whole.id), told.get("seed", 0), crawl.get("control", 0.0))
+    return compare_arms(
+        crawl["estimator"], traces.read_steps(stored.id), settings.get("seed", 0), crawl.get("control", 0.0)
+    )
 
 
 def compare_arms(estimator: str, steps: StepColumns, seed: int, control: float) -> Steering | None:

@@ -137,6 +137,6 @@ def _count_rest(active: float, stratum: Stratum, left: int) -> float:
     return min(max(active - stratum.active, 0.0), float(left))
 
 
-def _count_ways(whole: int, some: int) -> float:
+def _count_ways(total: int, some: int) -> float:
     """Return the logarithm of the number of ways to choose some of a whole."""
-    return lgamma(whole + 1) - lgamma(some + 1) - lgamma(whole - some + 1)
+    return lgamma(total + 1) - lgamma(some + 1) - lgamma(total - some + 1)

@@ -183,10 +183,10 @@ class DatasetView:
             count: how many.
             drawn: whether they are drawn at random, in place of the order's next, after the training set.
         """
-        line, whole = self._first
+        line, queue = self._first
         if len(rows := self._take_open(line, count)):
             return rows, np.zeros(len(rows))
-        if not whole.is_done(self.state):
+        if not queue.is_done(self.state):
             return rows, np.zeros(0)
         if drawn and len(rows := self._drawn.take(self.state, count)):
             return rows, np.zeros(len(rows))
@@ -243,21 +243,21 @@ class DatasetView:
 
     def _merge(self, node: Node, other: Node) -> None:
         rows = self.rows(np.array([node, other], np.int64))
-        row, meant = rows.tolist()
+        row, target = rows.tolist()
         if row < 0:
             return
         self._forget_orders()
-        if meant < 0:
+        if target < 0:
             self.nodes = self.nodes.copy() if self.nodes is self.old.nodes else self.nodes
             self.nodes[row] = other
             self._renamed[int(other)] = row
             if self.state[row] == RESTING:  # it was asked before its time, and did not fail again
                 self._mark(rows[:1], np.int8(OPEN), rows[:1])
-        elif meant == row:  # in a circle: nobody will say who it is
+        elif target == row:  # in a circle: nobody will say who it is
             self._mark(rows[:1], np.int8(UNKNOWN), rows[:1])
         else:
             self._mark(rows[:1], np.int8(SAME), rows[:1])
-            self._same[row] = meant
+            self._same[row] = target
 
     def _resolve(self, rows: Ints) -> Ints:
         """Return the rows that rows are now."""

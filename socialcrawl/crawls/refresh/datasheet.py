@@ -46,7 +46,7 @@ def find_steering(refresh: Mapping[str, Any], platform: str) -> tuple[str, str]:
     counted = refresh.get("fraction") is not None and not refresh.get("check")
     usual = facts.rank, "random" if counted else facts.training
     given = refresh["rank"], refresh["training"]
-    return tuple(own if told == "auto" else told for told, own in zip(given, usual, strict=True))  # type: ignore[return-value]
+    return tuple(own if value == "auto" else value for value, own in zip(given, usual, strict=True))  # type: ignore[return-value]
 
 
 def _describe_active(active: str, platform: str) -> str:

@@ -42,8 +42,8 @@ class BreadthFirstOrder:
     The training set, which is queued before all others, is tested by then.
     """
 
-    def __init__(self, ranks: LiveRanks, meant: RowResolver) -> None:
-        self._ranks, self._meant = ranks, meant
+    def __init__(self, ranks: LiveRanks, resolver: RowResolver) -> None:
+        self._ranks, self._meant = ranks, resolver
         self._queued = np.zeros(ranks.old.size, np.bool_)
         self._queue, self._rest = RowQueue(np.empty(0, np.int64)), RowQueue(ranks.by_pagerank)
 
@@ -71,9 +71,9 @@ class BreadthFirstOrder:
 class ActiveIndegreeOrder:
     """AI: whom most of the active nodes found so far link to; of equals the larger PageRank."""
 
-    def __init__(self, ranks: LiveRanks, meant: RowResolver) -> None:
+    def __init__(self, ranks: LiveRanks, resolver: RowResolver) -> None:
         old = ranks.old
-        self._old, self._meant, self._order = old, meant, ranks.by_pagerank
+        self._old, self._meant, self._order = old, resolver, ranks.by_pagerank
         self._place = np.empty(old.size, np.int64)
         self._place[self._order] = np.arange(old.size)
         self._rest = RowQueue(self._order)

@@ -70,12 +70,12 @@ sample of it, but for the ones that were drawn by lot."""
         del settings
         return False
 
-    def report(self, traces: "CampaignTraces", whole: "StoredCampaign", asked: ReportRequest) -> "RefreshReport":
+    def report(self, traces: "CampaignTraces", campaign: "StoredCampaign", asked: ReportRequest) -> "RefreshReport":
         """See `CrawlKind.report`."""
         from socialcrawl.crawls.refresh.report import report_refresh  # noqa: PLC0415 - plans are made without SQLAlchemy
 
-        super().report(traces, whole, asked)
-        return report_refresh(traces, whole)
+        super().report(traces, campaign, asked)
+        return report_refresh(traces, campaign)
 
     def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
         """See `CrawlKind.tell_choice`."""

@@ -126,9 +126,9 @@ class OldDatasetBuilder:
     def _find_sites(self, rows: Ints, size: int) -> Rows | None:
         if not self._numbers:
             return None
-        sites, told = np.full(size, NOWHERE, np.int64), _join(self._sites)
-        known = (rows >= 0) & (told != NOWHERE)
-        sites[rows[known]] = told[known]  # of several the last
+        sites, given = np.full(size, NOWHERE, np.int64), _join(self._sites)
+        known = (rows >= 0) & (given != NOWHERE)
+        sites[rows[known]] = given[known]  # of several the last
         return sites
 
     def _number_sites(self, marks: NDArray[np.str_]) -> Ints:

@@ -54,11 +54,11 @@ class ProbeAnswers:
         states[same] = SAME
         if failed.any() or self.failures:
             self._fail(first, nodes, failed, states)
-        told = states != RESTING
-        if not told.all():
-            place = np.cumsum(told) - 1
+        is_answer = states != RESTING
+        if not is_answer.all():
+            place = np.cumsum(is_answer) - 1
             others = {int(place[i]): node for i, node in others.items()}
-            nodes, states = nodes[told], states[told]
+            nodes, states = nodes[is_answer], states[is_answer]
         self._others |= {len(self._nodes.whole) + i: node for i, node in others.items()}
         self._nodes.add(nodes)
         self._states.add(states)

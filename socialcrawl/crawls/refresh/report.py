@@ -106,17 +106,17 @@ class ProbePlan:
     why: str = ""
 
 
-def report_refresh(traces: CampaignTraces, whole: StoredCampaign) -> RefreshReport:
+def report_refresh(traces: CampaignTraces, campaign: StoredCampaign) -> RefreshReport:
     """Return what a campaign that refreshes knows.
 
     Raises:
         SettingsError: its settings are not understood.
     """
-    settings = stored(traces.read_versions(whole)[-1].settings, f"the campaign {whole.name!r}")
-    crawl = _fold(settings, traces, whole)
-    rank, training = settings.refresh.steering(whole.platform)
-    tests = find_active(traces.connection, whole.id)
-    requests, mills = sum_spending(traces.connection, whole.name).get(PROBE, (0, 0))
+    settings = stored(traces.read_versions(campaign)[-1].settings, f"the campaign {campaign.name!r}")
+    crawl = _fold(settings, traces, campaign)
+    rank, training = settings.refresh.steering(campaign.platform)
+    tests = find_active(traces.connection, campaign.id)
+    requests, mills = sum_spending(traces.connection, campaign.name).get(PROBE, (0, 0))
     learning = crawl.view.learning if crawl.view.size else np.empty(0, np.int64)
     return RefreshReport(
         rank,
@@ -125,7 +125,7 @@ def report_refresh(traces: CampaignTraces, whole: StoredCampaign) -> RefreshRepo
         crawl.estimate(),
         crawl.view.left,
         _count_due(crawl, learning),
-        count_statuses(traces.connection, whole.id),
+        count_statuses(traces.connection, campaign.id),
         tests,
         slice_tests(tests),
         requests,
@@ -155,21 +155,21 @@ def plan_probes(traces: CampaignTraces, settings: Settings, workers: int, most: 
         raise SettingsError(
             f"The campaign {settings.name!r} is of kind {settings.kind}: one of kind refresh has an order."
         )
-    whole = traces.read_campaign(settings.name)
+    stored = traces.read_campaign(settings.name)
     alone = settings.refresh.model_copy(update={"workers": 1, "worker": 0})
     endless = settings.crawl.model_copy(update={"steps": None})
-    crawl = _fold(settings.model_copy(update={"refresh": alone, "crawl": endless}), traces, whole)
+    crawl = _fold(settings.model_copy(update={"refresh": alone, "crawl": endless}), traces, stored)
     verdict = crawl.verdict() if crawl.view.old.size else None
     crawl.rules = replace(crawl.rules, fraction=None)
     chosen = crawl.choose(most or EVERYBODY, 0.0)
     if isinstance(chosen, Stop):
         if chosen.kind != StopKind.DONE:
             raise SettingsError(f"The campaign {settings.name!r} has no order: {chosen.why}.")
-        return ProbePlan(whole.platform, (), (), np.empty(0, np.int64), training=False, why=chosen.why)
+        return ProbePlan(stored.platform, (), (), np.empty(0, np.int64), training=False, why=chosen.why)
     nodes = [pick.node for pick in chosen]
     rank, awaits = crawl.rules.rank, crawl.view.awaits
     return ProbePlan(
-        whole.platform,
+        stored.platform,
         nodes,
         read_accounts(traces.connection, nodes),
         assign_workers(np.array(nodes, np.int64), workers),
@@ -184,7 +184,7 @@ def _count_due(crawl: Refresh, learning: NDArray[np.int64]) -> int:
     return int(np.count_nonzero(crawl.view.state[learning] < CLOSED))
 
 
-def _fold(settings: Settings, traces: CampaignTraces, whole: StoredCampaign) -> Refresh:
+def _fold(settings: Settings, traces: CampaignTraces, campaign: StoredCampaign) -> Refresh:
     crawl = make_refresh(settings)
-    crawl.fold(traces.read_history(whole))
+    crawl.fold(traces.read_history(campaign))
     return crawl

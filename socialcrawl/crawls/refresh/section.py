@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from socialcrawl.campaign.sections.values import Positive, Section, spanning
+from socialcrawl.campaign.sections.values import Positive, Section, make_span_check
 from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.engine.model import LARGEST
 from socialcrawl.graph.liveness import Activity
@@ -46,7 +46,7 @@ class RefreshSection(Section):
         description='how fraction is judged: "bound": by the bound of a 95% interval (more random accounts are tested '
         'where that decides it); "estimate": when about this fraction is found, in about half of the runs less',
     )
-    active: Annotated[str, *spanning(AUTO, EXISTS, years=YEARS)] = Field(
+    active: Annotated[str, *make_span_check(AUTO, EXISTS, years=YEARS)] = Field(
         default=AUTO,
         description='which accounts are active: "180d": those with a post in the last 180 days (pages: changed in '
         'them, or do not tell when); "exists": all that exist; auto: 180d for accounts, exists for pages of the web',

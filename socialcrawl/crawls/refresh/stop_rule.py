@@ -35,18 +35,18 @@ def judge(known: ActiveEstimate, fraction: float, stop: str) -> StopVerdict:
     wanted = f"{format_percent(fraction)} are wanted"
     if known.value is None:
         return StopVerdict(False, True, f"{wanted}, and how many are active is not known yet: random nodes tell it")
-    told = (
+    known_part = (
         f"{pluralize(known.found, 'active node')} found with {pluralize(known.tested, 'test')}, of about "
         f"{known.value:,.0f} ({known.low:,.0f} to {known.high:,.0f}, 95% interval) in all"
     )
     if stop != BOUND:
         share = f"about {format_percent(known.share or 0.0)}"
-        return StopVerdict(by_estimate, False, f"{told}: {share} by the estimate, and {wanted}")
+        return StopVerdict(by_estimate, False, f"{known_part}: {share} by the estimate, and {wanted}")
     reached = known.found > 0 and known.found >= fraction * known.high
     may = known.share_high >= fraction if known.whole else by_estimate
     doubted = may and known.found > 0 and not reached
     return StopVerdict(
-        reached, doubted, f"{told}: at least {format_percent(known.share_low)} by that interval, and {wanted}"
+        reached, doubted, f"{known_part}: at least {format_percent(known.share_low)} by that interval, and {wanted}"
     )
 
 

@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.campaign.plan import about
+from socialcrawl.campaign.plan import make_topic
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.crawls.reporting import find_stored_kind
@@ -287,11 +287,11 @@ def _name_communities(traces: CampaignTraces, sample: FoldedSample, label: Ints)
 
 def _describe_sample(settings: Settings) -> str:
     """Return what a sample is of, for people."""
-    sample, topic = settings.sample, about(settings)
-    told = [] if sample.tree is None else [f"what the tree {sample.tree.name} says is on topic"]
+    sample, topic = settings.sample, make_topic(settings)
+    parts = [] if sample.tree is None else [f"what the tree {sample.tree.name} says is on topic"]
     if sample.tree is None and sample.occurrences:
         words = ", ".join([*topic.keywords, *topic.patterns])
-        told.append(f"{sample.occurrences:,} occurrences or more of {words}" if sample.occurrences > 1 else words)
-    told += [" or ".join([*sample.patterns, *sample.expressions])] if sample.by_name else []
-    told += [f"labels of {sample.labels.name}"] if sample.labels is not None else []
-    return "; ".join(told)
+        parts.append(f"{sample.occurrences:,} occurrences or more of {words}" if sample.occurrences > 1 else words)
+    parts += [" or ".join([*sample.patterns, *sample.expressions])] if sample.by_name else []
+    parts += [f"labels of {sample.labels.name}"] if sample.labels is not None else []
+    return "; ".join(parts)

@@ -54,11 +54,11 @@ class ConfusionMatrix:
     @property
     def doubt(self) -> str:
         """Why what is judged so should not be relied on, a sentence; "" where nothing speaks against it."""
-        whole = self.right + self.wrong + self.lost + self.kept_out
+        total = self.right + self.wrong + self.lost + self.kept_out
         on = self.right + self.lost
-        larger, kind = max((whole - on, "off topic"), (on, "on topic"))
+        larger, kind = max((total - on, "off topic"), (on, "on topic"))
         if self.right + self.kept_out <= larger:
-            return f"it is no better than to call everything {kind}, which is right for {_divide(larger, whole):.0%}"
+            return f"it is no better than to call everything {kind}, which is right for {_divide(larger, total):.0%}"
         return f"its F1 is below {WEAK:g}" if self.f1 < WEAK else ""
 
 
@@ -136,5 +136,5 @@ def cross_validate(
     return ConfusionMatrix(right, wrong, lost, len(kinds) - right - wrong - lost, folds)
 
 
-def _divide(some: int, whole: int) -> float:
-    return some / whole if whole else float("nan")
+def _divide(some: int, total: int) -> float:
+    return some / total if total else float("nan")

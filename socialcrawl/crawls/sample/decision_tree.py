@@ -106,9 +106,9 @@ class DecisionTree:
                 )
                 gains[node.word] += gain
                 sides[node.word] += gain if right.share > left.share else -gain
-        whole = sum(gains.values()) or 1.0
+        total = sum(gains.values()) or 1.0
         ranked = sorted(gains, key=lambda word: (-gains[word], word))
-        return [(word, gains[word] / whole, sides[word] > 0.0) for word in ranked[:most]]
+        return [(word, gains[word] / total, sides[word] > 0.0) for word in ranked[:most]]
 
     def save(self, path: Path) -> None:
         """Write the tree into a file that is not there yet.

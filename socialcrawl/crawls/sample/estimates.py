@@ -295,15 +295,15 @@ def _compute_variance(series: Series, y: Floats, value: float) -> tuple[float, f
     shows that in the first part, while in y as a whole it may drown in the noise of the second.
     """
     part = series.weights / series.weights.mean()
-    whole = estimate_variance(_scale(series, y, value), series.begins)
+    variance = estimate_variance(_scale(series, y, value), series.begins)
     if series.marks is None:
-        return whole
+        return variance
     sums = np.bincount(series.marks, series.weights)
     means = np.bincount(series.marks, series.weights * y) / np.where(sums > 0.0, sums, 1.0)
     marked, own = estimate_variance(part * (means[series.marks] - value), series.begins)
     rest, others = estimate_variance(part * (y - means[series.marks]), series.begins)
-    if marked + rest <= whole[0]:
-        return whole
+    if marked + rest <= variance[0]:
+        return variance
     return marked + rest, (marked + rest) ** 2 / (marked**2 / own + rest**2 / others)  # Satterthwaite
 
 

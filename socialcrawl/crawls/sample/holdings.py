@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.campaign.plan import about
+from socialcrawl.campaign.plan import make_topic
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.sample.make import make_predicate
 from socialcrawl.crawls.sample.report import FoldedSample
@@ -93,7 +93,7 @@ class TopicJudge:
 
     def __init__(self, traces: CampaignTraces, sample: FoldedSample, settings: Settings) -> None:
         self.traces, self.sample, self.settings = traces, sample, settings
-        self.predicate, self.topic = make_predicate(settings), about(settings)
+        self.predicate, self.topic = make_predicate(settings), make_topic(settings)
         self.aliases = read_aliases(traces.connection, sample.whole.id)
         self._read = dict(zip(sample.held.node.tolist(), sample.held.on_topic.tolist(), strict=True))
         self.outside = sample.held.node[sample.seen.parts.out & sample.held.on_topic]
@@ -140,32 +140,32 @@ class TopicJudge:
         return [-1 - i if node is None else resolve_alias(self.aliases, node) for i, node in enumerate(found)]
 
 
-def read_campaign(judge: TopicJudge, traces: CampaignTraces, whole: StoredCampaign, *, same: bool) -> HeldAccounts:
+def read_campaign(judge: TopicJudge, traces: CampaignTraces, campaign: StoredCampaign, *, same: bool) -> HeldAccounts:
     """Return what a campaign has read, searched and linked to.
 
     Args:
         judge: who says what is on topic.
         traces: the campaign's database.
-        whole: the campaign.
+        campaign: the campaign.
         same: whether that is the sample's database too.
     """
     connection = traces.connection
-    other = (judge.aliases if same else {}) | read_aliases(connection, whole.id)
-    every = [one._replace(node=resolve_alias(other, one.node)) for one in read_visits(connection, whole.id)]
-    ends = _map_ends(read_links(connection, whole.id), other)
-    linked, searched = np.unique(ends[1]), list_search_results(traces, whole, other)
+    other = (judge.aliases if same else {}) | read_aliases(connection, campaign.id)
+    every = [one._replace(node=resolve_alias(other, one.node)) for one in read_visits(connection, campaign.id)]
+    ends = _map_ends(read_links(connection, campaign.id), other)
+    linked, searched = np.unique(ends[1]), list_search_results(traces, campaign, other)
     found = linked if searched is None else np.concatenate([linked, searched])
     there = list(dict.fromkeys([*(one.node for one in every), *found.tolist()]))
     number = dict(zip(there, there, strict=True))
     if not same:
         calls = read_names(connection, there)
         number = dict(zip(there, judge.nodes([calls.get(node, NOBODY) for node in there]), strict=True))
-    says, notes = _judge_read(judge, traces, whole, every, number)
+    says, notes = _judge_read(judge, traces, campaign, every, number)
     notes += _note_apart(judge, [node for node, on in says.items() if on], _map_links(ends, number))
     first = {number[one.node]: one.at for one in reversed(every)}
     read = list(dict.fromkeys(number[one.node] for one in every))
     return HeldAccounts(
-        whole.name,
+        campaign.name,
         np.array(read, np.int64),
         np.array([bool(says[node]) for node in read], np.bool_),
         [first[node] for node in read],
@@ -207,8 +207,8 @@ def read_list(judge: TopicJudge, name: str, given: AccountList) -> HeldAccounts:
     unjudged = sum(one is None for one in says)
     taken = given.on_topic or unjudged * 2 <= len(says)
     on_topic = np.array([taken if one is None else one for one in says], np.bool_)
-    told = unjudged and not judge.sample.seen.verdict.whole  # else nobody comes to them, and they are not counted
-    notes = [_note_unjudged(unjudged, len(says), taken=taken, said=given.on_topic)] if told else []
+    needs_note = unjudged and not judge.sample.seen.verdict.whole  # else nobody comes to them, and they are not counted
+    notes = [_note_unjudged(unjudged, len(says), taken=taken, said=given.on_topic)] if needs_note else []
     if given.on_topic and (off := says.count(False)):
         notes.append(f"{off:,} of its accounts are off topic by what was read of them, and count as that")
     notes += _note_nameless(judge, given.whos)
@@ -217,11 +217,11 @@ def read_list(judge: TopicJudge, name: str, given: AccountList) -> HeldAccounts:
     return HeldAccounts(name, read, on_topic, notes=tuple(notes), unjudged=left, taken=taken)
 
 
-def list_search_results(traces: CampaignTraces, whole: StoredCampaign, other: Mapping[int, int]) -> Ints | None:
+def list_search_results(traces: CampaignTraces, campaign: StoredCampaign, other: Mapping[int, int]) -> Ints | None:
     """Return whom the searches of a campaign found; None: it made none. `other`: other names of accounts."""
-    if not count_searches(traces.connection, whole.id):
+    if not count_searches(traces.connection, campaign.id):
         return None
-    return np.unique(_map_ends(read_links(traces.connection, whole.id, ("search",)), other)[1])
+    return np.unique(_map_ends(read_links(traces.connection, campaign.id, ("search",)), other)[1])
 
 
 def resolve_alias(other: Mapping[int, int], node: int) -> int:
@@ -242,22 +242,22 @@ def _count_given(nodes: Sequence[int], given: AccountList) -> Counter[int]:
     return found
 
 
-def _judge_accounts(judge: TopicJudge, numbered: Mapping[int, Who], told: Mapping[int, int]) -> list[bool | None]:
+def _judge_accounts(judge: TopicJudge, numbered: Mapping[int, Who], hits: Mapping[int, int]) -> list[bool | None]:
     """Return whether each account is on topic.
 
     Of one that was never read, stray posts may say that it is, never that not.
     """
     strange = [node for node in numbered if node >= 0 and not judge.reads(node)]
     stray = judge.counted(judge.traces, strange)
-    read = {*find_read_nodes(judge.traces.connection, strange), *told}
-    whole = {node: max(stray.get(node, 0), told.get(node, 0)) for node in read}
+    read = {*find_read_nodes(judge.traces.connection, strange), *hits}
+    most = {node: max(stray.get(node, 0), hits.get(node, 0)) for node in read}
     return [
-        judge.says(node, who, stray.get(node)) or judge.says(node, who, whole.get(node))
+        judge.says(node, who, stray.get(node)) or judge.says(node, who, most.get(node))
         for node, who in numbered.items()
     ]
 
 
-def _note_unjudged(some: int, whole: int, *, taken: bool, said: bool) -> str:
+def _note_unjudged(some: int, total: int, *, taken: bool, said: bool) -> str:
     """Return what is to be said of accounts of whom nobody can tell whether they are on topic."""
     if said:
         return f"{some:,} of its accounts were never read here: they are taken to be on topic, as is said of the file"
@@ -267,7 +267,7 @@ def _note_unjudged(some: int, whole: int, *, taken: bool, said: bool) -> str:
             "topic's size holds without them, too"
         )
     return (
-        f"{some:,} of its {whole:,} accounts were never read here, so that nobody can say how many are on topic, and "
+        f"{some:,} of its {total:,} accounts were never read here, so that nobody can say how many are on topic, and "
         "how large that is: if all are, say --on-topic; or give a file of their posts, by which they are judged"
     )
 
@@ -275,7 +275,7 @@ def _note_unjudged(some: int, whole: int, *, taken: bool, said: bool) -> str:
 def _judge_read(
     judge: TopicJudge,
     traces: CampaignTraces,
-    whole: StoredCampaign,
+    campaign: StoredCampaign,
     every: Sequence[AccountReading],
     number: Mapping[int, int],
 ) -> tuple[dict[int, bool | None], list[str]]:
@@ -284,7 +284,7 @@ def _judge_read(
     And how that is known, sentences.
     """
     strange = [one for one in every if not judge.reads(number[one.node])]
-    alike = judge.alike(whole)
+    alike = judge.alike(campaign)
     counted = {one.node: 0 for one in strange if alike or not one.posts}
     if alike:
         for one in strange:
@@ -296,14 +296,14 @@ def _judge_read(
         number[one.node]: judge.says(number[one.node], calls.get(one.node, NOBODY), counted.get(one.node))
         for one in every
     }
-    notes = [] if alike or not judge.predicate.least else [_describe_rule(judge, whole)]
+    notes = [] if alike or not judge.predicate.least else [_describe_rule(judge, campaign)]
     if lost := sum(one is None for one in says.values()):
         notes.append(f"{lost:,} of its accounts have no posts in the database any more: they count as off topic")
     return says, notes
 
 
-def _describe_rule(judge: TopicJudge, whole: StoredCampaign) -> str:
-    if judge.sample.whole.identity.get("topic") == whole.identity.get("topic"):
+def _describe_rule(judge: TopicJudge, campaign: StoredCampaign) -> str:
+    if judge.sample.whole.identity.get("topic") == campaign.identity.get("topic"):
         return "who of it is on topic is what the sample's tree says of the posts that are stored"
     return "its topic is another: who of it is on the sample's is told by the posts that are stored"
 
@@ -315,8 +315,8 @@ def _note_nameless(judge: TopicJudge, some: Sequence[Who]) -> list[str]:
     without = sum(node not in there or there[node].username is None for node in nodes)
     if not without or all(who.id for who in some):
         return []
-    told = f"{without:,} of the {len(nodes):,} accounts of the sample are known by their ids only"
-    return [f"{told}: a list of names cannot hold them, so give ids instead"]
+    message = f"{without:,} of the {len(nodes):,} accounts of the sample are known by their ids only"
+    return [f"{message}: a list of names cannot hold them, so give ids instead"]
 
 
 def _note_apart(judge: TopicJudge, on_topic: Sequence[int], ends: tuple[Ints, Ints]) -> list[str]:
@@ -333,9 +333,9 @@ def _note_apart(judge: TopicJudge, on_topic: Sequence[int], ends: tuple[Ints, In
     if not lonely:
         return []
     whose_links = pluralize(lonely, "on-topic account of it has", "on-topic accounts of it have")
-    told = f"{whose_links} no known link with another one: walks on topic may never come there"
+    message = f"{whose_links} no known link with another one: walks on topic may never come there"
     less = f", so that the topic may be up to {lonely / len(on_topic):.0%} smaller than said"
-    return [told + (less if sample.seen.verdict.enough else "")]
+    return [message + (less if sample.seen.verdict.enough else "")]
 
 
 def _map_ends(ends: tuple[Ints, Ints], other: Mapping[int, int]) -> tuple[Ints, Ints]:

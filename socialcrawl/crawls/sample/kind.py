@@ -64,11 +64,11 @@ chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`).""
             "is on topic, patterns under [sample] and usernames to start from under [seeds]."
         )
 
-    def report(self, traces: "CampaignTraces", whole: "StoredCampaign", asked: ReportRequest) -> "SampleReport":
+    def report(self, traces: "CampaignTraces", campaign: "StoredCampaign", asked: ReportRequest) -> "SampleReport":
         """See `CrawlKind.report`."""
         from socialcrawl.crawls.sample.report import report_sample  # noqa: PLC0415 - plans are made without SQLAlchemy
 
-        return report_sample(traces, whole, asked.sub)
+        return report_sample(traces, campaign, asked.sub)
 
     def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
         """See `CrawlKind.tell_choice`."""

@@ -52,10 +52,10 @@ def compare_with_law(found: Mapping[Any, Estimate], truth: Mapping[Any, float], 
     Raises:
         ValueError: the truth is empty, or negative.
     """
-    whole = float(sum(truth.values()))
-    if not whole > 0.0 or min(truth.values()) < 0.0:
+    total = float(sum(truth.values()))
+    if not total > 0.0 or min(truth.values()) < 0.0:
         raise ValueError("the true distribution has to have shares above 0 and none below")
-    expected = {name: part / whole for name, part in truth.items() if part > 0.0}
+    expected = {name: part / total for name, part in truth.items() if part > 0.0}
     names = [*sorted(expected, key=lambda name: (-expected[name], str(name))), *(n for n in found if n not in expected)]
     shares = [(found[name].value if name in found else 0.0, expected.get(name, 0.0)) for name in names]
     visits = max((one.visits for one in found.values()), default=0)
@@ -102,17 +102,17 @@ def compare_samples(one: Mapping[Any, Estimate], other: Mapping[Any, Estimate], 
 
 def find_deviation(found: Mapping[Any, Estimate], truth: Mapping[Hashable, float]) -> tuple[Any, float]:
     """Return (the truly largest category, the part of it by which the sample is off): the paper's "within 16 %"."""
-    whole = float(sum(truth.values()))
+    total = float(sum(truth.values()))
     name = min(truth, key=lambda one: (-truth[one], str(one)))
     share = found[name].value if name in found else 0.0
-    return name, abs(share * whole / truth[name] - 1.0)
+    return name, abs(share * total / truth[name] - 1.0)
 
 
 def measure_distance(found: Mapping[Any, Estimate], truth: Mapping[Any, float]) -> float:
     """Return the total variation between a sample's distribution and the true one: 0 if equal, 1 if disjoint."""
-    whole = float(sum(truth.values()))
+    total = float(sum(truth.values()))
     values = _list_values(found)
-    return sum(abs(values.get(name, 0.0) - truth.get(name, 0.0) / whole) for name in {**truth, **values}) / 2.0
+    return sum(abs(values.get(name, 0.0) - truth.get(name, 0.0) / total) for name in {**truth, **values}) / 2.0
 
 
 def _list_values(found: Mapping[Any, Estimate]) -> dict[Any, float]:
@@ -124,11 +124,11 @@ def _estimate_design(found: Mapping[Any, Estimate], least: float) -> float:
 
     It is read off the effective sizes of the categories that were seen often enough to tell them, weighed by 1 - share.
     """
-    told = [one for one in found.values() if one.effective * one.value >= least] or list(found.values())
-    weights = [1.0 - one.value for one in told]
+    usable = [one for one in found.values() if one.effective * one.value >= least] or list(found.values())
+    weights = [1.0 - one.value for one in usable]
     if not sum(weights) > 0.0:
-        return told[0].visits / told[0].effective
-    return sum(w * one.visits / one.effective for w, one in zip(weights, told, strict=True)) / sum(weights)
+        return usable[0].visits / usable[0].effective
+    return sum(w * one.visits / one.effective for w, one in zip(weights, usable, strict=True)) / sum(weights)
 
 
 def _pool(shares: list[tuple[float, float]], effective: float, least: float) -> tuple[list[tuple[float, float]], int]:

@@ -134,31 +134,31 @@ def fold_sample(traces: CampaignTraces, campaign: str | None = None) -> FoldedSa
         StoreError: there is no such campaign.
         SettingsError: its settings are not understood.
     """
-    whole = traces.read_campaign(campaign)
-    return _fold(traces, whole) if whole.identity.get("kind") == SAMPLE.name else None
+    stored = traces.read_campaign(campaign)
+    return _fold(traces, stored) if stored.identity.get("kind") == SAMPLE.name else None
 
 
-def _fold(traces: CampaignTraces, whole: StoredCampaign) -> FoldedSample:
-    settings = stored(traces.read_versions(whole)[-1].settings, f"the campaign {whole.name!r}")
-    names = traces.read_seeds(whole.platform, whole.identity["seeds"]["usernames"])
-    crawl = make_sample(settings, remember_seeds(settings, names, traces.read_topics(whole.id)))
-    crawl.fold(traces.read_history(whole))
+def _fold(traces: CampaignTraces, campaign: StoredCampaign) -> FoldedSample:
+    settings = stored(traces.read_versions(campaign)[-1].settings, f"the campaign {campaign.name!r}")
+    names = traces.read_seeds(campaign.platform, campaign.identity["seeds"]["usernames"])
+    crawl = make_sample(settings, remember_seeds(settings, names, traces.read_topics(campaign.id)))
+    crawl.fold(traces.read_history(campaign))
     rows = crawl.visits()
-    return FoldedSample(whole, settings, crawl, rows, crawl.held(), gather_evidence(crawl.walks, rows))
+    return FoldedSample(campaign, settings, crawl, rows, crawl.held(), gather_evidence(crawl.walks, rows))
 
 
-def report_sample(traces: CampaignTraces, whole: StoredCampaign, sub: Sequence[str] = ()) -> SampleReport:
+def report_sample(traces: CampaignTraces, campaign: StoredCampaign, sub: Sequence[str] = ()) -> SampleReport:
     """Return the statistics of a campaign that samples.
 
     Args:
         traces: the database.
-        whole: the campaign.
+        campaign: the campaign.
         sub: words or phrases of sub-topics, as keywords are written.
 
     Raises:
         SettingsError: its settings, or one of `sub`, are not understood.
     """
-    return summarize_sample(traces, _fold(traces, whole), sub)
+    return summarize_sample(traces, _fold(traces, campaign), sub)
 
 
 def summarize_sample(traces: CampaignTraces, found: FoldedSample, sub: Sequence[str] = ()) -> SampleReport:
@@ -195,16 +195,16 @@ def _make_estimates(traces: CampaignTraces, found: FoldedSample, sub: Sequence[s
     group = [] if found.crawl.rules.trap == "community" else found.group
     speech = find_languages(traces, held.node[seen.places].tolist(), found.whole.id)
     most = float(outs[seen.weight > 0.0].max(initial=0.0))
-    told: dict[str, Any] = {"weights": seen.weight, "walk": seen.rows.walker, "confidence": seen.confidence}
+    options: dict[str, Any] = {"weights": seen.weight, "walk": seen.rows.walker, "confidence": seen.confidence}
     languages_ = estimate_distribution(
-        [speech.get(node, UNTOLD) for node in seen.rows.node.tolist()], most=MOST, **told
+        [speech.get(node, UNTOLD) for node in seen.rows.node.tolist()], most=MOST, **options
     )
     return {
         "outs": series.mean(outs),
-        "degrees": make_histogram(outs, list_doubling_edges(most), **told),
-        "hosts": estimate_distribution(group, most=MOST, **told) if any(group) else {},
+        "degrees": make_histogram(outs, list_doubling_edges(most), **options),
+        "hosts": estimate_distribution(group, most=MOST, **options) if any(group) else {},
         "languages": {} if set(languages_) <= {UNTOLD} else languages_,  # none where no label says anything
-        "links": measure_stability(found.crawl.walks, seen.rows, seen.weight, whole=seen.verdict.whole),
+        "links": measure_stability(found.crawl.walks, seen.rows, seen.weight, complete=seen.verdict.whole),
         "subtopics": _estimate_subtopics(traces, found, series, sub),
     }
 
@@ -243,8 +243,8 @@ def _estimate_subtopics(
         return {}
     topics = {word: Topic([word]) for word in sub}
     speakers: dict[str, set[int]] = {word: set() for word in topics}
-    nodes, whole = found.held.node[found.seen.places].tolist(), found.whole
-    for one in read_posts(traces.connection, nodes, whole.platform, whole.id):
+    nodes, campaign = found.held.node[found.seen.places].tolist(), found.whole
+    for one in read_posts(traces.connection, nodes, campaign.platform, campaign.id):
         for word, topic in topics.items():
             if one.author not in speakers[word] and topic.count(one.text):
                 speakers[word].add(one.author)

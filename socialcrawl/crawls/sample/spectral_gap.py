@@ -44,10 +44,10 @@ def make_regular_walk(links: Any, most: float | None = None) -> Any:
     matrix, degree = _make_symmetric(links)
     from scipy.sparse import diags_array  # noqa: PLC0415  # costs 0.2 s, and only gaps pay it
 
-    whole = float(degree.max(initial=1.0)) if most is None else float(most)
-    if degree.max(initial=0.0) > whole:
-        raise ValueError(f"a node has {degree.max():g} neighbours, more than D = {whole:g}: raise D")
-    return (matrix / whole + diags_array(1.0 - degree / whole)).tocsr()
+    bound = float(degree.max(initial=1.0)) if most is None else float(most)
+    if degree.max(initial=0.0) > bound:
+        raise ValueError(f"a node has {degree.max():g} neighbours, more than D = {bound:g}: raise D")
+    return (matrix / bound + diags_array(1.0 - degree / bound)).tocsr()
 
 
 def restrict_links(links: Any, rows: Any) -> Any:

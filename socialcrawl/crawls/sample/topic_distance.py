@@ -36,8 +36,8 @@ class NearTopic:
 
     def degree(self, place: int) -> float:
         """d_T as the paper estimates it: d times the share of the short walks that met the topic; d on topic."""
-        whole = self.lists.begins[place + 1] - self.lists.begins[place]
-        return whole if self.lists.on[place] else whole * self.hits.get(place, 0) / self.rules.b
+        length = self.lists.begins[place + 1] - self.lists.begins[place]
+        return length if self.lists.on[place] else length * self.hits.get(place, 0) / self.rules.b
 
     def _walk_short(self, place: int, luck: Sequence[float]) -> bool | Node:
         """Return whether a short walk with these draws meets the topic; or who has to be read before it can go on."""

@@ -42,23 +42,23 @@ class TopicStability:
     lost: Estimate
 
 
-def measure_stability(walks: Walks, rows: Visits, weight: Floats, *, whole: bool = False) -> TopicStability:
+def measure_stability(walks: Walks, rows: Visits, weight: Floats, *, complete: bool = False) -> TopicStability:
     """Return the links of the nodes that a walk drew, or of all nodes.
 
     Args:
         walks: all walks.
         rows: what they drew.
         weight: float64[m], what each row counts; 0 where it is of a node off topic.
-        whole: whether the rows are all nodes, of which all neighbours were read.
+        complete: whether the rows are all nodes, of which all neighbours were read.
     """
-    judged, confidence = walks.rules.exact or whole, EXACT if whole else CONFIDENCE
+    judged, confidence = walks.rules.exact or complete, EXACT if complete else CONFIDENCE
     back, on, outs = (
         np.array(column, np.float64)[rows.place] for column in (walks.lists.back, walks.lists.back_on, walks.lists.outs)
     )
-    ahead, told, hits = _list_all(walks, rows) if judged else _list_drawn(walks, rows)
-    many, every = back + told, np.maximum(outs, 1.0)
+    ahead, links, hits = _list_all(walks, rows) if judged else _list_drawn(walks, rows)
+    many, every = back + links, np.maximum(outs, 1.0)
     part = np.divide(on + hits, many, out=np.zeros(len(many)), where=many > 0.0)
-    gone = np.divide(ahead - told, back + ahead, out=np.zeros(len(many)), where=back + ahead > 0.0)
+    gone = np.divide(ahead - links, back + ahead, out=np.zeros(len(many)), where=back + ahead > 0.0)
     own = weight * (many > 0.0 if judged else many / every)
     bars: tuple[Bar, ...] = ()
     if judged:
@@ -87,8 +87,8 @@ def _list_all(walks: Walks, rows: Visits) -> tuple[Floats, Floats, Floats]:
     owner, linked = owner[codes & 1 == 0], codes[codes & 1 == 0] >> 1
     place, topical = lists.places(linked), lists.topical(linked)
     ahead = ~((place >= 0) & (place < owner))
-    whole, told, hits = (
+    lengths, links, hits = (
         np.bincount(owner[some], minlength=len(lists)).astype(np.float64)[rows.place]
         for some in (ahead, ahead & (topical >= 0), ahead & (topical > 0))
     )
-    return whole, told, hits
+    return lengths, links, hits

@@ -30,8 +30,8 @@ def estimate_variance(z: Floats, begins: Ints) -> tuple[float, float]:
     lags = max(0, 2 * len(kept) - 1)
     freedom = max(1.0, n / (2.0 * lags + 1.0))
     # Visits in turn (the first pair is not positive) are taken as independent: more than that is not trusted.
-    whole = 2.0 * float(kept.sum()) - float(covariance[0]) if len(kept) else float(covariance[0])
-    return whole / max(0.25, 1.0 - 1.0 / freedom), freedom
+    variance = 2.0 * float(kept.sum()) - float(covariance[0]) if len(kept) else float(covariance[0])
+    return variance / max(0.25, 1.0 - 1.0 / freedom), freedom
 
 
 def estimate_variance_between(z: Floats, pieces: Ints | None, there: Flags) -> tuple[float, float]:
@@ -67,8 +67,8 @@ def cut_pieces(weights: Floats, begins: Ints, least: int) -> Ints:
     walk = np.repeat(np.arange(walks), np.diff(begins))
     running = np.append(0, np.cumsum(weights > 0.0))
     rank = running[1:] - running[begins[:-1]][walk]
-    whole = np.maximum(1, (running[begins[1:]] - running[begins[:-1]])[walk])
-    found: Ints = walk * each + np.clip((rank - 1) * each // whole, 0, each - 1)
+    lengths = np.maximum(1, (running[begins[1:]] - running[begins[:-1]])[walk])
+    found: Ints = walk * each + np.clip((rank - 1) * each // lengths, 0, each - 1)
     return found
 
 

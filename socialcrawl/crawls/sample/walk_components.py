@@ -85,7 +85,7 @@ def find_walk_components(walks: Walks, rows: Visits | None = None) -> WalkCompon
     at = np.array([walker.at for walker in walks.walkers if walker.at >= 0], np.int64)
     on = np.frombuffer(bytes(lists.on), np.bool_)
     may = _find_allowed(walks, rows, at, on)
-    label, whole = _find_connected(walks, may)
+    label, is_complete = _find_connected(walks, may)
     found = np.unique(label[at])  # parts without a walk in them are of nodes that were read and not gone to
     accounts = np.bincount(label[may & on], minlength=size + 1)[found]
     draws = np.bincount(label[rows.place[rows.kept & rows.on_topic]], minlength=size + 1)[found]
@@ -93,7 +93,7 @@ def find_walk_components(walks: Walks, rows: Visits | None = None) -> WalkCompon
     number = np.full(size + 1, NONE)
     number[found[order]] = np.arange(len(found))
     of = np.where(may, number[label], NONE)
-    which, closed = of[at], whole[found[order]]
+    which, closed = of[at], is_complete[found[order]]
     counted = ~_find_apart(_Met(rows, of, len(found)), closed)
     each = tuple(
         WalkComponent(
@@ -145,12 +145,12 @@ class _Met:
             self.again[part] = np.isin(lately, rows.place[early & (where == part)]).mean() if len(lately) else 0.0
 
 
-def _find_apart(met: _Met, whole: Any) -> Flags:
+def _find_apart(met: _Met, is_complete: Any) -> Flags:
     """Return which parts are surely not one with the first: one of both was read whole, or they should have met."""
-    count = len(whole)
+    count = len(is_complete)
     if not count:
         return np.zeros(0, np.bool_)
     expected = np.maximum(met.again * met.late[0], met.again[0] * met.late)
-    found: Flags = whole | whole[0] | (expected >= SURE)
+    found: Flags = is_complete | is_complete[0] | (expected >= SURE)
     found[0] = False
     return found

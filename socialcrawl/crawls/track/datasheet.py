@@ -46,10 +46,10 @@ def tell_choice(track: Mapping[str, Any]) -> Iterator[str]:
         yield f"after a visit an account is left alone for {track['rest']}"
     if again := track.get("again"):
         yield "accounts that were lost are " + ("not tried again" if again == NEVER else f"tried again after {again}")
-    yield from _cash(track)
+    yield from _describe_cash(track)
 
 
-def _cash(track: Mapping[str, Any]) -> Iterator[str]:
+def _describe_cash(track: Mapping[str, Any]) -> Iterator[str]:
     """Yield how OPIC's cash flows, and what importance remembers of it."""
     if track.get("topical"):
         yield "OPIC's cash goes along links in proportion to how often the topic occurs in the posts that make them"

@@ -45,18 +45,18 @@ has read for what they wrote since, to some more often than to others,"""
         del platform
         return {"back": settings.track.p, "rest": settings.track.pause}
 
-    def report(self, traces: "CampaignTraces", whole: "StoredCampaign", asked: ReportRequest) -> "TrackReport":
+    def report(self, traces: "CampaignTraces", campaign: "StoredCampaign", asked: ReportRequest) -> "TrackReport":
         """See `CrawlKind.report`."""
         from socialcrawl.crawls.track.report import report_track  # noqa: PLC0415 - plans are made without SQLAlchemy
 
-        super().report(traces, whole, asked)
-        return report_track(traces, whole, asked.top, asked.now)
+        super().report(traces, campaign, asked)
+        return report_track(traces, campaign, asked.top, asked.now)
 
-    def explain(self, traces: "CampaignTraces", whole: "StoredCampaign", user: str) -> "VisitHistory":
+    def explain(self, traces: "CampaignTraces", campaign: "StoredCampaign", user: str) -> "VisitHistory":
         """See `CrawlKind.explain`."""
         from socialcrawl.crawls.track.report import explain_visits  # noqa: PLC0415 - as above
 
-        return explain_visits(traces, whole, user)
+        return explain_visits(traces, campaign, user)
 
     def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
         """See `CrawlKind.tell_choice`."""

@@ -143,31 +143,31 @@ class VisitHistory:
     visits: Sequence[Visit]
 
 
-def explain_visits(traces: CampaignTraces, whole: StoredCampaign, user: str) -> VisitHistory:
+def explain_visits(traces: CampaignTraces, campaign: StoredCampaign, user: str) -> VisitHistory:
     """Return why and when a campaign that tracks visited `user`, a username or id.
 
     Raises:
         SettingsError: its settings are not understood, or it does not know the account.
     """
-    whom = find_account(traces, whole, user)
-    settings = _load_settings(traces, whole)
-    crawl = make_crawl(settings, traces, whole)
-    crawl.fold(traces.read_history(whole, COLUMNS))
+    whom = find_account(traces, campaign, user)
+    settings = _load_settings(traces, campaign)
+    crawl = make_crawl(settings, traces, campaign)
+    crawl.fold(traces.read_history(campaign, COLUMNS))
     order = crawl.standing()
     place = next((i for i, (node, _) in enumerate(order, 1) if node == whom), None)
     name = traces.read_names([whom])[whom]
     stands = None if place is None else _place_account(crawl, whom, name, (order[place - 1][1], place, None))
     return VisitHistory(
-        whole.name,
+        campaign.name,
         name,
         settings.track.target,
         stands,
-        [_make_visit(traces, whole, ask) for ask in traces.read_visits(whole.id, whom)],
+        [_make_visit(traces, campaign, ask) for ask in traces.read_visits(campaign.id, whom)],
     )
 
 
-def _make_visit(traces: CampaignTraces, whole: StoredCampaign, ask: AccountVisit) -> Visit:
-    pick = traces.read_pick(whole.id, ask.n, COLUMNS)
+def _make_visit(traces: CampaignTraces, campaign: StoredCampaign, ask: AccountVisit) -> Visit:
+    pick = traces.read_pick(campaign.id, ask.n, COLUMNS)
     features = dict(zip(COLUMNS, pick.x, strict=False))
     return Visit(ask.n, ask.act, ask.score, features, pick.since, ask.at, ask.posts, ask.occurrences, ask.missing)
 
@@ -178,31 +178,31 @@ def _place_account(crawl: Track, node: Node, name: str, stands: tuple[float, int
     return RankedAccount(name, *stands, None if isnan(at) else at, visits)
 
 
-def _load_settings(traces: CampaignTraces, whole: StoredCampaign) -> Settings:
-    return stored(traces.read_versions(whole)[-1].settings, f"the campaign {whole.name!r}")
+def _load_settings(traces: CampaignTraces, campaign: StoredCampaign) -> Settings:
+    return stored(traces.read_versions(campaign)[-1].settings, f"the campaign {campaign.name!r}")
 
 
 def report_track(
-    traces: CampaignTraces, whole: StoredCampaign, top: int = 15, seen: float | None = None
+    traces: CampaignTraces, campaign: StoredCampaign, top: int = 15, seen: float | None = None
 ) -> TrackReport:
     """Return what a campaign that tracks knows.
 
     Args:
         traces: the database.
-        whole: the campaign.
+        campaign: the campaign.
         top: how many accounts are listed.
         seen: the present, Unix seconds; None: the latest visit.
 
     Raises:
         SettingsError: its settings are not understood.
     """
-    settings = _load_settings(traces, whole)
-    first, now = traces.read_span(whole)
+    settings = _load_settings(traces, campaign)
+    first, now = traces.read_span(campaign)
     then = now - min(settings.track.width or WEEK, (now - first) / 2)  # a young campaign is compared with its half
-    course = _Course(make_crawl(settings, traces, whole), then)
-    for batch, outcomes in traces.read_history(whole, COLUMNS):
+    course = _Course(make_crawl(settings, traces, campaign), then)
+    for batch, outcomes in traces.read_history(campaign, COLUMNS):
         course.go_on(batch, outcomes)
-    sent = {act: requests for act, (requests, _) in sum_spending(traces.connection, whole.name).items()}
+    sent = {act: requests for act, (requests, _) in sum_spending(traces.connection, campaign.name).items()}
     return _summarize(
         course, _compute_yields(course.visits, sent), (then, now, seen or now), traces, top, seed=settings.seed
     )
@@ -239,10 +239,10 @@ class _Course:
         return self.crawl.picture.at(self.crawl.picture.row(node), "outlinks")
 
 
-def make_crawl(settings: Settings, traces: CampaignTraces, whole: StoredCampaign) -> Track:
+def make_crawl(settings: Settings, traces: CampaignTraces, campaign: StoredCampaign) -> Track:
     """Return the crawl that the settings of a campaign make, with nothing absorbed; nobody is to be asked with it."""
-    names = traces.read_seeds(whole.platform, whole.identity["seeds"]["usernames"])
-    return make_track(settings, remember_seeds(settings, names, traces.read_topics(whole.id)))
+    names = traces.read_seeds(campaign.platform, campaign.identity["seeds"]["usernames"])
+    return make_track(settings, remember_seeds(settings, names, traces.read_topics(campaign.id)))
 
 
 def _summarize(

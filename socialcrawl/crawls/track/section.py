@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainValidator, WithJsonSchema, field_validator, model_validator
 
-from socialcrawl.campaign.sections.values import Section, Span, spanning
+from socialcrawl.campaign.sections.values import Section, Span, make_span_check
 from socialcrawl.crawls.track.expansion import EXPANSIONS
 from socialcrawl.crawls.track.recrawl import RECRAWLS
 from socialcrawl.text.wording import parse_seconds
@@ -51,11 +51,11 @@ class TrackSection(Section):
     expansion: str = Field(default="gai", description=f"which unknown account is asked: {', '.join(EXPANSIONS)}")
     recrawl: str = Field(default="oru", description=f"which known account is asked again: {', '.join(RECRAWLS)}")
     p: Annotated[float, Field(ge=0, le=1)] = Field(default=0.5, description="how often it goes back")
-    window: Annotated[str, *spanning(ALL)] = Field(
+    window: Annotated[str, *make_span_check(ALL)] = Field(
         default="7d", description='w: posts that are older when an account is read do not count; 12h, 7d; "all": all do'
     )
     rest: Span = Field(default="1d", description="how long an account is left alone after a visit")
-    again: Annotated[str, *spanning(NEVER)] = Field(
+    again: Annotated[str, *make_span_check(NEVER)] = Field(
         default="14d",
         description='when an account that was lost is tried again, twice as late after each further loss; "never"',
     )

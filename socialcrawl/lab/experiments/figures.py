@@ -172,12 +172,12 @@ def group_digits(axes: Any, *, named: bool = False) -> None:
 
 def _write_head(figure: Any, title: str, legend: Any) -> None:
     """Write the title above the frames, and break it and theirs into lines that run into nothing else."""
-    whole = figure.suptitle(title, x=0.01, ha="left", fontsize="large") if title else None
+    heading = figure.suptitle(title, x=0.01, ha="left", fontsize="large") if title else None
     figure.draw_without_rendering()
     for axes in figure.axes:
         _break_lines(axes.title, axes.get_window_extent().width)
-    if whole is not None:
-        _break_lines(whole, legend.get_window_extent().x0 - 0.02 * figure.bbox.width)
+    if heading is not None:
+        _break_lines(heading, legend.get_window_extent().x0 - 0.02 * figure.bbox.width)
 
 
 def _break_lines(text: Any, width: float) -> None:

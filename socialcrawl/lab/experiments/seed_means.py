@@ -93,12 +93,12 @@ def compare_pairs(rows: Table, by: Sequence[str], columns: Sequence[str]) -> Tab
     found = []
     for (graph,) in list_variants(rows, ("graph",)):
         here = select_variant(rows, ("graph",), (graph,))
-        whole = {
+        means = {
             " + ".join(own): _average_by_seed(select_variant(here, by, own), columns) for own in list_variants(here, by)
         }
         seeds = len(np.unique(here["seed"]))
-        apart = [compare_groups(name, {variant: own[name] for variant, own in whole.items()}) for name in columns]
-        for one, other in permutations(whole, 2):
+        apart = [compare_groups(name, {variant: own[name] for variant, own in means.items()}) for name in columns]
+        for one, other in permutations(means, 2):
             named: dict[str, Any] = {"graph": graph, "variant": one, "other": other, "seeds": seeds}
             for name, pairs_ in zip(columns, apart, strict=True):
                 named |= pairs_[one, other] if (one, other) in pairs_ else _reverse_difference(name, pairs_[other, one])

@@ -27,10 +27,10 @@ def check_graph(graph: KnownGraph) -> KnownGraph:
         SettingsError: shapes that do not fit, targets outside the graph, or weights or values that are negative,
             infinite or NaN, or neither 0 nor from LEAST to MOST; the message names the first bad place.
     """
-    indptr = _convert_type("indptr", graph.indptr, whole=True).astype(np.int64, copy=False)
+    indptr = _convert_type("indptr", graph.indptr, integral=True).astype(np.int64, copy=False)
     alpha = _convert_type("alpha", graph.alpha).astype(np.float64, copy=False)
     beta = _convert_type("beta", graph.beta).astype(np.float64, copy=False)
-    indices = _convert_type("indices", graph.indices, whole=True)
+    indices = _convert_type("indices", graph.indices, integral=True)
     _check_shapes(indptr, indices, alpha, beta)
     if graph.names is not None and len(graph.names) != len(beta):
         raise SettingsError(
@@ -57,14 +57,14 @@ def check_links(graph: KnownGraph) -> None:
     _check_targets(graph.indptr, graph.indices, size)
 
 
-def _convert_type(name: str, values: NDArray[Any], *, whole: bool = False) -> NDArray[Any]:
+def _convert_type(name: str, values: NDArray[Any], *, integral: bool = False) -> NDArray[Any]:
     array = np.asarray(values)
-    if whole and not array.size and array.dtype.kind == "f":
+    if integral and not array.size and array.dtype.kind == "f":
         array = array.astype(np.int64)  # an empty list has no type of its own
     if array.ndim != 1:
         raise SettingsError(f"{name} has {array.ndim} dimensions; give a plain array with one.")
-    if array.dtype.kind not in ("iu" if whole else "iuf"):
-        wanted = "integers" if whole else "numbers"
+    if array.dtype.kind not in ("iu" if integral else "iuf"):
+        wanted = "integers" if integral else "numbers"
         raise SettingsError(f"{name} has the type {array.dtype}; give an array of {wanted}.")
     return array
 

@@ -78,10 +78,10 @@ def build_edge_graph(
         given = _read_values(values)
         known = set(names)
         if alone := [name for name in given if name not in known]:
-            told = _describe_unlinked(path, values, alone, len(given))
+            message = _describe_unlinked(path, values, alone, len(given))
             if len(alone) == len(given) and not isinstance(values, Mapping):
-                raise SettingsError(f"{told} Call the nodes as the edges do.")
-            say(f"{told} They are nodes without links.")
+                raise SettingsError(f"{message} Call the nodes as the edges do.")
+            say(f"{message} They are nodes without links.")
         names = list(dict.fromkeys((*names, *given)))
         beta = np.array([given.get(name, 0.0) for name in names], np.float64)
     weight = np.ones(len(edges.source)) if edges.weight is None else edges.weight

@@ -120,5 +120,5 @@ def _parse_instants(column: Any, zone: str | None) -> Floats:
     import pyarrow as pa  # noqa: PLC0415
 
     parts = column.cast(pa.timestamp("ns", zone)).cast(pa.int64())
-    whole, rest = np.divmod(parts.fill_null(0).to_numpy(), 10**9)
-    return np.where(parts.is_null().to_numpy(), np.nan, whole + rest / 1e9)
+    seconds, rest = np.divmod(parts.fill_null(0).to_numpy(), 10**9)
+    return np.where(parts.is_null().to_numpy(), np.nan, seconds + rest / 1e9)

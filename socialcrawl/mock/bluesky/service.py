@@ -143,9 +143,9 @@ class BlueskyService:
 
     def too_many(self, asked: MockRequest, standing: Sequence[WindowState]) -> MockResponse:
         """Return the 429, with the seconds to wait."""
-        told = TOO_MANY.told()
+        response = TOO_MANY.told()
         wait = ceil(_find_tightest(standing).ends - asked.now) if standing else 0
-        return MockResponse(told.status, told.body, {"Retry-After": str(max(wait, 0))})
+        return MockResponse(response.status, response.body, {"Retry-After": str(max(wait, 0))})
 
     def answer(self, asked: MockRequest, guest: Guest) -> MockResponse:
         """Return what the method answers."""

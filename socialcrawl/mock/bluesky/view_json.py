@@ -189,9 +189,9 @@ class BlueskyViews:
     @cached_property
     def _retweeted(self) -> tuple[NDArray[np.int64], Grouping]:
         """The ids that are retweeted, ascending, and the positions of the retweets of each."""
-        told = self._world.references.retweeted_id
-        posts = np.flatnonzero(told >= 0)
-        ids, groups = np.unique(told[posts], return_inverse=True)
+        originals = self._world.references.retweeted_id
+        posts = np.flatnonzero(originals >= 0)
+        ids, groups = np.unique(originals[posts], return_inverse=True)
         return ids, Grouping.by(groups, posts, len(ids))
 
     def _reason(self, post: int) -> str:

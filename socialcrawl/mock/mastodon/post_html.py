@@ -87,14 +87,14 @@ def _render_mention(found: re.Match[str], domain: str, names: Mapping[str, str],
 
     A name of the author's own instance may name it.
     """
-    whole = found["name"]
-    word = _WORD.match(whole)
-    local = whole.lower().removesuffix("@" + domain)
-    spellings = (whole, whole[: len(local)], word[0] if word else "")
+    name = found["name"]
+    word = _WORD.match(name)
+    local = name.lower().removesuffix("@" + domain)
+    spellings = (name, name[: len(local)], word[0] if word else "")
     for place, spelling in enumerate(spellings):
         url = names.get(spelling.lower())
         if url:
-            shown = whole if place == 1 else spelling
+            shown = name if place == 1 else spelling
             link = f'<a href="{url}" class="u-url mention"{far}>@<span>{escape(shown)}</span></a>'
             return f'<span class="h-card" translate="no">{link}</span>', found.start() + 1 + len(shown)
     return "", found.end()

@@ -54,10 +54,10 @@ class Profiles:
         local = {"noindex": False, "feature_approval": _NOBODY, "emojis": [], "roles": [], "fields": []}
         return {name: value for name, value in self.profile(0, domain).items() if name != "suspended"} | local
 
-    def profile(self, row: int, domain: str, *, whole: bool = True) -> dict[str, Any]:
+    def profile(self, row: int, domain: str, *, complete: bool = True) -> dict[str, Any]:
         """Return the account in this row as an instance tells it; a suspended one emptied, as Mastodon does.
 
-        `whole`: with the account that it has moved to.
+        `complete`: with the account that it has moved to.
         """
         fate, hidden = self._changes.fate(row), self.hidden(row)
         gone = fate == SUSPENDED
@@ -72,14 +72,14 @@ class Profiles:
             found |= {"noindex": hidden, "feature_approval": _NOBODY, "emojis": [], "roles": [], "fields": []}
         else:
             found |= {"emojis": [], "fields": []}
-        return found | ({"suspended": True} if gone else self._standing(row, domain, whole=whole))
+        return found | ({"suspended": True} if gone else self._standing(row, domain, complete=complete))
 
-    def _standing(self, row: int, domain: str, *, whole: bool) -> dict[str, Any]:
+    def _standing(self, row: int, domain: str, *, complete: bool) -> dict[str, Any]:
         """Return that the account is limited, and where it has moved to (without the same about the new account)."""
         key = self._world.accounts.keys[row]
         found: dict[str, Any] = {"limited": True} if is_chosen(key, self._limited, b"limited") else {}
-        target = self._instances.by_key.get(self._moved.get(key, "")) if whole else None
-        return found if target is None else found | {"moved": self.profile(target, domain, whole=False)}
+        target = self._instances.by_key.get(self._moved.get(key, "")) if complete else None
+        return found if target is None else found | {"moved": self.profile(target, domain, complete=False)}
 
     def _names(self, row: int, domain: str, display_name: str) -> dict[str, Any]:
         instances = self._instances

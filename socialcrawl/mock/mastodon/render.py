@@ -36,11 +36,11 @@ class StatusRenderer:
         """Return the JSON of a post on an instance; with a token it tells what the asker did with the status."""
         self._renew()
         key = (post, domain, signed_in, self._moment.there)
-        told = self._statuses.get(key)
-        if told is None:
-            told = self._status(post, domain, signed_in=signed_in)
-            self._statuses.put(key, told, len(told))
-        return told
+        body = self._statuses.get(key)
+        if body is None:
+            body = self._status(post, domain, signed_in=signed_in)
+            self._statuses.put(key, body, len(body))
+        return body
 
     def original(self, post: int, domain: str, *, signed_in: bool) -> bytes:
         """Return the JSON of the status that this post repeats, whether the file has it or not."""
@@ -55,11 +55,11 @@ class StatusRenderer:
         """Return the JSON of an account on an instance."""
         self._renew()
         key = (row, domain, self._moment.there)
-        told = self._accounts.get(key)
-        if told is None:
-            told = orjson.dumps(self._profiles.profile(row, domain))
-            self._accounts.put(key, told, len(told))
-        return told
+        body = self._accounts.get(key)
+        if body is None:
+            body = orjson.dumps(self._profiles.profile(row, domain))
+            self._accounts.put(key, body, len(body))
+        return body
 
     def _renew(self) -> None:
         if self._version != self._changes.version:

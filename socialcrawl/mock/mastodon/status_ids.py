@@ -26,8 +26,8 @@ class StatusIds:
 
     def __init__(self, world: World) -> None:
         by_key = {key: row for row, key in enumerate(world.accounts.keys)}
-        told = np.flatnonzero(world.references.retweeted_id >= 0).tolist()
-        found = ((post, find_repost(world, by_key, post)) for post in told)
+        reposts = np.flatnonzero(world.references.retweeted_id >= 0).tolist()
+        found = ((post, find_repost(world, by_key, post)) for post in reposts)
         self.repeats: dict[int, Repost] = {post: one for post, one in found if one is not None}
         self.reposts = np.zeros(len(world.ids), bool)
         self.reposts[list(self.repeats)] = True

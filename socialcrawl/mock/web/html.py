@@ -83,8 +83,8 @@ def render_links(text: str, given: Sequence[HtmlLink]) -> str:
         nonlocal at
         while at < until or (spots and spots[0].start <= until):
             stop = min(until, spots[0].start) if spots else until
-            told = escape(text[at:stop], quote=False)
-            parts.append(f'<a href="{make_path(key)}">{told}</a>' if key and told else told)
+            part = escape(text[at:stop], quote=False)
+            parts.append(f'<a href="{make_path(key)}">{part}</a>' if key and part else part)
             at = stop
             while spots and spots[0].start <= at:
                 parts.append(f'<a href="{make_path(spots.pop(0).key)}"></a>')

@@ -44,12 +44,12 @@ def number_pages(rows: Iterable[tuple[str | None, str | None, Iterable[str]]]) -
     return pages
 
 
-def _parse_keys(told: Any) -> list[str]:
+def _parse_keys(value: Any) -> list[str]:
     """Return a cell of `links` as keys."""
-    if not isinstance(told, str):
-        return list(told or ())
+    if not isinstance(value, str):
+        return list(value or ())
     try:
-        found = json.loads(told) if told.lstrip().startswith("[") else told.split()
+        found = json.loads(value) if value.lstrip().startswith("[") else value.split()
     except ValueError:
-        found = told.split()
+        found = value.split()
     return [key for key in found if isinstance(key, str)]

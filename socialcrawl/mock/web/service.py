@@ -84,8 +84,8 @@ class Site:
             return MockResponse(301, b"", {"Location": make_path(key) if kind == "moved" else f"/loop/{turn}"}, HTML)
         if key not in self.pages and key:
             return _make_absent()
-        told = self._page(key, '<meta name="robots" content="noindex">' if kind == "hidden" else "")
-        return MockResponse(200, told.encode(), {"Last-Modified": formatdate(0, usegmt=True)}, HTML, posts=1)
+        page = self._page(key, '<meta name="robots" content="noindex">' if kind == "hidden" else "")
+        return MockResponse(200, page.encode(), {"Last-Modified": formatdate(0, usegmt=True)}, HTML, posts=1)
 
     def _page(self, key: str, more: str) -> str:
         if more:

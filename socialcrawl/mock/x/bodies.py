@@ -129,8 +129,8 @@ class _Includes:
                     self._add_user(account, "entities.note.mentions.username")
 
     def _add_references(self, post: int) -> None:
-        for _, number, told in self._world.references.of(post):
-            position = self._changes.moment.place(told)
+        for _, number, place in self._world.references.of(post):
+            position = self._changes.moment.place(place)
             author = int(self._world.author[position]) if position >= 0 else -1
             if author >= 0 and self._changes.fate(author) == HERE:
                 self.posts[position] = None

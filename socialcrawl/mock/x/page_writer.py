@@ -55,12 +55,12 @@ class XPageWriter:
         ids = world.ids[posts].tolist()
         columns: list[Iterable[Any]] = [ids, ids, map(quoted, texts)]
         columns += [self._column(name, posts, places, texts, ask) for name in _make_template(ask)[1]]
-        told = list(map(_make_template(ask)[0].__mod__, zip(*columns, strict=False)))  # some columns have no end
+        items = list(map(_make_template(ask)[0].__mod__, zip(*columns, strict=False)))  # some columns have no end
         if max(map(len, texts), default=0) > LONGEST:
             for number, text in enumerate(texts):
                 if len(text) > LONGEST:
-                    told[number] = self._other(places[number], ask).decode()
-        return told
+                    items[number] = self._other(places[number], ask).decode()
+        return items
 
     def _column(
         self, name: str, posts: NDArray[np.int64], places: list[int], texts: list[str], ask: ShownFields
@@ -99,7 +99,7 @@ class XPageWriter:
 
     def _entities(self, texts: list[str], first: list[int], last: list[int]) -> list[str]:
         """Return the entities of these texts, whose mentions are `members[first:last]`; empty where there are none."""
-        members, told = self._world.mentions.members, []
+        members, parts = self._world.mentions.members, []
         for text, begin, end in zip(texts, first, last, strict=True):
             found = _render_hashtags(text) if "#" in text else ""
             if "://" in text and (urls := find_links(text)):
@@ -115,8 +115,8 @@ class XPageWriter:
                     places.sort(key=_FIRST)
                     mentions = ",".join([part for _, part in places])
                 found = f'{found}{"," if found else ""}"mentions":[{mentions}]'
-            told.append(f',"entities":{{{found}}}' if found else "")
-        return told
+            parts.append(f',"entities":{{{found}}}' if found else "")
+        return parts
 
     def _mention(self, low: str, account: Any) -> tuple[int, str]:
         """Return where a text in lower case names an account (a row), and the JSON of that."""
@@ -170,8 +170,8 @@ def _make_template(ask: ShownFields) -> tuple[str, tuple[str, ...]]:
 
 
 def _render_references(key: str, references: list[tuple[str, int, int]]) -> str:
-    told = ",".join([f'{{"type":"{kind}","id":"{number}"}}' for kind, number, _ in references])
-    return f',"{key}":[{told}]' if told else ""
+    items = ",".join([f'{{"type":"{kind}","id":"{number}"}}' for kind, number, _ in references])
+    return f',"{key}":[{items}]' if items else ""
 
 
 def _format_stamp(second: int) -> str:

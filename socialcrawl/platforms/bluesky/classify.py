@@ -51,8 +51,8 @@ def parse_limits(headers: Mapping[str, str]) -> list[Limit]:
 
 def parse_error(body: Any) -> tuple[str, str]:
     """Return the name of an error and its message, "" where there are none."""
-    told = body if isinstance(body, dict) else {}
-    return clean_message(told.get("error") or ""), clean_message(told.get("message") or "")
+    error = body if isinstance(body, dict) else {}
+    return clean_message(error.get("error") or ""), clean_message(error.get("message") or "")
 
 
 def explain_missing(status: int, body: Any, *, by_id: bool) -> Reason | None:

@@ -32,6 +32,6 @@ def make_search_parameters(query: str) -> Mapping[str, str]:
         return {"query": EVERYTHING, "mentions": query[1:].lower()}
     if query.lower().startswith(("http://", "https://")):
         parts = urlsplit(query)
-        whole = parts.path.strip("/") or parts.query
-        return {"query": EVERYTHING} | ({"url": query} if whole else {"domain": parts.hostname or ""})
+        is_page = parts.path.strip("/") or parts.query
+        return {"query": EVERYTHING} | ({"url": query} if is_page else {"domain": parts.hostname or ""})
     return {"query": query}

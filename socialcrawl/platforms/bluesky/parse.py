@@ -141,7 +141,7 @@ def parse_profiles(payload: Json, asked: Sequence[str], *, heeded: bool = True, 
     """
     profiles = payload["profiles"]
     rows = check_rows([_parse_account(profile) for profile in profiles], ACCOUNT_TYPES)
-    told = {name for row in rows for name in (row.id, row.username.lower())}
+    names = {name for row in rows for name in (row.id, row.username.lower())}
     lacking = [Who(name, None) if name.startswith("did:") else Who(None, name) for name in asked]
     silent = {profile["did"] for profile in profiles if has_opted_out(profile, heeded=heeded)}
     return Page(
@@ -154,7 +154,7 @@ def parse_profiles(payload: Json, asked: Sequence[str], *, heeded: bool = True, 
                 for one in profiles
                 if blocked and _is_blocking(one) and one["did"] not in silent
             ),
-            *((one, Reason.UNKNOWN) for one in lacking if (one.id or str(one.username).lower()) not in told),
+            *((one, Reason.UNKNOWN) for one in lacking if (one.id or str(one.username).lower()) not in names),
         ],
     )
 
@@ -366,8 +366,8 @@ def _parse_repost(item: Json, reason: Json, of: Collection[str] | None, *, keep:
 
 def _find_written_at(written: Any, indexed: Any) -> datetime | None:
     """Return when a post was written: as its author's client says, but not later than the platform saw it."""
-    told = [at for at in (parse_instant(written), parse_instant(indexed)) if at is not None]
-    return min(told, default=None)
+    instants = [at for at in (parse_instant(written), parse_instant(indexed)) if at is not None]
+    return min(instants, default=None)
 
 
 def _find_language(record: Json) -> str | None:

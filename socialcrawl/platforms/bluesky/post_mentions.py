@@ -71,14 +71,14 @@ def list_mentions(
         reply: whose post is answered.
         quote: whose post is quoted.
     """
-    whole = [
+    pairs = [
         (repost, "repost"),
         *((one, "mention") for one in _list_in_text(record)),
         (reply, "reply"),
         (quote, "quote"),
     ]
     found: dict[str, tuple[Who, str]] = {}
-    for one, kind in whole:
+    for one, kind in pairs:
         if one is None or one.id is None:
             continue
         known, before = found.get(one.id, (one, kind))
@@ -112,10 +112,10 @@ def find_replied(uri: str | None, view: Json) -> Who | None:
 def _find_owner(uri: str, view: Json) -> Who | None:
     """Return the account that an address begins with, with its name where the view tells it."""
     did, shown = _get_part(uri, 2), view.get("author")
-    told = None if shown is None else parse_who(shown)
+    who = None if shown is None else parse_who(shown)
     if not is_did(did):
-        return told
-    return told if told is not None and told.id == did else Who(did, None)
+        return who
+    return who if who is not None and who.id == did else Who(did, None)
 
 
 def _get_part(uri: str, place: int) -> str:

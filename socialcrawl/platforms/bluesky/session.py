@@ -153,8 +153,8 @@ class Session:
 
     def _explain_limit(self, came: HttpAnswer) -> Reply:
         """Return the reply to a sign-in too many. Its limit counts sign-ins, not requests: it only says until when."""
-        known, told = classify.parse_limits(came.headers), parse_date(came.headers)
-        clock = came.at if told is None else told
+        known, date = classify.parse_limits(came.headers), parse_date(came.headers)
+        clock = came.at if date is None else date
         kind, _ = classify.classify(429, None, known, clock, signed=False)
         rest = max([limit.resets - clock + 1.0 for limit in known if kind != ReplyKind.BACKOFF], default=UNTOLD)
         limits = [Limit(0, 0, limit.resets) for limit in known] if kind == ReplyKind.WINDOW else []

@@ -80,9 +80,9 @@ def _find_server(document: Any, base: str) -> str:
     services = document.get("service") if isinstance(document, dict) else None
     for service in services if isinstance(services, list) and not is_loopback(base) else ():
         if isinstance(service, dict) and str(service.get("id", "")).endswith("#atproto_pds"):
-            told = str(service.get("serviceEndpoint", ""))
-            if _may_have_tokens(told):
-                return told.rstrip("/")
+            address = str(service.get("serviceEndpoint", ""))
+            if _may_have_tokens(address):
+                return address.rstrip("/")
     return base
 
 

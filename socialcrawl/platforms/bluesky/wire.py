@@ -89,10 +89,10 @@ class BlueskyWire:
         return self._classify(grant.request, came, body, signed=session is not None), body
 
     def _classify(self, request: Request, came: HttpAnswer, body: Any, *, signed: bool) -> Reply:
-        known, told = classify.parse_limits(came.headers), parse_date(came.headers)
-        if told is None and came.status == 429:
-            told = came.at  # without the server's clock, the reset is read by ours
-        kind, why = classify.classify(came.status, body, known, came.at if told is None else told, signed=signed)
+        known, date = classify.parse_limits(came.headers), parse_date(came.headers)
+        if date is None and came.status == 429:
+            date = came.at  # without the server's clock, the reset is read by ours
+        kind, why = classify.classify(came.status, body, known, came.at if date is None else date, signed=signed)
         # The 403 of a closed search is a page without JSON; a 401 that is one comes from somewhere in between.
         closed = came.status == 403 or (came.status == 401 and classify.parse_error(body)[0])
         if not self.sessions and request.endpoint in (SEARCH, ACTORS) and closed:
@@ -104,8 +104,8 @@ class BlueskyWire:
         ):
             kind, why = ReplyKind.MISSING, ": ".join(part for part in classify.parse_error(body) if part)
         received = came.received() if self.whole else None
-        why, after = redact(name_empty(why, came.body)), parse_pause(came.status, came.headers, told or came.at)
-        reply = Reply(kind, came.at, status=came.status, date=told, limits=known, why=why, received=received)
+        why, after = redact(name_empty(why, came.body)), parse_pause(came.status, came.headers, date or came.at)
+        reply = Reply(kind, came.at, status=came.status, date=date, limits=known, why=why, received=received)
         return replace(reply, after=after)
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:

@@ -23,8 +23,8 @@ def complete_name(acct: str, answering: str) -> str:
         acct: "name", "name@domain", perhaps with an @ before it, in any case.
         answering: the domain of the instance that says so, which a name without a domain belongs to.
     """
-    name, _, told = acct.strip().removeprefix("@").partition("@")
-    return f"{name.lower()}@{normalize_domain(told or answering)}"
+    name, _, host = acct.strip().removeprefix("@").partition("@")
+    return f"{name.lower()}@{normalize_domain(host or answering)}"
 
 
 def normalize_domain(text: str) -> str:

@@ -69,7 +69,7 @@ def classify(status: int, body: Any, known: Sequence[Limit], now: float, asked: 
         now: the server's clock, or ours where it did not come.
         asked: what it answers.
     """
-    told = clean_message((body.get("error") if isinstance(body, dict) else None) or "") or f"HTTP {status}"
+    message = clean_message((body.get("error") if isinstance(body, dict) else None) or "") or f"HTTP {status}"
     if status == 429:
         return _explain_limit(known, now)
     if 200 <= status < 300:
@@ -77,18 +77,18 @@ def classify(status: int, body: Any, known: Sequence[Limit], now: float, asked: 
     if status >= 500 or status in AGAIN:
         return Classification(ReplyKind.BROKEN, f"the server is in trouble (HTTP {status})")
     if status in (401, 403):
-        return _explain_closed(status, body, told, asked)
+        return _explain_closed(status, body, message, asked)
     if body is None:
         return _explain_error_page(status, asked)
     if not asked.home:
-        return Classification(ReplyKind.MISSING, told, GONE.get(status, Reason.UNKNOWN))
+        return Classification(ReplyKind.MISSING, message, GONE.get(status, Reason.UNKNOWN))
     if status < 400:
         return Classification(ReplyKind.INVALID, f"{_explain_redirect(status)} write the address itself as base_url")
-    if told == f"HTTP {status}":
-        told += ": is base_url a Mastodon instance?"
+    if message == f"HTTP {status}":
+        message += ": is base_url a Mastodon instance?"
     if asked.account and status in NOT_UNDERSTOOD:
-        return Classification(ReplyKind.MISSING, told, GONE.get(status, Reason.UNKNOWN))
-    return Classification(ReplyKind.INVALID, f"the instance did not understand the request ({told})")
+        return Classification(ReplyKind.MISSING, message, GONE.get(status, Reason.UNKNOWN))
+    return Classification(ReplyKind.INVALID, f"the instance did not understand the request ({message})")
 
 
 def _find_reset(reset: str, after: str, now: float) -> float:
@@ -97,9 +97,9 @@ def _find_reset(reset: str, after: str, now: float) -> float:
     Raises:
         ValueError: nobody tells.
     """
-    told = parse_instant(reset)
-    if told is not None and not reset.strip().isdecimal():
-        return told
+    instant = parse_instant(reset)
+    if instant is not None and not reset.strip().isdecimal():
+        return instant
     return float(reset) if reset.strip() or not after.strip() else now + float(after)
 
 
@@ -109,9 +109,11 @@ def _explain_limit(known: Sequence[Limit], now: float) -> Classification:
     return Classification(ReplyKind.BACKOFF, "the instance says too many requests (429), but not until when")
 
 
-def _explain_no_instance(told: str) -> Classification:
+def _explain_no_instance(message: str) -> Classification:
     """Somebody's web site, or a server that sends us to another: the name of an instance need not be where it is."""
-    return Classification(ReplyKind.MISSING, f"the server is none that speaks as Mastodon does ({told})", NO_INSTANCE)
+    return Classification(
+        ReplyKind.MISSING, f"the server is none that speaks as Mastodon does ({message})", NO_INSTANCE
+    )
 
 
 def _explain_no_json(asked: RequestContext) -> Classification:
@@ -136,27 +138,29 @@ def _explain_redirect(status: int) -> str:
     return f"the server sends us elsewhere (HTTP {status}):"
 
 
-def _explain_closed(status: int, body: Any, told: str, asked: RequestContext) -> Classification:
+def _explain_closed(status: int, body: Any, message: str, asked: RequestContext) -> Classification:
     """Return what is shown to some people only, or not to a token like this."""
     if asked.home and body is None:
         return Classification(
             ReplyKind.BROKEN, f"something before the instance turned us away (HTTP {status}): a proxy, or a firewall?"
         )
-    if asked.token and TOKEN.search(told):
+    if asked.token and TOKEN.search(message):
         return Classification(
             ReplyKind.REFUSED,
-            f"the token was not accepted ({status}: {told}): check the environment variable that holds it (token_env), "
-            "and that it may read (scope read)",
+            f"the token was not accepted ({status}: {message}): check the environment variable that holds it "
+            "(token_env), and that it may read (scope read)",
         )
     if not asked.home:  # it says nothing of the person: others may be shown it
-        return Classification(ReplyKind.MISSING, f"the instance is closed to strangers ({status}: {told})", NO_INSTANCE)
+        return Classification(
+            ReplyKind.MISSING, f"the instance is closed to strangers ({status}: {message})", NO_INSTANCE
+        )
     if asked.account:
         return Classification(
-            ReplyKind.MISSING, f"the instance does not show this to everybody ({status}: {told})", Reason.PROTECTED
+            ReplyKind.MISSING, f"the instance does not show this to everybody ({status}: {message})", Reason.PROTECTED
         )
     return Classification(
         ReplyKind.MISSING,
-        f"the instance does not show hashtags or search to everybody ({status}: {told}): name seeds by username, list "
-        "or file, or sign in with a token of its own",
+        f"the instance does not show hashtags or search to everybody ({status}: {message}): name seeds by username, "
+        "list or file, or sign in with a token of its own",
         Reason.PROTECTED,
     )

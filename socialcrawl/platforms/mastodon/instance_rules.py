@@ -30,13 +30,13 @@ class InstanceRules:
 def read_about(http: HttpClient, base: str) -> InstanceRules:
     """Return what the instance at `base` says of itself; two requests. What it sends may be anything."""
     rules, instance = _fetch_json(http, base + RULES), _fetch_json(http, base + INSTANCE)
-    told = [_shorten(one.get("text")) for one in rules if isinstance(one, dict)] if isinstance(rules, list) else None
+    texts = [_shorten(one.get("text")) for one in rules if isinstance(one, dict)] if isinstance(rules, list) else None
     urls = instance
     for name in ("configuration", "urls"):
         urls = urls.get(name) if isinstance(urls, dict) else None
     named = {title: _shorten(urls.get(name)) for name, title in PAGES.items()} if isinstance(urls, dict) else {}
     addresses = {title: url for title, url in named.items() if url.startswith(("https://", "http://"))}
-    return InstanceRules(None if told is None else [one for one in told if one][:MOST_RULES], addresses)
+    return InstanceRules(None if texts is None else [one for one in texts if one][:MOST_RULES], addresses)
 
 
 def _fetch_json(http: HttpClient, url: str) -> Any:

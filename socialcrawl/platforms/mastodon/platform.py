@@ -66,10 +66,10 @@ class MastodonPlatform(Platform):
     def names(self, given: Sequence[str]) -> list[str]:
         """See `Platform.names`: name@domain; also as the addresses of their pages."""
         names = [naming.complete_name(_parse_page_address(name) or name, "") for name in given]
-        for name, told in zip(names, given, strict=True):
+        for name, original in zip(names, given, strict=True):
             if not naming.is_legal(name):
                 raise SettingsError(
-                    f"{told!r} is not an account of Mastodon: write it with its instance, such as "
+                    f"{original!r} is not an account of Mastodon: write it with its instance, such as "
                     "alice@mastodon.social (under [seeds])."
                 )
         return names

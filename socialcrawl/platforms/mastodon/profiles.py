@@ -22,8 +22,8 @@ from socialcrawl.text.optouts import has_opt_out
 
 def complete_name(acct: Any, domain: str) -> str | None:
     """Return the name in full of whom the instance of `domain` calls `acct`; None where nobody can be called so."""
-    told = account_names.complete_name(acct, domain) if isinstance(acct, str) else ""
-    return told if account_names.is_legal(told) else None
+    name = account_names.complete_name(acct, domain) if isinstance(acct, str) else ""
+    return name if account_names.is_legal(name) else None
 
 
 def parse_who(profile: Any, domain: str) -> Who:
@@ -32,8 +32,8 @@ def parse_who(profile: Any, domain: str) -> Who:
     Raises:
         TypeError: it has no name that an account can have.
     """
-    told = expect_text(complete_name(expect_object(profile).get("acct"), domain))
-    return Who(told, told)
+    name = expect_text(complete_name(expect_object(profile).get("acct"), domain))
+    return Who(name, name)
 
 
 def parse_account(profile: Json, whose: Who) -> AccountRow:
@@ -60,11 +60,11 @@ def has_opted_out(profile: Mapping[str, Any]) -> bool:
     if profile.get("noindex") is True:
         return True
     fields = profile.get("fields")
-    told = [
+    texts = [
         profile.get("note"),
         *(part for field in _parse_fields(fields) for part in (field.get("name"), field.get("value"))),
     ]
-    return any(has_opt_out(parse_html(one).text) for one in told if isinstance(one, str) and "#" in one)
+    return any(has_opt_out(parse_html(one).text) for one in texts if isinstance(one, str) and "#" in one)
 
 
 def shows_opted_out(answer: Any) -> bool:
@@ -77,9 +77,9 @@ def find_last_active(profile: Json) -> str:
 
     Mastodon tells a day, other servers an instant; a repost counts as a post.
     """
-    told = parse_text(profile.get("last_status_at")) or ""
-    day = DAY.fullmatch(told) is not None and parse_instant(told) is not None
-    return told if day else format_moment(told) or ""
+    date = parse_text(profile.get("last_status_at")) or ""
+    day = DAY.fullmatch(date) is not None and parse_instant(date) is not None
+    return date if day else format_moment(date) or ""
 
 
 def _parse_fields(value: Any) -> list[Json]:

@@ -185,8 +185,8 @@ class MastodonSource:
         self, reading: Reading, name: str, host: str, part: int = 0, asked: Mapping[str, str] = NOTHING_MORE
     ) -> Generator[Request, Reply, str | None]:
         """Return the number of an account on the instance that is asked; None where the account is not to be read."""
-        told = name.rpartition("@")[0] if account_names.find_instance(name) == host else name
-        reply = yield Request((reading.pick.n, part), host + LOOK_UP, {"acct": told, **self._care, **asked}, 1)
+        query = name.rpartition("@")[0] if account_names.find_instance(name) == host else name
+        reply = yield Request((reading.pick.n, part), host + LOOK_UP, {"acct": query, **self._care, **asked}, 1)
         if reply.cursor == DOWN:
             reading.at, reading.missing = reply.at, Reason.TEMPORARY
             return None

@@ -36,8 +36,8 @@ def list_later(given: Sequence[Json], mark: str) -> Sequence[Json]:
     """
     if not mark:
         return given
-    told = [parse_text(one.get("id")) or "" for one in given]
-    return [one for one, number in zip(given, told, strict=True) if _is_later(number, mark)]
+    ids = [parse_text(one.get("id")) or "" for one in given]
+    return [one for one, number in zip(given, ids, strict=True) if _is_later(number, mark)]
 
 
 def find_mark(given: Iterable[Json]) -> str:
@@ -69,8 +69,8 @@ class PageReferences:
 
     def post(self, number: Any) -> str | None:
         """Return what the status of that number is called."""
-        told = parse_text(number)
-        return told and self._posts.get(told, f"local:{self.domain}/{told}")
+        key = parse_text(number)
+        return key and self._posts.get(key, f"local:{self.domain}/{key}")
 
     def account(self, number: Any) -> str | None:
         """Return the account of that number, in full; None where the page does not tell."""
@@ -89,17 +89,17 @@ class PageReferences:
         if (number := parse_text(status.get("id"))) is not None:
             self._posts[number] = find_uri(status)
         for one in (expect_object(status.get("account")), *_list_mention_objects(status)):
-            told = complete_name(one.get("acct"), self.domain)
-            if told and isinstance(one.get("id"), str):
-                self._accounts[one["id"]] = told
+            name = complete_name(one.get("acct"), self.domain)
+            if name and isinstance(one.get("id"), str):
+                self._accounts[one["id"]] = name
 
 
 def list_mentions(status: Json, known: PageReferences) -> Iterable[tuple[str, str]]:
     """Return whom a status names, each once in order of first appearance, with the strongest kind that applies."""
     kinds: dict[str, str] = {}
-    for told, kind in _list_named(status, known):
-        if told and STRENGTH[kind] >= STRENGTH[kinds.setdefault(told, kind)]:
-            kinds[told] = kind
+    for name, kind in _list_named(status, known):
+        if name and STRENGTH[kind] >= STRENGTH[kinds.setdefault(name, kind)]:
+            kinds[name] = kind
     return kinds.items()
 
 

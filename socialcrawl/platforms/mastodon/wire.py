@@ -119,14 +119,14 @@ class MastodonWire:
 
     def _classify(self, request: Request, came: HttpAnswer, *, token: bool) -> Reply:
         host = _split_endpoint(request.endpoint)[0]
-        told = parse_date(came.headers)
-        clock = came.at if told is None else told
+        date = parse_date(came.headers)
+        clock = came.at if date is None else date
         known, body = classify.parse_limits(came.headers, clock), None if came.cut else decode_json(came.body)
         path = request.endpoint.removeprefix(host)
         asked = classify.RequestContext(host == self.home, token, "acct" in request.params, path == LOOK_UP)
         sense = classify.classify(came.status, body, known, clock, asked)
         # Without the server's clock, a reset is read by ours.
-        at = clock if came.status == 429 else told
+        at = clock if came.status == 429 else date
         kept = came.received() if self.whole else None
         why, after = redact(name_empty(sense.why, came.body)), parse_pause(came.status, came.headers, clock)
         bare = Reply(sense.kind, came.at, None, None, 0, came.status, at, known, why, kept, after)
@@ -143,10 +143,12 @@ class MastodonWire:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             why = f"the server's JSON is not what Mastodon sends ({type(error).__name__}: {error})"
             return replace(bare, kind=ReplyKind.LOST, why=redact(why))
-        told = [reason for _, reason in page.missing]
+        reasons = [reason for _, reason in page.missing]
         heeded = request.params.get("opt_outs") != "no"
         kept = None if bare.received is None or (heeded and shows_opted_out(body)) else bare.received
-        return replace(bare, kind=ReplyKind.MISSING if told else ReplyKind.OK, rows=page, cursor=cursor, received=kept)
+        return replace(
+            bare, kind=ReplyKind.MISSING if reasons else ReplyKind.OK, rows=page, cursor=cursor, received=kept
+        )
 
     def _parse_page(self, request: Request, came: HttpAnswer, body: Any) -> tuple[Page, str | None]:
         params, (host, path) = request.params, _split_endpoint(request.endpoint)

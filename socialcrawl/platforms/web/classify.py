@@ -73,9 +73,9 @@ def explain_missing(status: int) -> Reason:
 
 def detect_type(headers: Mapping[str, str], body: bytes) -> str:
     """Return the type of an answer in lower case, without parameters; by its beginning where it does not say."""
-    told = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if told:
-        return told
+    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type:
+        return content_type
     return "text/html" if body.lstrip()[:1] == b"<" else "application/octet-stream" if body else ""
 
 
@@ -88,11 +88,11 @@ def decode_page(headers: Mapping[str, str], body: bytes) -> str:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace")
     header = _CHARSET.search(headers.get("content-type", ""))
-    if header and (told := _find_codec(header[1])):
-        return body.decode(told, "replace")
+    if header and (codec := _find_codec(header[1])):
+        return body.decode(codec, "replace")
     meta = _META.search(body, 0, 4096)
-    told = _find_codec(meta[1].decode("ascii")) if meta else None
-    return body.decode("utf-8" if told is None or told.startswith("utf-16") else told, "replace")
+    codec = _find_codec(meta[1].decode("ascii")) if meta else None
+    return body.decode("utf-8" if codec is None or codec.startswith("utf-16") else codec, "replace")
 
 
 def check_indexing(headers: Mapping[str, str], robots: frozenset[str], agent: str = "socialcrawl") -> tuple[bool, bool]:
@@ -118,8 +118,8 @@ def says_not_found(title: str, text: str) -> bool:
     "Filtered out pages whose title or content have either `Page Not Found` or `Error 404`" (paper 003, section 3.1), in
     any case and however long the page is.
     """
-    told = fold(f"{title}\n{text}")
-    return any(words in told for words in NOT_FOUND) or is_soft_404(title, text)
+    folded = fold(f"{title}\n{text}")
+    return any(words in folded for words in NOT_FOUND) or is_soft_404(title, text)
 
 
 def _find_codec(name: str) -> str | None:

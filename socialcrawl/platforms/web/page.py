@@ -136,12 +136,12 @@ class _Writing:
             return
         if text[0].isspace() and self._size:
             self._gap = self._gap or " "
-        told = self._gap + " ".join(words)
+        piece = self._gap + " ".join(words)
         for _, begin in self._open:
             if not begin:
                 begin.append(self._size + len(self._gap))
-        self.parts.append(told)
-        self._size += len(told)
+        self.parts.append(piece)
+        self._size += len(piece)
         self._gap = " " if text[-1].isspace() else ""
 
     def _note_link(self, name: str, target: str, *, opens: bool) -> None:

@@ -148,12 +148,12 @@ class _Visit:
         place = make_robots_url(url)
         if place not in self._robots:
             self._robots[place] = yield from self._read_rules(place)
-        told = self._robots[place]
-        if told is None:
+        rules = self._robots[place]
+        if rules is None:
             return Reason.TEMPORARY
-        if told == NOWHERE:
+        if rules == NOWHERE:
             return Reason.UNREACHABLE
-        return None if robots.permits(told, url, self.agent) else Reason.OPTED_OUT
+        return None if robots.permits(rules, url, self.agent) else Reason.OPTED_OUT
 
     def _read_rules(self, place: str) -> Generator[Request, Reply, str | None]:
         """Return the file that rules a host, wherever it has moved; one that moves on and on is none (RFC 9309)."""
@@ -162,10 +162,10 @@ class _Visit:
             self.at = reply.at
             if reply.kind in PUT_OFF or reply.cursor == DOWN:
                 return None
-            told = reply.cursor or ""
-            if not told.startswith(robots.MOVED):
-                return told
-            place = told.removeprefix(robots.MOVED)
+            text = reply.cursor or ""
+            if not text.startswith(robots.MOVED):
+                return text
+            place = text.removeprefix(robots.MOVED)
         return ""
 
 

@@ -78,8 +78,8 @@ def make_robots_url(url: str) -> str:
 
 def list_hosts(urls: Sequence[str]) -> list[str]:
     """Return the hosts of some addresses, without ports, each once: patterns that keep a crawl on these hosts."""
-    told = [urlsplit(url).hostname for one in urls if (url := normalize_url(one))]
-    return list(dict.fromkeys(host for host in told if host))
+    hosts = [urlsplit(url).hostname for one in urls if (url := normalize_url(one))]
+    return list(dict.fromkeys(host for host in hosts if host))
 
 
 def is_allowed(url: str, patterns: Sequence[str]) -> bool:

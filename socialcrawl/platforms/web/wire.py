@@ -166,67 +166,67 @@ class WebWire:
         parts = urlsplit(url)
         self._network.answered(parts.hostname or "", parts.port or PORTS[parts.scheme])
 
-    def _parse_robots(self, told: "_Told", url: str) -> Reply:
-        came = told.came
+    def _parse_robots(self, message: "_Told", url: str) -> Reply:
+        came = message.came
         if came.status in classify.MOVED and (target := join_url(url, came.headers.get("location", ""))):
-            return told.reply(self.options, Page(), robots.MOVED + target)
+            return message.reply(self.options, Page(), robots.MOVED + target)
         there = came.status == 200 and came.body
         text = came.body.decode("utf-8-sig", "replace").replace("\0", "\ufffd") if there else ""
         # A 404 of robots.txt is a good answer: nothing is forbidden.
-        return told.reply(self.options, Page(), robots.TEXT + text if text else "", kind=ReplyKind.OK)
+        return message.reply(self.options, Page(), robots.TEXT + text if text else "", kind=ReplyKind.OK)
 
-    def _parse_page(self, told: "_Told", request: Request) -> Reply:
-        came, url = told.came, request.params["url"]
+    def _parse_page(self, message: "_Told", request: Request) -> Reply:
+        came, url = message.came, request.params["url"]
         if "probe" in request.params:
-            return self._judge_probe(told, request)
+            return self._judge_probe(message, request)
         if came.status in classify.MOVED and came.headers.get("location"):
             target = join_url(url, came.headers["location"])
             page = Page() if target else _make_missing_page(url, Reason.UNKNOWN)
-            return told.reply(self.options, page, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
+            return message.reply(self.options, page, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
         heeded = request.params.get("opt_outs") != "no"
         head = request.params.get("method") == "HEAD"
         page = self._parse_head(came, url, heeded=heeded) if head else self._parse_shown(came, url, heeded=heeded)
-        return told.reply(self.options, page, kind=ReplyKind.MISSING if page.missing else ReplyKind.OK)
+        return message.reply(self.options, page, kind=ReplyKind.MISSING if page.missing else ReplyKind.OK)
 
-    def _judge_probe(self, told: "_Told", request: Request) -> Reply:
-        came, url = told.came, request.params["url"]
+    def _judge_probe(self, message: "_Told", request: Request) -> Reply:
+        came, url = message.came, request.params["url"]
         if _lacks_head(request, came):
-            return told.reply(self.options, Page(), NO_HEAD)
+            return message.reply(self.options, Page(), NO_HEAD)
         if came.status in classify.MOVED:
             target = join_url(url, came.headers.get("location", "")) if request.params["probe"] == FOLLOW else None
             rows = Page() if target else _make_missing_page(url, Reason.REDIRECTED)
-            return told.reply(self.options, rows, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
+            return message.reply(self.options, rows, target, kind=ReplyKind.OK if target else ReplyKind.MISSING)
         if not 200 <= came.status < 300:
-            return told.reply(
+            return message.reply(
                 self.options, _make_missing_page(url, classify.explain_missing(came.status)), kind=ReplyKind.MISSING
             )
         if SOFT in request.params and _is_soft(came, url):
-            return told.reply(self.options, _make_missing_page(url, Reason.SOFT_404), kind=ReplyKind.MISSING)
+            return message.reply(self.options, _make_missing_page(url, Reason.SOFT_404), kind=ReplyKind.MISSING)
         page, changed = Who(url, url), parse_instant(came.headers.get("last-modified", ""))
-        return told.reply(
+        return message.reply(
             self.options, Page(answered=[page], active=[] if changed is None else [(page, format_time(changed))])
         )
 
     def _parse_head(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
         if came.status in classify.NO_HEAD:
             return Page(answered=[Who(url, url)])
-        told = classify.detect_type(came.headers, b"")
+        content_type = classify.detect_type(came.headers, b"")
         if came.status != 200:
             return _make_missing_page(url, classify.explain_missing(came.status))
-        if told and told not in (*classify.HTML, *classify.PLAIN):
+        if content_type and content_type not in (*classify.HTML, *classify.PLAIN):
             return _make_missing_page(url, Reason.UNKNOWN)
         if heeded and not classify.check_indexing(came.headers, frozenset())[0]:
             return _make_missing_page(url, Reason.OPTED_OUT)
         return Page(answered=[Who(url, url)])
 
     def _parse_shown(self, came: HttpAnswer, url: str, *, heeded: bool) -> Page:
-        told = classify.detect_type(came.headers, came.body)
+        content_type = classify.detect_type(came.headers, came.body)
         if came.status != 200:
             return _make_missing_page(url, classify.explain_missing(came.status))
-        if told not in (*classify.HTML, *classify.PLAIN):
+        if content_type not in (*classify.HTML, *classify.PLAIN):
             return _make_missing_page(url, Reason.UNKNOWN)
         html = classify.decode_page(came.headers, came.body)
-        seen = parse_plain_text(html) if told in classify.PLAIN else parse_page(html, url)
+        seen = parse_plain_text(html) if content_type in classify.PLAIN else parse_page(html, url)
         kept, followed = classify.check_indexing(came.headers, seen.robots)
         if heeded and not kept:
             return _make_missing_page(url, Reason.OPTED_OUT)
@@ -304,11 +304,11 @@ def _lacks_head(request: Request, came: HttpAnswer) -> bool:
 
 def _is_soft(came: HttpAnswer, url: str) -> bool:
     """Return whether an answer is a page that says that there is no such page."""
-    told = classify.detect_type(came.headers, came.body)
-    if told not in (*classify.HTML, *classify.PLAIN):
+    content_type = classify.detect_type(came.headers, came.body)
+    if content_type not in (*classify.HTML, *classify.PLAIN):
         return False
     html = classify.decode_page(came.headers, came.body)
-    seen = parse_plain_text(html) if told in classify.PLAIN else parse_page(html, url)
+    seen = parse_plain_text(html) if content_type in classify.PLAIN else parse_page(html, url)
     return classify.says_not_found(seen.title, seen.text)
 
 

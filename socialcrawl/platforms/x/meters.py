@@ -108,7 +108,7 @@ def _parse_number(value: Any) -> int:
 def _make_error(what: str, body: Any) -> SourceError:
     errors = body.get("errors") if isinstance(body, dict) else None
     first = errors[0] if isinstance(errors, list) and errors and isinstance(errors[0], dict) else {}
-    told = clean_message(first.get("detail") or first.get("message") or first.get("title") or "")
-    if told:
-        return SourceError(f"X did not answer the request for {what}: {told}")
+    message = clean_message(first.get("detail") or first.get("message") or first.get("title") or "")
+    if message:
+        return SourceError(f"X did not answer the request for {what}: {message}")
     return SourceError(f"X's answer to the request for {what} does not say it: is base_url right?")

@@ -138,8 +138,8 @@ class XSource:
         reading = Reading(walk)
         known = yield from self._find_id(reading, who)
         if known is None:
-            told = reading.outcome()
-            return {walk.n: told, inward.n: replace(told, n=inward.n)}
+            outcome = reading.outcome()
+            return {walk.n: outcome, inward.n: replace(outcome, n=inward.n)}
         there = Who(known, who.username)
         told_of = yield from self._read_user(walk, there)
         return {**told_of, **(yield from self._read_inward(inward, there))}

@@ -91,15 +91,15 @@ class XWire:
             return Reply(ReplyKind.BROKEN, self.now(), why=why), None
         at, status = self.now(), response.status_code
         body = decode_json(response.content)
-        known, told = classify.parse_limits(response.headers), parse_date(response.headers)
-        if told is None and status == 429:
-            told = at  # without the server's clock, the reset is read by ours
-        kind, why = classify.classify(status, body, known, at if told is None else told)
+        known, date = classify.parse_limits(response.headers), parse_date(response.headers)
+        if date is None and status == 429:
+            date = at  # without the server's clock, the reset is read by ours
+        kind, why = classify.classify(status, body, known, at if date is None else date)
         cost = {ReplyKind.OK: self.policy.compute_fee(request.endpoint), ReplyKind.LOST: request.most}.get(kind, 0)
         received = _make_answer(response).received() if self.whole else None
         why = redact(name_empty(why, response.content))
-        reply = Reply(kind, at, cost=cost, status=status, date=told, limits=known, why=why, received=received)
-        return replace(reply, after=parse_pause(status, response.headers, at if told is None else told)), body
+        reply = Reply(kind, at, cost=cost, status=status, date=date, limits=known, why=why, received=received)
+        return replace(reply, after=parse_pause(status, response.headers, at if date is None else date)), body
 
     def _read(self, request: Request, bare: Reply, body: Any) -> Reply:
         """Return the reply with its rows, cursor and cost."""

@@ -143,6 +143,6 @@ def _make_environment(where: PostgresAddress) -> dict[str, str]:
         raise StoreError(
             f"The address of {where} has a parameter that PostgreSQL does not know: see what follows its ?."
         )
-    told = {key: ",".join(value) if isinstance(value, tuple) else value for key, value in given.items()}
-    known = {bare.decode(): str(told[key]) for key in told if (bare := names[key]) and told[key] is not None}
+    options = {key: ",".join(value) if isinstance(value, tuple) else value for key, value in given.items()}
+    known = {bare.decode(): str(options[key]) for key in options if (bare := names[key]) and options[key] is not None}
     return {**os.environ, **known}

@@ -128,12 +128,12 @@ def make_row_update(connection: Connection, table: Table, names: Sequence[str], 
 
 def make_keyed_update(connection: Connection, table: Table, names: Sequence[str], keys: Sequence[str]) -> Bulk:
     """Return an UPDATE of the named columns of the row whose columns `keys` are given last; each row once."""
-    whole, places = (*names, *keys), range(len(names), len(names) + len(keys))
+    columns, places = (*names, *keys), range(len(names), len(names) + len(keys))
     if connection.dialect.name == "postgresql":
-        rows = _unnest_rows(table, whole)
+        rows = _unnest_rows(table, columns)
         same = [table.c[key] == rows.c[_abbreviate_column(place)] for key, place in zip(keys, places, strict=True)]
         values = {name: rows.c[_abbreviate_column(place)] for place, name in enumerate(names)}
-        return _Json(connection, update(table).values(values).where(*same), whole, None)
+        return _Json(connection, update(table).values(values).where(*same), columns, None)
     # A column cannot be both set and looked for under one name.
     given = [*names, *(f"the_{key}" for key in keys)]
     mine = [table.c[key] == bindparam(f"the_{key}") for key in keys]

@@ -128,10 +128,10 @@ def read_inode(where: DatabaseAddress) -> tuple[int, int] | None:
     if not isinstance(where, Path):
         return None
     try:
-        told = where.stat()
+        stat = where.stat()
     except OSError:
         return None
-    return told.st_dev, told.st_ino
+    return stat.st_dev, stat.st_ino
 
 
 def identify_database(connection: Connection) -> str:

@@ -42,11 +42,11 @@ def read_earlier_campaign(
     with open_cursor(connection, links.where(read).order_by(link.c.n, link.c.position)) as cursor:
         table = np.array(cursor.fetchall(), np.float64).reshape(-1, 3)  # nodes are far below 2**53
     source, target = _resolve_aliases(connection, number, table[:, :2].astype(np.int64)).T
-    told = select_names(connection, members.tolist())
-    there = np.array([node in told for node in members.tolist()], bool)
+    names = select_names(connection, members.tolist())
+    there = np.array([node in names for node in members.tolist()], bool)
     members = members[there]
     return NumberedGraph(
-        members, [site(told[node]) for node in members.tolist()], source, target, table[:, 2], int((~there).sum())
+        members, [site(names[node]) for node in members.tolist()], source, target, table[:, 2], int((~there).sum())
     )
 
 
@@ -67,8 +67,8 @@ def _resolve_aliases(connection: Connection, number: int, nodes: NDArray[np.int6
     )
     other: dict[int, int] = {}
     for node, why in connection.execute(same.order_by(outcome.c.n.desc())):  # whom it is now, by what was found later
-        meant = int(why.removeprefix(SAME_AS))
-        other[node] = other.get(meant, meant)
+        target = int(why.removeprefix(SAME_AS))
+        other[node] = other.get(target, target)
     several, places = np.unique(nodes, return_inverse=True)
     settled = np.array([other.get(node, node) for node in several.tolist()], np.int64)
     return settled[places].reshape(nodes.shape)

@@ -128,8 +128,8 @@ class PostImport:
         theirs = {(places[place], node): kind for (place, node), kind in pairs.items() if place in places}
         self._write.write_page(new, numbers, theirs, self.now)
         self._write.write_hits((row.id, hits) for row, hits in zip(page.posts, page.hits, strict=True))
-        told = [(at, page.posts[place].id) for place in fresh if found.times and (at := found.times[place])]
-        self._stamp.run([(min(read, self.now), min(came, self.now), key) for (read, came), key in told])
+        stamps = [(at, page.posts[place].id) for place in fresh if found.times and (at := found.times[place])]
+        self._stamp.run([(min(read, self.now), min(came, self.now), key) for (read, came), key in stamps])
         self.notes.note_page(found, numbers, pairs)
         self.stored.posts += len(page.posts)
         self.stored.new += len(fresh)

@@ -49,9 +49,9 @@ class RequestLog:
 
     def daily(self) -> float | None:
         """See `protocols.Summed.daily`."""
-        told = select(func.max(request.c.sent_at)).where(self._sent, DAILY)
+        query = select(func.max(request.c.sent_at)).where(self._sent, DAILY)
         with self.transaction():
-            last = self.connection.execute(told).scalar()
+            last = self.connection.execute(query).scalar()
         return None if last is None else parse_time(last)
 
     def before(self, at: float) -> Iterator[Sums]:

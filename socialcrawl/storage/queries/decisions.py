@@ -65,7 +65,7 @@ def _read_batches(
     sent = select(request.c.n, func.min(request.c.sent_at)).where(
         request.c.campaign == campaign, request.c.n.between(first, last)
     )
-    at = {n: parse_time(told) for n, told in connection.execute(sent.group_by(request.c.n))}
+    at = {n: parse_time(instant) for n, instant in connection.execute(sent.group_by(request.c.n))}
     thought = select(shadow.c.n, shadow.c.estimator, shadow.c.score).where(
         shadow.c.campaign == campaign, shadow.c.n.between(first, last)
     )
@@ -82,8 +82,8 @@ def read_aliases(connection: Connection, campaign: int) -> dict[Node, Node]:
     same = select(outcome.c.node, outcome.c.missing).where(
         outcome.c.campaign == campaign, outcome.c.missing.startswith(SAME_AS)
     )
-    told = connection.execute(same.order_by(outcome.c.n))
-    return {Node(node): Node(int(why.removeprefix(SAME_AS))) for node, why in told}
+    rows = connection.execute(same.order_by(outcome.c.n))
+    return {Node(node): Node(int(why.removeprefix(SAME_AS))) for node, why in rows}
 
 
 def find_forgotten(connection: Connection, campaign: int) -> set[int]:

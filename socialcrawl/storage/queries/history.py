@@ -67,13 +67,13 @@ class FinishedBatches:
             gap = find_gap(self.connection, self.campaign)
             ends = None if gap is None else gap[0]
             while rows := self._read_picks(wanted, last, many, ends):
-                whole = rows if len(rows) < many else _drop_last_batch(rows)
-                if not whole:
+                complete = rows if len(rows) < many else _drop_last_batch(rows)
+                if not complete:
                     many *= 2  # a batch of more than a chunk
                     continue
-                columns = _make_columns(whole, links, self.names if features else (), rest=rest, since=since)
-                many, last = CHUNK, whole[-1][0]
-                del rows, whole  # a chunk in memory is enough
+                columns = _make_columns(complete, links, self.names if features else (), rest=rest, since=since)
+                many, last = CHUNK, complete[-1][0]
+                del rows, complete  # a chunk in memory is enough
                 yield columns
 
     def _read_picks(

@@ -62,17 +62,17 @@ def read_links(connection: Connection, campaign: int, acts: Sequence[str] = READ
     Of a search, `whose` is negative.
     """
     both = (link.c.campaign == pick.c.campaign) & (link.c.n == pick.c.n)
-    told = select(pick.c.node, link.c.node).join_from(link, pick, both)
-    found = _read_table(connection, told.where(link.c.campaign == campaign, pick.c.act.in_(acts)), 2)
+    query = select(pick.c.node, link.c.node).join_from(link, pick, both)
+    found = _read_table(connection, query.where(link.c.campaign == campaign, pick.c.act.in_(acts)), 2)
     return found[:, 0], found[:, 1]
 
 
 def count_searches(connection: Connection, campaign: int) -> int:
     """Return how many searches of a campaign were answered."""
     both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
-    told = select(func.count()).select_from(outcome).join(pick, both)
+    query = select(func.count()).select_from(outcome).join(pick, both)
     with connection.begin():
-        mine = told.where(pick.c.campaign == campaign, pick.c.act == Act.SEARCH, outcome.c.missing.is_(None))
+        mine = query.where(pick.c.campaign == campaign, pick.c.act == Act.SEARCH, outcome.c.missing.is_(None))
         return int(connection.execute(mine).scalar_one())
 
 
@@ -115,9 +115,9 @@ def find_nodes(connection: Connection, platform: str, whos: Sequence[Who]) -> li
 def find_read_nodes(connection: Connection, nodes: Iterable[int]) -> set[int]:
     """Return which of some accounts any campaign of the database has read; of others it may have stray posts."""
     both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
-    told = select(outcome.c.node).join_from(outcome, pick, both).where(match_keys(connection, outcome.c.node))
+    query = select(outcome.c.node).join_from(outcome, pick, both).where(match_keys(connection, outcome.c.node))
     with connection.begin():
-        lookup = Lookup(connection, told.where(outcome.c.missing.is_(None), _make_reading_condition()).distinct())
+        lookup = Lookup(connection, query.where(outcome.c.missing.is_(None), _make_reading_condition()).distinct())
         return {int(row[0]) for piece in _split_keys(nodes) for row in lookup.fetch_rows(piece)}
 
 
@@ -204,8 +204,8 @@ def _make_reading_condition() -> ColumnElement[bool]:
 
 def _split_keys(keys: Iterable[Key], size: int = SOME) -> Iterator[list[Key]]:
     """Yield keys, each once, some at a time."""
-    whole = list(dict.fromkeys(keys))
-    return (whole[begin : begin + size] for begin in range(0, len(whole), size))
+    unique = list(dict.fromkeys(keys))
+    return (unique[begin : begin + size] for begin in range(0, len(unique), size))
 
 
 def _read_table(connection: Connection, query: Select[tuple[int, ...]], width: int) -> Ints:

@@ -133,13 +133,13 @@ def collect_scores(
     if not shadows:
         return None
     names = sorted(shadows[max(shadows)])
-    told = [
+    scores = [
         (pick.score, *(shadows[pick.n][name] for name in names), outcome.value)
         for batch, outcomes in history
         for pick, outcome in zip(batch, outcomes, strict=True)
         if pick.act == Act.EXPAND and outcome.missing is None and shadows.get(pick.n, {}).keys() >= set(names)
     ]
-    columns = np.array(told, np.float64).reshape(-1, 2 + len(names)).T
+    columns = np.array(scores, np.float64).reshape(-1, 2 + len(names)).T
     return ScoredPicks(("", *names), columns[:-1], columns[-1])
 
 

@@ -56,8 +56,8 @@ def read_stored_links(connection: Connection, campaign: int, first: int, last: i
     """Return the links of picks `first` to `last` of a campaign; called in a transaction."""
     some = (link.c.campaign == campaign) & link.c.n.between(first, last)
     place = (link.c.n - literal(first, BigInteger)) * literal(NODES, BigInteger) + link.c.node
-    whole = select(place * literal(2**BITS, BigInteger) + WEIGHT).where(some).order_by(link.c.n, link.c.position)
-    found = read_numbers(connection, whole)
+    query = select(place * literal(2**BITS, BigInteger) + WEIGHT).where(some).order_by(link.c.n, link.c.position)
+    found = read_numbers(connection, query)
     code, places = found & OTHER, found >> BITS
     alpha = WEIGHTS.take(code, mode="clip")
     if (rare := code == OTHER).any():

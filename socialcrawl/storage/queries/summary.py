@@ -122,9 +122,9 @@ def choose_platform(connection: Connection, given: str | None) -> str:
         ElsewhereError: the database has nothing of the one given.
         SettingsError: it has several to choose from.
     """
-    told = "select platform from campaign union select distinct platform from account order by 1"
+    statement = "select platform from campaign union select distinct platform from account order by 1"
     with connection.begin():
-        there = [str(name) for name in connection.execute(text(told)).scalars()]
+        there = [str(name) for name in connection.execute(text(statement)).scalars()]
     if given is not None and there and given not in there:
         raise ElsewhereError(f"This database has nothing of {given!r}: there is {' and '.join(there)}.")
     if given is None and len(there) > 1:
@@ -139,13 +139,13 @@ def find_campaign(connection: Connection, name: str | None) -> tuple[int, str]:
         StoreError: there is no such campaign; the message names those there are.
     """
     known = list_campaigns(connection)
-    meant = [pair for pair in known if name is None or pair[1] == name]
-    if not meant:
+    matches = [pair for pair in known if name is None or pair[1] == name]
+    if not matches:
         if not known:
             raise StoreError("There is no campaign in this database yet: `socialcrawl run` begins one.")
         names = ", ".join(pair[1] for pair in known)
         raise StoreError(f"There is no campaign {name!r} in this database; there are: {names}.")
-    return meant[-1]
+    return matches[-1]
 
 
 def summarize_campaign(connection: Connection, name: str | None = None, most: int = 15) -> Summary:

@@ -13,7 +13,7 @@ from x_crawls import TOKEN, campaign_of, crawl, posts_file, rows
 
 from socialcrawl.campaign.build import build
 from socialcrawl.campaign.keywords import AS_OPTIONS, check_keywords, find_questionable
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import checked, read
 from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.errors import SettingsError
@@ -85,7 +85,7 @@ def settings_of(*keywords, platform="x", **more):
 
 def answer_to(keyword):
     with pytest.raises(SettingsError) as refused:
-        plan(settings_of(keyword))
+        make_plan(settings_of(keyword))
     return str(refused.value)
 
 
@@ -101,8 +101,8 @@ def test_a_keyword_that_cannot_be_meant_is_answered_with_how_to_write_it(keyword
 def test_no_platform_takes_a_keyword_that_cannot_be_meant(platform):
     for keyword in REFUSED:
         with pytest.raises(SettingsError, match="keywords"):
-            plan(settings_of(keyword, platform=platform))
-    plan(settings_of(*MEANT, platform=platform))
+            make_plan(settings_of(keyword, platform=platform))
+    make_plan(settings_of(*MEANT, platform=platform))
 
 
 @pytest.mark.parametrize("keyword", MEANT)
@@ -112,7 +112,7 @@ def test_what_people_search_for_is_no_query(keyword):
 
 def test_all_keywords_that_cannot_be_meant_are_told_at_once():
     with pytest.raises(SettingsError) as refused:
-        plan(settings_of("#", "climate", "from:nasa"))
+        make_plan(settings_of("#", "climate", "from:nasa"))
     assert [line.split("'")[1] for line in str(refused.value).splitlines()] == ["#", "from:nasa"]
 
 
@@ -209,7 +209,7 @@ def test_a_campaign_that_was_begun_with_such_a_keyword_goes_on(mock, tmp_path, k
     (before,) = rows(tmp_path / "mine.db", "select count(*) from request")
     crawl(settings)
     assert rows(tmp_path / "mine.db", "select count(*) from request") > [before]
-    (doubt,) = plan(settings).doubts
+    (doubt,) = make_plan(settings).doubts
     assert doubt.startswith("[topic] keywords")
     assert doubt.endswith("The campaign has it from before, and goes on with it.")
 
@@ -245,12 +245,12 @@ def test_a_new_keyword_of_an_old_campaign_is_refused(mock, tmp_path):
 def test_another_campaign_of_the_same_database_may_not_begin_with_it(mock, tmp_path):
     settings = read(begun_with(mock, tmp_path, OLD))
     with pytest.raises(SettingsError, match="one by one"):
-        plan(settings.model_copy(update={"name": "other"}))
+        make_plan(settings.model_copy(update={"name": "other"}))
 
 
 def test_a_database_that_cannot_be_read_is_no_reason_to_refuse_a_keyword_that_it_may_have(tmp_path):
     (tmp_path / "a.db").write_bytes(b"no database at all " * 100)
-    found = plan(settings_of("sun, moon", database=str(tmp_path / "a.db")))
+    found = make_plan(settings_of("sun, moon", database=str(tmp_path / "a.db")))
     assert len(found.doubts) == 1
 
 
@@ -269,7 +269,7 @@ SEARCHED = [
 
 @pytest.mark.parametrize(("platform", "keyword", "searched"), SEARCHED)
 def test_a_prefix_that_the_platform_cannot_search_is_told_with_what_is_searched(platform, keyword, searched):
-    found = plan(settings_of("plain", keyword, platform=platform))
+    found = make_plan(settings_of("plain", keyword, platform=platform))
     assert searched in found.queries or f"plain OR {searched}" in found.queries
     ((about, said),) = found.warnings
     assert about == "keywords"
@@ -279,22 +279,22 @@ def test_a_prefix_that_the_platform_cannot_search_is_told_with_what_is_searched(
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_where_nothing_is_searched_or_no_prefix_is_among_the_keywords_nobody_is_warned(platform):
-    assert not list(plan(settings_of("plain", "#tag", "f*ck", platform=platform)).warnings)
+    assert not list(make_plan(settings_of("plain", "#tag", "f*ck", platform=platform)).warnings)
     if platform != "web":
         given_ = {"seeds": {"search": False, "usernames": [PLATFORMS[platform][0]]}}
-        assert not list(plan(settings_of("#tag*", platform=platform, **given_)).warnings)
+        assert not list(make_plan(settings_of("#tag*", platform=platform, **given_)).warnings)
 
 
 @pytest.mark.parametrize(("keyword", "text"), [("#climate*", "#climatestrike"), ("@nas*", "@nasty"), ("$TS*", "$TSLA")])
 def test_a_prefix_of_an_entity_counts_what_begins_so_and_only_as_that_entity(keyword, text):
-    topic = plan(settings_of(keyword)).topic
+    topic = make_plan(settings_of(keyword)).topic
     assert topic.count(f"see {text} here") == 1
     assert topic.count(f"see x{text} here") == 0
     assert topic.count(f"see {text[1:]} here") == 0
 
 
 def test_a_prefix_of_an_address_counts_links_that_begin_so():
-    topic = plan(settings_of("https://example.org/a*")).topic
+    topic = make_plan(settings_of("https://example.org/a*")).topic
     assert [topic.count(f"https://example.org/{path}") for path in ("a", "ab", "a/b", "b")] == [1, 1, 1, 0]
 
 

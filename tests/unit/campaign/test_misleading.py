@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 from commands import campaign_file, demo_with_seeds, socialcrawl
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import checked, read
 from socialcrawl.errors import HeldError, SettingsError
 from socialcrawl.storage.database.lease import Lease
@@ -18,7 +18,7 @@ def refused(tmp_path, keywords):
     file = tmp_path / "mine.toml"
     file.write_text(MINE.format(keywords=keywords), "utf-8")
     with pytest.raises(SettingsError) as found:
-        plan(read(file))
+        make_plan(read(file))
     return str(found.value)
 
 
@@ -120,7 +120,9 @@ def test_a_keyword_that_is_a_query_is_answered_with_how_to_write_it(tmp_path):
         assert "languages under [topic]" in said
         assert "drought)" not in said.replace(query, "")
     assert 'keywords = ["climate", "iran"]' in refused(tmp_path, 'keywords = ["(climate OR iran)"]')
-    plan(checked({"name": "a", "topic": {"keywords": ["more or less"]}, "source": {"base_url": "http://[::1]"}}, "a"))
+    make_plan(
+        checked({"name": "a", "topic": {"keywords": ["more or less"]}, "source": {"base_url": "http://[::1]"}}, "a")
+    )
 
 
 def test_init_refuses_a_query_before_it_writes_a_file(tmp_path):

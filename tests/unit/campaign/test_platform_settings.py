@@ -3,7 +3,7 @@
 import pytest
 from x_crawls import TOKEN_ENV
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import checked, read
 from socialcrawl.cli.commands.init import write_campaign_file
 from socialcrawl.errors import SettingsError
@@ -17,7 +17,7 @@ def meant(platform, named=(), **sections):
     given["seeds"] = {"usernames": list(named)}
     for name, values in sections.items():
         given[name] = {**given.get(name, {}), **values}
-    return plan(checked(given, "a.toml"))
+    return make_plan(checked(given, "a.toml"))
 
 
 def test_every_platform_is_asked_as_its_file_says():
@@ -94,7 +94,7 @@ def test_each_platform_has_a_file_to_begin_with(platform, tmp_path):
     assert write_campaign_file(file, ["telescope"], platform)
     text = file.read_text("utf-8").replace('contact = ""', 'contact = "mailto:me@example.org"')
     file.write_text(text.replace('base_url = ""', 'base_url = "https://social.example"'), "utf-8")
-    found = plan(read(file))
+    found = make_plan(read(file))
     assert (found.platform.facts.name, found.topic.count("A telescope")) == (platform, 1)
 
 

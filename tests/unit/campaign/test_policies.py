@@ -3,7 +3,7 @@
 import pytest
 from x_crawls import campaign_of
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.policies import load_policy, load_policy_file
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.resources import find_folder
@@ -49,10 +49,10 @@ def test_a_table_that_is_not_there_is_told(tmp_path):
 def test_a_table_without_an_endpoint_that_the_crawl_needs_is_refused(tmp_path):
     file = written(tmp_path, WHOLE.replace("/2/users/:id/tweets", "/2/users/:id/posts"))
     with pytest.raises(SettingsError, match="no rules for /2/users/:id/tweets"):
-        plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", source={"policy": file}))
+        make_plan(campaign_of("http://127.0.0.1:1", tmp_path / "a.db", source={"policy": file}))
 
 
 def test_windows_of_a_campaign_take_the_place_of_all_rules_of_an_endpoint(tmp_path):
     settings = campaign_of("http://127.0.0.1:1", tmp_path / "a.db", limits={"k": 7, "d": None})
-    rules = plan(settings).policy.endpoints["/2/users/:id/tweets"]
+    rules = make_plan(settings).policy.endpoints["/2/users/:id/tweets"]
     assert [(rule.k, rule.d) for rule in (*rules.app, *rules.user)] == [(7, 900.0), (7, 900.0)]

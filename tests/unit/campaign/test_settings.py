@@ -7,7 +7,7 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.campaign.plan import THREADS, plan
+from socialcrawl.campaign.plan import THREADS, make_plan
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.schedule import Schedule, parse_cron
 from socialcrawl.campaign.settings import Settings, checked, stored
@@ -397,8 +397,8 @@ def test_what_history_rests_on_belongs_to_the_identity_and_what_does_not_does_no
 def test_a_refresh_rate_may_be_left_to_the_program():
     assert checked(LEAST | {"crawl": {"refresh_rate": "auto"}}, FILE).crawl.together is None
     assert checked(LEAST | {"crawl": {"refresh_rate": 4}}, FILE).crawl.together == 4
-    assert plan(checked(LEAST | {"crawl": {"refresh_rate": "auto"}}, FILE)).shape.flight == THREADS
-    assert plan(checked(LEAST | {"crawl": {"refresh_rate": 4}}, FILE)).shape.flight == 4
+    assert make_plan(checked(LEAST | {"crawl": {"refresh_rate": "auto"}}, FILE)).shape.flight == THREADS
+    assert make_plan(checked(LEAST | {"crawl": {"refresh_rate": 4}}, FILE)).shape.flight == 4
 
 
 def test_shadows_are_estimators_of_their_own():
@@ -413,7 +413,7 @@ def test_shadows_are_estimators_of_their_own():
 
 def test_the_schedule_of_a_file_is_that_of_the_plan():
     given = {"cron": "0 3 * * *", "between": "22:00-06:00", "timezone": "Europe/Berlin", "lasting": "90m"}
-    found = plan(checked(LEAST | {"schedule": given}, FILE)).schedule
+    found = make_plan(checked(LEAST | {"schedule": given}, FILE)).schedule
     assert found == Schedule(parse_cron("0 3 * * *"), None, (1320, 360), "Europe/Berlin", 5400.0)
-    assert plan(checked(LEAST, FILE)).schedule == Schedule()
-    assert plan(checked(LEAST | {"schedule": {"continuous": True}}, FILE)).schedule == Schedule()
+    assert make_plan(checked(LEAST, FILE)).schedule == Schedule()
+    assert make_plan(checked(LEAST | {"schedule": {"continuous": True}}, FILE)).schedule == Schedule()

@@ -1,7 +1,7 @@
 """Campaigns of one database that use the same token know of each other, open or not, on one machine or on two.
 
-A machine is a state folder here: the journals of tokens lie there, and no machine reads another's. A process is a
-house. No header tells of the windows.
+A machine is a state folder here: the journals of tokens lie there, and no machine reads another's. Each process
+has its own context. No header tells of the windows.
 """
 
 import itertools
@@ -43,7 +43,7 @@ FIRST = 2  # requests of a campaign before its first timeline: a search and a lo
 
 
 class Machines:
-    """Campaigns on one mock and one clock; each process of each machine is a house of its own."""
+    """Campaigns on one mock and one clock; each process of each machine has a process context of its own."""
 
     def __init__(self, folder, monkeypatch, kind="fixed", limit=K):
         self.folder, self.patch, self.kind, self.limit = folder, monkeypatch, kind, limit
@@ -58,17 +58,17 @@ class Machines:
             self.url = mock.url
             yield mock
 
-    def house(self):
+    def process(self):
         return ProcessContext(self.time, pool=lambda size: Slowly(self.time, 0.0))
 
-    def open(self, name, machine, place, *, most=99, house=None, **sections):
+    def open(self, name, machine, place, *, most=99, process=None, **sections):
         self.patch.setenv("XDG_STATE_HOME", str(self.folder / machine))
         given = {"source": {}, "limits": {}, **sections}
         given["source"] = {"policy": self.policy, "reuse_hours": 0, **given["source"]}
         given["limits"] = {"k": None, "d": None, **given["limits"]}
         settings = campaign_of(self.url, place, name=name, budget={"max_requests": most}, **given)
-        house = house or self.house()
-        return build(settings, CampaignView(), house)
+        process = process or self.process()
+        return build(settings, CampaignView(), process)
 
     def run(self, name, machine, place, **more):
         campaign = self.open(name, machine, place, **more)
@@ -102,7 +102,7 @@ def test_campaigns_that_are_opened_and_closed_on_two_machines_use_a_window_up_an
     """What is told twice, or was counted by who is open, and then told, would leave a part of the window unused."""
     it, draw, most = Machines(tmp_path, monkeypatch, kind, 20), random.Random(seed), dict.fromkeys("abc", FIRST)
     with it.mock() as mock, ExitStack() as ends:
-        houses = {"here": it.house(), "there": it.house()}
+        houses = {"here": it.process(), "there": it.process()}
         open_ones = {}
         for _ in range(8):
             name, machine = draw.choice("abc"), draw.choice(list(houses))
@@ -110,13 +110,13 @@ def test_campaigns_that_are_opened_and_closed_on_two_machines_use_a_window_up_an
                 open_ones.pop(name).close()
             most[name] += draw.choice([1, 2])
             if draw.random() < 0.2:
-                houses[machine] = it.house()
+                houses[machine] = it.process()
                 for one in open_ones.values():
                     one.close()
                 open_ones.clear()
             if open_ones and draw.random() < 0.5:
                 machine = next(iter(houses))
-            campaign = it.open(name, machine, place, most=most[name], house=houses[machine])
+            campaign = it.open(name, machine, place, most=most[name], process=houses[machine])
             ends.callback(campaign.close)
             run(campaign.parts, patience=0.5)
             if draw.random() < 0.5:
@@ -143,12 +143,12 @@ def spelled(place, folder):
 def test_a_database_that_is_written_in_two_ways_is_one(place, tmp_path, monkeypatch):
     it = Machines(tmp_path, monkeypatch)
     with it.mock() as mock:
-        other, house = spelled(place, tmp_path), it.house()
-        it.run("one", "here", place, most=FIRST + 2, house=house)
-        first = it.open("two", "here", other, most=FIRST + 2, house=house)
+        other, process = spelled(place, tmp_path), it.process()
+        it.run("one", "here", place, most=FIRST + 2, process=process)
+        first = it.open("two", "here", other, most=FIRST + 2, process=process)
         run(first.parts, patience=0.5)
-        it.run("three", "here", place, most=FIRST + 2, house=house)
-        it.run("four", "here", other, most=FIRST, house=house)
+        it.run("three", "here", place, most=FIRST + 2, process=process)
+        it.run("four", "here", other, most=FIRST, process=process)
         first.close()
         it.run("five", "here", other)
         assert timelines(mock) == (K, 0)
@@ -199,18 +199,18 @@ def test_what_never_reached_the_server_and_what_the_database_answered_was_not_se
 
 @pytest.mark.parametrize("machines", ["here", "there"])
 def test_the_cap_of_a_billing_cycle_is_of_all_campaigns_of_a_database(place, tmp_path, monkeypatch, machines):
-    it, house = Machines(tmp_path, monkeypatch, limit=1000), None
+    it, process = Machines(tmp_path, monkeypatch, limit=1000), None
     it.policy.write_text(f"cap = 300\n{it.policy.read_text('utf-8')}", "utf-8")
     with it.mock():
-        house = it.house() if machines == "here" else None
-        it.run("one", "here", place, most=FIRST + 5, house=house)
+        process = it.process() if machines == "here" else None
+        it.run("one", "here", place, most=FIRST + 5, process=process)
         assert 50 < posts_read(place) < 250
-        stops = [it.run(name, machines, place, house=house) for name in ("two", "three")]
+        stops = [it.run(name, machines, place, process=process) for name in ("two", "three")]
         for stop in stops:
             assert "the cap of 300 posts in a billing cycle is reached" in stop.why
         assert 300 - 100 < posts_read(place) <= 300, "less than a page is left"
         it.time.at += 31 * 86_400.0
-        it.run("two", machines, place, house=house)
+        it.run("two", machines, place, process=process)
         assert 200 + 200 < posts_read(place) <= 2 * 300
 
 

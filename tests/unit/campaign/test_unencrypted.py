@@ -9,7 +9,7 @@ import pytest
 from commands import socialcrawl
 from x_crawls import TOKEN_ENV, TOPIC, campaign_of, crawl, posts
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import checked, read
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import serve_in_thread
@@ -52,27 +52,27 @@ def file_of(place, url=ELSEWHERE, more=""):
 @pytest.mark.parametrize("source", SIGNED.values(), ids=list(SIGNED))
 def test_a_token_is_refused_where_it_would_travel_unencrypted_also_in_a_private_network(source, base):
     with pytest.raises(SettingsError, match=REFUSED.format(re.escape(base))):
-        plan(campaign(base, **source))
+        make_plan(campaign(base, **source))
 
 
 @pytest.mark.parametrize("source", SIGNED.values(), ids=list(SIGNED))
 def test_a_token_may_go_to_this_machine_over_https_or_where_the_file_permits_it(source):
     for base in ("http://127.0.0.1:8000", "http://[::1]:8000", "http://localhost:8000", "https://api.example"):
-        assert not plan(campaign(base, **source)).exposed
-        assert not plan(campaign(base, insecure=True, **source)).exposed
-    assert plan(campaign(ELSEWHERE, insecure=True, **source)).exposed
+        assert not make_plan(campaign(base, **source)).exposed
+        assert not make_plan(campaign(base, insecure=True, **source)).exposed
+    assert make_plan(campaign(ELSEWHERE, insecure=True, **source)).exposed
 
 
 @pytest.mark.parametrize("source", UNSIGNED.values(), ids=list(UNSIGNED))
 def test_a_campaign_without_a_token_may_use_http(source):
-    assert not plan(campaign(ELSEWHERE, **source)).exposed
+    assert not make_plan(campaign(ELSEWHERE, **source)).exposed
 
 
 def test_the_address_in_a_policy_file_is_looked_at_too(tmp_path):
     table = (find_folder("config") / "x.toml").read_text("utf-8")
     (tmp_path / "mine.toml").write_text(re.sub(r'(?m)^base_url = ".*"', f'base_url = "{ELSEWHERE}"', table), "utf-8")
     with pytest.raises(SettingsError, match=REFUSED.format(re.escape(ELSEWHERE))):
-        plan(campaign(None, platform="x", policy=str(tmp_path / "mine.toml")))
+        make_plan(campaign(None, platform="x", policy=str(tmp_path / "mine.toml")))
 
 
 @pytest.mark.parametrize("command", [["check"], ["quote"], ["doctor", "--offline"], ["run", "--yes"]])

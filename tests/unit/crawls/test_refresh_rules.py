@@ -11,7 +11,7 @@ from test_refresh_campaign import bring, edges, found_in, refreshing
 from typer.testing import CliRunner
 from x_crawls import crawl, rows
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import checked, read, stored
 from socialcrawl.cli.commands.init import write_campaign_file
 from socialcrawl.cli.main import app
@@ -43,11 +43,11 @@ def test_accounts_are_alive_that_posted_within_half_a_year_and_pages_that_are_th
 @EVERYWHERE
 def test_sources_and_imports_judge_by_the_rule_of_the_platform(platform):
     settings = revived(platform, refresh={"protected": True})
-    meant = plan(settings)
+    meant = make_plan(settings)
     assert meant.terms.activity == settings.refresh.activity(platform)
     assert meant.terms.activity.protected
     assert bool(meant.shape.roles.last) == (platform == "bluesky"), "who has to be asked for the latest post apart"
-    assert not plan(revived(platform, refresh={"active": "exists"})).shape.roles.last
+    assert not make_plan(revived(platform, refresh={"active": "exists"})).shape.roles.last
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def test_a_file_to_refresh_with_speaks_of_a_dataset_and_not_of_seeds(platform, t
     for empty, filled in given.items():
         text = text.replace(empty, filled)
     file.write_text(text, "utf-8")
-    assert plan(read(file)).settings.refresh.active == "auto"
+    assert make_plan(read(file)).settings.refresh.active == "auto"
 
 
 def test_keywords_are_refused_for_a_campaign_that_has_no_topic(tmp_path):
@@ -191,7 +191,7 @@ def test_a_quote_promises_no_answers_of_before_to_a_test(tmp_path):
 
 @AND_THE_WEB
 def test_the_smallest_request_of_a_campaign_without_seeds_is_known_or_there_is_none(on):
-    meant = plan(checked({"name": "a", "kind": "refresh", "source": dict(on.source)}, "test"))
+    meant = make_plan(checked({"name": "a", "kind": "refresh", "source": dict(on.source)}, "test"))
     assert (meant.queries, meant.usernames) == ([], [])
     request = meant.platform.probe(meant.terms, meant.queries, meant.usernames)
     assert (request is None) == (on.name == "web")
@@ -201,7 +201,7 @@ def test_the_smallest_request_of_a_campaign_without_seeds_is_known_or_there_is_n
 def test_a_refresh_that_is_billed_wants_a_bound_of_money_as_tests_read_no_posts():
 
     def guarded(**budget):
-        plan(checked({"name": "a", "kind": "refresh", "budget": budget}, "a.toml")).guard()
+        make_plan(checked({"name": "a", "kind": "refresh", "budget": budget}, "a.toml")).guard()
 
     for budget in ({}, {"max_posts": 100}, {"max_nodes": 100}):
         with pytest.raises(SettingsError, match=r"\$0\.010 for each account that is tested. Set max_money"):

@@ -16,7 +16,7 @@ from test_quote_campaign import served
 from test_refresh_campaign import LIMITS, MANY, SHARE, X, bring, edges, refreshing, written
 from x_crawls import crawl, posts, rows
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.cli.commands.check import check
 from socialcrawl.cli.commands.quote import make_campaign_quote
@@ -98,7 +98,7 @@ def test_no_test_costs_more_than_at_most_by_the_count_and_the_bill_of_the_mock(v
         settings = refreshing(mock.url, tmp_path / "a.db", X | {"vocabulary": vocabulary}, refresh=refresh)
         for i, called in enumerate((world.usernames[: size // 2], [str(number) for number in world.ids[size // 2 :]])):
             bring(settings, written(tmp_path / f"{i}.csv", edges(called)))
-        found = make_campaign_quote(plan(settings))
+        found = make_campaign_quote(make_plan(settings))
         assert crawl(settings)[0].kind == "done"
         requests, billed = served(mock)
     most = {line.endpoint: line.most for line in found.lines}
@@ -108,7 +108,7 @@ def test_no_test_costs_more_than_at_most_by_the_count_and_the_bill_of_the_mock(v
     assert billed["posts"] <= found.most.posts == (size if (vocabulary, active) == ("post", OLD_ENOUGH) else 0)
     assert (billed["posts"] > 0) == (found.most.posts > 0), "the latest post is billed besides"
     assert billed["dollars"] * 100_000 <= found.most.money + 1e-6
-    after = make_campaign_quote(plan(settings))
+    after = make_campaign_quote(make_plan(settings))
     assert (after.lines, after.most.requests) == ((), 0)
 
 
@@ -122,7 +122,7 @@ def test_who_turns_out_to_be_somebody_from_outside_of_the_dataset_is_bounded_too
         bring(other, written(tmp_path / "b.csv", edges(ids[:30])))
         settings = refreshing(mock.url, tmp_path / "a.db", refresh={"z": 20, "check": 20})
         bring(settings, written(tmp_path / "a.csv", edges(names[:110])))
-        found = make_campaign_quote(plan(settings))
+        found = make_campaign_quote(make_plan(settings))
         assert crawl(settings)[0].kind == "done"
         requests, billed = served(mock)
     most = {line.endpoint: line.most for line in found.lines}
@@ -130,12 +130,12 @@ def test_who_turns_out_to_be_somebody_from_outside_of_the_dataset_is_bounded_too
     assert all(count <= most[name].requests for name, count in requests.items())
     ((asked,),) = rows(tmp_path / "a.db", "select sum(items) from request")
     assert billed["users"] < asked == found.most.users == 140, "a user is billed once a day"
-    assert not make_campaign_quote(plan(settings)).lines
+    assert not make_campaign_quote(make_plan(settings)).lines
 
 
 def shown(settings):
     by = Console(file=io.StringIO(), width=100, markup=False, emoji=False, highlight=False)
-    meant = plan(settings)
+    meant = make_plan(settings)
     show(by, meant, make_campaign_quote(meant))
     return by.file.getvalue()
 
@@ -146,7 +146,7 @@ def test_on_bluesky_a_test_reads_one_post_and_what_does_not_belong_to_tests_is_n
         source = {"platform": "bluesky"}
         settings = refreshing(mock.url, tmp_path / "a.db", source, refresh=refresh, budget={"max_time": "1h"})
         bring(settings, written(tmp_path / "a.csv", edges([f"u{i}.bsky.social" for i in range(60)])))
-        found = make_campaign_quote(plan(settings))
+        found = make_campaign_quote(make_plan(settings))
     most = {line.endpoint: (line.most.requests, line.most.posts) for line in found.lines}
     assert most == {"/xrpc/app.bsky.actor.getProfiles": (3, 0), FEED: (60, 60)}
     told = shown(settings)
@@ -164,7 +164,7 @@ def test_what_is_left_of_a_dataset_is_counted_once_an_account_and_not_where_a_te
         found = done_of(connection, "revive", [], linked=False)
         assert (found.dataset, found.tested, found.named, found.steps) == (5, 1, 3, 2)
         assert done_of(connection, "revive", []).dataset == 0
-    shape = plan(revived()).shape
+    shape = make_plan(revived()).shape
     assert bound_requests(shape, found)[BY_NAME].users == 3
     assert bound_requests(shape, found)[BY_ID].users == 1
 
@@ -173,7 +173,7 @@ def test_those_who_were_only_linked_to_are_quoted_where_they_are_tested(tmp_path
     for linked, size in ((False, 1), (True, 2)):
         settings = refreshing("http://127.0.0.1:9", tmp_path / f"{linked}.db", refresh={"linked": linked})
         bring(settings, written(tmp_path / "a.jsonl", '{"author": "ann", "created_at": 1, "text": "@bob hello"}\n'))
-        assert make_campaign_quote(plan(settings)).most.users == size
+        assert make_campaign_quote(make_plan(settings)).most.users == size
 
 
 def test_without_a_dataset_a_quote_and_a_check_say_how_to_bring_one(tmp_path):

@@ -14,7 +14,7 @@ from test_quote import NAMES, POST, TIMELINE, USER, policy, shape
 from test_track_campaign import crawled, earlier, posts_file, tracking
 from x_crawls import rows
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.cli.commands.quote import make_campaign_quote, read_knowledge
 from socialcrawl.cli.render.quote import build_object, show
 from socialcrawl.forecast.expected import ASSUMED, FULL, STORED, TypicalNeeds, estimate_likely
@@ -163,7 +163,7 @@ def acts(database):
 
 def test_stored_means_of_returns_are_those_of_returns_and_of_first_visits_those_of_first_visits(visited):
     other = tracking("http://127.0.0.1:9", visited, 160).model_copy(update={"name": "another"})
-    mean = read_knowledge(plan(other))[1]  # of one that has not begun: all answers of the database
+    mean = read_knowledge(make_plan(other))[1]  # of one that has not begun: all answers of the database
     act = acts(visited)
     failed = {n for (n,) in rows(visited, "select n from outcome where missing = 'temporary'")}
     asked = rows(visited, "select n, kind, posts from request where endpoint = '/2/users/:id/tweets' and part > 0")
@@ -185,21 +185,23 @@ def test_with_stored_means_the_probable_numbers_are_near_those_of_the_steps_that
     steps = [n for n, name in act.items() if name in ("expand", "recrawl")]
     share = sum(act[n] == "recrawl" for n in steps) / len(steps)
     twin = settings.model_copy(update={"name": "twin", "track": settings.track.model_copy(update={"p": share})})
-    found = make_campaign_quote(plan(twin))
+    found = make_campaign_quote(make_plan(twin))
     kinds = "kind in ('ok', 'missing')"
     requests, posts = rows(visited, f"select count(*), sum(posts) from request where {kinds}")[0]
     assert found.alone == 0
     assert found.likely.requests == pytest.approx(requests, rel=0.1)
     assert found.likely.posts == pytest.approx(posts, rel=0.1)
-    collected = make_campaign_quote(plan(twin.model_copy(update={"track": twin.track.model_copy(update={"p": 0.0})})))
+    collected = make_campaign_quote(
+        make_plan(twin.model_copy(update={"track": twin.track.model_copy(update={"p": 0.0})}))
+    )
     assert collected.likely.posts > 2 * posts
 
 
 def test_what_was_done_of_returns_is_not_quoted_again(visited):
-    meant = plan(tracking("http://127.0.0.1:9", visited, 160, p=0.7))
+    meant = make_plan(tracking("http://127.0.0.1:9", visited, 160, p=0.7))
     assert make_campaign_quote(meant).done.steps == 160
     assert make_campaign_quote(meant).lines == ()
-    more = make_campaign_quote(plan(tracking("http://127.0.0.1:9", visited, 200, p=0.7)))
+    more = make_campaign_quote(make_plan(tracking("http://127.0.0.1:9", visited, 200, p=0.7)))
     mean = more.typical
     first = (1 - mean.missing) * mean.pages_per_user(32) * mean.posts_per_page
     assert more.likely.posts == pytest.approx(40 * (0.3 * first + 0.7 * mean.returned))
@@ -214,7 +216,7 @@ def shown(meant, found):
 
 def test_it_is_said_what_returns_rest_on_and_what_is_assumed(tmp_path, visited):
     def told(database, steps=3_000, **track):
-        meant = plan(tracking("http://127.0.0.1:9", database, steps, **track))
+        meant = make_plan(tracking("http://127.0.0.1:9", database, steps, **track))
         return shown(meant, make_campaign_quote(meant)), json.loads(
             json.dumps(build_object(meant, make_campaign_quote(meant)))
         )

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_town import Clock, Wire, close, parts_of, person, stored
 
-from socialcrawl.campaign.plan import plan
+from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import checked
 from socialcrawl.engine.loop import run
@@ -109,11 +109,11 @@ def settings_of(**sections):
 def test_a_seed_that_is_excluded_is_refused_and_both_are_named(name):
     given = {"seeds": {"usernames": ["ann", name]}, "accounts": {"exclude": ["spam*", "*_bot"]}}
     with pytest.raises(SettingsError) as error:
-        plan(settings_of(**given))
+        make_plan(settings_of(**given))
     assert "'*_bot' under [accounts]" in str(error.value)
     assert name.removeprefix("@") in str(error.value)
     given["accounts"]["include"] = ["news_bot"]
-    assert plan(settings_of(**given)).accounts.excludes("old_bot")
+    assert make_plan(settings_of(**given)).accounts.excludes("old_bot")
 
 
 @pytest.mark.parametrize(
@@ -135,5 +135,5 @@ def test_what_names_no_account_is_refused(accounts, said):
 
 
 def test_all_but_a_few_may_be_excluded():
-    accounts = plan(settings_of(accounts={"exclude": ["*"], "include": ["ann", "b*"]})).accounts
+    accounts = make_plan(settings_of(accounts={"exclude": ["*"], "include": ["ann", "b*"]})).accounts
     assert [accounts.excludes(name) for name in ("Ann", "bob", "carl")] == [False, False, True]

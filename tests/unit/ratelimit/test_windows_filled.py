@@ -42,14 +42,14 @@ def windows_of(mock):
 
 
 def virtual():
-    """What a campaign and a mock on a virtual clock are given: the house of the one, the time of the other."""
+    """What a campaign and a mock on a virtual clock are given: one its process context, the other its time."""
     time = Virtual()
     return ProcessContext(time, pool=lambda size: Slowly(time, LATENCY)), {"time": time.now}
 
 
 def filled(tmp_path, tokens, *, credentials, k, d, count, users, policy=None, real=False, **mocked):
     """The mock's windows of the timelines by token, after a crawl that would have filled `count` of each."""
-    house, timed = (None, {"latency": LATENCY}) if real else virtual()
+    process, timed = (None, {"latency": LATENCY}) if real else virtual()
     with serve_in_thread(posts(users, 1, 8.0), limit={TIMELINE: k}, window=d, **timed, **mocked) as mock:
         settings = campaign_of(
             mock.url,
@@ -59,7 +59,7 @@ def filled(tmp_path, tokens, *, credentials, k, d, count, users, policy=None, re
             source={"pages_per_user": 1, "tokens": tokens(credentials), "policy": policy},
             limits={"k": None, "d": None} if policy else {"k": k, "d": d},
         )
-        reason, _ = crawl(settings, house=house)
+        reason, _ = crawl(settings, process=process)
         assert "steps are done" in reason.why
         return windows_of(mock), mock.report()
 
@@ -157,12 +157,12 @@ def test_with_three_other_windows_of_ten_seconds_none_is_overrun(tmp_path, token
 def test_a_day_that_is_used_up_is_waited_for_though_the_window_has_requests_left(tmp_path, tokens):
     """A bucket of two seconds stands for the day: its headers have the names of the 24-hour family."""
     rule = LimitRule(k=30, period=2.0, kind="fixed", family="x-app-limit-24hour")
-    house, timed = virtual()
+    process, timed = virtual()
     with serve_in_thread(posts(600, 1, 3.0), limit=100_000, rules={TIMELINE: [rule]}, **timed) as mock:
         settings = campaign_of(
             mock.url, tmp_path / "a.db", crawl={"steps": 50, "refresh_rate": 4}, source={"pages_per_user": 1}
         )
-        reason, _ = crawl(settings, house=house)
+        reason, _ = crawl(settings, process=process)
         windows = windows_of(mock)
     assert reason.kind == "done"
     assert [set(window["answers"]) for of_token in windows.values() for window in of_token] == [{"200"}]

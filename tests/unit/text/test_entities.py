@@ -4,7 +4,7 @@ import pytest
 from mastodon_posts import POLICY
 from x_crawls import campaign_of
 
-from socialcrawl.campaign.plan import about
+from socialcrawl.campaign.plan import make_topic
 from socialcrawl.engine.model import Answer, Node, Pick, Reply
 from socialcrawl.mock.bluesky.facets import find_tags
 from socialcrawl.platforms.bluesky.entities import make_search_parameters
@@ -24,7 +24,7 @@ def settings_of(platform, tmp_path, *, signed_in=False):
 
 def test_bluesky_is_asked_for_entities_by_the_parameters_that_it_has_for_them(tmp_path):
     settings = settings_of("bluesky", tmp_path)
-    queries = BlueskyPlatform().queries(settings, about(settings))
+    queries = BlueskyPlatform().queries(settings, make_topic(settings))
     assert queries == [
         "climate", '"dark sky"', "#climate", "$TSLA", "@nasa.bsky.social", '"@nasa"', "https://example.org/a", '"c#"',
     ]  # fmt: skip
@@ -66,7 +66,7 @@ def test_mastodon_is_asked_for_hashtags_by_their_timeline_and_for_names_and_link
 def test_without_a_token_nobody_is_searched_for_by_names_and_links_on_mastodon(tmp_path):
     def queries(signed_in):
         settings = settings_of("mastodon", tmp_path, signed_in=signed_in)
-        return MastodonPlatform().queries(settings, about(settings))
+        return MastodonPlatform().queries(settings, make_topic(settings))
 
     left_out = {"@nasa.bsky.social", "@nasa", "https://example.org/a"}
     assert queries(True) == KEYWORDS

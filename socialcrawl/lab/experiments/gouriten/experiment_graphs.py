@@ -101,14 +101,14 @@ def rescore_graph(graph: KnownGraph, scoring: Callable[[NDArray[np.int64]], NDAr
 def _find_counts(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the occurrences x of which `values` are f(x)."""
     counts = np.where(values > 0, np.exp(values - 1.0), 0.0)
-    whole = np.rint(counts)
-    off = np.abs(counts - whole) > 1e-6 * np.maximum(whole, 1.0)
+    integers = np.rint(counts)
+    off = np.abs(counts - integers) > 1e-6 * np.maximum(integers, 1.0)
     if off.any():
         worst = values[int(np.argmax(off))]
         raise SettingsError(
             f"{worst} is not 1 + ln x of a whole x: other scorings need a graph whose counts are known."
         )
-    return np.asarray(whole, np.int64)
+    return np.asarray(integers, np.int64)
 
 
 def _check(wanted: GraphOptions) -> None:

@@ -108,13 +108,13 @@ def replay_crawls(experiment: Experiment, plan: CrawlPlan, work: ReplayOptions, 
     replay_all([job for some in jobs.values() for job in some], work.out, n_jobs=work.n_jobs, watch=work.watch)
     beta = plan.world.open().beta if judge is None else judge
     at = choose_points(plan.budget)
-    whole = {
+    curves = {
         name: [_read_curve(work.out, job, beta, experiment.objective) for job in some] for name, some in jobs.items()
     }
-    reference = [curve for curve, _ in whole[experiment.reference]]
+    reference = [curve for curve, _ in curves[experiment.reference]]
     parts = []
     for name in variants:
-        for number, (curve, seconds) in enumerate(whole[name]):
+        for number, (curve, seconds) in enumerate(curves[name]):
             relative = compute_share(curve, reference[number])
             same = np.full(len(at), seconds)
             parts.append(make_rows(plan, name, number, at, score=curve, relative=relative, seconds=same))

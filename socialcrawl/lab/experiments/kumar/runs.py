@@ -211,13 +211,15 @@ def _print_means(means: Table, policies: Sequence[str], x: str, columns: Sequenc
         write_line(graph)
         for variant in list_variants(select_variant(means, ("graph",), (graph,)), policies):
             own = list_rows(select_variant(means, ("graph", *policies), (graph, *variant)))
-            whole = next(row for row in own if np.isnan(row[x]))
+            overall = next(row for row in own if np.isnan(row[x]))
             last = [row for row in own if not np.isnan(row[x])][-1]
-            cells = (_format_cell(whole[c], (whole[f"{c}_high"] - whole[f"{c}_low"]) / 2, last[c]) for c in columns)
+            cells = (
+                _format_cell(overall[c], (overall[f"{c}_high"] - overall[f"{c}_low"]) / 2, last[c]) for c in columns
+            )
             write_line(f"  {' + '.join(variant):<16}" + "".join(f"{cell:>24}" for cell in cells))
 
 
-def _format_cell(whole: float, half: float, last: float) -> str:
+def _format_cell(mean: float, half: float, last: float) -> str:
     """Return a mean with half of its interval and the last value: three digits or so."""
-    digits = 3 if abs(whole) < 2 else 1 if abs(whole) < 1000 else 0
-    return f"{format_mean(whole, half, f',.{digits}f')} ({last:,.{digits}f})"
+    digits = 3 if abs(mean) < 2 else 1 if abs(mean) < 1000 else 0
+    return f"{format_mean(mean, half, f',.{digits}f')} ({last:,.{digits}f})"

@@ -134,7 +134,7 @@ def _measure_payments(plan: StaticWebPlan, name: str, seed: int, way: str) -> Ta
 def choose_times(crawls: int) -> list[float]:
     """Return when errors are taken, in crawls: at each whole one, and evenly by the logarithm from a tenth on."""
     short = np.geomspace(0.1, crawls, SHORT).round(2).tolist()
-    return sorted({*short, *(float(whole) for whole in range(1, crawls + 1))})
+    return sorted({*short, *(float(count) for count in range(1, crawls + 1))})
 
 
 def check_terms(crawls: int, small: float) -> None:

@@ -120,8 +120,8 @@ def generate_web(law: LinkLaw, size: int, seed: int) -> GeneratedWeb:
         open_now = _find_doubles(sources, targets, size)
         if not len(open_now):
             break
-    whole = np.setdiff1d(np.arange(len(targets)), open_now)  # a page that nearly all link to keeps a few links less
-    return GeneratedWeb(size, sources[whole], targets[whole])
+    complete = np.setdiff1d(np.arange(len(targets)), open_now)  # a page that nearly all link to keeps a few links less
+    return GeneratedWeb(size, sources[complete], targets[complete])
 
 
 def draw_indegrees(law: LinkLaw, size: int, seed: int) -> Rows:

@@ -113,19 +113,19 @@ def run_audit(world: PageWorld, how: WalkRules, search: InlinkSearch, begin: Seq
     """
     visits = walk_method(world, PageTopic("asked", asking.on, wider=asking.wider), how, search, begin)
     series = Series.of(visits["weight"], visits["walk"], world.domain[visits["node"]])
-    told: dict[str, Any] = {name: int(visits[name][0]) for name in ("fetches", "jumps")}
-    told["visits"] = series.visits
-    told |= {"precision": float(visits["precision"][0]), "enough": bool(visits["enough"][0])}
-    within, whole = asking.within, asking.on
+    row: dict[str, Any] = {name: int(visits[name][0]) for name in ("fetches", "jumps")}
+    row["visits"] = series.visits
+    row |= {"precision": float(visits["precision"][0]), "enough": bool(visits["enough"][0])}
+    within, on_topic = asking.within, asking.on
     rows: list[dict[str, Any]] = []
     for name, flags in asking.asked.items():
         found = series.share(flags[visits["node"]])
-        truths = {"truth": float(flags[within].mean()), "all": float(flags[whole].mean())}
-        rows.append({"question": name, **_answer(found), **truths, **told})
+        truths = {"truth": float(flags[within].mean()), "all": float(flags[on_topic].mean())}
+        rows.append({"question": name, **_answer(found), **truths, **row})
         if name == "held":
-            truths = {"truth": float(within.sum()), "all": float(whole.sum())}
-            guess = estimate_size(found, int((flags & whole).sum()))
-            rows.append({"question": "size", **_answer(guess), **truths, **told})
+            truths = {"truth": float(within.sum()), "all": float(on_topic.sum())}
+            guess = estimate_size(found, int((flags & on_topic).sum()))
+            rows.append({"question": "size", **_answer(guess), **truths, **row})
     return make_table(rows)
 
 

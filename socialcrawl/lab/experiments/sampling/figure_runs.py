@@ -207,11 +207,11 @@ def _make_fig4(work: _Work) -> tuple[list[Row], list[Any]]:
     rows: list[Row] = []
     frames: list[Any] = []
     for topic in work.worded():
-        told = {"keyword": topic, "tree": frozen_lists.classify_by_tree(work.world, topic, work.asked.setup.seed)}
+        classes = {"keyword": topic, "tree": frozen_lists.classify_by_tree(work.world, topic, work.asked.setup.seed)}
         camps: list[tuple[str, list[float]]] = []
         spread: list[list[float]] = []
         lines: list[Curve] = []
-        for label, by in told.items():
+        for label, by in classes.items():
             _print_classifier(label, by, topic, work.world)
             visits = work.sample(by, "hard")
             stay = measured.count_staying_links(work.world, by)

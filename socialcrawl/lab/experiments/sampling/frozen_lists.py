@@ -130,8 +130,8 @@ def classify_by_tree(world: PageWorld, topic: PageTopic, seed: int) -> PageTopic
         leaf=5, without=frozenset(count_words(topic.name))
     )  # that word all positive examples have: it would say it all
     tree = grow([count_words(texts[page]) for page in chosen], [True] * len(positive) + [False] * len(negative), how)
-    told = np.fromiter((tree.hits(text) > 0 for text in texts), bool, world.size)
-    return PageTopic(topic.name, told & world.there, topic.parts, topic.wider)
+    on_topic = np.fromiter((tree.hits(text) > 0 for text in texts), bool, world.size)
+    return PageTopic(topic.name, on_topic & world.there, topic.parts, topic.wider)
 
 
 def require_texts(world: PageWorld) -> Sequence[str]:

@@ -155,9 +155,9 @@ def _describe_answers(topic: str, method: str, rows: list[Row]) -> str:
             f"; of all {row['all']:{digits}}, in {row['inside_all']:.0f}" if row["inside_all"] != row["inside"] else ""
         )
         inside = f"in {row['inside']:.0f} of {row['shown']:.0f} intervals shown, of width {row['width']:{digits}}"
-        told = inside if row["shown"] else "no interval shown"
+        text = inside if row["shown"] else "no interval shown"
         said.append(
-            f"    {row['question']:<16} truth {row['truth']:{digits}}, {told}; mean {row['mean']:{digits}}{also}"
+            f"    {row['question']:<16} truth {row['truth']:{digits}}, {text}; mean {row['mean']:{digits}}{also}"
         )
     return "\n".join(said)
 

@@ -74,6 +74,6 @@ def _round_shares(wish: Floats, total: int) -> Ints:
     """Return whole numbers in proportion to `wish`, each next to its share, that add up to `total` exactly."""
     ladder = np.cumsum(wish)
     ladder *= total / ladder[-1]
-    whole = np.rint(ladder, out=ladder).astype(np.int64)
-    whole[1:] -= whole[:-1].copy()
-    return whole
+    counts = np.rint(ladder, out=ladder).astype(np.int64)
+    counts[1:] -= counts[:-1].copy()
+    return counts
