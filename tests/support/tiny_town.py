@@ -93,10 +93,8 @@ class Wire:
         limit, date = said(referee, referee.receive(at), 0.0), float(floor(at))
         number = len(self.calls)
         token = request.params.get("pagination_token") or request.params.get("next_token") or ""
-        make_estimator = {
-            key: value for key, value in request.params.items() if key in ("id", "ids", "usernames", "query")
-        }
-        self.calls.append((request.endpoint, str(make_estimator), token))
+        asked = {key: value for key, value in request.params.items() if key in ("id", "ids", "usernames", "query")}
+        self.calls.append((request.endpoint, str(asked), token))
         if referee.windows[-1][1] > K:
             return Reply("window", at, date=date, limits=[limit], status=429, why="too many")
         if kind := self.faults.get(number):

@@ -18,7 +18,7 @@ def daemon(
         str | None, typer.Option(help="Serve /healthz and /metrics at HOST:PORT, such as 127.0.0.1:9464.")
     ] = None,
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Let other machines read these pages (see --health).")
+        bool, typer.Option("--allow-remote", help="Let other machines read these pages; see --health.")
     ] = False,
     allow_host: AllowHost = None,
     workers: Annotated[int, typer.Option(min=1, help="Maximum number of campaigns that run at the same time.")] = 32,
@@ -57,7 +57,7 @@ def pause(files: Files = None, database: OneDatabase = None, campaign: Names = N
 
 
 def resume(files: Files = None, database: OneDatabase = None, campaign: Names = None) -> None:
-    """Resume paused campaigns."""
+    """Resume campaigns that were paused."""
     from socialcrawl.cli.commands.status import find_campaigns, set_paused  # noqa: PLC0415
     from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
 

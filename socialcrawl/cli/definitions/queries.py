@@ -32,7 +32,7 @@ def sql(
         ),
     ] = False,
 ) -> None:
-    """Query the database, read-only."""
+    """Query the database with SQL, read-only."""
     from socialcrawl.cli.commands import sql as asking  # noqa: PLC0415
     from socialcrawl.text.wording import parse_seconds  # noqa: PLC0415
 
