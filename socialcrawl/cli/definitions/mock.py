@@ -49,7 +49,7 @@ NoIndex = Annotated[
 Closed = Annotated[bool, typer.Option("--closed-search", help="Bluesky: allow search only after signing in.")]
 Now = Annotated[str | None, typer.Option(help="X: the current time of search and counts, ISO 8601.")]
 Report = Annotated[Path | None, typer.Option(help="Write the server's own request counts to this JSON file.")]
-Remote = Annotated[bool, typer.Option("--allow-remote", help="Accept requests from other machines; see --host.")]
+Remote = Annotated[bool, typer.Option("--allow-remote", help="With --host: accept requests from other machines.")]
 From = Annotated[
     str | None, typer.Option("--from", help="Start at this time, ISO 8601; later posts appear as time passes.")
 ]
