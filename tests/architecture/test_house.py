@@ -194,6 +194,13 @@ def test_each_test_that_is_left_to_make_test_all_is_there():
     assert not set(listed) - known
 
 
+def test_unit_tests_lie_in_the_folders_of_the_package():
+    unit = ROOT / "tests/unit"
+    folders = {path.parent.relative_to(unit) for path in unit.rglob("test_*.py")}
+    assert len(folders) > 20
+    assert not [str(folder) for folder in folders if not (PACKAGE / folder).is_dir()]
+
+
 KINDS = {"collect", "track", "refresh", "sample"}
 KNOW_KINDS = (*(f"crawls/{kind}/" for kind in sorted(KINDS)), "crawls/facts.py", "lab/", "mock/")
 

@@ -25,7 +25,7 @@ from socialcrawl.storage.database.connection import make_alembic_config
 from socialcrawl.storage.queries.summary import list_campaigns, summarize_campaign
 from socialcrawl.storage.schema.tables import metadata
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 def tables(connection):

@@ -17,7 +17,7 @@ from socialcrawl.engine.loop import run
 from socialcrawl.storage.database.connection import make_alembic_config
 from socialcrawl.storage.schema.views import VIEWS
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 NAMES = [view.name for view in VIEWS]
 READ = ("seed", "expand", "walk", "import")
 STEPS = ("expand", "probe", "walk")
