@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage.table import Shown, repeat
 from benchmarks.coverage.worlds import SHARED
+from socialcrawl.crawls.refresh.active_estimate import judge
 from socialcrawl.crawls.refresh.cost import compute_cost
 from socialcrawl.crawls.refresh.crawl import Refresh
 from socialcrawl.crawls.refresh.liveranks import LiveRanks
 from socialcrawl.crawls.refresh.rules import ESTIMATE, RefreshRules
-from socialcrawl.crawls.refresh.stop_rule import judge
 from socialcrawl.engine.model import Outcome, Stop
 from socialcrawl.lab.experiments.liverank import death, follower_graphs, weblike
 from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld

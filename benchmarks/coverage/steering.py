@@ -10,14 +10,13 @@ import numpy as np
 
 from benchmarks.coverage.costs import SEEDS, Place, places
 from benchmarks.coverage.table import Shown, repeat
-from socialcrawl.crawls.collect.control import ControlledStrategy
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.collect.ranking import Ranking
 from socialcrawl.crawls.collect.steering import ControlComparison, Steering, compare_arms
-from socialcrawl.crawls.collect.strategies import Greedy, Ranked, Scored, Strategy, choose_greedily
+from socialcrawl.crawls.collect.strategies import ControlledStrategy, Greedy, Ranked, Scored, Strategy, choose_greedily
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.engine.arms import STEERED, assign_arms
+from socialcrawl.engine.draws import STEERED, assign_arms
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.graph.known_graph import KnownGraphSource

@@ -17,8 +17,7 @@ from socialcrawl.crawls.track.tracked_graph import GONE
 from socialcrawl.engine.model import Grant, Outcome, Reply, Stop, Wait, format_time
 from socialcrawl.engine.protocols import Batch, Watcher
 from socialcrawl.graph.relevance import compute_worth
-from socialcrawl.storage.queries.sampled import SampledRow
-from socialcrawl.storage.queries.standings import StandingRow
+from socialcrawl.storage.queries.snapshots import SampledRow, StandingRow
 
 DAY = 86_400.0
 EVERY = 600.0  # seconds between two writings, and of a wait before which it is worth one

@@ -18,8 +18,13 @@ from socialcrawl.importers.probe_results import read_results
 from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.database.lease import Lease
-from socialcrawl.storage.imports.earlier_campaign import read_earlier_campaign
-from socialcrawl.storage.imports.old_graph import GraphImportResult, NumberedGraph, import_graphs, number_accounts
+from socialcrawl.storage.imports.old_graph import (
+    GraphImportResult,
+    NumberedGraph,
+    import_graphs,
+    number_accounts,
+    read_earlier_campaign,
+)
 from socialcrawl.storage.imports.probes import ProbeImportResult, import_results
 
 

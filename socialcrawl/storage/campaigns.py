@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from socialcrawl.engine.model import USEFUL, Act, Node, ReplyKind, format_time, parse_time
 from socialcrawl.graph.relevance import Hits
-from socialcrawl.storage import epochs, versions
+from socialcrawl.storage import versions
 from socialcrawl.storage.counting_rule import COUNTING, RULE, CountingRule
 from socialcrawl.storage.database.address import DatabaseAddress, find_address
 from socialcrawl.storage.database.health import has_tables, is_missing, open_existing
@@ -154,7 +154,7 @@ def read_keywords(where: DatabaseAddress, name: str) -> set[str]:
         if not has_tables(connection, where):
             return set()
         held = connection.execute(select(table.c.identity).where(table.c.name == name)).scalar()
-    topic = orjson.loads(held or "{}").get(epochs.TOPIC) or {}
+    topic = orjson.loads(held or "{}").get(versions.TOPIC) or {}
     return set(topic.get("keywords") or ())
 
 
@@ -162,7 +162,9 @@ def read_query_history(connection: Connection, campaign: int, current: Sequence[
     """Return what the seeds of a campaign rest on, whose topic is searched by the texts `current`."""
     with connection.begin():
         known = connection.execute(select(table.c.identity).where(table.c.id == campaign)).scalar_one()
-        return QueryHistory(*read_queries(orjson.loads(known), current), epochs.find_topic_starts(connection, campaign))
+        return QueryHistory(
+            *read_queries(orjson.loads(known), current), versions.find_topic_starts(connection, campaign)
+        )
 
 
 def _create_campaign(
@@ -179,7 +181,7 @@ def _create_campaign(
         "created_at": now,
     }
     number = int(connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one())
-    epochs.begin_epochs(connection, [number], "begun", now)
+    versions.begin_epochs(connection, [number], "begun", now)
     versions.store_first(connection, number, settings, now)
     return number
 
@@ -229,13 +231,13 @@ class _CampaignUpdate:
             why = ["seeds"]  # this program searches the same topic by other texts
         rule = None if self.held.get(COUNTING) == RULE else counting
         counted_otherwise = rule is not None and rule.since > self.held.get(COUNTING, 1)
-        if counted_otherwise and epochs.TOPIC in self.held and epochs.TOPIC not in self.fixed:
-            why = list(dict.fromkeys([epochs.TOPIC, *why]))
+        if counted_otherwise and versions.TOPIC in self.held and versions.TOPIC not in self.fixed:
+            why = list(dict.fromkeys([versions.TOPIC, *why]))
         if why or rule is not None:
             self._write(found, texts, settings["source"]["platform"], now)
         if why:
-            epochs.begin_epochs(self.connection, [self.campaign], ",".join(why), now)
-        if epochs.TOPIC in why and (topic_rule := change or counting) is not None:
+            versions.begin_epochs(self.connection, [self.campaign], ",".join(why), now)
+        if versions.TOPIC in why and (topic_rule := change or counting) is not None:
             recount_topic(self.connection, self.campaign, topic_rule.hits)
         versions.store_changes(self.connection, self.campaign, settings, now, [one.dotted for one in found])
 

@@ -7,9 +7,8 @@ from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.storage.counting_rule import COUNTING
-from socialcrawl.storage.epochs import TOPIC
 from socialcrawl.storage.erasure.seed_slots import has_same_seeds, keep_allowed
-from socialcrawl.storage.versions import is_empty
+from socialcrawl.storage.versions import TOPIC, is_empty
 
 LONGEST = 100  # characters of a setting that an error shows
 QUERIES = "queries"  # kept beside what the campaign file says

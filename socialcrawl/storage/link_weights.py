@@ -1,17 +1,38 @@
-"""What a stored mention counts for its link, when a page is counted anew: by its kind, in its part of the post."""
+"""What is counted of stored posts when pages are counted anew.
+
+Of a post these are its text, language, time and links, and whom it names where texts do not say so. A mention counts
+for its link by its kind, in its part of the post.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, Text, cast, func, literal_column, select
 
 from socialcrawl.graph.recount import Link, Recount, find_repeats
 from socialcrawl.graph.relevance import Hits, Links, count_within
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.answers import StoredPage
 from socialcrawl.storage.database.bulk import Lookup, match_keys
-from socialcrawl.storage.schema.tables import mention, post
+from socialcrawl.storage.schema.tables import account, mention, post
+
+
+def select_hit_columns(connection: Connection, platform: str) -> tuple[ColumnElement[str], ...]:
+    """Return the columns of table post that `Topic.hits` takes, in its order.
+
+    Args:
+        connection: the database.
+        platform: of the posts.
+    """
+    columns = (post.c.text, post.c.lang, post.c.created_at, post.c.urls)
+    if not find_platform_facts(platform).federated:
+        return columns  # its texts show names as they are
+    together = func.json_group_array if connection.dialect.name == "sqlite" else func.json_agg
+    names = select(cast(together(func.coalesce(account.c.platform_id, account.c.username)), Text))
+    mine = names.join_from(mention, account, account.c.node == mention.c.node).where(mention.c.post == post.c.id)
+    others = mine.where(mention.c.kind != literal_column("'quote'"), mention.c.node != post.c.author)
+    return (*columns, others.scalar_subquery().label("names"))
 
 
 def read_link_settings(settings: str) -> Links:

@@ -113,7 +113,7 @@ class MemoryStore:
         return list(self._ledger)
 
     def collect_scores(self) -> ScoredPicks | None:
-        """Return what the estimators thought of the picks; see `shadow_estimates.read_scores`."""
+        """Return what the estimators thought of the picks; see `judgement.read_scores`."""
         return collect_scores(self._history, self._shadows)
 
     def _keep(self, page: Page, now: str, repeats: frozenset[int]) -> Answer:

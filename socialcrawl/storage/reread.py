@@ -13,9 +13,8 @@ from socialcrawl.engine.model import ANSWERED, USEFUL, ReplyKind
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.storage.answers import StoredPage, parse_page
-from socialcrawl.storage.counted_posts import select_hit_columns
 from socialcrawl.storage.database.bulk import Lookup, match_keys
-from socialcrawl.storage.link_weights import LinkWeigher, read_link_settings
+from socialcrawl.storage.link_weights import LinkWeigher, read_link_settings, select_hit_columns
 from socialcrawl.storage.schema.tables import campaign as table
 from socialcrawl.storage.schema.tables import link, mention, outcome, pick, post, request
 

@@ -17,20 +17,17 @@ from socialcrawl.storage.database import address
 from socialcrawl.storage.database.bulk import Lookup, match_keys
 from socialcrawl.storage.database.connection import close_connection
 from socialcrawl.storage.database.trouble import convert_error
-from socialcrawl.storage.epochs import find_topic_starts
 from socialcrawl.storage.erasure.page_redaction import ForgottenKeys, PageRedaction, mask_for_billing, remove_forgotten
 from socialcrawl.storage.erasure.seed_slots import read_seeds
-from socialcrawl.storage.ledger.billed import SqlCharges
-from socialcrawl.storage.ledger.charges import compute_bill
+from socialcrawl.storage.ledger.charges import SqlCharges, compute_bill
 from socialcrawl.storage.ledger.request_log import RequestLog
 from socialcrawl.storage.nodes import Nodes
-from socialcrawl.storage.queries import row_values, sampled, standings
+from socialcrawl.storage.queries import row_values, snapshots
 from socialcrawl.storage.queries.history import FinishedBatches, find_gap
-from socialcrawl.storage.queries.sampled import SampledRow
-from socialcrawl.storage.queries.standings import StandingRow
+from socialcrawl.storage.queries.snapshots import SampledRow, StandingRow
 from socialcrawl.storage.schema.tables import account, outcome, pick, request
-from socialcrawl.storage.seen_posts import SeenPosts
-from socialcrawl.storage.stored_answers import AnswerReuse, StoredAnswers
+from socialcrawl.storage.stored_answers import AnswerReuse, SeenPosts, StoredAnswers
+from socialcrawl.storage.versions import find_topic_starts
 from socialcrawl.storage.writes import CampaignWriter
 
 
@@ -190,14 +187,14 @@ class SqlStore:
         )
 
     def stand(self, rows: Sequence[StandingRow]) -> None:
-        """Write what is known of all accounts; see `standings.write_standings`."""
+        """Write what is known of all accounts; see `snapshots.write_standings`."""
         with self._begin_transaction():
-            standings.write_standings(self.connection, self.campaign, rows)
+            snapshots.write_standings(self.connection, self.campaign, rows)
 
     def sample(self, rows: Sequence[SampledRow]) -> None:
-        """Write what the walks have drawn; see `sampled.write_sampled`."""
+        """Write what the walks have drawn; see `snapshots.write_sampled`."""
         with self._begin_transaction():
-            sampled.write_sampled(self.connection, self.campaign, rows)
+            snapshots.write_sampled(self.connection, self.campaign, rows)
 
     def ledger(self) -> Ledger:
         """See `protocols.Store.ledger`."""

@@ -1,27 +1,59 @@
 """Answers that the database has: the same question asked a short while ago, by any campaign, is not paid for again.
 
 Only what the platform itself answered counts, never a reply that was held: a chain of those would make an answer
-younger than it is. The answer is made anew for the campaign that asks, whose topic may be another.
+younger than it is. The answer is made anew for the campaign that asks, whose topic may be another. Pages may overlap,
+as new posts move the old ones on; a pick counts a post once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 from sqlalchemy import Column, Connection, Select, literal_column, select
 
 from socialcrawl.engine.model import ANSWERED, Answer, Reason, Reply, ReplyKind, Request, Unavailable, Who, format_time
-from socialcrawl.graph.recount import Recount
+from socialcrawl.graph.recount import Recount, find_repeats
 from socialcrawl.graph.relevance import Hits, Links
 from socialcrawl.storage import answers
-from socialcrawl.storage.counted_posts import select_hit_columns
 from socialcrawl.storage.database.bulk import Lookup, match_keys
-from socialcrawl.storage.link_weights import LinkWeigher
+from socialcrawl.storage.link_weights import LinkWeigher, select_hit_columns
 from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.schema.tables import account, post, request
-from socialcrawl.storage.seen_posts import SeenPosts
 from socialcrawl.storage.writes import CampaignWriter
 from socialcrawl.text.optouts import has_opt_out
+
+
+class SeenPosts:
+    """The posts that the picks of an open batch have read, from the ledger where a process did not see them come."""
+
+    def __init__(self, connection: Connection, campaign: int) -> None:
+        self.connection, self.campaign = connection, campaign
+        self._first: dict[int, dict[str, int]] = {}
+        self._resumed: set[int] = set()
+
+    def resume(self, numbers: Iterable[int]) -> None:
+        """Note the picks, by number, of which an earlier process had read pages: any page may be requested again."""
+        self._resumed.update(numbers)
+
+    def find_repeats(self, n: int, part: int, ids: Sequence[str]) -> frozenset[int]:
+        """Return the places of a page whose posts pick `n` has read already; see `recount.find_repeats`."""
+        if n not in self._first and (part > 1 or n in self._resumed):
+            self._first[n] = self._read_known(n)
+        return find_repeats(self._first.setdefault(n, {}), ids, part)
+
+    def forget(self) -> None:
+        """Forget the posts of all picks: a batch is finished, or what was noted was not kept."""
+        self._first.clear()
+
+    def _read_known(self, n: int) -> dict[str, int]:
+        mine = (request.c.campaign == self.campaign) & (request.c.n == n) & request.c.post_ids.is_not(None)
+        first: dict[str, int] = {}
+        for part, ids in self.connection.execute(select(request.c.part, request.c.post_ids).where(mine)):
+            for key in orjson.loads(ids):
+                first[key] = min(part, first.get(key, part))
+        return first
+
 
 HOUR, DAY = 3600.0, 24.0  # seconds, hours
 FOR_A_DAY = ("/robots.txt",)  # endpoints whose answers hold for so long (RFC 9309), whatever a campaign says

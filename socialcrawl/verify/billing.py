@@ -12,7 +12,7 @@ from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.erasure.tombstones import has_tombstones
-from socialcrawl.storage.ledger.request_costs import FetchTimes, FirstAnswers, find_loose_pages, read_bills
+from socialcrawl.storage.ledger.request_log import FetchTimes, FirstAnswers, find_loose_pages, read_bills
 from socialcrawl.verify.budgets import BudgetCheck
 from socialcrawl.verify.findings import SHOWN, Check
 from socialcrawl.verify.story import CampaignRecord

@@ -10,9 +10,8 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.storage.counting_rule import CountingRule
 from socialcrawl.storage.database.connection import Opened
-from socialcrawl.storage.epochs import TOPIC
 from socialcrawl.storage.queries.traces import CampaignTraces
-from socialcrawl.storage.versions import Version, compare_settings
+from socialcrawl.storage.versions import TOPIC, Version, compare_settings
 from socialcrawl.text.wording import parse_seconds
 from socialcrawl.verify.findings import MALFORMED, Check
 from socialcrawl.verify.story import CampaignRecord

@@ -19,7 +19,7 @@ from socialcrawl.storage.counting_rule import COUNTING, CountingRule
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.queries.holdings import select_names as called
 from socialcrawl.storage.queries.integrity import count_rows
-from socialcrawl.storage.queries.matches import Matches, read_matches
+from socialcrawl.storage.queries.topic_posts import Matches, read_matches
 from socialcrawl.storage.reread import PickReadings
 from socialcrawl.verify.findings import Check, is_equal
 from socialcrawl.verify.replay import BROUGHT, FORGOTTEN, IMPORTED

@@ -8,9 +8,8 @@ from socialcrawl.engine.model import Node
 from socialcrawl.errors import StoreError
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.storage.database.connection import Opened
-from socialcrawl.storage.ledger.request_costs import sum_bills
-from socialcrawl.storage.queries.sampled import SampledRow
-from socialcrawl.storage.queries.standings import StandingRow
+from socialcrawl.storage.ledger.request_log import sum_bills
+from socialcrawl.storage.queries.snapshots import SampledRow, StandingRow
 from socialcrawl.storage.queries.summary import list_campaigns
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.verify.billing import BillingCheck

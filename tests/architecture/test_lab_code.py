@@ -81,10 +81,10 @@ def test_an_edited_estimator_is_replayed_and_an_edited_docstring_is_not(here):
 
 def test_crawls_of_experiments_are_made_again_where_their_code_was_edited(here):
     assert run(here, "-c", KUMAR) == "0 of 1 were kept\n"
-    edit(here, "crawls/track/expansion.py", '"""', '"""Something else is said here. ')
+    edit(here, "crawls/track/visit_policies.py", '"""', '"""Something else is said here. ')
     edit(here, "mock/server.py", "import ", "import sys\nimport ")
     assert run(here, "-c", KUMAR) == "1 of 1 were kept\n"
-    edit(here, "crawls/track/expansion.py", "\n\n\n", "\n\nNEW = 1\n\n\n")
+    edit(here, "crawls/track/visit_policies.py", "\n\n\n", "\n\nNEW = 1\n\n\n")
     assert run(here, "-c", KUMAR) == "0 of 1 were kept\n"
 
 

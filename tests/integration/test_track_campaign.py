@@ -25,13 +25,11 @@ from socialcrawl.cli.commands.run import build_object, run_campaign, show_ending
 from socialcrawl.crawls.base import ReportRequest
 from socialcrawl.crawls.reporting import report
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.crawl import Track
-from socialcrawl.crawls.track.expansion import EXPANSIONS
-from socialcrawl.crawls.track.recrawl import RECRAWLS
 from socialcrawl.crawls.track.report import make_crawl
 from socialcrawl.crawls.track.target import TARGETS, Target
 from socialcrawl.crawls.track.tracked_graph import COLUMNS
+from socialcrawl.crawls.track.visit_policies import EXPANSIONS, RECRAWLS, PolicyMixture
 from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Credential, Node, Stop, Wait, parse_time
 from socialcrawl.errors import SettingsError

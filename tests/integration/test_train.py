@@ -18,8 +18,8 @@ from socialcrawl.platforms.x.source import SEARCH
 from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.database.health import open_readable
-from socialcrawl.storage.queries.examples import read_found_posts, read_off_topic_posts
 from socialcrawl.storage.queries.summary import find_campaign
+from socialcrawl.storage.queries.topic_posts import read_found_posts, read_off_topic_posts
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.stored_answers import AnswerReuse
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.crawl import Track
+from socialcrawl.crawls.track.visit_policies import PolicyMixture
 from socialcrawl.engine.model import Node, Outcome, Pick
 
 TICK = 20.0  # seconds a visit takes

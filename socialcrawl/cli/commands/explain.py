@@ -19,7 +19,7 @@ from socialcrawl.crawls.reporting import explain
 from socialcrawl.crawls.seeds import TRIES
 from socialcrawl.crawls.trace import AccountTrace
 from socialcrawl.crawls.track.report import VisitHistory
-from socialcrawl.engine.arms import CHANCE, STEERED
+from socialcrawl.engine.draws import CHANCE, STEERED
 from socialcrawl.engine.model import Act
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.database.address import DatabaseAddress

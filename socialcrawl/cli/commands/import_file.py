@@ -179,7 +179,7 @@ def _skip_forgotten(wanted: ImportOptions, settings: Settings | None) -> Iterato
         yield lambda found: found
         return
     from socialcrawl.storage.erasure.page_redaction import PageRedaction  # noqa: PLC0415
-    from socialcrawl.storage.imports.skip_forgotten_posts import expand_page, remove_forgotten_posts  # noqa: PLC0415
+    from socialcrawl.storage.imports.page_rows import expand_page, remove_forgotten_posts  # noqa: PLC0415
 
     with open_database(place) as connection:
         barring, now = PageRedaction(connection, X.name), format_time(SystemClock().now())

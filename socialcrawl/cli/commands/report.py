@@ -71,7 +71,7 @@ def show(
         png: a file for the curve.
         billed: whether the server charges for what it returns.
         spending: requests and mills by act, from `statistics.sum_spending`; without it, only the whole is told.
-        judgement: which estimator guessed best, from `shadow_estimates.judge_shadows`; None where nobody looked on.
+        judgement: which estimator guessed best, from `judgement.judge_shadows`; None where nobody looked on.
         unread: the seeds that were named and could not be read, with why, from `explain.list_unread_seeds`.
         known: what a campaign knows beside counts, from `kinds.reporting.report`; None for one that collects.
         gained: what the estimator of one that collects gained, from `steering`.

@@ -27,8 +27,7 @@ from socialcrawl.engine.loop import GRACE, run
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Stop, Wait, format_time
 from socialcrawl.forecast.shape import count_allowed
 from socialcrawl.ratelimit.budget import format_dollars
-from socialcrawl.storage.queries.judgement import Judgement
-from socialcrawl.storage.queries.shadow_estimates import judge_shadows
+from socialcrawl.storage.queries.judgement import Judgement, judge_shadows
 from socialcrawl.storage.queries.statistics import sum_spending
 from socialcrawl.storage.queries.summary import Summary, summarize_campaign
 from socialcrawl.storage.queries.traces import CampaignTraces

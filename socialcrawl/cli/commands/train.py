@@ -12,9 +12,8 @@ from rich.table import Table
 from socialcrawl.cli.render.console import Text
 from socialcrawl.cli.render.progress import show_progress
 from socialcrawl.crawls.sample.cross_validation import ConfusionMatrix, Examples, cross_validate, make_examples
-from socialcrawl.crawls.sample.decision_tree import DecisionTree, TreeParameters, grow
+from socialcrawl.crawls.sample.decision_tree import DecisionTree, TreeParameters, count_words, grow
 from socialcrawl.crawls.sample.labels import read_text_labels
-from socialcrawl.crawls.sample.tfidf import count_words
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.formats.documents import explain_unreadable, read_text
 from socialcrawl.text.terminal import write_json
@@ -100,8 +99,8 @@ def _read_examples(wanted: TrainingOptions) -> tuple[list[tuple[str, bool]], dic
 def _read_campaign_examples(wanted: TrainingOptions) -> tuple[list[str], list[str], str]:
     from socialcrawl.cli.commands.sql import choose_campaign, find_database  # noqa: PLC0415
     from socialcrawl.storage.database.health import open_readable  # noqa: PLC0415
-    from socialcrawl.storage.queries.examples import read_found_posts, read_off_topic_posts  # noqa: PLC0415
     from socialcrawl.storage.queries.summary import find_campaign  # noqa: PLC0415
+    from socialcrawl.storage.queries.topic_posts import read_found_posts, read_off_topic_posts  # noqa: PLC0415
 
     with open_readable(find_database(wanted.database)) as connection:
         number, name = find_campaign(connection, choose_campaign(connection, wanted.campaign))

@@ -59,7 +59,7 @@ def _show(place: "DatabaseAddress", name: str | None, png: Path | None, top: int
     from socialcrawl.crawls.reporting import report as told_of  # noqa: PLC0415
     from socialcrawl.engine.clock import SystemClock  # noqa: PLC0415
     from socialcrawl.storage.database.health import open_readable  # noqa: PLC0415
-    from socialcrawl.storage.queries.shadow_estimates import judge_shadows  # noqa: PLC0415
+    from socialcrawl.storage.queries.judgement import judge_shadows  # noqa: PLC0415
     from socialcrawl.storage.queries.statistics import sum_spending  # noqa: PLC0415
     from socialcrawl.storage.queries.summary import summarize_campaign  # noqa: PLC0415
     from socialcrawl.storage.queries.traces import CampaignTraces  # noqa: PLC0415

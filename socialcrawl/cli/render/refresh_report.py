@@ -11,9 +11,9 @@ from rich.table import Table
 from socialcrawl.campaign.settings import read
 from socialcrawl.cli.render import score_curve
 from socialcrawl.cli.render.console import Text
+from socialcrawl.crawls.refresh.active_estimate import format_percent
 from socialcrawl.crawls.refresh.report import ProbePlan, RefreshReport, plan_probes
 from socialcrawl.crawls.refresh.rules import BOUND
-from socialcrawl.crawls.refresh.stop_rule import format_percent
 from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.importers.probe_results import HEAD

@@ -17,7 +17,7 @@ from socialcrawl.crawls.collect.estimators import BreadthFirst, Estimator, Hybri
 from socialcrawl.crawls.collect.estimators.base import ScoreTerms
 from socialcrawl.crawls.collect.make import choose_policy
 from socialcrawl.crawls.seeds import TRIES
-from socialcrawl.engine.arms import STEERED, assign_arms
+from socialcrawl.engine.draws import STEERED, assign_arms
 from socialcrawl.engine.model import Act, Node, Pick, Reason, SameAs
 from socialcrawl.engine.protocols import NEVER, cut_history
 from socialcrawl.graph.graph import COLUMNS
@@ -57,7 +57,7 @@ class Decision:
         features: by name, as `graph.COLUMNS`.
         turn: the estimator that spoke.
         intercept, parts: how the score is made; no parts where the estimator is no sum.
-        drawn: how the account was drawn for comparison (`[crawl] control`), as `arms.assign_arms`; 0: it was not.
+        drawn: how the account was drawn for comparison (`[crawl] control`), as `draws.assign_arms`; 0: it was not.
         agrees: whether score and features are those that were stored with the pick; None: there is no pick.
         why: where they are not, what happened to the history after the decision.
     """

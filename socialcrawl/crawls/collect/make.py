@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.crawls.collect.control import ControlledStrategy
 from socialcrawl.crawls.collect.estimators import Estimator, make_estimator
-from socialcrawl.crawls.collect.strategies import Strategy, make_strategy
+from socialcrawl.crawls.collect.strategies import ControlledStrategy, Strategy, make_strategy
 
 
 def choose_policy(settings: Settings) -> tuple[Estimator, Strategy]:

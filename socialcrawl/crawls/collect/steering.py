@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.facts import COLLECT
-from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, assign_arms
+from socialcrawl.engine.draws import CHANCE, NEAREST, STEERED, assign_arms
 from socialcrawl.forecast.intervals import Interval, estimate_difference
 from socialcrawl.storage.queries.traces import CampaignTraces, StepColumns
 

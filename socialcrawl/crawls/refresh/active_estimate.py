@@ -1,9 +1,10 @@
 """How many nodes of an old dataset are active: those found, and what a random sample says of the others.
 
-Huynh et al. (section 2.1) leave n_a to "an estimation based on a sampling". A sample of the whole dataset says less the
-further the tests have come: most active nodes are found by then, and what counts is how many of those left are active.
-So the estimate is post-stratified: those found, plus the share of active nodes in the part of the sample that the order
-has not reached, times the number of nodes left.
+Huynh et al. (section 2.1) leave n_a to "an estimation based on a sampling". A sample of the whole dataset says less
+the further the tests have come: most active nodes are found by then, and what counts is how many of those left are
+active. So the estimate is post-stratified: those found, plus the share of active nodes in the part of the sample that
+the order has not reached, times the number of nodes left. By their upper bound, or by the estimate, a wanted fraction
+is found.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,9 @@ from dataclasses import dataclass
 from math import lgamma
 
 import numpy as np
+
+from socialcrawl.crawls.refresh.rules import BOUND
+from socialcrawl.text.wording import pluralize
 
 OUTSIDE = 0.05  # of intervals miss the truth, at most
 
@@ -140,3 +144,51 @@ def _count_rest(active: float, stratum: Stratum, left: int) -> float:
 def _count_ways(total: int, some: int) -> float:
     """Return the logarithm of the number of ways to choose some of a whole."""
     return lgamma(total + 1) - lgamma(some + 1) - lgamma(total - some + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class StopVerdict:
+    """What is known of a wanted fraction.
+
+    Attributes:
+        reached: whether it counts as found.
+        doubted: whether the estimate says that it is found, and the bound does not.
+        why: a sentence without its full stop.
+    """
+
+    reached: bool
+    doubted: bool
+    why: str
+
+
+def judge(known: ActiveEstimate, fraction: float, stop: str) -> StopVerdict:
+    """Return whether `fraction` of the active nodes is found; `stop` is BOUND or ESTIMATE."""
+    by_estimate = known.value is not None and known.found >= fraction * known.value
+    if stop != BOUND and known.value == 0:
+        return StopVerdict(
+            True,
+            False,
+            f"none of {pluralize(known.sampled, 'node')} drawn at random is active, so that at most "
+            f"{known.high:,.0f} of {known.nodes:,} are: there is no fraction of them to look for",
+        )
+    wanted = f"{format_percent(fraction)} are wanted"
+    if known.value is None:
+        return StopVerdict(False, True, f"{wanted}, and how many are active is not known yet: random nodes tell it")
+    known_part = (
+        f"{pluralize(known.found, 'active node')} found with {pluralize(known.tested, 'test')}, of about "
+        f"{known.value:,.0f} ({known.low:,.0f} to {known.high:,.0f}, 95% interval) in all"
+    )
+    if stop != BOUND:
+        share = f"about {format_percent(known.share or 0.0)}"
+        return StopVerdict(by_estimate, False, f"{known_part}: {share} by the estimate, and {wanted}")
+    reached = known.found > 0 and known.found >= fraction * known.high
+    may = known.share_high >= fraction if known.whole else by_estimate
+    doubted = may and known.found > 0 and not reached
+    return StopVerdict(
+        reached, doubted, f"{known_part}: at least {format_percent(known.share_low)} by that interval, and {wanted}"
+    )
+
+
+def format_percent(share: float) -> str:
+    """Return a share as a percentage with three digits, rounded down: what is at least so much is no less."""
+    return f"{int(share * 1000 + 1e-9) / 10:g}%"

@@ -14,13 +14,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.crawls.refresh.active_estimate import ActiveEstimate, estimate
+from socialcrawl.crawls.refresh.active_estimate import ActiveEstimate, StopVerdict, estimate, judge
 from socialcrawl.crawls.refresh.dataset_view import DatasetView
 from socialcrawl.crawls.refresh.liveranks import NO_SITES
 from socialcrawl.crawls.refresh.old_dataset import OldDataset, OldDatasetBuilder
 from socialcrawl.crawls.refresh.probe_answers import ProbeAnswers
 from socialcrawl.crawls.refresh.rules import RefreshRules
-from socialcrawl.crawls.refresh.stop_rule import StopVerdict, judge
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Stop, StopKind
 from socialcrawl.engine.protocols import Batch, Columnar, Columns, History, skip_known

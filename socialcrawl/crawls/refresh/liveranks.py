@@ -11,7 +11,7 @@
 | bfs, ai, dpr | see `dynamic_liverank.py`: these change with every answer |
 
 The paper is silent on ties. Here those of pa, pa+- and ai go by PageRank, all that are left by chance: by a number that
-each node has from the seed (`engine/splitmix.py`), since the order of the rows may tell how old a node is. asf takes
+each node has from the seed (`engine/draws.py`), since the order of the rows may tell how old a node is. asf takes
 sites of the same rate, and the nodes of a site, and all nodes of sites without a rate, by chance too; a node without
 a site counts as one of such a site. Links to itself and doubled ones do not count.
 """
@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.refresh.old_dataset import NOWHERE, OldDataset
+from socialcrawl.engine.draws import draw_keys, shuffle
 from socialcrawl.engine.model import LARGEST
-from socialcrawl.engine.splitmix import draw_keys, shuffle
 from socialcrawl.importance.pagerank_batch import DAMPING, TOLERANCE, BatchPageRank
 
 Ints = NDArray[np.int64]

@@ -13,19 +13,24 @@ from numpy.typing import NDArray
 
 from socialcrawl.campaign.settings import Settings, stored
 from socialcrawl.crawls.facts import REFRESH
-from socialcrawl.crawls.refresh.active_estimate import ActiveEstimate
+from socialcrawl.crawls.refresh.active_estimate import ActiveEstimate, StopVerdict
 from socialcrawl.crawls.refresh.cost import assign_workers
 from socialcrawl.crawls.refresh.crawl import PROBE, Refresh
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC
 from socialcrawl.crawls.refresh.make import make_refresh
 from socialcrawl.crawls.refresh.row_queue import CLOSED
 from socialcrawl.crawls.refresh.rules import BOUND
-from socialcrawl.crawls.refresh.stop_rule import StopVerdict
 from socialcrawl.engine.model import Node, Stop, StopKind, Who
 from socialcrawl.errors import SettingsError
-from socialcrawl.storage.queries.probed import Status, count_statuses, find_active, read_accounts
 from socialcrawl.storage.queries.statistics import sum_spending
-from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
+from socialcrawl.storage.queries.traces import (
+    CampaignTraces,
+    Status,
+    StoredCampaign,
+    count_statuses,
+    find_active,
+    read_accounts,
+)
 
 SLICES = 10  # parts of the tests so far that are told one by one
 EVERYBODY = 2**62

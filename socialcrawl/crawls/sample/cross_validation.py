@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from socialcrawl.crawls.sample.decision_tree import PLAIN, TreeParameters, grow
-from socialcrawl.crawls.sample.tfidf import count_words
+from socialcrawl.crawls.sample.decision_tree import PLAIN, TreeParameters, count_words, grow
 from socialcrawl.errors import SettingsError
 
 FOLDS = 5

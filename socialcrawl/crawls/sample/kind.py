@@ -80,7 +80,7 @@ chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`).""
     def snapshot(self) -> Snapshot:
         """See `CrawlKind.snapshot`."""
         from socialcrawl.campaign.snapshot_writer import collect_draws  # noqa: PLC0415 - plans are made without SQLAlchemy
-        from socialcrawl.storage.queries.sampled import read_sampled  # noqa: PLC0415 - as above
+        from socialcrawl.storage.queries.snapshots import read_sampled  # noqa: PLC0415 - as above
 
         return Snapshot(
             "sampled",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.crawls.sample.walker import NOTHING, STAYED, Walker
 from socialcrawl.crawls.sample.walks import Walks
-from socialcrawl.engine.splitmix import draw_numbers, start_stream
+from socialcrawl.engine.draws import draw_numbers, start_stream
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

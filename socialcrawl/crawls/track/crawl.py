@@ -1,8 +1,8 @@
 """Track: a crawl that keeps the important part of a graph fresh, as the loop can drive it.
 
-Pick n goes back to an account that was visited (a recrawl) or visits a new one (an expansion), by a coin (`choice.py`);
-both ask only for what is new. The seeds come first, in their order, as in Collect. `choose` changes nothing; `absorb`
-and `fold` are the only methods that do. It never waits, reads or writes; time is an argument.
+Pick n goes back to an account that was visited (a recrawl) or visits a new one (an expansion), by a coin
+(`visit_policies.py`); both ask only for what is new. The seeds come first, in their order, as in Collect. `choose`
+changes nothing; `absorb` and `fold` are the only methods that do. It never waits, reads or writes; time is an argument.
 """
 
 import math
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.crawls.seeds import TRIES, Seeds
-from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.renames import merge
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER, GONE, TrackedGraph
 from socialcrawl.crawls.track.visit_changes import lose, visit
+from socialcrawl.crawls.track.visit_policies import PolicyMixture
 from socialcrawl.engine.model import Act, Node, Outcome, Pick, Reason, SameAs, Stop, StopKind, Unavailable, Wait
 from socialcrawl.engine.protocols import Batch, History, skip_known
 from socialcrawl.importance.opic import Cash

@@ -68,7 +68,7 @@ has read for what they wrote since, to some more often than to others,"""
     def snapshot(self) -> Snapshot:
         """See `CrawlKind.snapshot`."""
         from socialcrawl.campaign.snapshot_writer import collect_standings  # noqa: PLC0415 - plans are made without SQLAlchemy
-        from socialcrawl.storage.queries.standings import read_standings  # noqa: PLC0415 - as above
+        from socialcrawl.storage.queries.snapshots import read_standings  # noqa: PLC0415 - as above
 
         return Snapshot(
             "standings",

@@ -3,9 +3,9 @@
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.base import Mark, Width, no_mark, one_each
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.crawls.track.target import Target
+from socialcrawl.crawls.track.visit_policies import PolicyMixture
 
 
 def make_track(settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Track:

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PlainValidator, WithJsonSchema, field_validator, model_validator
 
 from socialcrawl.campaign.sections.values import Section, Span, make_span_check
-from socialcrawl.crawls.track.expansion import EXPANSIONS
-from socialcrawl.crawls.track.recrawl import RECRAWLS
+from socialcrawl.crawls.track.visit_policies import EXPANSIONS, RECRAWLS
 from socialcrawl.text.wording import parse_seconds
 
 ALL = "all"

@@ -203,3 +203,19 @@ def _resolve_conflict(statement: Any, table: Table, conflict: Conflict, key: str
         }
         found = statement.on_conflict_do_update(index_elements=[table.c[key]], set_=renewed)
     return found
+
+
+KEY_CHUNK = 5_000  # keys a statement
+
+
+def select_by_keys(
+    connection: Connection, query: Select[Any], key: Column[Any], keys: Sequence[str | int]
+) -> list[Any]:
+    """Return the rows of `query` whose column `key` is one of the keys.
+
+    Their order holds for some thousand keys only.
+    """
+    found: list[Any] = []
+    for begin in range(0, len(keys), KEY_CHUNK):
+        found += connection.execute(query.where(key.in_(keys[begin : begin + KEY_CHUNK]))).all()
+    return found

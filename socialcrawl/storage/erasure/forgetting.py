@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from socialcrawl.platforms.facts import DEFAULT
-from socialcrawl.storage.epochs import begin_epochs
 from socialcrawl.storage.erasure import archive, derived, ledger, rows, seed_slots, targets, tombstones
 from socialcrawl.storage.erasure.dry_run import is_dry_run
 from socialcrawl.storage.erasure.orders import ErasureOrder
 from socialcrawl.storage.erasure.targets import ErasureTargets
+from socialcrawl.storage.versions import begin_epochs
 
 
 @dataclass(slots=True)

@@ -12,8 +12,7 @@ from socialcrawl.graph.recount import Recount
 from socialcrawl.ratelimit.policy import parse_host
 from socialcrawl.storage import answers
 from socialcrawl.storage.answers import StoredPage, parse_page
-from socialcrawl.storage.database.bulk import make_update
-from socialcrawl.storage.database.keyed import select_by_keys
+from socialcrawl.storage.database.bulk import make_update, select_by_keys
 from socialcrawl.storage.erasure import dry_run
 from socialcrawl.storage.erasure.targets import ErasureTargets
 from socialcrawl.storage.link_weights import LinkWeigher, read_link_settings

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, exists, select, update
 
 from socialcrawl.engine.model import AccountRow, Page, PostRow, Reason, Who
 from socialcrawl.platforms.facts import find_platform_facts
-from socialcrawl.storage.database.keyed import select_by_keys
+from socialcrawl.storage.database.bulk import select_by_keys
 from socialcrawl.storage.erasure.ledger import redact_question
 from socialcrawl.storage.erasure.orders import WHY
 from socialcrawl.storage.erasure.ownership import find_owners, is_owned, shorten_names

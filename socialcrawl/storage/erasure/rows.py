@@ -6,9 +6,8 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, case, delete, null, or_, select, update
 
-from socialcrawl.storage.database import keyed
-from socialcrawl.storage.database.bulk import Statement, make_update
-from socialcrawl.storage.database.keyed import select_by_keys
+from socialcrawl.storage.database import bulk
+from socialcrawl.storage.database.bulk import Statement, make_update, select_by_keys
 from socialcrawl.storage.erasure import tombstones
 from socialcrawl.storage.erasure.dry_run import carry_out, change_rows, write_rows
 from socialcrawl.storage.erasure.orders import ErasureOrder
@@ -206,8 +205,10 @@ def replace_short_names(connection: Connection, gone: ErasureTargets) -> int:
     named = _read_short_names(connection)
     keys, number, ids = sorted(named), 0, {*gone.ids, *gone.posts}
     statement = make_update(connection, post, ("text",), "id")
-    for begin in range(0, len(keys), keyed.CHUNK):
-        rows = select_by_keys(connection, select(post.c.id, post.c.text), post.c.id, keys[begin : begin + keyed.CHUNK])
+    for begin in range(0, len(keys), bulk.KEY_CHUNK):
+        rows = select_by_keys(
+            connection, select(post.c.id, post.c.text), post.c.id, keys[begin : begin + bulk.KEY_CHUNK]
+        )
         without = [(key, replace_names(text, gone.names, ids)) for key, text in rows]  # as `replace_in_rows` leaves it
         changed = [(new, key) for key, text in without if (new := replace_names(text, named[key])) != text]
         write_rows(statement, changed)

@@ -8,8 +8,7 @@ from sqlalchemy import Column, Connection, MetaData, Select, Table, Text, or_, s
 
 from socialcrawl.engine.model import SAME_AS, Node, SameAs
 from socialcrawl.platforms.facts import PlatformFacts, find_platform_facts
-from socialcrawl.storage.database.bulk import make_insert
-from socialcrawl.storage.database.keyed import select_by_keys
+from socialcrawl.storage.database.bulk import make_insert, select_by_keys
 from socialcrawl.storage.erasure.orders import WHY, ErasureOrder
 from socialcrawl.storage.erasure.ownership import is_owned, shorten_name
 from socialcrawl.storage.erasure.tombstones import AGED

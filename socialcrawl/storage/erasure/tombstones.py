@@ -5,8 +5,7 @@ from hashlib import blake2b
 
 from sqlalchemy import Connection, select
 
-from socialcrawl.storage.database.bulk import make_insert, make_update
-from socialcrawl.storage.database.keyed import select_by_keys
+from socialcrawl.storage.database.bulk import make_insert, make_update, select_by_keys
 from socialcrawl.storage.erasure.dry_run import write_rows
 from socialcrawl.storage.schema.tables import tombstone
 

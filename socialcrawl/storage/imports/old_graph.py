@@ -1,7 +1,8 @@
 """An old graph into the history of a campaign that refreshes it: a pick of act `import` for every node, with its links.
 
-Whatever the campaign has of it already stays as it is: a second import adds the nodes that are new, and for a node that
-was there a further pick with the links that are new. All of it is one transaction.
+Whatever the campaign has of it already stays as it is: a second import adds the nodes that are new, and for a node
+that was there a further pick with the links that are new. All of it is one transaction. An earlier campaign is an old
+dataset, too: the accounts that it has read, and the links that it found.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,16 +14,18 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
-from socialcrawl.engine.model import Page, Reason, Who, format_time
+from socialcrawl.engine.model import SAME_AS, Page, Reason, Who, format_time
+from socialcrawl.errors import StoreError
 from socialcrawl.storage.database.address import find_address
 from socialcrawl.storage.database.bulk import make_insert
 from socialcrawl.storage.database.trouble import convert_error
-from socialcrawl.storage.epochs import find_next_pick
 from socialcrawl.storage.erasure.page_redaction import PageRedaction
 from socialcrawl.storage.imports.import_picks import ACT
 from socialcrawl.storage.nodes import Nodes
-from socialcrawl.storage.queries.linked import read_numbers
-from socialcrawl.storage.schema.tables import link, outcome, pick
+from socialcrawl.storage.queries.holdings import READ, select_names
+from socialcrawl.storage.queries.linked import open_cursor, read_numbers
+from socialcrawl.storage.schema.tables import campaign, link, outcome, pick
+from socialcrawl.storage.versions import find_next_pick
 from socialcrawl.storage.writes import LINK, OUTCOME, PICK
 
 SOME = 10_000  # accounts that are looked up or written together
@@ -208,3 +211,63 @@ def _find_new_links(found: NumberedGraph, source: NDArray[np.int64], target: NDA
     kept = np.flatnonzero(~np.isin(keys[first], there))
     kept = kept[np.argsort(first[kept])]
     return _Links(ends[0][first[kept]], ends[1][first[kept]], weight[kept])
+
+
+def read_earlier_campaign(
+    connection: Connection, name: str, platform: str, site: Callable[[Who], str]
+) -> NumberedGraph:
+    """Return what the campaign `name` knows; called in a transaction.
+
+    Args:
+        connection: the database.
+        name: the earlier campaign.
+        platform: of the one that refreshes it.
+        site: of an account.
+
+    Raises:
+        StoreError: there is no such campaign, it is of another platform, or it has read nobody.
+    """
+    number = _find_campaign(connection, name, platform)
+    both = (outcome.c.campaign == pick.c.campaign) & (outcome.c.n == pick.c.n)
+    read = (pick.c.campaign == number) & pick.c.act.in_(READ) & outcome.c.missing.is_(None) & (pick.c.node >= 0)
+    mine = select(pick.c.node).join_from(pick, outcome, both).where(read)
+    found = read_numbers(connection, mine.order_by(pick.c.n))
+    nodes, first = np.unique(found, return_index=True)
+    members = nodes[np.argsort(first)]
+    if not len(members):
+        raise StoreError(f"The campaign {name!r} has read no account yet: there is nothing to refresh.")
+    linked = (link.c.campaign == pick.c.campaign) & (link.c.n == pick.c.n)
+    links = select(pick.c.node, link.c.node, link.c.alpha).join_from(pick, outcome, both).join(link, linked)
+    with open_cursor(connection, links.where(read).order_by(link.c.n, link.c.position)) as cursor:
+        table = np.array(cursor.fetchall(), np.float64).reshape(-1, 3)  # nodes are far below 2**53
+    source, target = _resolve_aliases(connection, number, table[:, :2].astype(np.int64)).T
+    names = select_names(connection, members.tolist())
+    there = np.array([node in names for node in members.tolist()], bool)
+    members = members[there]
+    return NumberedGraph(
+        members, [site(names[node]) for node in members.tolist()], source, target, table[:, 2], int((~there).sum())
+    )
+
+
+def _find_campaign(connection: Connection, name: str, platform: str) -> int:
+    held = connection.execute(select(campaign.c.id, campaign.c.platform).where(campaign.c.name == name)).one_or_none()
+    if held is None:
+        names = ", ".join(connection.execute(select(campaign.c.name).order_by(campaign.c.id)).scalars()) or "none yet"
+        raise StoreError(f"There is no campaign {name!r} in this database; there are: {names}.")
+    if held.platform != platform:
+        raise StoreError(f"The campaign {name!r} is of {held.platform}, the one that refreshes it of {platform}.")
+    return int(held.id)
+
+
+def _resolve_aliases(connection: Connection, number: int, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the same nodes, but those that turned out to be another account by that one."""
+    same = select(outcome.c.node, outcome.c.missing).where(
+        outcome.c.campaign == number, outcome.c.missing.startswith(SAME_AS)
+    )
+    other: dict[int, int] = {}
+    for node, why in connection.execute(same.order_by(outcome.c.n.desc())):  # whom it is now, by what was found later
+        target = int(why.removeprefix(SAME_AS))
+        other[node] = other.get(target, target)
+    several, places = np.unique(nodes, return_inverse=True)
+    settled = np.array([other.get(node, node) for node in several.tolist()], np.int64)
+    return settled[places].reshape(nodes.shape)

@@ -13,10 +13,10 @@ from socialcrawl.engine.model import Node, Outcome, Reason, Who, format_time
 from socialcrawl.storage.database.address import find_address
 from socialcrawl.storage.database.bulk import Lookup, make_insert, match_keys
 from socialcrawl.storage.database.trouble import convert_error
-from socialcrawl.storage.epochs import find_next_pick
 from socialcrawl.storage.imports.import_picks import ACT
 from socialcrawl.storage.schema.tables import account, link, outcome, pick
 from socialcrawl.storage.schema.tables import campaign as table
+from socialcrawl.storage.versions import find_next_pick
 from socialcrawl.storage.writes import OUTCOME, PICK, describe_missing
 
 PROBE = "probe"

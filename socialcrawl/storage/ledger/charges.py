@@ -1,17 +1,25 @@
-"""The UTC-day rule: a platform bills a post or a user once a day, however often it is read. Pure.
+"""The UTC-day rule: a platform bills a post or a user once a day, however often it is read.
 
 A day is the server's. Near midnight it is not certain on which one a request was served: then everything counts as
 billed, and nothing as billed for the rest of either day. So the ledger errs only towards too much.
 
 Resources are kept by credential: tokens may belong to different developer accounts, and nothing says which share one.
+Table `charge` has them, shared by all campaigns of a database.
 """
 
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import NamedTuple, Protocol
 
+import orjson
+from sqlalchemy import Connection, Text, bindparam, delete, select, true
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql.dml import UpdateBase
+
 from socialcrawl.engine.model import Grant, Page, Reply, format_time
 from socialcrawl.ratelimit.policy import Tariff
+from socialcrawl.storage.database.bulk import Statement, unnest_keys
+from socialcrawl.storage.schema.tables import charge
 
 DAY = 86_400  # seconds
 SKEW = 900.0  # seconds by which our clock may differ from the server's
@@ -106,3 +114,31 @@ def _count_new(served: str | None, credential: str, kind: str, resources: Sequen
     if served is None or not resources:
         return len(set(resources))
     return charges.count_new(served, credential, kind, resources)
+
+
+COLUMNS = ("day", "credential", "kind", "resource")
+
+
+class SqlCharges:
+    """See `charges.Charges`. Called inside the transaction that stores the page."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._bill = Statement(connection, _make_insert(connection), COLUMNS)
+        self._remove = Statement(connection, delete(charge).where(charge.c.day < bindparam("first")), ("first",))
+        self._day = ""  # the day of the latest page: when it changes, what is past is removed
+
+    def count_new(self, day: str, credential: str, kind: str, resources: Sequence[str]) -> int:
+        """See `charges.Charges.count_new`; one statement, whatever the number of resources."""
+        if day != self._day:
+            self._remove.execute_one((find_day_before(day),))
+            self._day = day
+        return self._bill.execute_one((day, credential, kind, orjson.dumps(resources).decode())).rowcount
+
+
+def _make_insert(connection: Connection) -> UpdateBase:
+    resources = unnest_keys(connection, "resource")
+    upsert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    given = [bindparam(name, type_=Text) for name in COLUMNS[:3]]
+    # WHERE true: after a FROM, SQLite would take ON CONFLICT for the condition of a join.
+    rows = select(*given, resources.c.value).where(true())
+    return upsert(charge).from_select(COLUMNS, rows).on_conflict_do_nothing()

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from socialcrawl.engine.arms import NAMES, STEERED, assign_arms
+from socialcrawl.engine.draws import ARM_NAMES, STEERED, assign_arms
 from socialcrawl.storage.queries.traces import CampaignTraces
 
 
 def find_drawn(traces: CampaignTraces, campaign: str) -> dict[int, str]:
-    """Return how the accounts of picks were drawn, as `arms.NAMES` calls it, by pick.n; none of the other picks.
+    """Return how the accounts of picks were drawn, as `draws.NAMES` calls it, by pick.n; none of the other picks.
 
     An account that is tried again was chosen before, so only the first pick of an account counts.
     """
@@ -24,5 +24,5 @@ def find_drawn(traces: CampaignTraces, campaign: str) -> dict[int, str]:
     for one, share, end in zip(versions, shares, ends, strict=True):
         who = assign_arms(one.settings.get("seed", 0), share, 0, len(steps.n))
         ours = once & (steps.n >= one.first) & (steps.n < end) & (who != STEERED)
-        found |= {n: NAMES[arm] for n, arm in zip(steps.n[ours].tolist(), who[ours].tolist(), strict=True)}
+        found |= {n: ARM_NAMES[arm] for n, arm in zip(steps.n[ours].tolist(), who[ours].tolist(), strict=True)}
     return found

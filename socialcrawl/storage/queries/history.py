@@ -18,9 +18,9 @@ from sqlalchemy import ColumnElement, Connection, func, select
 from socialcrawl.engine.model import Outcome, parse_time
 from socialcrawl.engine.protocols import Batch, Columns
 from socialcrawl.graph.graph import COLUMNS
-from socialcrawl.storage.epochs import find_topic_starts
 from socialcrawl.storage.queries.linked import LinkReader, open_cursor
 from socialcrawl.storage.schema.tables import outcome, pick
+from socialcrawl.storage.versions import find_topic_starts
 from socialcrawl.system.garbage_collection import pause_garbage_collection
 
 CHUNK = 32_768  # picks that are read together, with their links

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Select, case, func, literal_column, select, text
 
 from socialcrawl.engine.model import SAME_AS, Act, Who
-from socialcrawl.storage.counted_posts import select_hit_columns
 from socialcrawl.storage.database.bulk import Lookup, match_keys
+from socialcrawl.storage.link_weights import select_hit_columns
 from socialcrawl.storage.queries.linked import read_numbers
 from socialcrawl.storage.schema.tables import account, link, outcome, pick, post, request
 

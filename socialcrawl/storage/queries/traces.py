@@ -1,28 +1,27 @@
 """What a campaign has written down of one account, in SQL: who it is, when it was asked, who links to it.
 
-They read; they change nothing.
+So it has what the tests of an old dataset brought. Modules here read and change nothing.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select, text
 
-from socialcrawl.engine.model import Node, Pick, SameAs, Unavailable, parse_time, parse_unavailable
+from socialcrawl.engine.model import Node, Pick, SameAs, Unavailable, Who, parse_time, parse_unavailable
 from socialcrawl.engine.protocols import History
 from socialcrawl.graph.graph import COLUMNS
-from socialcrawl.storage.epochs import find_comparable_start, find_topic_starts
 from socialcrawl.storage.erasure.seed_slots import Seat
-from socialcrawl.storage.queries import row_values
+from socialcrawl.storage.queries import holdings, row_values
 from socialcrawl.storage.queries.history import FinishedBatches
 from socialcrawl.storage.queries.summary import find_campaign, list_campaigns
 from socialcrawl.storage.schema.tables import pick
-from socialcrawl.storage.versions import Version, read_versions
+from socialcrawl.storage.versions import Version, find_comparable_start, find_topic_starts, read_versions
 
 CAMPAIGN = "select platform, settings, identity from campaign where id = :campaign"
 BY_NAME = "select node, platform_id, profile_at from account where platform = :platform and handle = :handle"
@@ -267,3 +266,41 @@ class CampaignTraces:
     def _read_rows(self, sql: str, **values: Any) -> Any:
         with row_values.join_transaction(self.connection):
             return self.connection.execute(text(sql), values).all()
+
+
+# Tests that said nothing, as they are asked once more or are another account's, are none.
+FOUND = """
+select o.value from outcome o join pick p on p.campaign = o.campaign and p.n = o.n
+where p.campaign = :campaign and p.act = 'probe' and coalesce(o.missing, '') <> 'temporary'
+  and substr(coalesce(o.missing, ''), 1, 8) <> 'same-as:' order by o.n
+"""
+STATUSES = """
+select l.status, count(*) from liveness l join campaign c on c.name = l.campaign where c.id = :campaign
+group by 1 order by 2 desc, 1
+"""
+
+
+class Status(NamedTuple):
+    """How many accounts were last found so: active, silent, or why they are not there."""
+
+    name: str
+    accounts: int
+
+
+def find_active(connection: Connection, campaign: int) -> NDArray[np.bool_]:
+    """Return whether each test of a campaign found an active account, in the order of the tests, bool[tests]."""
+    with connection.begin():
+        values = connection.execute(text(FOUND), {"campaign": campaign}).scalars()
+        return np.fromiter((value > 0 for value in values), np.bool_)
+
+
+def count_statuses(connection: Connection, campaign: int) -> list[Status]:
+    """Return what became of the accounts that were tested, most first."""
+    with connection.begin():
+        return [Status(*row) for row in connection.execute(text(STATUSES), {"campaign": campaign})]
+
+
+def read_accounts(connection: Connection, nodes: Sequence[Node]) -> list[Who]:
+    """Return how the platform calls some accounts, in their order."""
+    known = holdings.read_names(connection, nodes)
+    return [known.get(node, Who(None, None)) for node in nodes]

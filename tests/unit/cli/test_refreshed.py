@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from socialcrawl.cli.commands.report import collect_knowledge
 from socialcrawl.cli.definitions.imports import import_, order
 from socialcrawl.cli.render.refresh_report import draw, show
+from socialcrawl.crawls.refresh.active_estimate import format_percent
 from socialcrawl.crawls.refresh.report import plan_probes as next_of
 from socialcrawl.crawls.refresh.report import slice_tests
-from socialcrawl.crawls.refresh.stop_rule import format_percent
 from socialcrawl.crawls.reporting import report
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.storage.queries.traces import CampaignTraces

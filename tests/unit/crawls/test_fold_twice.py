@@ -22,7 +22,7 @@ from x_crawls import rows
 from socialcrawl.crawls.node_limit import NodeLimit
 from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.crawls.track.choice import PolicyMixture
+from socialcrawl.crawls.track.visit_policies import PolicyMixture
 from socialcrawl.engine.model import Credential
 from socialcrawl.ratelimit.budget import Caps
 from socialcrawl.ratelimit.planner import WindowPlanner

@@ -11,10 +11,9 @@ from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.sections.topic import CrawlSection
 from socialcrawl.crawls.facts import list_foreign_keys
 from socialcrawl.crawls.track import datasheet
-from socialcrawl.crawls.track.expansion import EXPANSIONS
-from socialcrawl.crawls.track.recrawl import RECRAWLS
 from socialcrawl.crawls.track.section import TrackSection
 from socialcrawl.crawls.track.target import TARGETS
+from socialcrawl.crawls.track.visit_policies import EXPANSIONS, RECRAWLS
 from socialcrawl.importers.import_posts import import_posts
 
 

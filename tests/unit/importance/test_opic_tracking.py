@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from time_graphs import Timed, drive, tell, track
 
-from socialcrawl.crawls.track.choice import PolicyMixture
-from socialcrawl.crawls.track.expansion import EXPANSIONS, make_expansion
 from socialcrawl.crawls.track.target import TARGETS, Target
 from socialcrawl.crawls.track.tracked_graph import FRONTIER
+from socialcrawl.crawls.track.visit_policies import EXPANSIONS, PolicyMixture, make_expansion
 
 WORLD = Timed(size=60, links=500, end=1200.0, seed=3)
 

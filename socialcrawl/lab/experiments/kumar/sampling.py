@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from socialcrawl.crawls.track.choice import PolicyMixture
-from socialcrawl.crawls.track.expansion import Barred, Draw
 from socialcrawl.crawls.track.tracked_graph import TrackedGraph
+from socialcrawl.crawls.track.visit_policies import Barred, Draw, PolicyMixture
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.engine.model import Node
 from socialcrawl.lab.experiments.kumar.timegraphs import Floats

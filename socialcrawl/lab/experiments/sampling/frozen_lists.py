@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.crawls.sample import spectral_gap as gaps
-from socialcrawl.crawls.sample.decision_tree import TreeParameters, grow
-from socialcrawl.crawls.sample.tfidf import count_words
+from socialcrawl.crawls.sample.decision_tree import TreeParameters, count_words, grow
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling.known_walks import WalkSetup, choose_starts, walk_method

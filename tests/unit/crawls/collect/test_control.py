@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from socialcrawl.crawls.collect.control import ControlledStrategy
-from socialcrawl.crawls.collect.strategies import AlteredGreedy, Greedy, choose_greedily
-from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, assign_arms
+from socialcrawl.crawls.collect.strategies import AlteredGreedy, ControlledStrategy, Greedy, choose_greedily
+from socialcrawl.engine.draws import CHANCE, NEAREST, STEERED, assign_arms
 
 
 class Frontier:

@@ -20,13 +20,12 @@ from socialcrawl.cli.commands.explain import explain_account
 from socialcrawl.cli.commands.export import export_data
 from socialcrawl.cli.commands.run import build_object, run_campaign, show_ending
 from socialcrawl.cli.render import steering as steering_lines
-from socialcrawl.crawls.collect.control import ControlledStrategy
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
 from socialcrawl.crawls.collect.steering import LEAST, ControlComparison, Steering, compare_arms, measure_steering
-from socialcrawl.crawls.collect.strategies import Greedy
+from socialcrawl.crawls.collect.strategies import ControlledStrategy, Greedy
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.engine.arms import CHANCE, NEAREST, STEERED, assign_arms
+from socialcrawl.engine.draws import CHANCE, NEAREST, STEERED, assign_arms
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.exporters.export import ExportOptions

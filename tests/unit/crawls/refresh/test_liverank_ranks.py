@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from socialcrawl.crawls.refresh.liveranks import RANKS, SAMPLED, STATIC, LiveRanks, compute_log_ratio
 from socialcrawl.crawls.refresh.old_dataset import OldDataset, OldDatasetBuilder
-from socialcrawl.engine.splitmix import draw_chance, draw_keys, shuffle
+from socialcrawl.engine.draws import draw_chance, draw_keys, shuffle
 from socialcrawl.importance import pagerank_batch
 from socialcrawl.importance.link_matrix import make_out_links
 from socialcrawl.importance.pagerank import compute_pagerank

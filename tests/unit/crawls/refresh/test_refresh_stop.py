@@ -16,9 +16,10 @@ from socialcrawl.crawls.refresh.active_estimate import (
     bound_below,
     compute_tail,
     estimate,
+    format_percent,
+    judge,
 )
 from socialcrawl.crawls.refresh.liveranks import DYNAMIC, LiveRanks
-from socialcrawl.crawls.refresh.stop_rule import format_percent, judge
 from socialcrawl.engine.model import Node, Pick, Stop
 from socialcrawl.lab.experiments.liverank.follower_graphs import FollowerParameters, generate_followers
 

@@ -12,8 +12,8 @@ from walk_graphs import Searching, WalkRules, both, known, rows, tangle, walk
 from socialcrawl.crawls.sample.crawl import REST, Sample
 from socialcrawl.crawls.sample.rules import FOCUSES
 from socialcrawl.crawls.seeds import Seeds
+from socialcrawl.engine.draws import draw_chance, draw_numbers, start_stream
 from socialcrawl.engine.model import Outcome, Pick, SameAs
-from socialcrawl.engine.splitmix import draw_chance, draw_numbers, start_stream
 from socialcrawl.lab.instant import SequenceStore
 
 SIZE = 40

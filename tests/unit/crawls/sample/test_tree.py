@@ -16,8 +16,15 @@ from sklearn.metrics import precision_recall_fscore_support
 from sklearn.tree import DecisionTreeClassifier
 
 from socialcrawl.crawls.sample.cross_validation import ConfusionMatrix, Examples, cross_validate, make_examples
-from socialcrawl.crawls.sample.decision_tree import DecisionTree, TreeNode, TreeParameters, grow, make_matrix
-from socialcrawl.crawls.sample.tfidf import TfidfVocabulary, count_words
+from socialcrawl.crawls.sample.decision_tree import (
+    DecisionTree,
+    TfidfVocabulary,
+    TreeNode,
+    TreeParameters,
+    count_words,
+    grow,
+    make_matrix,
+)
 from socialcrawl.errors import SettingsError
 
 WORDS = ["bike", "wheel", "chain", "soup", "salt", "the", "and", "road"]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from walk_graphs import WalkRules, both, known, walk
 
-from socialcrawl.crawls.sample.host_traps import HostTrap
+from socialcrawl.crawls.sample.walker import HostTrap
 from socialcrawl.engine.model import Outcome
 from socialcrawl.graph.known_graph import KnownGraphSource
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from time_graphs import Timed, answer, drive, tell, track
 
-from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.target import PARALLEL, Target, invert_worth
 from socialcrawl.crawls.track.tracked_graph import COLUMNS, CRAWLED
+from socialcrawl.crawls.track.visit_policies import PolicyMixture
 from socialcrawl.engine.model import Node, Pick, SameAs, Stop, Wait
 from socialcrawl.graph.relevance import compute_worth
 

@@ -14,9 +14,9 @@ from time_graphs import Timed, answer, drive, tell, track
 from x_crawls import posts_file, rows
 
 from socialcrawl.campaign.settings import checked
-from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER
+from socialcrawl.crawls.track.visit_policies import PolicyMixture
 from socialcrawl.engine.model import SameAs, Stop, Wait
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import serve_in_thread

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from time_graphs import Timed, answer, drive, tell, track
 
-from socialcrawl.crawls.track.choice import PolicyMixture
 from socialcrawl.crawls.track.crawl import REST
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import COLUMNS
+from socialcrawl.crawls.track.visit_policies import PolicyMixture
 from socialcrawl.engine.model import SameAs, Stop
 from socialcrawl.graph.relevance import compute_worth
 

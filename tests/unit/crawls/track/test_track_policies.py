@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from time_graphs import Timed, drive, tell, track
 
-from socialcrawl.crawls.track.choice import NAMES, PolicyMixture
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER
+from socialcrawl.crawls.track.visit_policies import NAMES, PolicyMixture
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialcrawl.crawls.track.weighted_tree import DrawTree, MaxTree
-from socialcrawl.engine.splitmix import draw_chance
+from socialcrawl.engine.draws import draw_chance
 
 # Whole weights add up without rounding, so that the referee may add in any order.
 CHANGES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=60)
@@ -126,6 +126,6 @@ def test_a_quick_draw_is_the_same_whenever_it_is_asked_for():
     assert draw_chance(3, "mix", 7) == draw_chance(3, "mix", 7)
     assert len({draw_chance(s, p, n) for s in (3, 4) for p in ("mix", "coin") for n in (7, 8)}) == 8
     # SplitMix64 itself: the first numbers of the stream whose state is 0 (Vigna's reference implementation).
-    from socialcrawl.engine.splitmix import GOLDEN, _mix
+    from socialcrawl.engine.draws import GOLDEN, _mix
 
     assert [_mix(n * GOLDEN) for n in (1, 2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]

@@ -11,8 +11,8 @@ from scipy import stats
 
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import TrackedGraph
+from socialcrawl.engine.draws import draw_chance
 from socialcrawl.engine.model import Outcome, Pick
-from socialcrawl.engine.splitmix import draw_chance
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs
 from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate_time_graph

@@ -33,7 +33,7 @@ from socialcrawl.ratelimit.policy import Tariff
 from socialcrawl.storage.database.address import parse_address
 from socialcrawl.storage.erasure.forgetting import forget as carry_out
 from socialcrawl.storage.erasure.tombstones import find_forgotten, make_digest
-from socialcrawl.storage.ledger.billed import SqlCharges
+from socialcrawl.storage.ledger.charges import SqlCharges
 from socialcrawl.storage.stored_answers import AnswerReuse
 
 BOTH = pytest.mark.parametrize("kind", ["sqlite", "postgres"])

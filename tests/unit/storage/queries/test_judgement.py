@@ -31,8 +31,9 @@ from socialcrawl.storage.queries.judgement import (
     compute_rank_correlation,
     compute_regret,
     judge_estimators,
+    judge_shadows,
+    read_scores,
 )
-from socialcrawl.storage.queries.shadow_estimates import judge_shadows, read_scores
 from socialcrawl.storage.queries.summary import summarize_campaign
 
 FLOATS = st.one_of(st.sampled_from([0.0, 0.5, 1.0, 2.0]), st.floats(-1e12, 1e12))

@@ -1,7 +1,8 @@
-"""What a campaign that tracks accounts knows of each, kept in SQL for people who ask (Abiteboul et al., section 2).
+"""What campaigns that track or sample know of each account, kept in SQL for people who ask.
 
-Cash lives in memory; the history H is written here. All of it can be made again from picks and outcomes: what a run
-has changed is written when it returns, and nothing reads it back.
+Of a campaign that tracks (Abiteboul et al., section 2) cash lives in memory, and the history H is written here. Of one
+that samples (Bar-Yossef, Kanungo, Krauthgamer, section 5) it is what was drawn. All of it can be made again from picks
+and outcomes: what a run has changed is written when it returns, and nothing reads it back.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, delete, select
 
 from socialcrawl.storage.database.bulk import make_insert
-from socialcrawl.storage.schema.tables import standing
+from socialcrawl.storage.schema.tables import sampled, standing
 
 CHUNK = 10_000  # rows that are written together
 
@@ -53,3 +54,32 @@ def read_standings(connection: Connection, campaign: int) -> dict[int, StandingR
     """Return the standings of a campaign as they were last written, by node; called in a transaction."""
     columns = select(*(standing.c[name] for name in NAMES[1:])).where(standing.c.campaign == campaign)
     return {row[0]: StandingRow(*row) for row in connection.execute(columns)}
+
+
+class SampledRow(NamedTuple):
+    """A row of table `sampled`, without its campaign."""
+
+    node: int
+    visits: int
+    weight: float
+    degree: int
+
+
+def write_sampled(connection: Connection, campaign: int, rows: Sequence[SampledRow]) -> None:
+    """Write what a campaign has drawn instead of what it had, in a transaction.
+
+    Args:
+        connection: the database.
+        campaign: campaign.id.
+        rows: of all accounts in its sample.
+    """
+    connection.execute(delete(sampled).where(sampled.c.campaign == campaign))
+    add = make_insert(connection, sampled, ("campaign", *SampledRow._fields))
+    for begin in range(0, len(rows), CHUNK):
+        add.run([(campaign, *row) for row in rows[begin : begin + CHUNK]])
+
+
+def read_sampled(connection: Connection, campaign: int) -> dict[int, SampledRow]:
+    """Return what a campaign has drawn as it was last written, by node; called in a transaction."""
+    columns = select(*(sampled.c[name] for name in SampledRow._fields)).where(sampled.c.campaign == campaign)
+    return {row[0]: SampledRow(*row) for row in connection.execute(columns)}
