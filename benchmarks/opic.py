@@ -7,11 +7,9 @@ import numpy as np
 
 from benchmarks.figure import Figure, sized
 from socialcrawl.engine.draws import make_generator
-from socialcrawl.importance.fixpoint import compute_reference
-from socialcrawl.importance.link_matrix import make_out_links
+from socialcrawl.importance.link_matrix import compute_reference, make_out_links
 from socialcrawl.importance.opic import Cash, Floats
-from socialcrawl.importance.static_opic import StaticGraph
-from socialcrawl.importance.visit_order import SELECTIONS, make_visit_order
+from socialcrawl.importance.static_opic import SELECTIONS, StaticGraph, make_visit_order
 
 TITLE = "Static OPIC, 1,000,000 nodes, 10,000,000 links (in-degrees ~ k^-2.1, out-degrees Poisson), small edges of 1"
 NODES, LINKS = sized(1_000_000, 1_000), sized(10_000_000, 10_000)

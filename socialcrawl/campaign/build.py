@@ -1,4 +1,7 @@
-"""The one place where the parts of a campaign are joined."""
+"""The one place where the parts of a campaign are joined.
+
+Where the file says `auto`, the refresh rate is chosen once, from the latency measured, and stored.
+"""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -7,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from socialcrawl.campaign.credentials import CampaignAccess, open_access
-from socialcrawl.campaign.pace import Pace
 from socialcrawl.campaign.plan import THREADS, Plan, make_plan
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.campaign.siblings import Siblings, unite
@@ -19,19 +21,28 @@ from socialcrawl.crawls.registry import kind_of
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.clock import InterruptibleClock, Steady
 from socialcrawl.engine.loop import Parts
-from socialcrawl.engine.model import Node, Stop, Wait
+from socialcrawl.engine.model import Credential, Node, Stop, Wait
 from socialcrawl.engine.protocols import Crawl, Source, Watcher
 from socialcrawl.errors import HeldError
 from socialcrawl.platforms.base import Keys, Wired
 from socialcrawl.platforms.excluding import ExcludingSource
 from socialcrawl.platforms.focusing import FocusedSource
-from socialcrawl.platforms.look_ahead import LookAhead
+from socialcrawl.platforms.look_ups import LookAhead
+from socialcrawl.ratelimit.batch_size import choose_batch_size, find_planning_latency
 from socialcrawl.ratelimit.planner import WindowPlanner
-from socialcrawl.ratelimit.policy import parse_host
+from socialcrawl.ratelimit.policy import Policy, parse_host
 from socialcrawl.ratelimit.received_requests import LAG
 from socialcrawl.ratelimit.retry import Backoff
 from socialcrawl.ratelimit.shared_windows import Membership, SharedWindows
-from socialcrawl.storage.campaigns import QueryHistory, TopicChange, ensure_campaign, read_query_history
+from socialcrawl.storage.campaigns import (
+    QueryHistory,
+    TopicChange,
+    ensure_campaign,
+    keep_refresh_rate,
+    read_latencies,
+    read_query_history,
+    read_refresh_rate,
+)
 from socialcrawl.storage.counting_rule import CountingRule
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpaceGuard, Look, measure_disk
@@ -39,6 +50,46 @@ from socialcrawl.storage.database.lease import Lease
 from socialcrawl.storage.erasure.skip_forgotten import SkipForgottenSource
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.stored_answers import AnswerReuse
+
+
+@dataclass(slots=True)
+class Pace:
+    """What tells r when a batch is chosen: 1 as long as there are seeds to ask, whose replies tell the latency.
+
+    Args:
+        store: of the campaign, which keeps what was chosen.
+        seeds: of its crawl, which say whether it is still at them.
+        policy: the windows.
+        credentials: the tokens, whose windows add up.
+        timeline: the endpoint that most requests go to.
+    """
+
+    store: SqlStore
+    seeds: Seeds
+    policy: Policy
+    credentials: tuple[Credential, ...]
+    timeline: str
+    chosen: int | None = None
+
+    def __call__(self) -> int:
+        """Return the refresh rate r of Algorithm 1 (Gouriten et al., section 3)."""
+        if self.chosen is None:
+            self.chosen = read_refresh_rate(self.store.connection, self.store.campaign) or self._measured()
+        return self.chosen or 1
+
+    def _measured(self) -> int | None:
+        """Return what the replies so far say, once the seeds are done; None while they say too little."""
+        if self.seeds.due(1, lambda _: 1)[1]:
+            return None
+        latency = find_planning_latency(read_latencies(self.store.connection, self.store.campaign))
+        rules = [self.policy.get_endpoint(self.timeline).get_rules(credential.kind) for credential in self.credentials]
+        first = [several[0] for several in rules if several]
+        if latency is None or not first:
+            return None
+        d = min(rule.d for rule in first)
+        found = choose_batch_size(latency, max(1, round(sum(rule.k * d / rule.d for rule in first))), d)
+        keep_refresh_rate(self.store.connection, self.store.campaign, found)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import explain_toml_error, read_toml
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Pool, Rule
-from socialcrawl.system.resources import find_folder
+from socialcrawl.system.files import find_folder
 
 LONGEST = 366 * 86_400  # seconds of a window
 

@@ -15,7 +15,7 @@ from socialcrawl.cli.commands.lab import lab_app
 from socialcrawl.cli.definitions import audit, check, daemon, export, forget, imports, mock, queries, report, train
 from socialcrawl.cli.options import AsJson
 from socialcrawl.errors import SettingsError, SocialcrawlError
-from socialcrawl.system.permissions import restrict_new_files
+from socialcrawl.system.files import restrict_new_files
 from socialcrawl.text.terminal import Formatter, close_errors, guard, write_error, write_line
 from socialcrawl.text.wording import parse_seconds
 

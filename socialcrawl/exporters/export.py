@@ -22,8 +22,7 @@ from socialcrawl.exporters.datasheet import FORMAT, render_page
 from socialcrawl.exporters.datasheet_facts import collect_facts
 from socialcrawl.exporters.export_folder import open_new_folder
 from socialcrawl.exporters.exported_tables import SHEETS, ExportTable
-from socialcrawl.exporters.pseudonymize import Pseudonymizer
-from socialcrawl.exporters.pseudonyms import Pseudonyms
+from socialcrawl.exporters.pseudonymize import Pseudonymizer, Pseudonyms
 from socialcrawl.exporters.selection import SOME, ExportSelection, open_selection
 from socialcrawl.exporters.table_files import IDS, WRITERS, IdWriter, Maker, SafeCsvWriter, read_pyarrow_version
 from socialcrawl.storage.database import address

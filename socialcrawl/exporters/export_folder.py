@@ -10,8 +10,7 @@ from tempfile import mkdtemp
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.exporters.datasheet import FORMAT
 from socialcrawl.formats.documents import read_text
-from socialcrawl.system.files import replace_folder
-from socialcrawl.system.permissions import get_folder_mode
+from socialcrawl.system.files import get_folder_mode, replace_folder
 
 SHEETS = ("datasheet.json", "datasheet.md")
 

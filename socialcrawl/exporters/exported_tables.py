@@ -11,8 +11,7 @@ from sqlalchemy import null as nothing
 from socialcrawl.exporters.columns import Column, Person
 from socialcrawl.exporters.decision_tables import read_seeds, read_shadows, read_versions
 from socialcrawl.exporters.selection import ExportSelection, accounts, places, posts, read_page
-from socialcrawl.storage.queries.control_picks import find_drawn
-from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.storage.queries.traces import CampaignTraces, find_drawn
 from socialcrawl.storage.schema.tables import (
     account,
     campaign,

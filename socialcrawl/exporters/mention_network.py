@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 from sqlalchemy import text
 
 from socialcrawl.exporters.columns import Person
-from socialcrawl.exporters.pseudonyms import Pseudonyms
+from socialcrawl.exporters.pseudonymize import Pseudonyms
 from socialcrawl.exporters.selection import SOME, ExportSelection
 
 # What XML 1.0 cannot hold, however it is quoted.

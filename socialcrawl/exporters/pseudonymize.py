@@ -1,18 +1,178 @@
-"""Rows without names: usernames and ids become keyed hashes, texts lose every name that can be told from a word."""
+"""Rows without names: usernames and ids become keyed hashes, texts lose every name that can be told from a word.
 
-from collections.abc import Iterable, Iterator, Sequence
+The same key makes the same names again; without it nobody can try names out. It is kept nowhere: in no database,
+export or log. In texts names are hidden wherever they stand, or only where they are no ordinary words:
+
+- always: `@name`, whoever that is; addresses of the web down to their host, as they lead to profiles and posts; mail
+  addresses; numbers of 15 digits or more, also within a word, as ids of posts and people are; ids of known people;
+- everybody's usernames that have a digit or `_` or 8 letters or more, and everybody's display names of two words or
+  more, or of one such word;
+- the usernames and display names, whatever they are, of the author and of those whom the post mentions.
+
+So the word jazz stays although somebody is called @jazz, except in what @jazz writes and in what mentions @jazz.
+"""
+
+import re
+from base64 import b32encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
 from sqlalchemy import Column as Field
 from sqlalchemy import MetaData, Table, Text, select
 
 from socialcrawl.engine.model import SAME_AS
+from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.columns import NAMES, Column, Person
-from socialcrawl.exporters.pseudonyms import Pseudonyms
 from socialcrawl.exporters.selection import ExportSelection
-from socialcrawl.exporters.text_redaction import SHORT, KnownNames, split_words
 from socialcrawl.storage.database.bulk import Lookup, make_insert, match_keys
 from socialcrawl.storage.schema.tables import account
+
+SHORTEST = 16  # bytes of a key
+REMEMBERED = 200_000  # pseudonyms, as the same people come again and again
+LETTERS = 14  # 70 bits: among 10,000,000 people the chance that two share a pseudonym is below 1 in 10,000,000
+
+
+class Pseudonyms:
+    """Names made of a key: equal for equal people in every table, and for equal posts.
+
+    Raises:
+        SettingsError: the key is shorter than SHORTEST bytes.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) < SHORTEST:
+            raise SettingsError(
+                f"The key for pseudonyms has {len(key)} bytes: give one of at least {SHORTEST}, such as the output of "
+                "`openssl rand -hex 32`."
+            )
+        self._key = blake2b(key, digest_size=64, person=b"socialcrawl").digest()
+        self._letters = lru_cache(REMEMBERED)(self._make_name)
+
+    def name_person(self, who: Person) -> str | None:
+        """Return the pseudonym of an account, shaped like a username.
+
+        By its id, or by its name where no id is known.
+        """
+        if who.id is None and who.username is None:
+            return None
+        return "u" + self._letters(f"user {who.id}" if who.id is not None else f"name {str(who.username).lower()}")
+
+    def name_post(self, key: str) -> str:
+        """Return the pseudonym of a post."""
+        return "p" + self._letters(f"post {key}")
+
+    def name_node(self, node: int) -> int:
+        """Return the pseudonym of account.node, up to 2^62; queries keep their negative numbers."""
+        return node if node < 0 else int.from_bytes(self._hash(f"node {node}")) >> 2
+
+    def _hash(self, text: str) -> bytes:
+        return blake2b(text.encode(), digest_size=8, key=self._key).digest()
+
+    def _make_name(self, text: str) -> str:
+        digest = blake2b(text.encode(), digest_size=10, key=self._key).digest()
+        return b32encode(digest).decode().lower()[:LETTERS]
+
+
+SHORT = 5  # words of a display name that are looked for; the rest of a longer one goes with them
+LONG_WORD = 8  # letters from which on a username is hidden everywhere
+NAME = "[name]"
+
+WORD = re.compile(r"\w+")
+# A mail address, an address, a name after @ (also as in an address, %40, and as wide as Chinese letters are), a long
+# number. Lengths are bounded: a text of one long word must not take its square.
+MARKED = re.compile(
+    r"(?P<mail>[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,5}\w{2,})"
+    r"|(?:https?|ftp)://(?P<host>[^\s/?#\"'<>]*)[^\s\"'<>]*"
+    r"|(?P<bare>(?:[\w-]{1,63}\.){1,5}[a-z]{2,18})/[^\s\"'<>]+"
+    r"|(?:[@\uff20]|%40)(?P<name>\w+)"
+    r"|(?P<number>\d{15,})",
+    re.IGNORECASE,
+)
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text in lower case: letters, digits and `_`."""
+    return [word.lower() for word in WORD.findall(text)]
+
+
+class KnownNames:
+    """The people who could be named in some texts.
+
+    Args:
+        pseudonyms: who is called what.
+        handles: people by username in lower case.
+        ids: people by the platform's id.
+        names: display names, as words in lower case with one blank between.
+    """
+
+    def __init__(
+        self, pseudonyms: Pseudonyms, handles: Mapping[str, Person], ids: Mapping[str, Person], names: set[str]
+    ) -> None:
+        self.pseudonyms, self.handles, self.ids = pseudonyms, handles, ids
+        self._all_names = names
+        self._names = {name for name in names if " " in name or _is_unmistakable(name)}
+        self._near: dict[str, Person] = {}
+
+    def add_people(self, people: Sequence[Person]) -> "KnownNames":
+        """Return the same names, where a text is about these people: their names are hidden in all cases."""
+        made = KnownNames(self.pseudonyms, self.handles, self.ids, self._all_names)
+        for person in people:
+            if person.username:
+                made._near[person.username.lower()] = person
+            if person.name and (words := split_words(person.name)[:SHORT]):
+                made._names.add(" ".join(words))
+        return made
+
+    def hide_names(self, text: str) -> str:
+        """Return the text without names."""
+        parts, end = [], 0
+        for match in MARKED.finditer(text):
+            parts += [self._hide_words(text[end : match.start()]), self._replace_marked(match)]
+            end = match.end()
+        return "".join([*parts, self._hide_words(text[end:])])
+
+    def _replace_marked(self, match: re.Match[str]) -> str:
+        if match["mail"]:
+            return "[mail]"
+        if name := match["name"]:
+            return f"@{self.pseudonyms.name_person(self.handles.get(name.lower()) or Person(None, name))}"
+        if number := match["number"]:
+            who = self.ids.get(number)
+            return self.pseudonyms.name_post(number) if who is None else str(self.pseudonyms.name_person(who))
+        if match["bare"]:
+            return self._hide_words(match["bare"]) + "/…"
+        return match[0].split("://", 1)[0] + "://" + self._hide_words(match["host"].rpartition("@")[2]) + "/…"
+
+    def _hide_words(self, text: str) -> str:
+        """Return a text without marked names: the words that are names are replaced, the rest stays as it is."""
+        found = list(WORD.finditer(text))
+        low = [match[0].lower() for match in found]
+        parts, end, place = [], 0, 0
+        while place < len(found):
+            shown, length = self._find_name(low, place)
+            if shown is not None:
+                parts += [text[end : found[place].start()], shown]
+                end = found[place + length - 1].end()
+            place += length
+        return "".join([*parts, text[end:]])
+
+    def _find_name(self, words: list[str], place: int) -> tuple[str | None, int]:
+        """Return what stands for the name that begins at a word, or None, and how many words that is."""
+        for length in range(min(SHORT, len(words) - place), 1, -1):
+            if " ".join(words[place : place + length]) in self._names:
+                return NAME, length
+        word = words[place]
+        if (person := self._near.get(word)) or (_is_unmistakable(word) and (person := self.handles.get(word))):
+            return self.pseudonyms.name_person(person), 1
+        if (who := self.ids.get(word)) is not None:
+            return self.pseudonyms.name_person(who), 1
+        return NAME if word in self._names else None, 1
+
+
+def _is_unmistakable(word: str) -> bool:
+    return len(word) >= LONG_WORD or "_" in word or any(letter.isdigit() for letter in word)
 
 
 class Pseudonymizer:

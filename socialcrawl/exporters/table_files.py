@@ -11,7 +11,7 @@ import orjson
 
 from socialcrawl.errors import StoreError
 from socialcrawl.exporters.columns import Column
-from socialcrawl.formats.csv_rows import CsvRows
+from socialcrawl.formats.csv_files import CsvRows
 
 
 class TableWriter(Protocol):

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.csv_cells import NOT_UTF8
+from socialcrawl.formats.csv_files import NOT_UTF8
 from socialcrawl.formats.documents import explain_unreadable
-from socialcrawl.formats.line_errors import LineErrors
 from socialcrawl.formats.lines import (
     NO_END,
     UNREADABLE,
+    LineErrors,
     describe_too_long,
     explain_csv_error,
     open_bytes,

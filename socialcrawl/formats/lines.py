@@ -1,6 +1,8 @@
 """The lines of a file, plain or packed with gzip: none longer than a bound, and together not absurdly many bytes.
 
 A line that is too long is passed over in pieces, so that it never is in memory as a whole.
+
+Lines that could not be read are counted, and the first ones are named with their reasons.
 """
 
 import csv
@@ -8,6 +10,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -15,6 +18,35 @@ from typing import IO
 
 from socialcrawl.errors import PostsFileError
 from socialcrawl.system.bounds import MAX_GROWTH, MAX_ROW, MAX_UNPACKED
+from socialcrawl.text.wording import pluralize
+
+SHOWN = 5  # bad lines that a message names
+LONGEST = 300  # characters of a reason: it may quote what stands in a file
+
+
+@dataclass
+class LineErrors:
+    """The bad lines so far; `notes` is what else is to be said of the files."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, place: str, why: str) -> None:
+        """Note a bad line: where it is and what is wrong with it."""
+        self.count += 1
+        if len(self.first) < SHOWN:
+            self.first.append(f"{place}: {why[:LONGEST]}")
+
+    def refuse(self, remedy: str = "Fix the file, or skip such lines with --skip-bad.") -> None:
+        """Raise PostsFileError if there are bad lines; `remedy` says what to do."""
+        if self.count:
+            raise PostsFileError(f"{pluralize(self.count, 'bad line')}, nothing was stored:\n{self}\n{remedy}")
+
+    def __str__(self) -> str:
+        more = self.count - len(self.first)
+        return "\n".join([*(f"  {line}" for line in self.first), *([f"  and {more:,} more"] if more else [])])
+
 
 GZIP = b"\x1f\x8b"
 PIECE = 65_536  # bytes of a line that is passed over

@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.formats.lines import describe_too_long, limit_unpacked, make_growth_error
-from socialcrawl.formats.parquet_layout import check_footer, limit_rows, make_refusal
-from socialcrawl.formats.parquet_pages import PageError
+from socialcrawl.formats.lines import LineErrors, describe_too_long, limit_unpacked, make_growth_error
+from socialcrawl.formats.parquet_layout import PageError, check_footer, limit_rows, make_refusal
 from socialcrawl.system.bounds import MAX_BATCH, MAX_CELL, MAX_COLUMNS, MAX_UNPACKED
 
 PARQUET = b"PAR1"

@@ -19,9 +19,9 @@ import numpy as np
 from socialcrawl.engine.model import Who
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.column_tables import Cell, CellTable, open_table
-from socialcrawl.formats.csv_cells import NEEDED
+from socialcrawl.formats.csv_files import NEEDED
 from socialcrawl.formats.header_lines import ENDS, KNOWN, WEIGHTS, describe_unknown, is_head
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.importers.account_cells import CellAccounts
 from socialcrawl.importers.exported_datasets import check_names, check_text, open_export_table

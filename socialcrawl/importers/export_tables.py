@@ -11,10 +11,8 @@ import orjson
 from socialcrawl.errors import PostsFileError
 from socialcrawl.exporters.columns import Column
 from socialcrawl.exporters.exported_tables import SHEETS
-from socialcrawl.formats.csv_cells import CsvTable
-from socialcrawl.formats.csv_rows import FORMULA
-from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.formats.lines import UNREADABLE, open_bytes
+from socialcrawl.formats.csv_files import FORMULA, CsvTable
+from socialcrawl.formats.lines import UNREADABLE, LineErrors, open_bytes
 from socialcrawl.formats.parquet import open_parquet
 from socialcrawl.importers.exported_datasets import FORMATS, read_objects
 

@@ -13,8 +13,7 @@ import orjson
 
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.column_tables import CHUNK, Cell, CellTable
-from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.formats.lines import describe_too_long, open_bytes, peek_bytes, read_lines
+from socialcrawl.formats.lines import LineErrors, describe_too_long, open_bytes, peek_bytes, read_lines
 from socialcrawl.system.bounds import MAX_BATCH, MAX_ROW
 
 PACKAGE, FORMATS = "datapackage.json", ("parquet", "csv", "jsonl")  # of an export

@@ -10,7 +10,7 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.model import Who, format_time
 from socialcrawl.errors import SettingsError
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.importers.account_cells import CellAccounts, find_site
 from socialcrawl.importers.dataset_files import read_datasets
 from socialcrawl.importers.import_posts import Watch

@@ -12,7 +12,7 @@ from pathlib import Path
 from socialcrawl.campaign.plan import make_plan, make_topic
 from socialcrawl.campaign.settings import Settings
 from socialcrawl.engine.model import format_time
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.graph.relevance import Hits, Topic
 from socialcrawl.importers.post_files import count_nothing, read_posts
 from socialcrawl.platforms.facts import DEFAULT

@@ -20,8 +20,8 @@ from typing import Any
 import orjson
 
 from socialcrawl.engine.model import LARGEST, Mention, Page, PostRow, Who, format_time
-from socialcrawl.formats.csv_cells import NEEDED
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.csv_files import NEEDED
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.storage.imports.parsed_page import MADE, ParsedPage
 

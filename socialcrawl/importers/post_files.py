@@ -11,10 +11,17 @@ from typing import IO, Any
 import orjson
 
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.csv_cells import check_columns, open_posts
+from socialcrawl.formats.csv_files import check_columns, open_posts
 from socialcrawl.formats.documents import explain_unreadable
-from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.formats.lines import MARK, UNREADABLE, describe_too_long, open_bytes, peek_bytes, read_lines
+from socialcrawl.formats.lines import (
+    MARK,
+    UNREADABLE,
+    LineErrors,
+    describe_too_long,
+    open_bytes,
+    peek_bytes,
+    read_lines,
+)
 from socialcrawl.formats.parquet import PARQUET, open_parquet
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.importers.post_columns import KNOWN, parse_rows

@@ -10,7 +10,7 @@ from pathlib import Path
 from socialcrawl.engine.model import Reason, Who, format_time
 from socialcrawl.errors import PostsFileError
 from socialcrawl.formats.column_tables import Cell, open_table
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.graph.liveness import Activity, parse_latest
 from socialcrawl.importers.account_cells import CellAccounts
 from socialcrawl.importers.dataset_files import IDS, NAMES

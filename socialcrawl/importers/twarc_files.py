@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from socialcrawl.engine.model import AccountRow, Page, Who, format_time
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.x.parse import FieldsMissingError, parse_posts, parse_users
 from socialcrawl.platforms.x.vocabulary import POST, TWEET, Vocabulary

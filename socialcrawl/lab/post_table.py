@@ -23,9 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.csv_cells import NEEDED, check_columns, open_posts
-from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.formats.lines import UNREADABLE, check_packed, describe_too_long, open_bytes, peek_bytes, read_lines
+from socialcrawl.formats.csv_files import NEEDED, check_columns, open_posts
+from socialcrawl.formats.lines import (
+    UNREADABLE,
+    LineErrors,
+    check_packed,
+    describe_too_long,
+    open_bytes,
+    peek_bytes,
+    read_lines,
+)
 from socialcrawl.formats.parquet import PARQUET, read_table
 from socialcrawl.system.bounds import MAX_LINE
 

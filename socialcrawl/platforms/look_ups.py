@@ -1,12 +1,65 @@
-"""Look-ups of many accounts at once, and what is made of their answers: for seeds, and for probes of life. Pure."""
+"""Look-ups of many accounts at once: seeds, probes of life, and those whom a crawl will probably read next."""
 
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from socialcrawl.engine.model import PUT_OFF, Node, Outcome, Pick, Reason, Reply, ReplyKind, Request, Unavailable, Who
+from socialcrawl.engine.model import (
+    PUT_OFF,
+    Node,
+    Outcome,
+    Pick,
+    Reason,
+    Reply,
+    ReplyKind,
+    Request,
+    Stop,
+    Unavailable,
+    Wait,
+    Who,
+)
+from socialcrawl.engine.protocols import Crawl
+from socialcrawl.platforms.excluding import ExcludedAccounts
 from socialcrawl.platforms.node_reading import Reading
+
+PICKS = 100  # of the crawl's next ones; some of their accounts are known, and need not be looked up
+
+
+class ProfileStore(Protocol):
+    """A store that knows whose profiles it lacks."""
+
+    def strangers(self, nodes: Sequence[Node], now: float) -> Sequence[Who]:
+        """Return those of some accounts whose profiles have to be asked for."""
+
+
+@dataclass(slots=True)
+class LookAhead:
+    """Which accounts a campaign will probably read next, of those whose profiles its database lacks.
+
+    The crawl is asked what it would choose now, which changes nothing.
+
+    Attributes:
+        store: of the campaign.
+        accounts: who is never asked.
+        now: the clock.
+        crawl: of the campaign, once there is one.
+    """
+
+    store: ProfileStore
+    accounts: ExcludedAccounts
+    now: Callable[[], float]
+    crawl: Crawl | None = None
+
+    def __call__(self) -> Sequence[Who]:
+        """Return those accounts, the next ones first."""
+        choice = () if self.crawl is None else self.crawl.choose(PICKS, self.now())
+        nodes = () if isinstance(choice, Wait | Stop) else [pick.node for pick in choice if pick.node >= 0]
+        found = self.store.strangers(list(dict.fromkeys(nodes)), self.now())
+        return [who for who in found if who.username is None or not self.accounts.excludes(who.username)]
+
 
 MOST = 4  # requests for the same accounts at most: twice the platform, and what the database answered
 

@@ -1,8 +1,9 @@
-"""What a conversation has read of one node so far, and the outcome that it adds up to. Pure."""
+"""What a conversation has read of one node so far, a probe's sign of life too, and the outcome it adds up to. Pure."""
 
 import numpy as np
 
 from socialcrawl.engine.model import PUT_OFF, Outcome, Pick, Reason, Reply, ReplyKind, Unavailable
+from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import compute_worth
 from socialcrawl.platforms.marks import find_newest
@@ -82,3 +83,20 @@ class Reading(Recount):
             missing=None if self.found else self.missing,
             posts=self.posts,
         )
+
+
+class ProbeReading(Reading):
+    """The answers to one probe, and what they come to."""
+
+    def __init__(self, pick: Pick) -> None:
+        super().__init__(pick)
+        self.last = ""  # when the node was last seen to act, ISO 8601
+
+    def take(self, reply: Reply) -> bool:
+        """Add an answer; False if there is nothing more to ask."""
+        self.last = reply.answer.active.get(self.pick.node, self.last)
+        return super().take(reply)
+
+    def judged(self, activity: Activity) -> Outcome:
+        """Return the outcome of the probe by the campaign's rule."""
+        return activity.outcome(self.pick, self.at, self.last, self.missing)

@@ -12,7 +12,7 @@ the jitter is our own, as it has to be the same again for the same campaign seed
   kept for HOLD first pauses: it is not the node that fails.
 - Where a platform is many hosts, the failures of one say nothing about the others; but when MANY in a row do not
   answer, it may be our network: all of them are asked again after a pause.
-- A host other than the campaign's own that is in trouble alone (see `host_health`) is retried after short pauses, and
+- A host other than the campaign's own that is in trouble alone (see `outage`) is retried after short pauses, and
   what it does not answer is given back at once when it has failed some times in a row: nobody waits for it.
 - With nothing but failures the run stops: after FEW in a row where nothing has worked in it (a wrong address), after as
   many and `give_up` seconds where something has.
@@ -25,8 +25,7 @@ from tenacity import RetryCallState, Retrying, stop_after_attempt, wait_exponent
 
 from socialcrawl.engine.draws import draw_uniform
 from socialcrawl.engine.model import Grant, Reply, ReplyKind
-from socialcrawl.ratelimit.host_health import SHORT, HostHealth
-from socialcrawl.ratelimit.outage import FailureStreak, Outage
+from socialcrawl.ratelimit.outage import SHORT, FailureStreak, HostHealth, Outage
 from socialcrawl.ratelimit.policy import parse_host
 
 TRIES = 3  # times one request is sent before its conversation gets the failure

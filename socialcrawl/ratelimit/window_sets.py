@@ -5,9 +5,8 @@ from math import inf
 
 from socialcrawl.engine.model import Credential, Grant, Reply
 from socialcrawl.ratelimit.clock_offset import ClockOffset
-from socialcrawl.ratelimit.endpoint_windows import EndpointWindows, RequestWindows
+from socialcrawl.ratelimit.endpoint_windows import EndpointWindows, RequestWindows, group_pools
 from socialcrawl.ratelimit.policy import Policy, Rule, parse_host
-from socialcrawl.ratelimit.pool_groups import group_pools
 from socialcrawl.ratelimit.window_set import WindowSet
 
 FAR = 366 * 86_400.0  # seconds: further ahead nothing is foretold

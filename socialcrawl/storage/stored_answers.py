@@ -21,7 +21,7 @@ from socialcrawl.storage.link_weights import LinkWeigher, select_hit_columns
 from socialcrawl.storage.nodes import Nodes
 from socialcrawl.storage.schema.tables import account, post, request
 from socialcrawl.storage.writes import CampaignWriter
-from socialcrawl.text.optouts import has_opt_out
+from socialcrawl.text.entities import has_opt_out
 
 
 class SeenPosts:

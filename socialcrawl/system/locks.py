@@ -7,7 +7,7 @@ from io import FileIO
 from pathlib import Path
 
 from socialcrawl.errors import HeldError, StoreError
-from socialcrawl.system.permissions import get_file_mode
+from socialcrawl.system.files import get_file_mode
 
 WINDOWS = os.name == "nt"  # a file that is open stays there, and nobody else reads its first byte, the one locked
 

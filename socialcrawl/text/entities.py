@@ -1,4 +1,7 @@
-"""Hashtags, cashtags, @names and addresses: what a platform finds in a text beside words, and searches as such."""
+"""Hashtags, cashtags, @names and addresses: what a platform finds in a text beside words, and searches as such.
+
+Hashtags of profiles say, too, that people do not want to be collected.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -117,3 +120,13 @@ def _is_below(url: str, wanted: str) -> bool:
 
 def _make_set(given: str) -> str:
     return make_pattern(given) if r"\p" in given else given
+
+
+HASHTAGS = re.compile(
+    r"(?<![\w#])#no(?:bots?|index|search|archive|crawl(?:ers?|ing)?|scrap(?:e|ers?|ing))\b", re.IGNORECASE
+)
+
+
+def has_opt_out(text: str | None) -> bool:
+    """Return whether a profile's text has one of the hashtags: #nobot, #nobots, #noindex, #nosearch and the like."""
+    return bool(text) and HASHTAGS.search(str(text)) is not None

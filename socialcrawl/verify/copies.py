@@ -5,8 +5,7 @@ from itertools import islice
 from typing import Any
 
 from socialcrawl.exporters.columns import Person
-from socialcrawl.exporters.repeated_values import count_hits, find_mentioned, find_opted_out, find_people, find_tested
-from socialcrawl.exporters.restore import Reader
+from socialcrawl.exporters.restore import Reader, count_hits, find_mentioned, find_opted_out, find_people, find_tested
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.verify.findings import Check
 

@@ -18,12 +18,12 @@ from socialcrawl.exporters import data_dictionary
 from socialcrawl.exporters.datasheet import FORMAT, render_page
 from socialcrawl.exporters.datasheet_facts import count_gaps, find_seeds, read_span
 from socialcrawl.exporters.export_folder import SHEETS
-from socialcrawl.exporters.repeated_values import find_tested
 from socialcrawl.exporters.restore import (
     DECISIONS,
     TABLES,
     Reader,
     count_picks,
+    find_tested,
     restore_export,
     sum_posts,
     sum_requests,
@@ -33,8 +33,7 @@ from socialcrawl.importers.export_tables import count_rows, find_forms, read_tab
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.storage.database.connection import Opened
 from socialcrawl.storage.link_weights import read_link_settings
-from socialcrawl.storage.queries.control_picks import find_drawn
-from socialcrawl.storage.queries.traces import CampaignTraces
+from socialcrawl.storage.queries.traces import CampaignTraces, find_drawn
 from socialcrawl.storage.versions import iterate_leaves
 from socialcrawl.system.bounds import MAX_LINE
 from socialcrawl.verify.billing import BillingCheck

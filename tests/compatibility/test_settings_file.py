@@ -13,7 +13,7 @@ from socialcrawl.campaign.settings import Section, Settings, checked, read
 from socialcrawl.cli.commands.init import write_campaign_file
 from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.errors import SettingsError
-from socialcrawl.system.resources import find_folder
+from socialcrawl.system.files import find_folder
 
 
 def fields():

@@ -30,7 +30,7 @@ from socialcrawl.mock.names import hash_names, make_user_ids
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.web.html import make_path
 from socialcrawl.mock.world import build_world
-from socialcrawl.system.resources import find_folder
+from socialcrawl.system.files import find_folder
 
 PEOPLE = [f"{name}{i}" for i in range(4) for name in ("ann", "Bob", "eve", "dan", "ida_")]
 SEEDS = PEOPLE[:2]

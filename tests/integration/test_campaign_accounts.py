@@ -84,7 +84,7 @@ def test_the_cap_of_the_billing_cycle_pauses_until_the_next_one(tmp_path):
 def test_our_own_count_of_the_cycle_stops_before_the_cap_is_passed(tmp_path):
     policy = tmp_path / "policy.toml"
     with serve_in_thread(posts(), limit=100_000) as mock:
-        from socialcrawl.system.resources import find_folder
+        from socialcrawl.system.files import find_folder
 
         text = (find_folder("config") / "x.toml").read_text("utf-8").replace("cap = 3_000_000", "cap = 900")
         policy.write_text(text, "utf-8")

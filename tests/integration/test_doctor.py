@@ -26,7 +26,7 @@ from socialcrawl.mock import faults
 from socialcrawl.mock.names import is_chosen
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
-from socialcrawl.system.resources import find_folder
+from socialcrawl.system.files import find_folder
 from socialcrawl.text.wording import parse_instant
 
 ALL = ["program", "settings", "prices", "cycle", "disk", "database", "tokens", "request", "answer", "limits", "clock"]

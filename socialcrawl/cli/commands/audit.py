@@ -30,7 +30,7 @@ from socialcrawl.crawls.sample.audit_report import GROUPS, AuditedDataset, Audit
 from socialcrawl.crawls.sample.estimates import Estimate
 from socialcrawl.crawls.sample.holdings import AccountList
 from socialcrawl.errors import PostsFileError, SettingsError
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.importers.account_cells import CellAccounts
 from socialcrawl.importers.dataset_files import count_by_author, describe_members, read_datasets

@@ -14,7 +14,7 @@ from socialcrawl.cli.running_campaigns import give_way
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.importers.exported_datasets import find_files
 from socialcrawl.importers.import_posts import PostFiles, PostImportResult, find_seeds, import_history, import_posts
 from socialcrawl.platforms.facts import X

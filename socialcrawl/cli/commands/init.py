@@ -10,7 +10,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.base import Template
 from socialcrawl.platforms.facts import DEFAULT as DEFAULT_PLATFORM
 from socialcrawl.platforms.registry import find_platform
-from socialcrawl.system.resources import find_folder
+from socialcrawl.system.files import find_folder
 
 OF_DEFAULT = ("crawl", "track")
 """Sections of the templates that are for campaigns of the default kind, or show another."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from socialcrawl.cli.render.query_table import CELL, ROWS, SIZE, collect_rows, show
 from socialcrawl.errors import SettingsError, StoreError
-from socialcrawl.formats.csv_rows import CsvRows
+from socialcrawl.formats.csv_files import CsvRows
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.filetypes import describe_none
 from socialcrawl.text.terminal import open_data_stream, write_error, write_json

@@ -128,7 +128,7 @@ def _read_posts(path: Path) -> list[str]:
             raise PostsFileError(f"{path} is not UTF-8: save the file as UTF-8.") from error
         except OSError as error:
             raise PostsFileError(f"{explain_unreadable(path, error)}: name a file of posts.") from error
-    from socialcrawl.formats.line_errors import LineErrors  # noqa: PLC0415
+    from socialcrawl.formats.lines import LineErrors  # noqa: PLC0415
     from socialcrawl.importers.post_files import read_posts  # noqa: PLC0415
 
     trouble = LineErrors()

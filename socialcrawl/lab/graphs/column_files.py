@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.errors import PostsFileError, SettingsError
-from socialcrawl.formats.csv_cells import CsvTable
-from socialcrawl.formats.line_errors import LineErrors
-from socialcrawl.formats.lines import GZIP, UNREADABLE, check_packed, open_bytes
+from socialcrawl.formats.csv_files import CsvTable
+from socialcrawl.formats.lines import GZIP, UNREADABLE, LineErrors, check_packed, open_bytes
 from socialcrawl.formats.parquet import read_table
 
 

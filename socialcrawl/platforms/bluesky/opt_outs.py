@@ -11,7 +11,7 @@ from socialcrawl.engine.model import PUT_OFF, Node, Reason, Reply, ReplyKind, Re
 from socialcrawl.platforms.json_reader import has_object
 from socialcrawl.platforms.look_ups import MOST
 from socialcrawl.platforms.node_reading import Reading
-from socialcrawl.text.optouts import has_opt_out
+from socialcrawl.text.entities import has_opt_out
 
 Asks = Callable[[tuple[int, int], Sequence[Who]], Request]
 """What makes the request for the profiles of some accounts, from its key."""

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from socialcrawl.engine.model import LARGEST, Limit, Reason, ReplyKind
 from socialcrawl.platforms.headers import LAST, clean_message
-from socialcrawl.platforms.json_reader import NOT_JSON
-from socialcrawl.platforms.json_values import parse_instant
+from socialcrawl.platforms.json_reader import NOT_JSON, parse_instant
 from socialcrawl.platforms.mastodon.source import NO_INSTANCE
 
 GONE = {404: Reason.UNKNOWN, 410: Reason.DELETED}

@@ -5,19 +5,19 @@ from typing import Any
 
 from socialcrawl.engine.model import AccountRow, Who
 from socialcrawl.graph.liveness import DAY
-from socialcrawl.platforms.json_reader import has_object
-from socialcrawl.platforms.json_values import (
+from socialcrawl.platforms.json_reader import (
     Json,
     expect_object,
     expect_text,
     format_moment,
+    has_object,
     parse_count,
     parse_instant,
     parse_text,
 )
 from socialcrawl.platforms.mastodon import account_names
 from socialcrawl.platforms.mastodon.post_text import parse_html
-from socialcrawl.text.optouts import has_opt_out
+from socialcrawl.text.entities import has_opt_out
 
 
 def complete_name(acct: Any, domain: str) -> str | None:
@@ -56,7 +56,7 @@ def parse_account(profile: Json, whose: Who) -> AccountRow:
 
 
 def has_opted_out(profile: Mapping[str, Any]) -> bool:
-    """Return whether the account wants no crawlers: `noindex`, or a hashtag of `optouts` in what it says of itself."""
+    """Return whether the account wants no crawlers: `noindex`, or a hashtag by which it opts out (`has_opt_out`)."""
     if profile.get("noindex") is True:
         return True
     fields = profile.get("fields")

@@ -22,8 +22,7 @@ from socialcrawl.graph.relevance import fold
 from socialcrawl.platforms.marks import Snowflakes
 from socialcrawl.platforms.mastodon import account_names
 from socialcrawl.platforms.mastodon.entities import ENTITIES
-from socialcrawl.platforms.node_reading import Reading
-from socialcrawl.platforms.probe_reading import ProbeReading
+from socialcrawl.platforms.node_reading import ProbeReading, Reading
 from socialcrawl.platforms.unreachable_hosts import DOWN
 from socialcrawl.ratelimit.policy import Policy
 

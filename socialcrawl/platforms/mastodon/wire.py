@@ -10,8 +10,7 @@ from socialcrawl.engine.model import Grant, Page, Reason, Reply, ReplyKind, Requ
 from socialcrawl.graph.relevance import Hits
 from socialcrawl.platforms.headers import parse_date, parse_pause
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
-from socialcrawl.platforms.json_reader import decode_json, name_empty
-from socialcrawl.platforms.json_values import parse_instant
+from socialcrawl.platforms.json_reader import decode_json, name_empty, parse_instant
 from socialcrawl.platforms.mastodon import account_names, classify
 from socialcrawl.platforms.mastodon.instance_rules import InstanceRules, read_about
 from socialcrawl.platforms.mastodon.parse import PageParser

@@ -6,8 +6,7 @@ from socialcrawl.engine.model import PUT_OFF, Act, Node, Pick, Reason, Reply, Re
 from socialcrawl.engine.protocols import Batch, Conversation
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.liveness import Activity
-from socialcrawl.platforms.node_reading import Reading
-from socialcrawl.platforms.probe_reading import ProbeReading
+from socialcrawl.platforms.node_reading import ProbeReading, Reading
 from socialcrawl.platforms.unreachable_hosts import DOWN, NOWHERE
 from socialcrawl.platforms.web import robots
 from socialcrawl.platforms.web.urls import find_server, is_allowed, make_robots_url, normalize_url

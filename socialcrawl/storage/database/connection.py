@@ -17,8 +17,7 @@ from socialcrawl.storage.database.address import DatabaseAddress, PostgresAddres
 from socialcrawl.storage.database.filetypes import require_database
 from socialcrawl.storage.database.trouble import convert_error
 from socialcrawl.storage.schema.upgrade_copy import announce_upgrade
-from socialcrawl.system.permissions import get_file_mode
-from socialcrawl.system.resources import find_folder
+from socialcrawl.system.files import find_folder, get_file_mode
 
 BUSY = 120  # seconds to wait for another process that writes
 HURRY = 2.0  # seconds that somebody waits who has more to look after
@@ -172,7 +171,7 @@ def _check_exists(path: Path, *, create: bool) -> None:
 
 
 def _create_file(path: Path) -> None:
-    """Create an empty file, which SQLite takes for a new database, with the mode that `permissions` says.
+    """Create an empty file, which SQLite takes for a new database, with the mode of `read_umask`.
 
     SQLite would let all users read it. The files that it puts beside a database get the database's mode.
     """

@@ -13,6 +13,7 @@ import orjson
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select, text
 
+from socialcrawl.engine.draws import ARM_NAMES, STEERED, assign_arms
 from socialcrawl.engine.model import Node, Pick, SameAs, Unavailable, Who, parse_time, parse_unavailable
 from socialcrawl.engine.protocols import History
 from socialcrawl.graph.graph import COLUMNS
@@ -304,3 +305,25 @@ def read_accounts(connection: Connection, nodes: Sequence[Node]) -> list[Who]:
     """Return how the platform calls some accounts, in their order."""
     known = holdings.read_names(connection, nodes)
     return [known.get(node, Who(None, None)) for node in nodes]
+
+
+def find_drawn(traces: CampaignTraces, campaign: str) -> dict[int, str]:
+    """Return how the accounts of picks were drawn, as `draws.NAMES` calls it, by pick.n; none of the other picks.
+
+    An account that is tried again was chosen before, so only the first pick of an account counts.
+    """
+    begun = traces.read_campaign(campaign)
+    versions = traces.read_versions(begun)
+    shares = [one.settings.get("crawl", {}).get("control", 0.0) for one in versions]
+    if not any(shares):
+        return {}
+    steps = traces.read_steps(begun.id)
+    once = np.zeros(len(steps.n), np.bool_)
+    once[np.unique(steps.node, return_index=True)[1]] = True
+    found: dict[int, str] = {}
+    ends = [*(one.first for one in versions[1:]), np.inf]
+    for one, share, end in zip(versions, shares, ends, strict=True):
+        who = assign_arms(one.settings.get("seed", 0), share, 0, len(steps.n))
+        ours = once & (steps.n >= one.first) & (steps.n < end) & (who != STEERED)
+        found |= {n: ARM_NAMES[arm] for n, arm in zip(steps.n[ours].tolist(), who[ours].tolist(), strict=True)}
+    return found

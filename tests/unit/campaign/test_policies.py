@@ -6,7 +6,7 @@ from x_crawls import campaign_of
 from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.policies import load_policy, load_policy_file
 from socialcrawl.errors import SettingsError
-from socialcrawl.system.resources import find_folder
+from socialcrawl.system.files import find_folder
 
 WHOLE = (find_folder("config") / "x.toml").read_text("utf-8")
 

@@ -13,7 +13,7 @@ from socialcrawl.campaign.plan import make_plan
 from socialcrawl.campaign.settings import checked, read
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import serve_in_thread
-from socialcrawl.system.resources import find_folder
+from socialcrawl.system.files import find_folder
 
 ELSEWHERE = "http://192.0.2.1"  # an address that nobody has
 CONTACT = {"contact": "mailto:me@example.org"}

@@ -18,8 +18,7 @@ from x_crawls import campaign_of, crawl, posts
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.exporters.columns import Person
-from socialcrawl.exporters.pseudonyms import Pseudonyms
-from socialcrawl.exporters.text_redaction import KnownNames, split_words
+from socialcrawl.exporters.pseudonymize import KnownNames, Pseudonyms, split_words
 from socialcrawl.mock.server import serve_in_thread
 
 KEY = b"0123456789abcdef-a-key-for-tests"

@@ -7,7 +7,7 @@ from import_files import NOW, columns, drawn, files, long, table
 from stores import a_database
 
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.importers.import_posts import import_posts
 from socialcrawl.importers.post_files import read_posts
 

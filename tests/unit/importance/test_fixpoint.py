@@ -9,10 +9,12 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.importance.fixpoint import compute_reference, find_fixpoint, iterate
 from socialcrawl.importance.link_matrix import (
     MATRICES,
     add_virtual_page,
+    compute_reference,
+    find_fixpoint,
+    iterate,
     link_both_ways,
     make_in_links,
     make_kleinberg,

@@ -17,7 +17,7 @@ from socialcrawl.importance.history_windows import (
     VariableHistory,
 )
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.visit_order import GreedyOrder
+from socialcrawl.importance.static_opic import GreedyOrder
 
 NAMES = [f"account-{number}" for number in range(200)]
 

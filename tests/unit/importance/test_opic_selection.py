@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.importance import visit_order as selections
+from socialcrawl.importance import static_opic as selections
 from socialcrawl.importance.link_matrix import make_out_links
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.static_opic import StaticGraph
-from socialcrawl.importance.visit_order import SELECTIONS, make_visit_order
+from socialcrawl.importance.static_opic import SELECTIONS, StaticGraph, make_visit_order
 
 
 def rows(numbers):

@@ -8,11 +8,9 @@ from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialcrawl.importance.fixpoint import compute_reference
-from socialcrawl.importance.link_matrix import MATRICES, add_virtual_page, make_out_links
+from socialcrawl.importance.link_matrix import MATRICES, add_virtual_page, compute_reference, make_out_links
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.static_opic import StaticGraph
-from socialcrawl.importance.visit_order import SELECTIONS, make_visit_order
+from socialcrawl.importance.static_opic import SELECTIONS, StaticGraph, make_visit_order
 
 
 def rows(numbers):

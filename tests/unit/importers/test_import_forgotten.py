@@ -5,7 +5,7 @@ from import_files import NOW, columns, drawn, everything, files, held, name, pag
 from stores import a_database
 
 from socialcrawl.engine.model import format_time
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.importers.import_posts import import_posts
 from socialcrawl.importers.post_files import read_posts
 from socialcrawl.storage.erasure.tombstones import make_digest, put_tombstones

@@ -34,7 +34,7 @@ from stores import a_database
 
 from socialcrawl.campaign.settings import checked
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.importers.import_posts import find_seeds, import_posts
 from socialcrawl.importers.post_files import read_posts

@@ -20,7 +20,7 @@ from stores import a_database
 
 from socialcrawl.campaign.settings import read
 from socialcrawl.errors import PostsFileError, SocialcrawlError
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.importers.account_cells import CellAccounts
 from socialcrawl.importers.dataset_files import read_datasets
 from socialcrawl.importers.import_posts import find_seeds, import_posts

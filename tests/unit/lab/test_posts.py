@@ -10,7 +10,7 @@ from pyarrow import parquet
 from shared_data import needed
 
 from socialcrawl.errors import PostsFileError
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.importers.post_files import read_posts as imported
 from socialcrawl.lab.post_table import read_posts
 

@@ -14,7 +14,7 @@ from limit_referees import BEGIN
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.engine.model import Answer, Credential, Grant, Reply, Request, Stop, Wait
 from socialcrawl.ratelimit.budget import Caps
-from socialcrawl.ratelimit.host_health import HOSTS, RECENT, HostHealth
+from socialcrawl.ratelimit.outage import HOSTS, RECENT, HostHealth
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.retry import MANY, Backoff
 

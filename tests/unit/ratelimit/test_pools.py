@@ -13,13 +13,13 @@ from socialcrawl.forecast.expected import TypicalNeeds, estimate_likely
 from socialcrawl.forecast.quote import bound_requests
 from socialcrawl.forecast.shape import CampaignParameters, EndpointRoles
 from socialcrawl.ratelimit.budget import Caps
+from socialcrawl.ratelimit.endpoint_windows import group_pools
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.ratelimit.policy import Endpoint, Policy, Pool, Rule, parse_host
-from socialcrawl.ratelimit.pool_groups import group_pools
 from socialcrawl.ratelimit.retry import ENTRIES, MANY, PROBE, Backoff
 from socialcrawl.ratelimit.shared_windows import SharedWindows
 from socialcrawl.ratelimit.window_sets import FEW, WindowSets
-from socialcrawl.system.resources import find_folder
+from socialcrawl.system.files import find_folder
 
 FEED, PROFILES = "/xrpc/app.bsky.feed.getAuthorFeed", "/xrpc/app.bsky.actor.getProfiles"
 STATUSES, LOOK_UP = "/api/v1/accounts/:id/statuses", "/api/v1/accounts/lookup"

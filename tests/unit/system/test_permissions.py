@@ -13,7 +13,7 @@ from x_crawls import TOPIC, posts
 from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.connection import connect
-from socialcrawl.system.permissions import VARIABLE, read_umask
+from socialcrawl.system.files import VARIABLE, read_umask
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes have no effect on Windows")
 USUAL = 0o022  # the umask of most systems: all may read

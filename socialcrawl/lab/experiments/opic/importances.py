@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.adaptive_opic import RECENT
 from socialcrawl.importance.distributed_opic import BUFFER, VIRTUAL, Owner, Owners
-from socialcrawl.importance.fixpoint import compute_reference, find_fixpoint
-from socialcrawl.importance.link_matrix import MATRICES
+from socialcrawl.importance.link_matrix import MATRICES, compute_reference, find_fixpoint
 from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.pagerank import DAMPING, DANGLING, compute_pagerank
 from socialcrawl.importance.site_importance import SiteFlow
-from socialcrawl.importance.static_opic import StaticGraph
-from socialcrawl.importance.visit_order import make_visit_order
+from socialcrawl.importance.static_opic import StaticGraph, make_visit_order
 from socialcrawl.lab.experiments.opic.given import LinkGraph
 from socialcrawl.lab.experiments.opic.static_web import check_terms
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.opic import Cash
-from socialcrawl.importance.visit_order import make_visit_order
+from socialcrawl.importance.static_opic import make_visit_order
 from socialcrawl.lab.experiments.opic.importance_errors import measure_errors
 from socialcrawl.lab.experiments.opic.truth import compute_truth, iterate_offline
 from socialcrawl.lab.experiments.opic.webs import GeneratedWeb, generate_web, get_law

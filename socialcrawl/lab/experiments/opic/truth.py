@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.importance.fixpoint import iterate
-from socialcrawl.importance.link_matrix import add_virtual_page, make_out_links
+from socialcrawl.importance.link_matrix import add_virtual_page, iterate, make_out_links
 from socialcrawl.lab.experiments.opic.webs import GeneratedWeb
 
 Floats = NDArray[np.float64]

@@ -35,9 +35,8 @@ from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.storage.database.backup import back_up
 from socialcrawl.storage.database.health import open_readable
-from socialcrawl.storage.queries.control_picks import find_drawn
 from socialcrawl.storage.queries.judgement import EstimatorRank, Judgement, ScoredPicks, judge_estimators
-from socialcrawl.storage.queries.traces import CampaignTraces, StepColumns
+from socialcrawl.storage.queries.traces import CampaignTraces, StepColumns, find_drawn
 from socialcrawl.verify.exported import verify_export
 
 

@@ -21,7 +21,7 @@ from socialcrawl.mock.names import is_chosen
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.platforms.bluesky.opt_outs import HIDES, is_hidden
 from socialcrawl.platforms.bluesky.source import FEED, PROFILES, BlueskySource
-from socialcrawl.text.optouts import has_opt_out
+from socialcrawl.text.entities import has_opt_out
 
 PEOPLE = [f"person{n}" for n in range(60)]
 SHARE = 0.3

@@ -10,7 +10,7 @@ from x_crawls import campaign_of
 from socialcrawl.campaign.build import build
 from socialcrawl.cli.render.live_screen import CampaignView
 from socialcrawl.engine.loop import run
-from socialcrawl.formats.line_errors import LineErrors
+from socialcrawl.formats.lines import LineErrors
 from socialcrawl.graph.relevance import Topic
 from socialcrawl.importers.post_columns import parse_rows
 from socialcrawl.mock.server import serve_in_thread
