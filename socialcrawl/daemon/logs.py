@@ -23,6 +23,7 @@ import structlog
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.system.secret import redact
 from socialcrawl.text.terminal import DIRECTIONS, ENDS, escape_json
+from socialcrawl.text.wording import explain_unknown
 
 STYLES = ("json", "people")
 FIRST = ("timestamp", "level", "event", "campaign")
@@ -45,7 +46,7 @@ def configure(style: str, stream: TextIO) -> Callable[[], None]:
         SettingsError: there is no such style.
     """
     if style not in STYLES:
-        raise SettingsError(f"There is no style of log {style!r}; give {' or '.join(STYLES)}.")
+        raise SettingsError(explain_unknown("style of the log", style, STYLES))
     former = structlog.get_config() if structlog.is_configured() else None
     lines, stamp = _Lines(stream), "iso" if style == "json" else "%Y-%m-%d %H:%M:%SZ"
     chain: list[Any] = [_explain_failure, structlog.processors.TimeStamper(stamp, utc=True), _clean, _format_json]

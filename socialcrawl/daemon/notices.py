@@ -22,6 +22,7 @@ from socialcrawl.daemon.notice_addresses import NoticeAddress
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, Reply
 from socialcrawl.errors import SettingsError
 from socialcrawl.system.secret import conceal, redact
+from socialcrawl.text.wording import explain_unknown
 
 EVENT_OF = {
     PAUSED: "paused", STOPPED: "paused", DONE: "ended", STALLED: "stalled", BROKEN: "stalled", DOWN: "down"
@@ -71,7 +72,7 @@ class Notices:
         pause: float = PAUSE,
     ) -> None:
         if unknown := sorted(set(on) - set(EVENTS)):
-            raise SettingsError(f"There are no notices of {', '.join(unknown)}; choose among {', '.join(EVENTS)}.")
+            raise SettingsError(explain_unknown("notice", unknown[0], EVENTS))
         self._on = frozenset(on)
         self._ways: list[_Channel] = []
         if command:

@@ -27,7 +27,7 @@ from socialcrawl.exporters.selection import SOME, ExportSelection, open_selectio
 from socialcrawl.exporters.table_files import IDS, WRITERS, IdWriter, Maker, SafeCsvWriter, read_pyarrow_version
 from socialcrawl.storage.database import address
 from socialcrawl.storage.database.trouble import convert_error
-from socialcrawl.text.wording import pluralize
+from socialcrawl.text.wording import explain_unknown, pluralize
 
 FORMATS = (*WRITERS, *mention_network.FORMS, "ids", "warc")
 """What an export can be made of: parquet, csv, jsonl (tables), gexf, graphml (the network), ids, warc."""
@@ -109,8 +109,10 @@ def export(
 
 def _check_options(wanted: ExportOptions) -> None:
     unknown = [name for name in wanted.formats if name not in FORMATS]
-    if unknown or not wanted.formats:
-        raise SettingsError(f"There is no format {', '.join(unknown) or 'named'}; choose of: {', '.join(FORMATS)}.")
+    if unknown:
+        raise SettingsError(explain_unknown("format", unknown[0], FORMATS))
+    if not wanted.formats:
+        raise SettingsError(f"No format is given. Choose one or more of: {', '.join(FORMATS)}.")
     naming = [name for name in NAMING if name in wanted.formats]
     if wanted.key is not None and naming:
         raise SettingsError(

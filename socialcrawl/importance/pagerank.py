@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from socialcrawl.importance.opic import Floats
+from socialcrawl.text.wording import explain_unknown
 
 DAMPING = 0.85
 TOLERANCE = 1e-10  # of the sum of all ranks: how far they may be, together, from the fixpoint
@@ -41,7 +42,7 @@ def compute_pagerank(
     if not 0 <= damping < 1:
         raise ValueError(f"damping = {damping}: the part that is handed on must be at least 0 and less than 1")
     if dangling not in DANGLING:
-        raise ValueError(f"there is no place {dangling!r} for dangling rank; there are: {', '.join(DANGLING)}")
+        raise ValueError(explain_unknown("place for dangling rank", dangling, DANGLING))
     sums = np.asarray(links.sum(axis=1), np.float64)
     scale = np.divide(damping, sums, out=np.zeros(size), where=sums > 0)
     back = links.T.tocsr()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.engine.draws import draw_uniform
 from socialcrawl.importance.opic import Cash, Rows
+from socialcrawl.text.wording import explain_unknown
 
 BLOCK = 4096  # draws made at once
 RICHEST = 4096  # rows that are put in order at once
@@ -118,7 +119,7 @@ def make_visit_order(name: str, cash: Cash, seed: int = 0) -> VisitOrder:
         ValueError: there is no such selection.
     """
     if name not in SELECTIONS:
-        raise ValueError(f"there is no selection {name!r}; there are: {', '.join(SELECTIONS)}")
+        raise ValueError(explain_unknown("selection", name, SELECTIONS))
     return SELECTIONS[name](cash, seed)
 
 

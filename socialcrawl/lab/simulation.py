@@ -24,6 +24,7 @@ from socialcrawl.graph.graph import Graph, Rows
 from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.system.garbage_collection import pause_garbage_collection
+from socialcrawl.text.wording import explain_unknown
 
 
 class Oracle(Estimator):
@@ -65,9 +66,9 @@ class ReplaySetup:
             check(self.estimator, ("oracle",))
             check_start(self.start or "bfs")
         except ValueError as error:
-            raise SettingsError(f"{error}.") from error
+            raise SettingsError(str(error)) from error
         if self.objective not in OBJECTIVES:
-            raise SettingsError(f"there is no objective {self.objective!r}: write sum or count.")
+            raise SettingsError(explain_unknown("objective", self.objective, OBJECTIVES))
         if self.budget < 1 or self.refresh_rate < 1 or self.switch_after < 0 or self.seed < 0:
             raise SettingsError("the budget and the refresh rate are at least 1, switch-after and the seed at least 0.")
 

@@ -12,6 +12,7 @@ from math import floor, isfinite
 from typing import Any
 
 from socialcrawl.errors import MockError
+from socialcrawl.text.wording import explain_unknown
 
 KINDS = ("fixed", "aligned", "sliding")
 MAIN = "x-rate-limit"
@@ -44,9 +45,9 @@ class LimitRule:
         if not (self.period > 0 and isfinite(self.period)):
             raise MockError(f"The period of a rule is {self.period} s; give a length above 0.")
         if self.kind not in KINDS:
-            raise MockError(f"There is no kind of rule {self.kind!r}; give one of {', '.join(KINDS)}.")
+            raise MockError(explain_unknown("kind of rule", self.kind, KINDS))
         if self.family is not None and self.family not in FAMILIES:
-            raise MockError(f"There are no headers {self.family}-...; give one of {', '.join(FAMILIES)}, or None.")
+            raise MockError(explain_unknown("family of headers", self.family, (*FAMILIES, None)))
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from socialcrawl.formats.documents import read_toml
 from socialcrawl.mock import faults
 from socialcrawl.mock.faults import Fault
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED, SUSPENDED
+from socialcrawl.text.wording import explain_unknown
 
 PAGING = frozenset({"pagination_token", "next_token", "cursor", "max_id"})  # parameters that ask for a later page
 FATES = {"suspend": SUSPENDED, "protect": PROTECTED, "delete": DELETED, "restore": HERE}
@@ -191,7 +192,7 @@ def _check_rule(rule: Mapping[str, Any], number: int) -> dict[str, Any]:
     place = f"Fault {number + 1}"
     kind = rule.get("kind")
     if kind not in KINDS:
-        raise MockError(f"{place} has the kind {kind!r}; give one of {', '.join(KINDS)}.")
+        raise MockError(f"{place}: {explain_unknown('kind', kind, KINDS)}")
     needs, may = KINDS[kind]
     for key in needs:
         if key not in rule:
@@ -218,7 +219,7 @@ def _check_value(name: str, kind: str, key: str, value: Any) -> None:
         if not isinstance(value, str) or not value:
             raise MockError(f"{name} is {value!r}; give a text.")
         if key == "headers" and value not in HEADERS:
-            raise MockError(f"{name} is {value!r}; give one of {', '.join(HEADERS)}.")
+            raise MockError(explain_unknown(name, value, HEADERS))
         return
     most = _MOST.get(key)
     if not good or value < least or (most is not None and value > most):

@@ -9,6 +9,7 @@ from socialcrawl.errors import MockError
 from socialcrawl.mock.dataset_clock import check_moment
 from socialcrawl.mock.rate_windows import LimitRule
 from socialcrawl.system.loopback import is_loopback_host
+from socialcrawl.text.wording import explain_unknown
 
 DEFAULT_LIMIT = 300
 X_CAP = 3_000_000  # posts per billing cycle, docs.x.com as of November 2026
@@ -153,7 +154,7 @@ class MockSettings:
             raise MockError(f"The mock has nothing to serve; give some of {', '.join(PLATFORMS)}, or a file of pages.")
         for name, length in self.windows.items():
             if name not in WINDOWS:
-                raise MockError(f"There are no windows of {name!r}; there are those of {', '.join(WINDOWS)}.")
+                raise MockError(explain_unknown("platform limit", name, WINDOWS))
             if not (length > 0 and isfinite(length)):
                 raise MockError(f"The window of {name} is {length} s; give a length above 0.")
         for name in ("bluesky_limit", "mastodon_limit", "paged_limit", "site_limit"):
@@ -216,4 +217,4 @@ def _check_limits(name: str, limits: Limits) -> None:
 
 def _check_endpoint(name: str) -> None:
     if name not in ENDPOINTS:
-        raise MockError(f"There is no endpoint {name}; the mock has {', '.join(ENDPOINTS)}.")
+        raise MockError(explain_unknown("endpoint", name, ENDPOINTS))

@@ -38,7 +38,7 @@ class PluginGroup:
                 return entry.load()
         known = ", ".join(self.list_names())
         raise SettingsError(
-            f"There is no {self.noun} {name!r}. Choose one of: {known}, or install the package that adds it."
+            f"Unknown {self.noun} {name!r}. Choose one of: {known}, or install the package that adds it."
         )
 
 

@@ -1,6 +1,7 @@
 """Numbers and spans of time as people write them."""
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from math import ceil
 
@@ -64,6 +65,11 @@ def parse_size(text: str) -> int:
 def pluralize(count: int, noun: str, plural: str = "") -> str:
     """Return a count with its noun: 1 post, 12,000 posts; `plural` is needed where it does not end in -s."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def explain_unknown(what: str, given: object, known: Iterable[object], hint: str = "") -> str:
+    """Return the message about a value that is none of those `known`."""
+    return f"Unknown {what} {given!r}.{hint} Choose one of: {', '.join(map(str, known))}."
 
 
 def round_up(number: float) -> int:

@@ -101,6 +101,6 @@ def test_mistakes_in_its_section_are_named_with_the_file(package, tmp_path, sect
 def test_without_its_package_a_campaign_is_refused_and_the_known_kinds_are_named(tmp_path):
     child = socialcrawl("check", wandering(tmp_path, "http://127.0.0.1:1"), folder=tmp_path)
     assert child.returncode == 2
-    assert "there is no kind of campaign 'wander'. Choose one of: collect, track, refresh, sample" in " ".join(
+    assert "unknown kind of campaign 'wander'. Choose one of: collect, track, refresh, sample" in " ".join(
         child.stdout.split()
     )

@@ -303,8 +303,11 @@ def test_without_its_package_a_campaign_and_its_database_are_refused_and_the_kno
     child = socialcrawl("check", file, folder=tmp_path)
     assert child.returncode == 2
     said = " ".join(child.stdout.split())
-    assert "the platform 'forum' is not known; choose one of: x, bluesky, mastodon, web" in said
+    assert "unknown platform 'forum'. Choose one of: x, bluesky, mastodon, web" in said
     child = socialcrawl("report", "--db", "mine.db", folder=tmp_path)
     assert child.returncode == 2
     said = " ".join(child.stderr.split())
-    assert "no platform 'forum'. Choose one of: x, bluesky, mastodon, web, or install the package that adds it." in said
+    assert (
+        "Unknown platform 'forum'. Choose one of: x, bluesky, mastodon, web, or install the package that adds it."
+        in said
+    )

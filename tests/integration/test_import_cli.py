@@ -150,7 +150,7 @@ def test_the_forgotten_are_no_seeds_of_a_database_that_forgot_them(place):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--as", "tea"), "--as 'tea' is not known"),
+        (("--as", "tea"), "Unknown --as 'tea'. Choose one of: "),
         (("--as", "history"), "--as history needs the campaign"),
         (("--campaign", "mine.toml", "--db", "x.db"), "remove --db"),
         (("--out", "x"), "--out and --most are for --as seeds"),

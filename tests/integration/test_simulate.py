@@ -165,12 +165,12 @@ def test_weights_and_values_that_are_negative_or_no_numbers_are_refused(name, at
 def test_names_and_numbers_that_are_not_known_are_refused_before_anything_is_done(folder):
     words = ("simulate", *GIVEN, "--budget", 3)
     assert "Did you mean 'nh-ne-sum'?" in refused(folder, *words, "--estimator", "bfs", "--estimator", "nh-ne-sun")
-    assert "no estimator 'nosuch'" in refused(folder, *words, "--estimator", "hybrid-sum", "--start", "nosuch")
+    assert "Unknown estimator 'nosuch'" in refused(folder, *words, "--estimator", "hybrid-sum", "--start", "nosuch")
     assert "scikit-learn" in refused(folder, *words, "--estimator", "sklearn.linear_model.Nosuch")
     bfs = (*words, "--estimator", "bfs")
-    assert "no strategy 'greedyy'. Choose one of: greedy" in refused(folder, *bfs, "--strategy", "greedyy")
+    assert "Unknown strategy 'greedyy'. Choose one of: greedy" in refused(folder, *bfs, "--strategy", "greedyy")
     assert "probability" in refused(folder, *bfs, "--strategy", "altered-greedy", "--q", 1.5)
-    assert "no objective 'avg'" in refused(folder, *bfs, "--objective", "avg")
+    assert "Unknown objective 'avg'" in refused(folder, *bfs, "--objective", "avg")
     assert "--jobs 0" in refused(folder, *bfs, "--jobs", 0)
     assert "d = 2.0" in refused(folder, *words, "--estimator", "nr", "--nr-d", 2)
     assert "nosuch is not there" in refused(folder, *bfs, "--graph", "nosuch")
@@ -368,7 +368,7 @@ def test_the_generator_takes_a_topic_of_the_paper_or_shares(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("twitter-like", "--topic", "rock", "--out", "G"), "no topic 'rock'"),
+        (("twitter-like", "--topic", "rock", "--out", "G"), "Unknown topic 'rock'"),
         (("twitter-like", "--topic", "jazz", "--topic-share", 0.1, "--out", "G"), "both shares"),
         (("twitter-like", "--out", "no/where"), "does not exist"),
         (("twitter-like", "--users", 3, "--out", "G"), "users = 3"),

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from socialcrawl.campaign.sections.values import FilePath, Positive, Section, Size, Variable
 from socialcrawl.platforms.facts import BUILT_IN, DEFAULT, PLATFORMS, find_platform_facts
-from socialcrawl.text.wording import parse_size
+from socialcrawl.text.wording import explain_unknown, parse_size
 
 LONGEST = 366 * 86_400  # seconds of a window
 
@@ -105,7 +105,7 @@ class SourceSection(Section):
     @classmethod
     def _known(cls, name: str) -> str:
         if name not in BUILT_IN and name not in (known := PLATFORMS.list_names()):
-            raise ValueError(f"the platform {name!r} is not known; choose one of: {', '.join(known)}")
+            raise ValueError(explain_unknown("platform", name, known))
         return name
 
     @field_validator("contact")

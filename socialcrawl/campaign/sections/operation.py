@@ -6,7 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from socialcrawl.campaign.schedule import Schedule, parse_cron, parse_hours, parse_zone
 from socialcrawl.campaign.sections.values import Section, Span, Variable, make_check
-from socialcrawl.text.wording import parse_seconds
+from socialcrawl.text.wording import explain_unknown, parse_seconds
 
 Times = Annotated[str, make_check(parse_cron)]
 Hours = Annotated[str, make_check(parse_hours)]
@@ -71,7 +71,7 @@ class NotifySection(Section):
     def _known(cls, names: list[str]) -> list[str]:
         for name in names:
             if name not in NOTICES:
-                raise ValueError(f"there is no notice {name!r}; choose one of: {', '.join(NOTICES)}")
+                raise ValueError(explain_unknown("notice", name, NOTICES))
         return names
 
     @field_validator("command")

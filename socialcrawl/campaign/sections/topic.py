@@ -19,7 +19,7 @@ from socialcrawl.crawls.collect.estimators.registry import NAMES, check, check_s
 from socialcrawl.crawls.collect.estimators.regressor import FEATURES
 from socialcrawl.crawls.collect.strategies import STRATEGIES
 from socialcrawl.engine.model import LARGEST
-from socialcrawl.text.wording import parse_instant
+from socialcrawl.text.wording import explain_unknown, parse_instant
 
 
 class TopicSection(Section):
@@ -111,7 +111,7 @@ class CrawlSection(Section):
     @classmethod
     def _planned(cls, name: str) -> str:
         if name not in STRATEGIES:
-            raise ValueError(f"there is no strategy {name!r}; choose one of: {', '.join(STRATEGIES)}")
+            raise ValueError(explain_unknown("strategy", name, STRATEGIES))
         return name
 
     @field_validator("estimator")

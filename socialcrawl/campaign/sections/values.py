@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from socialcrawl.engine.model import LARGEST
 from socialcrawl.errors import SettingsError
-from socialcrawl.text.wording import parse_instant, parse_seconds, parse_size
+from socialcrawl.text.wording import explain_unknown, parse_instant, parse_seconds, parse_size
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
@@ -105,7 +105,7 @@ def _parse_links(given: Any) -> dict[str, int]:
         )
     unknown = next((name for name in weights if name not in LINKS), None)
     if unknown is not None:
-        raise ValueError(f"there are no links {unknown!r}; choose one of: {', '.join(LINKS)}")
+        raise ValueError(explain_unknown("kind of link", unknown, LINKS))
     if not any(weights.values()):
         raise ValueError("without any link there is nowhere to go: give one kind a weight above 0")
     return {name: weights[name] for name in LINKS if name in weights}

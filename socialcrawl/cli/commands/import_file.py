@@ -22,7 +22,7 @@ from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import Opened, open_database
 from socialcrawl.storage.imports.parsed_page import ParsedPage
 from socialcrawl.text.terminal import open_data_stream, write_error
-from socialcrawl.text.wording import pluralize
+from socialcrawl.text.wording import explain_unknown, pluralize
 
 T = TypeVar("T")
 
@@ -56,8 +56,7 @@ def import_files(wanted: ImportOptions) -> None:
         PostsFileError: a file cannot be read, or is a folder that is no export.
     """
     if (kind := KINDS.get(wanted.kind)) is None:
-        *others, last = KINDS
-        raise SettingsError(f"--as {wanted.kind!r} is not known: write {', '.join(others)} or {last}.")
+        raise SettingsError(explain_unknown("--as", wanted.kind, KINDS))
     _check_options(wanted, kind)
     settings = None if wanted.campaign is None else read(wanted.campaign)
     kind.work(replace(wanted, files=find_files(wanted.files, kind.tables)), settings)

@@ -11,6 +11,7 @@ from socialcrawl.platforms.base import Template
 from socialcrawl.platforms.facts import DEFAULT as DEFAULT_PLATFORM
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.system.files import find_folder
+from socialcrawl.text.wording import explain_unknown
 
 OF_DEFAULT = ("crawl", "track")
 """Sections of the templates that are for campaigns of the default kind, or show another."""
@@ -29,7 +30,7 @@ def write_campaign_file(
     if template is None:
         raise SettingsError(f"There is no template for {platform!r}: write the campaign file by hand.")
     if kind not in BUILT_IN:
-        raise SettingsError(f"There is no template for {kind!r}: give one of {', '.join(BUILT_IN)}.")
+        raise SettingsError(explain_unknown("kind of campaign", kind, BUILT_IN))
     dataset = "seeds" in (facts := BUILT_IN[kind]).idle
     text = (find_folder("config") / template.file).read_text("utf-8")
     if dataset and keywords:

@@ -13,6 +13,7 @@ from socialcrawl.lab.experiments.liverank.commands import liverank_app
 from socialcrawl.lab.experiments.opic.commands import opic_app
 from socialcrawl.lab.experiments.sampling.commands import sampling_app
 from socialcrawl.text.terminal import write_error, write_line
+from socialcrawl.text.wording import explain_unknown
 
 lab_app = typer.Typer(
     help="Laboratory: replay crawls on known graphs, from files or generated.",
@@ -107,7 +108,7 @@ def twitter_like(
 
     if topic is not None:
         if topic not in twitterlike.TOPICS:
-            raise SettingsError(f"there is no topic {topic!r}. Choose one of: {', '.join(twitterlike.TOPICS)}.")
+            raise SettingsError(explain_unknown("topic", topic, twitterlike.TOPICS))
         if topic_share is not None or link_share is not None:
             raise SettingsError("--topic says both shares: remove --topic-share and --link-share, or --topic.")
         topic_share, link_share = twitterlike.TOPICS[topic]

@@ -18,7 +18,7 @@ from socialcrawl.formats.csv_files import CsvRows
 from socialcrawl.storage.database.address import DatabaseAddress, parse_address
 from socialcrawl.storage.database.filetypes import describe_none
 from socialcrawl.text.terminal import open_data_stream, write_error, write_json
-from socialcrawl.text.wording import pluralize
+from socialcrawl.text.wording import explain_unknown, pluralize
 
 if TYPE_CHECKING:
     from socialcrawl.storage.database.connection import Opened
@@ -55,7 +55,7 @@ def answer(
     from socialcrawl.storage.database.readonly import run_query  # noqa: PLC0415
 
     if style not in STYLES:
-        raise SettingsError(f"--format {style!r} is not known: write table, csv or json.")
+        raise SettingsError(explain_unknown("--format", style, STYLES))
     if safe_csv and style != "csv":
         raise SettingsError("--safe-csv is for CSV: add --format csv, or remove it.")
     shown = ROWS if most is None and style == "table" else most

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.engine.draws import NEAREST, STEERED, assign_arms, draw_chance, draw_uniform
 from socialcrawl.errors import SettingsError
+from socialcrawl.text.wording import explain_unknown
 
 Scored = tuple[NDArray[np.int64], NDArray[np.float64]]
 
@@ -127,7 +128,7 @@ def make_strategy(name: str, *, seed: int, q: float = 0.9, zeta: float = 0.5) ->
         return AlteredGreedy(q, zeta, seed)
     if name == "proportional":
         return Proportional(seed)
-    raise SettingsError(f"there is no strategy {name!r}. Choose one of: {', '.join(STRATEGIES)}.")
+    raise SettingsError(explain_unknown("strategy", name, STRATEGIES))
 
 
 def choose_greedily(scores: NDArray[np.float64], size: int) -> NDArray[np.int64]:

@@ -26,6 +26,7 @@ from socialcrawl.crawls.refresh.old_dataset import NOWHERE, OldDataset
 from socialcrawl.engine.draws import draw_keys, shuffle
 from socialcrawl.engine.model import LARGEST
 from socialcrawl.importance.pagerank_batch import DAMPING, TOLERANCE, BatchPageRank
+from socialcrawl.text.wording import explain_unknown
 
 Ints = NDArray[np.int64]
 Rows = NDArray[Any]
@@ -69,7 +70,7 @@ class LiveRanks:
         if rank == "random":
             return shuffle(self.seed, purpose, self.old.nodes)
         if rank not in STATIC:
-            raise ValueError(f"{rank!r} is not a static rank; there are: {', '.join(STATIC)}")
+            raise ValueError(explain_unknown("static rank", rank, STATIC))
         if rank == "pagerank" and purpose == ORDER:
             return self.by_pagerank
         return sort_descending(
@@ -119,7 +120,7 @@ class LiveRanks:
             return self.double_adaptive(tested, active)
         if rank == "asf":
             return self.site_rates(tested, active)
-        raise ValueError(f"{rank!r} has no scores before it is tested; there are: {', '.join((*STATIC, *SAMPLED))}")
+        raise ValueError(f"{rank!r} has no scores before it is tested. Choose one of: {', '.join((*STATIC, *SAMPLED))}")
 
     def order(self, rank: str, tested: Rows, active: Flags) -> Ints:
         """Return all other rows in the order of a static or sample-based rank, int64[n - z]; arguments as of `scores`.

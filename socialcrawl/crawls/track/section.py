@@ -7,7 +7,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema, field_validator, mod
 
 from socialcrawl.campaign.sections.values import Section, Span, make_span_check
 from socialcrawl.crawls.track.visit_policies import EXPANSIONS, RECRAWLS
-from socialcrawl.text.wording import parse_seconds
+from socialcrawl.text.wording import explain_unknown, parse_seconds
 
 ALL = "all"
 NEVER = "never"
@@ -104,5 +104,5 @@ class TrackSection(Section):
 
 def _check_among(name: str, known: tuple[str, ...], what: str) -> str:
     if name not in known:
-        raise ValueError(f"there is no {what} {name!r}; choose one of: {', '.join(known)}")
+        raise ValueError(explain_unknown(what, name, known))
     return name

@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.text.wording import explain_unknown
 
 TARGETS = ("indegree", "importance", "relevance")
 """In-links seen so far (Kumar et al.); OPIC's importance (Abiteboul et al.); relevance of those who link to it."""
@@ -55,7 +56,7 @@ class Target:
     def __post_init__(self) -> None:
         for given, known, what in ((self.name, TARGETS, "target"), (self.parallel, PARALLEL, "way to count links")):
             if given not in known:
-                raise SettingsError(f"{given!r} is no {what}: choose one of {', '.join(known)}.")
+                raise SettingsError(explain_unknown(what, given, known))
         if self.memory is not None and not 0 < self.memory < math.inf:
             raise SettingsError(f"memory = {self.memory}: what importance looks back on is above 0, or all there is.")
         if not -1 <= self.lean <= 1:

@@ -13,6 +13,7 @@ from socialcrawl.crawls.track.tracked_graph import CRAWLED, FRONTIER, ONES, Trac
 from socialcrawl.engine.draws import draw_chance
 from socialcrawl.engine.model import Act, Node
 from socialcrawl.errors import SettingsError
+from socialcrawl.text.wording import explain_unknown
 
 Draw = Callable[[str], float]
 """A number in [0, 1) for this pick and a purpose; asked twice, the same."""
@@ -170,7 +171,7 @@ class PolicyMixture:
             raise SettingsError(f"p = {p}: the probability of going back to an account must be between 0 and 1.")
         for what, given in (("expansion", expansion), ("recrawl", recrawl)):
             if isinstance(given, str) and given not in NAMES[what]:
-                raise SettingsError(f"{given!r} is no {what} policy: choose one of {', '.join(NAMES[what])}.")
+                raise SettingsError(explain_unknown(f"{what} policy", given, NAMES[what]))
         self.expansion, self.p, self.seed = expansion, p, seed
         self.recrawl: NodePolicy = POLICIES[recrawl] if isinstance(recrawl, str) else recrawl
 

@@ -29,6 +29,7 @@ from socialcrawl.lab.generators.social_network import NetworkAccounts, Ties, dra
 from socialcrawl.lab.generators.usernames import draw_usernames
 from socialcrawl.lab.generators.word_pools import TOPICS, TopicWords
 from socialcrawl.system.files import replace_file
+from socialcrawl.text.wording import explain_unknown
 
 UNTIL = 1_767_225_600  # 2026-01-01T00:00:00Z: fixed, so that no run depends on the day it is made
 WEEK = 7 * 86_400
@@ -157,9 +158,10 @@ def _choose_topics(only: Sequence[str] | None) -> tuple[TopicWords, ...]:
     known = {topic.name: topic for topic in TOPICS}
     chosen = tuple(known) if only is None else tuple(only)
     unknown = [name for name in chosen if name not in known]
-    if unknown or not chosen or len(set(chosen)) < len(chosen):
-        wrong = f"unknown topic {unknown[0]!r}" if unknown else "no topic, or one given twice"
-        raise SettingsError(f"only: {wrong}; choose from {', '.join(known)}.")
+    if unknown:
+        raise SettingsError(explain_unknown("topic", unknown[0], known))
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise SettingsError(f"only: name at least one topic, and each once. Choose from: {', '.join(known)}.")
     return tuple(known[name] for name in chosen)
 
 

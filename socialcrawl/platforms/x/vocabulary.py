@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from socialcrawl.errors import SettingsError
+from socialcrawl.text.wording import explain_unknown
 
 USER_FIELDS = "created_at,description,protected,public_metrics,url,verified"
 
@@ -87,5 +88,5 @@ def find_vocabulary(name: str) -> Vocabulary:
         SettingsError: there is none of that name.
     """
     if name not in VOCABULARIES:
-        raise SettingsError(f"vocabulary = {name!r} is unknown: write one of {', '.join(VOCABULARIES)}.")
+        raise SettingsError(explain_unknown("vocabulary", name, VOCABULARIES))
     return VOCABULARIES[name]

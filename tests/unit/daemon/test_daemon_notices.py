@@ -282,7 +282,7 @@ def test_what_is_no_address_is_refused_and_not_shown(address):
 
 
 def test_an_unknown_event_is_told_with_those_there_are():
-    with pytest.raises(SettingsError, match=r"no notices of finished; choose among paused, ended, stalled"):
+    with pytest.raises(SettingsError, match=r"Unknown notice 'finished'. Choose one of: paused, ended, stalled"):
         Notices((), None, ["paused", "finished"])
 
 

@@ -255,7 +255,7 @@ def test_a_matrix_that_would_not_fit_or_has_no_fixpoint_is_refused(tmp_path, gra
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--by", "best"], "--by best is not known; there are opic, fixpoint, pagerank"),
+        (["--by", "best"], "Unknown --by 'best'. Choose one of: opic, fixpoint, pagerank"),
         (["--matrix", "up"], "there are out, in, both, kleinberg"),
         (["--eps", "-1"], "0 or more"),
         (["--damping", "1"], "at least 0"),

@@ -110,5 +110,5 @@ def test_a_zap_vector_that_is_none_is_refused(zap):
 
 
 def test_an_unknown_place_for_dangling_rank_is_refused():
-    with pytest.raises(ValueError, match="no place 'home' for dangling rank; there are: zap, all, drop"):
+    with pytest.raises(ValueError, match=r"Unknown place for dangling rank 'home'. Choose one of: zap, all, drop"):
         compute_pagerank(make_out_links(rows([0]), rows([1]), 2), dangling="home")

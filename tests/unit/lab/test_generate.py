@@ -289,9 +289,9 @@ def test_there_are_topics_enough_and_a_keyword_is_part_of_no_other_word():
         ({"prolific": -1}, "prolific = -1"),
         ({"weeks": 0}, "weeks = 0"),
         ({"until": 5}, "until = 5"),
-        ({"only": ["chess", "curling"]}, "unknown topic 'curling'; choose from astronomy, "),
-        ({"only": []}, "no topic"),
-        ({"only": ["tea", "tea"]}, "given twice"),
+        ({"only": ["chess", "curling"]}, "Unknown topic 'curling'. Choose one of: astronomy, "),
+        ({"only": []}, "name at least one topic"),
+        ({"only": ["tea", "tea"]}, "each once"),
     ],
     ids=str,
 )

@@ -170,7 +170,7 @@ def test_a_search_that_takes_too_long_says_so(monkeypatch):
         ({"seeds": [2]}, "each a node of the graph: 0 to 1"),
         ({"seeds": [-1]}, "each a node of the graph"),
         ({"budget": 0}, "budget"),
-        ({"objective": "avg"}, "no objective 'avg'"),
+        ({"objective": "avg"}, "Unknown objective 'avg'"),
     ],
 )
 def test_what_is_no_crawl_is_refused(change, said):

@@ -54,7 +54,7 @@ def test_the_page_has_every_kind_with_an_example_that_can_be_and_every_key():
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ({}, "Fault 1 has the kind None; give one of too-many"),
+        ({}, "Fault 1: Unknown kind None. Choose one of: too-many"),
         ({"kind": "rain"}, "kind 'rain'"),
         ({"kind": "slow"}, "says nothing of `seconds`"),
         ({"kind": "rename", "account": "ann"}, "says nothing of `name`"),
@@ -70,7 +70,7 @@ def test_the_page_has_every_kind_with_an_example_that_can_be_and_every_key():
         ({"kind": "skew", "seconds": float("inf")}, "`seconds` .* is inf; give a number"),
         ({"kind": "html", "status": 99}, "give a whole number from 200 to 599"),
         ({"kind": "error", "status": 404}, "give one from 500 to 599"),
-        ({"kind": "too-many", "headers": "no"}, "give one of spent, window, none"),
+        ({"kind": "too-many", "headers": "no"}, "Choose one of: spent, window, none"),
     ],
 )
 def test_a_rule_that_cannot_be_is_a_sentence(rule, said):

@@ -191,8 +191,8 @@ def test_a_tally_remembers_no_more_than_it_needs(kind):
         ({"period": 0.0}, "period of a rule is 0.0 s"),
         ({"period": float("inf")}, "period of a rule is inf s"),
         ({"period": float("nan")}, "period of a rule is nan s"),
-        ({"kind": "leaky"}, "no kind of rule 'leaky'"),
-        ({"family": "x-rate-limit"}, "no headers x-rate-limit-"),
+        ({"kind": "leaky"}, "Unknown kind of rule 'leaky'"),
+        ({"family": "x-rate-limit"}, "Unknown family of headers 'x-rate-limit'"),
     ],
 )
 def test_a_rule_that_cannot_be_is_refused(wrong, said):
@@ -204,8 +204,8 @@ def test_a_rule_that_cannot_be_is_refused(wrong, said):
     ("setting", "said"),
     [
         ({"user_limit": 0}, "limit of user_limit is 0"),
-        ({"user_limit": {"/2/nothing": 3}}, "no endpoint /2/nothing"),
-        ({"rules": {"/2/nothing": []}}, "no endpoint /2/nothing"),
+        ({"user_limit": {"/2/nothing": 3}}, "Unknown endpoint '/2/nothing'"),
+        ({"rules": {"/2/nothing": []}}, "Unknown endpoint '/2/nothing'"),
         (
             {"rules": {"/2/users": [LimitRule(1, 1.0, family=APP_DAY), LimitRule(2, 2.0, family=APP_DAY)]}},
             "the same headers",

@@ -245,7 +245,7 @@ def test_pages_are_served_as_a_web_site_alone_or_beside_posts(tmp_path):
         ({"platforms": ("x", "y")}, "cannot serve posts as x, y"),
         ({"platforms": ("x", "x")}, "each once"),
         ({"platforms": ()}, "nothing to serve"),
-        ({"windows": {"sky": 1.0}}, "no windows of 'sky'"),
+        ({"windows": {"sky": 1.0}}, "Unknown platform limit 'sky'"),
         ({"windows": {"paged": 0.0}}, "window of paged is 0.0 s"),
         ({"paged_limit": 0}, "paged_limit is 0"),
         ({"nobot": 1.5}, "share nobot is 1.5"),

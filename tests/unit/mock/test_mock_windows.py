@@ -149,7 +149,7 @@ def test_limits_may_differ_by_endpoint():
         ({"window": 0}, "window is 0 s"),
         ({"limit": 0}, "limit of limit is 0"),
         ({"limit": {"/2/users": 0}}, "limit of /2/users is 0"),
-        ({"limit": {"/2/nothing": 3}}, "no endpoint /2/nothing"),
+        ({"limit": {"/2/nothing": 3}}, "Unknown endpoint '/2/nothing'"),
         ({"missing": 1.5}, "missing accounts is 1.5"),
         ({"report": Path("/nowhere/at/all.json")}, "no folder for the report"),
         ({"port": 70_000}, "port is 70000"),

@@ -13,6 +13,7 @@ from socialcrawl.crawls.collect.estimators.regressor import FEATURES, PREFIX, ma
 from socialcrawl.crawls.collect.estimators.subgraph import NavigationalRank, Opic
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import COLUMNS, LINKS
+from socialcrawl.text.wording import explain_unknown
 
 H = ("sum", "avg", "max")
 NAMES = (
@@ -38,8 +39,8 @@ def check(name: str, also: tuple[str, ...] = ()) -> str:
     if name not in (*NAMES, *also) and not name.startswith(PREFIX):
         nearest = get_close_matches(name, [*NAMES, *also], 1)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        known = ", ".join([*NAMES, *also, f"{PREFIX}MODULE.CLASS (a regressor with partial_fit)"])
-        raise ValueError(f"there is no estimator {name!r}.{hint} Choose one of: {known}")
+        known = (*NAMES, *also, f"{PREFIX}MODULE.CLASS (a regressor with partial_fit)")
+        raise ValueError(explain_unknown("estimator", name, known, hint))
     return name
 
 
@@ -50,7 +51,7 @@ def check_start(name: str) -> str:
         ValueError: there is no such estimator, or it is a hybrid itself.
     """
     if check(name).startswith("hybrid-"):
-        raise ValueError(f"a hybrid does not start with another one: choose another start than {name!r}")
+        raise ValueError(f"a hybrid does not start with another one: choose another start than {name!r}.")
     return name
 
 
@@ -82,7 +83,7 @@ def make_estimator(
         family, _, rest = check(name).partition("-")
         check_start(start or "bfs")
     except ValueError as error:
-        raise SettingsError(f"{error}.") from error
+        raise SettingsError(str(error)) from error
     if name.startswith(PREFIX):
         return make_regressor(name, seed=seed, features=features, options=options)
     match family:

@@ -14,6 +14,7 @@ from socialcrawl.crawls.collect.estimators.linear import list_first_order, selec
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import COLUMNS, Graph, Rows
 from socialcrawl.importance.opic import Cash
+from socialcrawl.text.wording import explain_unknown
 
 PREFIX = "sklearn."
 FEATURES = list_first_order("sum")
@@ -114,9 +115,10 @@ def make_regressor(
     from sklearn.base import clone, is_regressor  # noqa: PLC0415
 
     unknown = [feature for feature in features if feature not in EVERY]
-    if unknown or not features:
-        wrong = f"there is no feature {unknown[0]!r}" if unknown else "no feature is named"
-        raise SettingsError(f"{wrong} to learn over. Choose one of: {', '.join(EVERY)}.")
+    if unknown:
+        raise SettingsError(explain_unknown("feature", unknown[0], EVERY))
+    if not features:
+        raise SettingsError(f"No feature is named. Choose one or more of: {', '.join(EVERY)}.")
     try:
         made = _load_class(name)
         arguments = dict(options or {})

@@ -16,6 +16,7 @@ from socialcrawl.lab.experiments.runner import require_different_names
 from socialcrawl.lab.generators.twitterlike import TOPICS, generate_twitter_like
 from socialcrawl.lab.graphs import build_mention_graph, build_page_graph, read, write
 from socialcrawl.lab.post_table import read_posts
+from socialcrawl.text.wording import explain_unknown
 
 MENTIONS, PAGES = "mentions", "pages"
 
@@ -117,7 +118,7 @@ def _check(wanted: GraphOptions) -> None:
         lacking = "--keyword" if files else "--posts or --pages"
         raise SettingsError(f"a graph is made of a file and a keyword: {lacking} is missing.")
     if unknown := [topic for topic in wanted.topics if topic not in TOPICS]:
-        raise SettingsError(f"there is no topic {unknown[0]!r}. Choose one of: {', '.join(TOPICS)}.")
+        raise SettingsError(explain_unknown("topic", unknown[0], TOPICS))
     if missing := [path for path in (*files, *wanted.graphs) if not path.exists()]:
         raise SettingsError(f"{missing[0]} is not there; give the path of a file or folder.")
 

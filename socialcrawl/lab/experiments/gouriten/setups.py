@@ -12,6 +12,7 @@ from typing import Any
 from socialcrawl.crawls.collect.estimators import NAMES
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.simulation import ReplaySetup
+from socialcrawl.text.wording import explain_unknown
 
 SLOW = ("lnh-wide", "nr")
 ESTIMATORS = tuple(name for name in NAMES if name not in SLOW)
@@ -138,9 +139,7 @@ def parse_variant(experiment: Experiment, variant: str, budget: int, seed: int) 
         elif name in FIELDS:
             given[name] = _parse_value(name, value)
         else:
-            raise SettingsError(
-                f"{variant!r}: there is no {name!r} to vary. Choose one of: {', '.join(sorted(FIELDS))}."
-            )
+            raise SettingsError(f"{variant!r}: {explain_unknown('setting', name, sorted(FIELDS))}")
     if "estimator" not in given:
         raise SettingsError(f"{variant!r} names no estimator; write one, as in: nh-ne-sum {variant}")
     return ReplaySetup(budget=budget, seed=seed, **given)

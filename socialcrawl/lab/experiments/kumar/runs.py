@@ -28,6 +28,7 @@ from socialcrawl.lab.experiments.seed_means import (
 from socialcrawl.lab.graphs import read
 from socialcrawl.lab.result_tables import Table, join_tables, list_rows
 from socialcrawl.text.terminal import write_line
+from socialcrawl.text.wording import explain_unknown
 
 GENERATED = "generated"
 SHARES = ("crawl", "rank", "discovery")  # measures from 0 to 1
@@ -162,7 +163,7 @@ def track(
 
 def _choose_known(what: str, asked: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> Sequence[str]:
     if unknown := [one for one in asked if one not in (*known, *more)]:
-        raise SettingsError(f"there is no {what} {unknown[0]!r} here. Choose one of: {', '.join((*known, *more))}.")
+        raise SettingsError(explain_unknown(what, unknown[0], (*known, *more)))
     return tuple(dict.fromkeys(asked)) or known
 
 

@@ -14,6 +14,7 @@ from socialcrawl.formats.documents import read_text
 from socialcrawl.importance.link_matrix import MATRICES, make_out_links, normalize_rows
 from socialcrawl.lab.experiments.opic.webs import GeneratedWeb
 from socialcrawl.lab.graphs import read
+from socialcrawl.text.wording import explain_unknown
 
 Rows = NDArray[np.int64]
 
@@ -39,7 +40,7 @@ class LinkGraph:
             SettingsError: there is none, or L'L would not fit.
         """
         if name not in MATRICES:
-            raise SettingsError(f"{name} is not a link matrix; there are {', '.join(MATRICES)}.")
+            raise SettingsError(explain_unknown("link matrix", name, MATRICES))
         entries = int((np.diff(self.links.indptr).astype(np.int64) ** 2).sum())
         if name == "kleinberg" and entries > KLEINBERG:
             raise SettingsError(

@@ -21,6 +21,7 @@ from socialcrawl.importance.site_importance import SiteFlow
 from socialcrawl.importance.static_opic import StaticGraph, make_visit_order
 from socialcrawl.lab.experiments.opic.given import LinkGraph
 from socialcrawl.lab.experiments.opic.static_web import check_terms
+from socialcrawl.text.wording import explain_unknown
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -71,7 +72,7 @@ class ImportanceOptions:
         named = {"--matrix": (self.matrix, MATRICES), "--by": (self.by, WAYS), "--dangling": (self.dangling, DANGLING)}
         for option, (name, known) in named.items():
             if name not in known:
-                raise SettingsError(f"{option} {name} is not known; there are {', '.join(known)}.")
+                raise SettingsError(explain_unknown(option, name, known))
         if not 0 <= self.eps < float("inf"):
             raise SettingsError(f"--eps {self.eps:g} is not a weight; give 0 or more.")
         if not 0 <= self.damping < 1:

@@ -18,6 +18,7 @@ from socialcrawl.lab.experiments.opic.truth import compute_truth
 from socialcrawl.lab.experiments.opic.webs import generate_web, get_law
 from socialcrawl.lab.process_pool import Crawl, CrawlJob, crawl_here
 from socialcrawl.lab.result_tables import Table, join_tables, make_table
+from socialcrawl.text.wording import explain_unknown
 
 RATES: Final = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 STEPS: Final = 100  # of a crawl, between which the web changes
@@ -55,9 +56,9 @@ class ChangingWebPlan:
         check_terms(self.crawls, self.small)
         get_law(self.law)
         if self.way not in SELECTIONS:
-            raise SettingsError(f"{self.way} is not a selection; there are {', '.join(SELECTIONS)}.")
+            raise SettingsError(explain_unknown("selection", self.way, SELECTIONS))
         if self.begin not in BEGINNINGS:
-            raise SettingsError(f"Windows begin with {', '.join(BEGINNINGS)}, not with {self.begin}.")
+            raise SettingsError(explain_unknown("beginning of windows", self.begin, BEGINNINGS))
         if not all(0 <= rate < float("inf") for rate in self.rates):
             raise SettingsError("A change rate is a share of pages, 0 or more.")
         for name in self.windows:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
+from socialcrawl.text.wording import explain_unknown
 
 Rows = NDArray[np.int64]
 
@@ -48,7 +49,7 @@ def get_law(name: str) -> LinkLaw:
         SettingsError: there is none.
     """
     if name not in LAWS:
-        raise SettingsError(f"{name} is not a law of webs; there are {', '.join(LAWS)}.")
+        raise SettingsError(explain_unknown("law of webs", name, LAWS))
     return LAWS[name]
 
 

@@ -21,6 +21,7 @@ from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.lab.process_pool import CrawlJob, compute_fingerprint
 from socialcrawl.lab.result_tables import Table, join_tables
 from socialcrawl.system.garbage_collection import pause_garbage_collection
+from socialcrawl.text.wording import explain_unknown
 
 HITS = 20  # a walk begins with one of so many pages of the topic that most link to: what a search would show first
 METHODS: Mapping[str, Mapping[str, Any]] = {
@@ -69,7 +70,7 @@ class WalkSetup:
             SettingsError: there is no such method.
         """
         if method not in METHODS:
-            raise SettingsError(f"there is no method {method!r} here. Choose one of: {', '.join(METHODS)}.")
+            raise SettingsError(explain_unknown("method", method, METHODS))
         plain = WalkRules(
             inward=self.search.covers > 0,
             length=self.length,

@@ -14,6 +14,7 @@ from socialcrawl.lab.experiments.sampling.generated_webs import TopicWebParamete
 from socialcrawl.lab.experiments.sampling.known_walks import METHODS, WalkSetup
 from socialcrawl.lab.experiments.sampling.source import InlinkSearch
 from socialcrawl.lab.experiments.sampling.worlds import PageWorld
+from socialcrawl.text.wording import explain_unknown
 
 TITLES = {
     "fig1": "Out-degrees of pages on topic (figure 1)",
@@ -103,7 +104,7 @@ class WalkOptions:
             SettingsError: there is no such method.
         """
         if unknown := [name for name in self.methods if name not in METHODS]:
-            raise SettingsError(f"there is no method {unknown[0]!r} here. Choose one of: {', '.join(METHODS)}.")
+            raise SettingsError(explain_unknown("method", unknown[0], METHODS))
         return self.methods or tuple(usual)
 
 
@@ -113,6 +114,6 @@ def make_setup(*, covers: float, first: int, seed: int, avoid: str, **rest: Any)
     Raises:
         SettingsError: an option is out of range.
     """
-    if avoid not in ("off", "host", "community"):
-        raise SettingsError(f"--avoid {avoid} is not known: off, host or community.")
+    if avoid not in (known := ("off", "host", "community")):
+        raise SettingsError(explain_unknown("--avoid", avoid, known))
     return WalkSetup(search=InlinkSearch(covers, first or None), seed=seed, more={"trap": avoid}, **rest)

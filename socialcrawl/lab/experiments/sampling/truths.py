@@ -19,6 +19,7 @@ from socialcrawl.lab.experiments.sampling.worlds import (
     link_pages,
     list_sources,
 )
+from socialcrawl.text.wording import explain_unknown
 
 DEGREES = (0, 1, 2, 4, 6, 9, 13, 19, 28, 41, 60, 100)  # where bins of out-degrees begin
 _RANGES = [f"{low}" if high - low == 1 else f"{low}-{high - 1}" for low, high in pairwise(DEGREES)]
@@ -83,7 +84,7 @@ def find_walkable(world: PageWorld, topic: PageTopic, focus: str, k: int = 1) ->
         SettingsError: there is no such focus, nobody is on topic, or no topic above it is known.
     """
     if focus not in FOCUSES:
-        raise SettingsError(f"there is no focus {focus!r} here. Choose one of: {', '.join(FOCUSES)}.")
+        raise SettingsError(explain_unknown("focus", focus, FOCUSES))
     on = topic.on & world.there
     if not on.any():
         raise SettingsError(f"{world.name}: no page is on topic {topic.name}.")

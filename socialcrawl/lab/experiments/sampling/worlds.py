@@ -11,6 +11,7 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import Topic as Words
 from socialcrawl.lab.graphs.csr_links import compute_offsets, gather_links, shrink_indices
+from socialcrawl.text.wording import explain_unknown
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -83,7 +84,7 @@ class PageWorld:
             SettingsError: there is none.
         """
         if name not in self.topics:
-            raise SettingsError(f"{self.name} has no topic {name!r}. It has: {', '.join(self.topics)}.")
+            raise SettingsError(f"{self.name}: {explain_unknown('topic', name, self.topics)}")
         return self.topics[name]
 
 

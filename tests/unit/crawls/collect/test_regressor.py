@@ -290,11 +290,11 @@ WRONG = [
     ({"name": SGD, "options": {"eta": 1.0}}, "unexpected keyword argument 'eta'"),
     (
         {"name": SGD, "features": ("n_sum", "n_median")},
-        "there is no feature 'n_median' to learn over. Choose one of: depth",
+        "Unknown feature 'n_median'. Choose one of: depth",
     ),
-    ({"name": "xgboost.XGBRegressor"}, "there is no estimator 'xgboost.XGBRegressor'"),
+    ({"name": "xgboost.XGBRegressor"}, "Unknown estimator 'xgboost.XGBRegressor'"),
     ({"name": "os.system"}, "(a regressor with partial_fit)"),
-    ({"name": "sklearn"}, "there is no estimator 'sklearn'"),
+    ({"name": "sklearn"}, "Unknown estimator 'sklearn'"),
 ]
 
 
@@ -321,13 +321,13 @@ def test_what_scikit_learn_will_refuse_to_learn_with_is_refused_at_the_start(wha
 
 @pytest.mark.parametrize("name", ["xgboost.XGBRegressor", "linear_model.SGDRegressor"])
 def test_a_campaign_file_that_names_something_else_is_refused_with_its_place(name):
-    with pytest.raises(SettingsError, match=re.escape(f"{FILE}: [crawl] estimator = '{name}': there is no estimator")):
+    with pytest.raises(SettingsError, match=re.escape(f"{FILE}: [crawl] estimator = '{name}': unknown estimator")):
         checked({"name": "a", "topic": {"keywords": ["x"]}, "crawl": {"estimator": name}}, FILE)
 
 
 def test_a_campaign_with_a_wrong_regressor_is_refused_before_anything_is_asked(tmp_path):
     wrong = campaign_of("http://127.0.0.1:1", tmp_path / "a.db", crawl=CHOSEN | {"features": ["n_median"]})
-    with pytest.raises(SettingsError, match="there is no feature 'n_median'"):
+    with pytest.raises(SettingsError, match="Unknown feature 'n_median'"):
         build(wrong, CampaignView())
 
 

@@ -292,7 +292,7 @@ def test_a_zeta_that_is_no_number_from_0_on_is_refused(zeta):
 
 @pytest.mark.parametrize("name", ["", "Greedy", "random"])
 def test_an_unknown_name_is_refused_and_the_known_ones_are_named(name):
-    with pytest.raises(SettingsError, match=r"no strategy .* greedy, altered-greedy, proportional"):
+    with pytest.raises(SettingsError, match=r"Unknown strategy .* greedy, altered-greedy, proportional"):
         make_strategy(name, seed=1)
 
 

@@ -265,7 +265,7 @@ def test_ties_go_by_chance_and_not_by_the_order_of_the_rows():
 
 def test_an_unknown_rank_is_refused():
     ranks = LiveRanks(old_of([(0, 1)], 2), 1)
-    with pytest.raises(ValueError, match="'pb' is not a static rank; there are: random, indegree, pagerank"):
+    with pytest.raises(ValueError, match=r"Unknown static rank 'pb'. Choose one of: random, indegree, pagerank"):
         ranks.static("pb")
     with pytest.raises(ValueError, match="'ai' has no scores before it is tested"):
         ranks.scores("ai", np.array([0]), np.array([True]))

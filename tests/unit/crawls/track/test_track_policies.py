@@ -162,7 +162,7 @@ def test_a_policy_of_ones_own_may_name_nodes_that_nobody_has_discovered():
 
 @pytest.mark.parametrize("wrong", [{"expansion": "best"}, {"recrawl": "ai"}, {"p": 1.5}, {"p": -0.1}])
 def test_a_wrong_name_or_probability_is_said(wrong):
-    with pytest.raises(SettingsError, match=r"choose one of|between 0 and 1"):
+    with pytest.raises(SettingsError, match=r"Choose one of|between 0 and 1"):
         PolicyMixture(**wrong)
-    with pytest.raises(SettingsError, match="choose one of"):
+    with pytest.raises(SettingsError, match="Choose one of"):
         Target("fame")

@@ -108,7 +108,7 @@ def test_a_search_that_has_nothing_is_not_asked(world, uk):
 
 
 def test_a_method_that_is_unknown_is_refused():
-    with pytest.raises(SettingsError, match="no method 'soft'"):
+    with pytest.raises(SettingsError, match="Unknown method 'soft'"):
         SHORT.how("soft", 0)
 
 
@@ -350,11 +350,11 @@ def test_a_topic_of_which_no_wider_one_is_known_is_audited_by_all_other_methods(
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["fig1", "--size", "300", "--wider", "dogs"], "no topic 'dogs'"),
+        (["fig1", "--size", "300", "--wider", "dogs"], "Unknown topic 'dogs'"),
         (["fig1", "--pages", "a.parquet", "--web", "b.npz"], "Give one of"),
         (["fig1", "--posts", "a.csv"], "--topic WORD"),
-        (["fig1", "--size", "300", "--topic", "dogs"], "no topic 'dogs'"),
-        (["fig1", "--size", "300", "--method", "soft"], "no method 'soft'"),
+        (["fig1", "--size", "300", "--topic", "dogs"], "Unknown topic 'dogs'"),
+        (["fig1", "--size", "300", "--method", "soft"], "Unknown method 'soft'"),
         (["fig1", "--size", "300", "--avoid", "dogs"], "not known"),
         (["bias", "--size", "6000"], "this is computed for"),
         (["fig3", "--web", "none.npz"], "There is no file"),

@@ -125,7 +125,7 @@ def test_pages_of_a_file_keep_their_links_categories_and_words(tmp_path):
     assert world.topic("category:Science.Biology").on.tolist() == [True, True, False]
     with pytest.raises(SettingsError, match="nothing there is on topic 'whale'"):
         file_worlds.read_page_world(tmp_path / "pages.parquet", [TopicRequest("whale")])
-    with pytest.raises(SettingsError, match="no topic 'owl'"):
+    with pytest.raises(SettingsError, match="Unknown topic 'owl'"):
         world.topic("owl")
 
 
@@ -287,7 +287,7 @@ def test_what_is_reached_is_the_component_with_most_of_the_topic():
     assert found("trial", 2) == [0, 1, 2, 3, 5]
     assert found("neighbourhood") == [0, 1, 2, 3, 5]  # 6 and 7 both have a neighbour on topic
     assert found("none") == [0, 1, 2, 3, 5]
-    with pytest.raises(SettingsError, match="no focus 'soft'"):
+    with pytest.raises(SettingsError, match="Unknown focus 'soft'"):
         found("soft")
     with pytest.raises(SettingsError, match="of which wider topic 't' is a part"):
         found("ancestor")
