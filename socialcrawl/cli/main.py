@@ -13,7 +13,7 @@ import typer
 from socialcrawl import __version__
 from socialcrawl.cli.commands.lab import lab_app
 from socialcrawl.cli.definitions import audit, check, daemon, export, forget, imports, mock, queries, report, train
-from socialcrawl.cli.options import AsJson
+from socialcrawl.cli.options import OPTIONS_ONLY, AsJson
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.system.files import restrict_new_files
 from socialcrawl.text.terminal import Formatter, close_errors, guard, write_error, write_line
@@ -279,13 +279,13 @@ def simulate(
     lab.simulate(wanted, out, jobs=jobs, address=scheduler, as_json=as_json)
 
 
-app.command()(report.report)
+app.command(context_settings=OPTIONS_ONLY)(report.report)
 app.command()(mock.mock)
 app.command()(check.check)
 app.command()(check.verify)
 app.command()(queries.sql)
 app.command()(queries.explain)
-app.command()(queries.explore)
+app.command(context_settings=OPTIONS_ONLY)(queries.explore)
 app.command()(export.export)
 app.command("import")(imports.import_)
 app.command()(imports.order)

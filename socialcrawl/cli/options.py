@@ -33,8 +33,8 @@ Pause = Annotated[
     bool,
     typer.Option("--pause", help="Pause campaigns that a daemon runs in this database; resume them at the end."),
 ]
-Nothing = Annotated[str | None, typer.Argument(hidden=True)]
-"""Of commands without an argument, so that they can say what to do with one."""
+OPTIONS_ONLY = {"allow_extra_args": True}
+"""Context settings of commands without an argument, so that they can say what to do with one."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -50,12 +50,12 @@ def refuse_file(given: str, wanted: str) -> None:
         raise SettingsError(wrong)
 
 
-def refuse_argument(command: str, given: str | None) -> None:
-    """Do nothing unless something was given to a command that has options only.
+def refuse_arguments(context: typer.Context) -> None:
+    """Do nothing unless an argument was given to a command that has options only (`OPTIONS_ONLY`).
 
     Raises:
         SettingsError: it was; the message says how to name a database and a campaign.
     """
-    if given is not None:
-        refuse_file(given, f"an option of {command}")
-        raise SettingsError(f"{command} takes options only, not {given!r}: name the database with --db FILE.")
+    for given in context.args[:1]:
+        refuse_file(given, f"an option of {context.info_name}")
+        raise SettingsError(f"{context.info_name} takes options only, not {given!r}: name the database with --db FILE.")

@@ -39,7 +39,7 @@ _FORMER = {"id": "in", "he": "iw"}  # languages that X calls by the code of befo
 
 
 def compute_worth(occurrences: int) -> float:
-    """f(x) = 1 + ln x for x > 0, else 0: the value of a user or link with that many occurrences."""
+    """Return f(x) = 1 + ln x for x > 0, else 0: the value of a user or link with that many occurrences."""
     return 1.0 + math.log(occurrences) if occurrences > 0 else 0.0
 
 

@@ -165,7 +165,7 @@ class VariableHistory(HistoryWindow):
         return np.minimum(self._taken[rows], self.last)
 
     def _find_before(self, rows: Rows, taken: Rows) -> Floats:
-        """G at the crawl before the last measures of `rows`, of which `taken` were taken."""
+        """Return G at the crawl before the last measures of `rows`, of which `taken` were taken."""
         return np.asarray(self._at[rows, np.maximum(taken - self.last, 0) % (self.last + 1)])
 
     def _take(self, row: int, number: int, cash: float, paid: float) -> None:
@@ -266,7 +266,7 @@ class InterpolatedHistory(HistoryWindow):
         return np.where(d < self.time, recent, cash * self.time / np.maximum(d, self.time)) / self.time
 
     def measures(self, rows: Rows) -> Rows:
-        """1 for each of `rows` that joined or was crawled, 0 for others, int64."""
+        """Return 1 for each of `rows` that joined or was crawled, 0 for others, int64."""
         self._reserve(int(rows.max(initial=-1)) + 1)
         return self._known[rows].astype(np.int64)
 

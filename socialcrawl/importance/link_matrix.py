@@ -24,7 +24,7 @@ from socialcrawl.importance.opic import Floats, Rows
 
 
 def make_out_links(sources: Rows, targets: Rows, size: int, weights: Floats | None = None) -> Any:
-    """L[i, j] = 1 where i links to j, however often; or the sum of the `weights` of these links.
+    """Return L[i, j] = 1 where i links to j, however often; or the sum of the `weights` of these links.
 
     Args:
         sources: int64[m], from where.
@@ -44,17 +44,17 @@ def make_out_links(sources: Rows, targets: Rows, size: int, weights: Floats | No
 
 
 def make_in_links(links: Any) -> Any:
-    """L[i, j] = 1 where j links to i: important is who points to the important. Reads pages by their in-links."""
+    """Return L[i, j] = 1 where j links to i: important is who points to the important. It reads pages by in-links."""
     return links.T.tocsr()
 
 
 def link_both_ways(links: Any) -> Any:
-    """L[i, j] = 1 where i links to j or j to i (the larger weight): points to, or is pointed at by, the important."""
+    """Return L[i, j] = 1 where i links to j or j to i (the larger weight): links count both ways."""
     return links.maximum(links.T).tocsr()
 
 
 def make_kleinberg(links: Any) -> Any:
-    """L'L: how many pages (or what product of weights) link to both i and j. Its fixpoint is Kleinberg's authority.
+    """Return L'L: how many pages (or what product of weights) link to both i and j. Its fixpoint is the authority.
 
     A page with k links brings k^2 entries: for graphs whose out-degrees are bounded.
     """
@@ -96,7 +96,7 @@ def add_virtual_page(links: Any, small: float = 1.0) -> Any:
 
 
 def _invert(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1/x, and 0 for 0."""
+    """Return 1/x, and 0 for 0."""
     return np.divide(1.0, sums, out=np.zeros(len(sums)), where=sums > 0)
 
 

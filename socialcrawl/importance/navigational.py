@@ -22,7 +22,7 @@ SMALLEST = 1e-15  # relative moves that are rounding
 def compute_navigational_rank(
     sources: Ints, targets: Ints, values: Floats, d: float, tolerance: float = TOLERANCE
 ) -> tuple[Floats, Floats]:
-    """(NR1, NR2) of n nodes, float64[n] each, to `tolerance` times the largest value.
+    """Return (NR1, NR2) of n nodes, float64[n] each, to `tolerance` times the largest value.
 
     Args:
         sources: int64[m], the nodes that m distinct links come from.

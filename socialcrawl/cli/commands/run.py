@@ -162,7 +162,7 @@ def exit_process(code: int) -> NoReturn:
 
 @contextmanager
 def _handle_signals(campaign: Campaign, *, quiet: bool) -> Iterator[None]:
-    """Ctrl-C and SIGTERM ask the run to stop; a second one ends it at once (what is in flight counts as spent).
+    """Stop the run at Ctrl-C or SIGTERM; end it at once at a second one (what is in flight counts as spent).
 
     The end is a KeyboardInterrupt, so that whoever started something (the demo its mock) stops it on the way out.
     """

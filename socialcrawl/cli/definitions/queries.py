@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from socialcrawl.cli.options import AllowHost, Database, Nothing, refuse_argument, refuse_file
+from socialcrawl.cli.options import AllowHost, Database, refuse_arguments, refuse_file
 
 Timeout = Annotated[str, typer.Option(help="Maximum time for a query: 30s, 5m.")]
 
@@ -42,7 +42,7 @@ def sql(
 
 
 def explore(
-    nothing: Nothing = None,
+    context: typer.Context,
     *,
     database: Database = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine. 0: any free port.")] = 8001,
@@ -55,7 +55,7 @@ def explore(
     from socialcrawl.cli.commands.sql import find_database as chosen  # noqa: PLC0415
     from socialcrawl.text.wording import parse_seconds  # noqa: PLC0415
 
-    refuse_argument("explore", nothing)
+    refuse_arguments(context)
     hosts = allow_host or []
     raise typer.Exit(show(chosen(database), port, parse_seconds(timeout), browser=not no_open, allow_hosts=hosts))
 

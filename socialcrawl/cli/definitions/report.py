@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from socialcrawl.cli.options import Database, Nothing, refuse_argument
+from socialcrawl.cli.options import Database, refuse_arguments
 from socialcrawl.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    nothing: Nothing = None,
+    context: typer.Context,
     *,
     database: Database = None,
     campaign: Annotated[str | None, typer.Option(help="Name of the campaign. Default: the newest.")] = None,
@@ -32,7 +32,7 @@ def report(
     from socialcrawl.cli.commands.sql import find_database as chosen  # noqa: PLC0415
     from socialcrawl.cli.render.score_curve import find_format  # noqa: PLC0415
 
-    refuse_argument("report", nothing)
+    refuse_arguments(context)
     if usage and (database or campaign):
         raise SettingsError("--usage names the campaign and its database: remove --db and --campaign.")
     if png is not None:

@@ -54,7 +54,7 @@ def compute_running_cost(found: Flags) -> Floats:
 
 
 def estimate_active(found: Flags, size: int) -> float:
-    """n_a by a random sample: its share of active nodes times `size`, all nodes there are; NaN without a sample."""
+    """Return n_a by a random sample: its share of active nodes times `size`, all nodes; NaN without a sample."""
     return float(np.mean(found)) * size if len(found) else float("nan")
 
 

@@ -147,7 +147,7 @@ class LiveRanks:
         return self._compute_zapped(active)[0]
 
     def double_adaptive(self, tested: Rows, active: Flags) -> Floats:
-        """Pa+/-: the logarithm of the ratio of the PageRanks zapped to the active and to the inactive, float64[n].
+        """Return Pa+/-: the logarithm of the ratio of the PageRanks zapped to active and to inactive, float64[n].
 
         -inf where the first is 0. Without inactive ones it is that of the first: nothing speaks against anybody.
         """
@@ -237,7 +237,7 @@ def sort_descending(scores: NDArray[Any], ties: Ints) -> Ints:
 
 
 def compute_log_ratio(for_it: Floats, against: Floats, tolerance: float = TOLERANCE) -> Floats:
-    """log(for_it / against), zeros of `against` taken for its smallest other entry; -inf where `for_it` is 0.
+    """Return log(for_it / against), zeros of `against` taken for its smallest other entry; -inf where `for_it` is 0.
 
     What all comes through one row has the same ratio there and behind it: that it is not told apart by errors, but goes
     by the ties, it is rounded: to DIGITS, or fewer where the `tolerance` of the ranks is wider.

@@ -157,7 +157,7 @@ def find_first(numbers: Ints) -> Ints:
 
 
 def find_places(known: Ints, places: Ints, wanted: Ints) -> Ints:
-    """`places[i]` where `known[i]` (ascending) is what is wanted, int64; -1 where nothing is."""
+    """Return `places[i]` where `known[i]` (ascending) is what is wanted, int64; -1 where nothing is."""
     if not len(known):
         return np.full(len(wanted), -1, np.int64)
     at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)

@@ -236,7 +236,7 @@ def list_tenths() -> list[float]:
 def compute_wilson(
     value: float, effective: float, freedom: float, confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
-    """Wilson's interval of a share, with Student's quantile.
+    """Return Wilson's interval of a share, with Student's quantile.
 
     Args:
         value: the share, 0 to 1.
@@ -282,14 +282,14 @@ def _scale(series: Series, y: Floats, value: float) -> Floats:
 
 
 def _compute_size(series: Series, y: Floats, value: float) -> tuple[float, float]:
-    """(effective size of a share, degrees of freedom) by its own visits; never more than there are visits."""
+    """Return (effective size of a share, degrees of freedom) by its own visits; never more than there are visits."""
     variance, freedom = _compute_variance(series, y, value)
     own = value * (1.0 - value) * len(y)
     return min(float(series.visits), own / variance) if variance > 0.0 else float(series.visits), freedom
 
 
 def _compute_variance(series: Series, y: Floats, value: float) -> tuple[float, float]:
-    """(long-run variance of a ratio, degrees of freedom), the larger of two.
+    """Return (long-run variance of a ratio, degrees of freedom), the larger of two.
 
     Where marks are known, y is also parted into its mean by mark and the rest: a walk that changes slowly between marks
     shows that in the first part, while in y as a whole it may drown in the noise of the second.
@@ -308,7 +308,7 @@ def _compute_variance(series: Series, y: Floats, value: float) -> tuple[float, f
 
 
 def _compute_size_by_weights(series: Series) -> tuple[float, float]:
-    """(effective size, degrees of freedom) by the weights: how uneven they are, and how alike from visit to visit."""
+    """Return (effective size, degrees of freedom) by the weights: how uneven, and how alike from visit to visit."""
     w, n = series.weights, series.visits
     if n < 2:
         return float(n), 1.0

@@ -52,7 +52,7 @@ def read_text_labels(path: Path) -> list[tuple[str, bool]]:
 
 
 def _read_rows(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, str, bool]]:
-    """(line, what is labelled, label) of the rows that have a label."""
+    """Return (line, what is labelled, label) of the rows that have a label."""
     lines = _read(path)
     bad = []
     named, label = _find_columns(path, lines[0][1] if lines else [], wanted)

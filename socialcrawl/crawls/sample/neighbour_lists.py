@@ -253,7 +253,7 @@ class NeighbourLists:
         self.back_on.frombytes(np.bincount(rows[out], on, m).astype(np.int32).tobytes())
 
     def _find_linked(self, rows: Ints, codes: Ints, own_rows: Ints, own: Ints) -> Ints:
-        """1 for each entry that is of one who links here, where the node also links there and that is one neighbour."""
+        """Return 1 for each entry of one who links here, where the node also links there: that is one neighbour."""
         if self.twice or not len(own):
             return np.zeros(len(codes), np.int64)
         span = int(max(codes.max(initial=0), own.max())) + 2

@@ -65,7 +65,7 @@ def restrict_links(links: Any, rows: Any) -> Any:
 
 
 def compute_gap(matrix: Any, law: Any = None) -> float:
-    """|lambda1| - |lambda2| of a transition matrix, 0 to 1: 0 where the walk never forgets (two parts, or in turn).
+    """Return |lambda1| - |lambda2| of a transition matrix, 0 to 1: 0 where the walk never forgets (two parts or turns).
 
     Args:
         matrix: [n, n], rows sum to 1, sparse or dense.
@@ -172,6 +172,6 @@ def _compute_eigenvalues(matrix: Any) -> Floats:
 
 
 def _subtract_second(eigenvalues: Any) -> float:
-    """1 less the second largest absolute value."""
+    """Return 1 less the second largest absolute value."""
     sizes = np.sort(np.abs(eigenvalues))
     return float(np.clip(sizes[-1] - sizes[-2], 0.0, 1.0))

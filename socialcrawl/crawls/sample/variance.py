@@ -12,7 +12,7 @@ ROUNDING = 1e-12  # of a variance: what is below comes from the Fourier transfor
 
 
 def estimate_variance(z: Floats, begins: Ints) -> tuple[float, float]:
-    """(long-run variance, its degrees of freedom) of a series with mean 0, by Geyer's initial positive sequence.
+    """Return (long-run variance, its degrees of freedom) of a series with mean 0, by Geyer's initial positive sequence.
 
     The sequence is made monotone too. The sum over lags up to m, of n visits, has n / (2 m + 1) degrees of freedom, and
     is too small by that part, since the mean was estimated from the same visits.

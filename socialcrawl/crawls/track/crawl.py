@@ -111,7 +111,7 @@ class Track:
             self.absorb(batch, outcomes)
 
     def importance(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """OPIC's importance of rows of the picture, float64; zeros where no cash is kept.
+        """Return OPIC's importance of rows of the picture, float64; zeros where no cash is kept.
 
         It is (H + C) / (G + 1), or by what the target's memory holds.
         """

@@ -197,7 +197,7 @@ class AimedMixture:
         return {policy.column for policy in self.policies.values() if policy is not None}
 
     def pick(self, picture: TrackedGraph, n: int, barred: Barred) -> tuple[Act, Node, float] | None:
-        """(act, node, score) of pick number n; None where there is nobody, `barred` left out. Changes nothing."""
+        """Return (act, node, score) of pick number n, or None; `barred` are left out. Nothing changes."""
         draw = partial(_draw, self.seed, n)
         back = draw("mix") < self.p
         for act in (Act.RECRAWL, Act.EXPAND) if back else (Act.EXPAND, Act.RECRAWL):

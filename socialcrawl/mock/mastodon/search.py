@@ -52,7 +52,7 @@ class MastodonSearch:
         self.living = lru_cache(maxsize=256)(self._living)
 
     def _living(self, domain: str) -> NDArray[np.bool_]:
-        """bool[n]: which accounts live on an instance."""
+        """Return bool[n]: which accounts live on an instance."""
         return np.array([there == domain for there in self._instances.domains], dtype=bool)
 
     def _known(self, domain: str) -> NDArray[np.int64]:

@@ -80,7 +80,7 @@ class Parameters:
         return moment.astimezone(UTC).timestamp()
 
     def span(self) -> tuple[float | None, float | None]:
-        """start_time (inclusive) and end_time (exclusive), Unix seconds."""
+        """Return start_time (inclusive) and end_time (exclusive), Unix seconds."""
         start, end = self.time("start_time"), self.time("end_time")
         if start is not None and end is not None and start >= end:
             raise self.refuse("start_time", "is not before `end_time`")

@@ -116,7 +116,7 @@ class BlueskySource:
         self.until = {} if end is None else {"until": _format_stamp(ceil(end))}
 
     def width(self, act: Act) -> int:
-        """25 accounts in a look-up and in a probe; one node in everything else."""
+        """Return 25 for look-ups and probes (accounts), 1 for everything else."""
         return LOOK_UP if act in TOGETHER else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:

@@ -109,7 +109,7 @@ def _explain_limit(known: Sequence[Limit], now: float) -> Classification:
 
 
 def _explain_no_instance(message: str) -> Classification:
-    """Somebody's web site, or a server that sends us to another: the name of an instance need not be where it is."""
+    """Classify a web site that is no instance, or a redirect: the name of an instance need not be where it is."""
     return Classification(
         ReplyKind.MISSING, f"the server is none that speaks as Mastodon does ({message})", NO_INSTANCE
     )

@@ -83,7 +83,7 @@ class XSource:
         self.pages_per_user, self.search_pages = pages_per_user, search_pages
 
     def width(self, act: Act) -> int:
-        """100 users in a look-up and in a probe; one node in everything else."""
+        """Return 100 for look-ups and probes (users), 1 for everything else."""
         return LOOK_UP if act in TOGETHER else 1
 
     def talks(self, batch: Batch, accounts: Mapping[Node, Who]) -> Sequence[Conversation]:
@@ -262,7 +262,7 @@ def _format_stamp(at: float) -> str:
 
 
 def _find_pairs(batch: Batch, accounts: Mapping[Node, Who]) -> list[tuple[Pick, Pick]]:
-    """(walk, inward) to the accounts of a batch that both ask for, and that are known by name only."""
+    """Return (walk, inward) to the accounts of a batch that both ask for, and that are known by name only."""
     named = [pick for pick in batch if accounts.get(pick.node, NOBODY).username and not accounts[pick.node].id]
     inward = {pick.node: pick for pick in named if pick.act == Act.INWARD}
     return [(pick, inward[pick.node]) for pick in named if pick.act == Act.WALK and pick.node in inward]

@@ -170,7 +170,7 @@ def _solve_cramer(matrix: list[list[int]], right: list[int]) -> tuple[list[int],
 
 
 def _compute_numerators(matrix: list[list[int]], right: list[int]) -> list[int]:
-    """det(matrix with column k replaced by `right`) for each k: the solution times det(matrix)."""
+    """Return det(matrix with column k replaced by `right`) for each k: the solution times det(matrix)."""
     return [
         _compute_determinant([[*line[:k], value, *line[k + 1 :]] for line, value in zip(matrix, right, strict=True)])
         for k in range(len(matrix))

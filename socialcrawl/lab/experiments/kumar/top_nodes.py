@@ -39,7 +39,7 @@ def find_top_nodes(degree: Ints, k: int) -> Ints:
 
 
 def find_targets(graph: TimeGraph, at: Sequence[float], window: float, k: int) -> Targets:
-    """K_t of the links from t - `window` to t, both included, parallel ones counted each, at each instant of `at`.
+    """Return K_t of the links from t - `window` to t, both included, each parallel one counted, at each of `at`.
 
     Args:
         graph: the time graph.
