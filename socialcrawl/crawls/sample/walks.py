@@ -44,7 +44,7 @@ class NearTopic:
         return self.hits[place] > 0, []
 
     def degree(self, place: int) -> float:
-        """d_T as the paper estimates it: d times the share of the short walks that met the topic; d on topic."""
+        """Return d_T as the paper estimates it: d times the share of the short walks that met the topic; d on topic."""
         length = self.lists.begins[place + 1] - self.lists.begins[place]
         return length if self.lists.on[place] else length * self.hits.get(place, 0) / self.rules.b
 

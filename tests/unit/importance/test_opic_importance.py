@@ -256,7 +256,7 @@ def test_a_matrix_that_would_not_fit_or_has_no_fixpoint_is_refused(tmp_path, gra
     ("words", "why"),
     [
         (["--by", "best"], "Unknown --by 'best'. Choose one of: opic, fixpoint, pagerank"),
-        (["--matrix", "up"], "there are out, in, both, kleinberg"),
+        (["--matrix", "up"], "Choose one of: out, in, both, kleinberg"),
         (["--eps", "-1"], "0 or more"),
         (["--damping", "1"], "at least 0"),
         (["--owners", "-1"], "0 or more"),
