@@ -1,6 +1,6 @@
 """What a campaign file means, before anything is opened or asked: topic, start, server, prices, what it can cost."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from math import isinf
 from pathlib import Path
@@ -228,7 +228,9 @@ def make_topic(settings: Settings) -> Topic:
     if not given.keywords and not given.patterns and not kind_of(settings).needs_topic(settings):
         return NOTHING
     entities = platform_of(settings).entities
-    return Topic(given.keywords, given.patterns, given.languages, *given.span, _judge(settings.sample.tree), entities)
+    return Topic(
+        given.keywords, given.patterns, given.languages, *given.span, kind_of(settings).make_judge(settings), entities
+    )
 
 
 def _doubts(settings: Settings) -> list[str]:
@@ -267,14 +269,6 @@ def _exposes(settings: Settings, platform: Platform, base: str) -> bool:
     """Return whether a token is sent without TLS to another machine; a private network is one of others too."""
     signed = any(variables is not None for _, variables in platform.credentials(settings))
     return signed and urlsplit(base).scheme != "https" and not is_loopback(base)
-
-
-def _judge(tree: Path | None) -> Callable[[str], int] | None:
-    if tree is None:
-        return None
-    from socialcrawl.crawls.sample.decision_tree import DecisionTree  # noqa: PLC0415 - few campaigns have one
-
-    return DecisionTree.load(tree).hits
 
 
 def _asked(usernames: list[str], accounts: ExcludedAccounts) -> None:

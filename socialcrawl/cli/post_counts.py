@@ -5,13 +5,11 @@ from contextlib import ExitStack, contextmanager
 
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.cli.commands.quote import read_progress
-from socialcrawl.cli.single_requests import find_admitted, open_meters
+from socialcrawl.cli.single_requests import find_admitted, find_meters, open_wire
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Grant, ReplyKind
 from socialcrawl.errors import SettingsError, SourceError
 from socialcrawl.forecast.shape import find_remaining
-from socialcrawl.platforms.x.meters import COUNTS, make_counts_request, parse_counts
-from socialcrawl.platforms.x.vocabulary import find_vocabulary
 from socialcrawl.ratelimit.planner import WindowPlanner
 from socialcrawl.storage.campaigns import ensure_campaign
 from socialcrawl.storage.database.connection import connect
@@ -38,27 +36,29 @@ def count_posts(plan: Plan) -> tuple[int, ...] | None:
     waiting = count_searches_left(plan)
     if not waiting:
         return None
-    words = find_vocabulary(plan.settings.source.vocabulary)
+    meters = find_meters(plan)
     found = [0] * (len(plan.queries) - waiting)
-    with open_meters(plan, clock.now) as (allowed, wire), _open_ledger(plan, clock) as store:
-        find_admitted(allowed, plan.policy, COUNTS)
+    with open_wire(plan, clock.now) as (allowed, wire), _open_ledger(plan, clock) as store:
+        find_admitted(allowed, plan.policy, meters.counts)
         cycle_day = plan.settings.limits.cycle_day
         planner = WindowPlanner(plan.policy, allowed.credentials, plan.caps, cycle_day=cycle_day)
         planner.fold(store.ledger() if store else ())
         for number, query in list(enumerate(plan.queries))[-waiting:]:
-            request = make_counts_request((OF_NOBODY, number), query, words, plan.policy)
+            request = meters.make_counts_request((OF_NOBODY, number), query)
             answer = planner.take(request, clock.now())
             if not isinstance(answer, Grant):
                 raise SettingsError(f"Nothing was counted: {answer.why}. Quote without --counts, or later.")
             if store:
                 store.reserve(answer)
-            reply, body = wire.ask(answer)
+            reply, body = meters.ask(wire, answer)
             if store:
                 store.save(answer, reply)
             planner.settle(answer, reply, clock.now())
             if reply.kind != ReplyKind.OK:
-                raise SourceError(f"X did not count the posts of a search: {reply.why}. Quote without --counts.")
-            found.append(parse_counts(body, words))
+                raise SourceError(
+                    f"{plan.platform.title} did not count the posts of a search: {reply.why}. Quote without --counts."
+                )
+            found.append(meters.parse_counts(body))
     return tuple(found)
 
 

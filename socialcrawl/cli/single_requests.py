@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from socialcrawl.campaign.build import make_wire
 from socialcrawl.campaign.credentials import CampaignAccess, open_access
@@ -10,10 +9,8 @@ from socialcrawl.campaign.plan import Plan
 from socialcrawl.engine.model import Credential
 from socialcrawl.errors import SettingsError
 from socialcrawl.platforms.base import Wired
+from socialcrawl.platforms.server_info import Meters
 from socialcrawl.ratelimit.policy import Policy
-
-if TYPE_CHECKING:
-    from socialcrawl.platforms.x.wire import XWire
 
 
 @contextmanager
@@ -33,20 +30,16 @@ def open_wire(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[CampaignA
         allowed.release()
 
 
-@contextmanager
-def open_meters(meant: Plan, now: Callable[[], float]) -> Iterator[tuple[CampaignAccess, "XWire"]]:
-    """Yield the same for X's meters, which no other platform has.
+def find_meters(plan: Plan) -> Meters:
+    """Return what asks the platform of a campaign how many posts it counts and has billed.
 
     Raises:
-        SettingsError: another platform is asked, or a token is missing.
-        StoreError: as `open_wire`.
+        SettingsError: the platform tells neither.
     """
-    from socialcrawl.platforms.x.wire import XWire  # noqa: PLC0415 - other platforms need no tweepy
-
-    with open_wire(meant, now) as (allowed, wire):
-        if not isinstance(wire, XWire):
-            raise SettingsError(f"{meant.platform.title} counts nothing for us, nor charges anything: only X does.")
-        yield allowed, wire
+    meters = plan.platform.meters(plan.settings, plan.policy)
+    if meters is None:
+        raise SettingsError(f"{plan.platform.title} counts nothing for us, nor charges anything: only X does.")
+    return meters
 
 
 def find_admitted(allowed: CampaignAccess, policy: Policy, endpoint: str) -> Credential:

@@ -2,16 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.facts import KindFacts
-from socialcrawl.crawls.refresh.crawl import Refresh
-from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.crawls.seeds import Seeds
-from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.engine.model import Act, Node
+from socialcrawl.engine.protocols import Crawl
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.graph.liveness import Activity
@@ -20,11 +17,11 @@ from socialcrawl.platforms.focusing import Predicate
 from socialcrawl.platforms.registry import platform_of
 
 if TYPE_CHECKING:
+    from socialcrawl.forecast.quote import Quote
     from socialcrawl.storage.database.connection import Opened
     from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
     from socialcrawl.storage.sql_store import SqlStore
 
-Crawling = Collect | Track | Refresh | Sample
 Width = Callable[[Act], int]
 Mark = Callable[[float], str]
 
@@ -37,6 +34,62 @@ def one_each(_act: Act) -> int:
 def no_mark(_at: float) -> str:
     """Return "": the mark of an instant where nobody is asked."""
     return ""
+
+
+class AccountCounts(Protocol):
+    """How many accounts a crawl knows."""
+
+    @property
+    def size(self) -> int:
+        """All of them."""
+
+    @property
+    def left(self) -> int:
+        """Those that are still ahead."""
+
+
+class Crawling(Crawl, Protocol):
+    """The crawl of a campaign, which also counts what it has done."""
+
+    @property
+    def seeds(self) -> Seeds:
+        """Where it starts."""
+
+    @property
+    def graph(self) -> AccountCounts:
+        """What it knows."""
+
+    @property
+    def picks(self) -> int:
+        """The number of picks."""
+
+    @property
+    def taken(self) -> int:
+        """The number of steps."""
+
+    @property
+    def relevance(self) -> float:
+        """What the steps found."""
+
+    @property
+    def seed_relevance(self) -> float:
+        """What the seeds found."""
+
+
+class Progress(NamedTuple):
+    """How far a crawl is, in the words of its kind.
+
+    Attributes:
+        done: what its steps are called, as "tested".
+        found: what it found, for a line.
+        ahead: what is still ahead, for a line.
+        rows: the same for a live screen, with a heading each.
+    """
+
+    done: str
+    found: str
+    ahead: str
+    rows: Sequence[tuple[str, str]]
 
 
 class ReportRequest(NamedTuple):
@@ -74,6 +127,7 @@ class CrawlKind(ABC):
         drawn: how the accounts that it read were chosen, where they are not chosen by relevance; "" elsewhere.
         focus: how it prefers accounts, where it does, for the sentence that its collection is no random sample.
         features: the names of the features of its picks.
+        private: keys of its section that name people, files or words that judge them, which a datasheet does not tell.
         dataset: whether it is about the accounts of an imported dataset, so that nothing is searched for.
         collection: whether the accounts that it read are a collection, of which an audit tells how much it has.
         sample: whether what it draws is a sample, on which an audit rests.
@@ -87,6 +141,7 @@ class CrawlKind(ABC):
     drawn: ClassVar[str] = ""
     focus: ClassVar[str] = ""
     features: ClassVar[Sequence[str]] = COLUMNS
+    private: ClassVar[Sequence[str]] = ()
     dataset: ClassVar[bool] = False
     collection: ClassVar[bool] = False
     sample: ClassVar[bool] = False
@@ -138,10 +193,74 @@ class CrawlKind(ABC):
         del settings
         return None
 
+    def make_judge(self, settings: Settings) -> Callable[[str], int] | None:
+        """Return what counts the occurrences of the topic in a text in place of the keywords; None: the keywords do.
+
+        Raises:
+            SettingsError: a file that tells it cannot be read.
+        """
+        del settings
+        return None
+
+    def describe_progress(self, crawl: Any) -> Progress:
+        """Return how far a crawl of this kind is."""
+        found = f"{crawl.relevance:,.1f} found ({crawl.seed_relevance:,.1f} more in the seeds)"
+        accounts = f"{crawl.graph.size:,} known, {crawl.graph.left:,} in the frontier"
+        return Progress(
+            "steps",
+            f"relevance {crawl.relevance:,.1f}",
+            f"frontier {crawl.graph.left:,}",
+            [("relevance", found), ("accounts", accounts)],
+        )
+
+    def list_moments(self, crawl: Any, sent_at: float | None) -> Iterator[float]:
+        """Yield the moments at which a stored batch may have been chosen, the likeliest first.
+
+        Override it if choices depend on the time: `verify` makes them again at each moment, until one is the stored
+        choice.
+
+        Args:
+            crawl: the crawl before that choice.
+            sent_at: when the first request of the batch was sent, Unix seconds; None: there was none.
+        """
+        del crawl
+        yield sent_at or 0.0
+
+    def bound_marks(self, crawl: Any, sent_at: float | None) -> tuple[str, str] | None:
+        """Return the first and the last mark that a pick of a stored batch can have; None where it has only one.
+
+        Args:
+            crawl: see `list_moments`.
+            sent_at: likewise.
+        """
+        del crawl, sent_at
+        return None
+
     def tolerance(self, settings: Settings) -> float:
         """Return by how much scores may differ that were computed in another order; 0.0 where they are exact."""
         del settings
         return 0.0
+
+    def tests_linked(self, settings: Settings) -> bool:
+        """Return whether accounts are tested to which an imported dataset only links."""
+        del settings
+        return False
+
+    def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
+        """Yield sentences on what the probable numbers of a quote assume of this kind.
+
+        Args:
+            settings: those of the campaign.
+            quote: the quote.
+            steps: the number of steps that are still to come.
+        """
+        del settings, quote, steps
+        yield from ()
+
+    def limit_quote(self, settings: Settings) -> str:
+        """Return a sentence on what may end a campaign before what is quoted; "" where nothing does."""
+        del settings
+        return ""
 
     def report(self, traces: "CampaignTraces", campaign: "StoredCampaign", asked: ReportRequest) -> Any:
         """Return what a campaign knows beside the counts that all kinds have; None: nothing.
@@ -168,6 +287,15 @@ class CrawlKind(ABC):
         """Yield sentences for a datasheet on how a campaign chose, from the settings of its section."""
         del section, platform
         yield f"kind: `{self.facts.name}`, {self.does}"
+
+    def publish(self, section: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a datasheet may tell of its section: all but `private` and what names files."""
+        return {key: value for key, value in section.items() if key not in (*self.facts.files, *self.private)}
+
+    def hides_judge(self, section: Mapping[str, Any]) -> bool:
+        """Return whether what a datasheet does not tell decides where texts match the topic, from its section."""
+        del section
+        return False
 
     def snapshot(self) -> Snapshot | None:
         """Return the table in which campaigns write what they know of each account; None: there is none."""

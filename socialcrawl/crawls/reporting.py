@@ -4,7 +4,7 @@ from typing import Any
 
 from socialcrawl.campaign.settings import stored
 from socialcrawl.crawls.base import CrawlKind, ReportRequest, remember_seeds
-from socialcrawl.crawls.facts import COLLECT
+from socialcrawl.crawls.facts import DEFAULT
 from socialcrawl.crawls.registry import find_kind
 from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 from socialcrawl.storage.sql_store import SqlStore
@@ -18,7 +18,7 @@ def find_stored_kind(campaign: StoredCampaign) -> CrawlKind:
     Raises:
         SettingsError: it is of a kind that no installed package has.
     """
-    return find_kind(campaign.identity.get("kind", COLLECT.name))
+    return find_kind(campaign.identity.get("kind", DEFAULT.name))
 
 
 def report(traces: CampaignTraces, campaign: str | None = None, asked: ReportRequest = ANYTHING) -> Any:

@@ -24,9 +24,6 @@ TOLD = {
     "budget": None,
     "source": ("platform", "vocabulary", "pages_per_user", "reuse_hours", "keep_original", "keep_answers"),
 }
-WIDER = ("wider_patterns", "wider_expressions", "wider_labels")
-UNTOLD = {("sample", key) for key in ("tree", "labels", "patterns", "expressions", *WIDER)}  # files, names of people
-HIDDEN = "(not told)"  # a pattern that stands for others
 ALWAYS = ("keywords", "patterns")  # told also where there are none
 PLATFORMS = ("api.x.com", "api.twitter.com")  # who asks elsewhere asks a mock or a rehearsal
 NO_ID = "(no id known)"
@@ -105,7 +102,7 @@ def _collect_campaign(
     (about,) = choice.read_rows(CAMPAIGN, campaign=number)
     had = [orjson.loads(row.settings) for row in (about, *choice.read_rows(VERSIONS, campaign=number))]
     name = had[-1].get("kind", DEFAULT.name)
-    kind = find_kind(name)
+    kind, own = find_kind(name), had[-1].get(name) or {}
     # One that asked the platform at any time was none.
     rehearsal = all(_is_other_server((settings.get("source") or {}).get("base_url")) for settings in had)
     requests = _make_rows(choice.read_rows(REQUESTS, campaign=number))
@@ -117,8 +114,8 @@ def _collect_campaign(
         "seed": about.seed,
         "created_at": about.created_at,
         "settings": select_settings(had[-1], hiding),
-        **({"judged_by_name": True} if any((had[-1].get(section) or {}).get(key) for section, key in UNTOLD) else {}),
-        **({"judged_by_tree": True} if (had[-1].get("sample") or {}).get("tree") else {}),
+        **({"judged_by_name": True} if any(own.get(key) for key in (*kind.facts.files, *kind.private)) else {}),
+        **({"judged_by_tree": True} if kind.hides_judge(own) else {}),
         "counting": orjson.loads(about.identity).get(COUNTING, 1),  # the rule by which keywords are counted
         # An old dataset is no list of seeds: all of it is in the tables.
         "seeds": [] if kind.dataset else _list_seeds(choice, number, hiding, ids=ids),
@@ -178,25 +175,20 @@ def select_settings(given: dict[str, Any], hiding: Pseudonymizer | None = None) 
     """
     told: dict[str, Any] = {}
     kind = given.get("kind", DEFAULT.name)
-    own = {} if find_kind_facts(kind).section is None else {kind: None}
-    for section, names in {**TOLD, **own}.items():
+    for section, names in TOLD.items():
         held = given.get(section)
         if isinstance(held, dict):
-            told[section] = {name: value for name, value in held.items() if _is_public(section, name, names)}
+            told[section] = {name: value for name, value in held.items() if names is None or name in names}
+    if find_kind_facts(kind).section is not None and isinstance(own := given.get(kind), dict):
+        told[kind] = find_kind(kind).publish(own)
     if "crawl" in told:
         foreign = list_foreign_keys(kind)
         told["crawl"] = {name: value for name, value in told["crawl"].items() if name not in foreign}
-    if any((given.get("sample") or {}).get(name) for name in WIDER) and "sample" in told:
-        told["sample"]["wider_patterns"] = [HIDDEN]  # walks with focus = "ancestor" have some
     if "topic" in told:
         told["topic"] = {
             name: _redact_value(value, hiding) for name, value in told["topic"].items() if value or name in ALWAYS
         }
     return told
-
-
-def _is_public(section: str, name: str, names: Sequence[str] | None) -> bool:
-    return (names is None or name in names) and (section, name) not in UNTOLD
 
 
 def _redact_value(value: Any, hiding: Pseudonymizer | None) -> Any:

@@ -24,6 +24,8 @@ class Activity:
         within: seconds; its last activity is at most as long ago. None: whoever exists is active.
         protected: whether one that is there, and shows what it does to its friends only, counts as active.
         untold: whether one that is there counts as active where nobody knows when it last acted.
+        redirects: whether one that has moved counts as active where it leads.
+        soft: whether a page that says that it is not there is missing, whatever its status.
 
     Raises:
         SettingsError: `within` is no positive number of seconds.
@@ -32,6 +34,8 @@ class Activity:
     within: float | None = None
     protected: bool = False
     untold: bool = False
+    redirects: bool = False
+    soft: bool = True
 
     def __post_init__(self) -> None:
         if self.within is not None and not 0 < self.within < float("inf"):

@@ -11,6 +11,7 @@ from socialcrawl.crawls.registry import kind_of
 from socialcrawl.engine.model import Who, format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.lines import LineErrors
+from socialcrawl.graph.liveness import Activity
 from socialcrawl.importers.account_cells import CellAccounts, find_site
 from socialcrawl.importers.dataset_files import read_datasets
 from socialcrawl.importers.import_posts import Watch
@@ -93,14 +94,18 @@ def import_liveness(
         StoreError: the campaign is running.
     """
     _check_kind(settings)
-    rule, trouble = settings.refresh.activity(settings.source.platform), LineErrors()
+    kind, trouble = kind_of(settings), LineErrors()
     found, waiting = read_results(
-        tables.paths, CellAccounts(settings.source.platform, tables.reading), rule, now, trouble
+        tables.paths,
+        CellAccounts(settings.source.platform, tables.reading),
+        kind.activity(settings) or Activity(),
+        now,
+        trouble,
     )
     if not tables.skip_bad:
         trouble.refuse()
     with _lock_campaign(connection, settings, now) as number:
-        learned = import_results(connection, number, found, linked=settings.refresh.linked)
+        learned = import_results(connection, number, found, linked=kind.tests_linked(settings))
         return replace(learned, waiting=waiting), trouble
 
 

@@ -17,7 +17,7 @@ from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.text.entities import NONE, Entities
 
 if TYPE_CHECKING:
-    from socialcrawl.platforms.mastodon.instance_rules import InstanceRules
+    from socialcrawl.platforms.server_info import InstanceRules, Meters
 
 Secret = str | tuple[str, ...]
 Variables = str | Sequence[str]
@@ -146,6 +146,10 @@ class Platform(ABC):
         (name,) = self.names([given])
         return name
 
+    def normalize(self, given: str) -> str:
+        """Return how databases spell the name or id of an account or a post, whatever it is."""
+        return given
+
     def queries(self, settings: Settings, topic: Topic) -> list[str]:
         """Return the searches that a campaign begins with."""
         del settings, topic
@@ -187,6 +191,11 @@ class Platform(ABC):
     @abstractmethod
     def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request | None:
         """Return the smallest request that tells whether everything works; None where nobody is named to ask."""
+
+    def meters(self, settings: Settings, policy: Policy) -> "Meters | None":
+        """Return what asks the platform how many posts it counts and has billed; None where it tells neither."""
+        del settings, policy
+        return None
 
     def rules_reader(self, wire: Wired) -> "Callable[[], InstanceRules] | None":
         """Return what reads the rules of the server behind `wire`, in two requests; None where servers have none."""

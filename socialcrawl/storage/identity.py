@@ -12,14 +12,8 @@ from socialcrawl.storage.versions import TOPIC, is_empty
 
 LONGEST = 100  # characters of a setting that an error shows
 QUERIES = "queries"  # kept beside what the campaign file says
-PARTS = (
-    TOPIC,
-    "seeds",
-    "crawl",
-    "track",
-    "refresh",
-    "accounts",
-)  # what may change while a campaign goes on, as an epoch names it
+FIRST, LAST = (TOPIC, "seeds", "crawl"), "accounts"
+"""What may change while a campaign goes on, as an epoch names it; the section of its kind is between them."""
 FIXED = frozenset({"seed", "source", "name", "kind", "crawl.links"})
 """What may not change in any campaign. Kinds have more of their own."""
 
@@ -64,7 +58,8 @@ def compare_identities(
 def list_parts(found: Sequence[SettingDifference]) -> list[str]:
     """Return the parts of the identity that differ, as an epoch names them."""
     sections = dict.fromkeys(one.section for one in found)
-    return [*(part for part in PARTS if part in sections), *(part for part in sections if part not in PARTS)]
+    own = [part for part in sections if part not in FIRST and part != LAST]
+    return [*(part for part in FIRST if part in sections), *own, *([LAST] if LAST in sections else [])]
 
 
 def check_changes(name: str, found: Sequence[SettingDifference], fixed: Collection[str] = ()) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from socialcrawl.campaign.plan import make_topic
 from socialcrawl.engine.model import ON_TOPIC, WIDER, Act, Node, Reason, ReplyKind, Who, format_time, parse_time
 from socialcrawl.errors import SettingsError
+from socialcrawl.graph.liveness import Activity
 from socialcrawl.graph.recount import Recount
 from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.platforms.facts import find_platform_facts
@@ -261,7 +262,7 @@ class OutcomeCheck:
 
     def _check_probe(self, row: Any) -> None:
         """Check the judgement of a test of life by the rule of the campaign."""
-        rule = self._settings.refresh.activity(self.story.begun.platform)
+        rule = self.story.kind.activity(self._settings) or Activity()
         value = float(rule.alive(row.mark, parse_time(row.at), None))
         if row.value != value and row.value == 1.0 and rule.protected and not row.mark:
             value = 1.0  # it is there, and shows what it does to its friends only

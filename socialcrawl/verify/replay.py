@@ -2,16 +2,15 @@
 
 It is the crawl of the campaign itself, as after a restart: what it absorbs are the stored picks and outcomes, and it
 chooses before it is told each batch. Only the moment of a choice is not stored. It lies between the answer before and
-the first request after; a campaign that tracks accounts, whose choices depend on it, has to have one moment in between
-at which it chooses so.
+the first request after. A kind of campaign whose choices depend on it lists the moments in between; at one of them the
+crawl has to make the stored choice.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from socialcrawl.crawls.base import Crawling
-from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.engine.model import Act, Node, Pick, Stop, Wait
 from socialcrawl.engine.protocols import Batch, cut_history
 from socialcrawl.importance.pagerank_batch import TOLERANCE
@@ -100,23 +99,22 @@ class DecisionReplay:
     def _choose(self, crawl: Crawling, one: StoredBatch) -> Batch:
         """Return what the crawl chooses in place of a batch; none where it would choose nothing."""
         size = len({pick.node for pick in one.batch})
-        if not isinstance(crawl, Track):
-            return _make_batch(crawl.choose(size, one.sent_at or 0.0))
         first: Batch | None = None
-        for now in _iterate_moments(crawl, one.sent_at):
+        for now in self.story.kind.list_moments(crawl, one.sent_at):
             chosen = _make_batch(crawl.choose(size, now))
             if len(chosen) == len(one.batch) and all(map(_is_same, one.batch, chosen)):
                 return self._align_marks(crawl, one, chosen)
             first = chosen if first is None else first
         return first or ()
 
-    def _align_marks(self, crawl: Track, one: StoredBatch, chosen: Batch) -> Batch:
+    def _align_marks(self, crawl: Crawling, one: StoredBatch, chosen: Batch) -> Batch:
         """Return the chosen with the stored marks where these are of a moment in between."""
-        width = crawl.window
-        if width is None or all(a.since == b.since for a, b in zip(one.batch, chosen, strict=True)):
+        if all(a.since == b.since for a, b in zip(one.batch, chosen, strict=True)):
             return chosen
-        ends = crawl.latest - width, (one.sent_at or crawl.latest) - width
-        low, high = (_make_order_key(crawl.mark(at)) for at in ends)
+        ends = self.story.kind.bound_marks(crawl, one.sent_at)
+        if ends is None:
+            return chosen
+        low, high = map(_make_order_key, ends)
         return tuple(
             replace(made, since=stored.since)
             if low <= _make_order_key(stored.since) <= high and _is_same(stored, made)
@@ -212,13 +210,3 @@ def _describe_place(pick: Pick) -> str:
 def _make_order_key(mark: str) -> tuple[int, str]:
     """Return what marks of one platform are ordered by: numbers and instants grow in length, or have the same."""
     return len(mark), mark
-
-
-def _iterate_moments(crawl: Track, sent_at: float | None) -> Iterator[float]:
-    """Yield the moments at which a batch may have been chosen: the latest first, then where rests and pauses ended."""
-    latest = crawl.latest if sent_at is None else sent_at
-    yield latest
-    crawl.picture.wake(crawl.latest)
-    ends = sorted(at for at in crawl.picture.ends() if sent_at is None or at <= sent_at)
-    yield crawl.latest
-    yield from ends

@@ -1,6 +1,5 @@
 """A fifth kind of campaign, registered by an entry point of another package: it runs, reports, explains, exports."""
 
-import json
 import os
 
 import pytest
@@ -14,25 +13,33 @@ from typing import Literal
 
 from socialcrawl.crawls.collect.crawl import Collect
 from socialcrawl.crawls.collect.estimators import make_estimator
-from socialcrawl.crawls.base import CrawlKind, no_mark, one_each
+from socialcrawl.crawls.base import CrawlKind, Progress, no_mark, one_each
 from socialcrawl.crawls.facts import KindFacts
 from socialcrawl.campaign.sections.values import Section
 
 
 class WanderSection(Section):
     by: Literal["random", "bfs"] = "bfs"
+    friend: str = ""
 
 
 class WanderKind(CrawlKind):
     facts = KindFacts("wander", "accounts in no order", WanderSection, ("by",), topical=True)
     matter = "nothing"
     does = "which wanders about"
+    private = ("friend",)
 
     def make_crawl(self, settings, seeds, width=one_each, mark=no_mark):
         return Collect(seeds, make_estimator(settings.section.by, seed=settings.seed), settings.crawl.steps, width)
 
     def describe(self, settings):
         return f"wandering by {settings.section.by}"
+
+    def describe_progress(self, crawl):
+        return Progress("wandered", f"met {crawl.graph.size}", "no end in sight", [])
+
+    def limit_quote(self, settings):
+        return "A wanderer may stop at any time."
 
     def report(self, traces, whole, asked):
         super().report(traces, whole, asked)
@@ -67,13 +74,13 @@ def test_a_campaign_of_an_added_kind_runs_reports_explains_verifies_and_exports(
     def told(*words):
         child = socialcrawl(*words, folder=tmp_path, PYTHONPATH=package)
         assert child.returncode == 0, child.stderr
-        return child.stdout
+        return child.stdout + child.stderr
 
     with serve_in_thread(posts_file(), limit=100_000) as mock:
-        file = wandering(tmp_path, mock.url, '\n[wander]\nby = "random"\n')
+        file = wandering(tmp_path, mock.url, '\n[wander]\nby = "random"\nfriend = "a person"\n')
         assert "wandering by random" in told("check", file)
-        assert json.loads(told("quote", file, "--json"))["campaign"] == "mine"
-        told("run", file, "--yes", "--steps", "3")
+        assert "A wanderer may stop at any time." in told("quote", file)
+        assert "wandered " in told("run", file, "--yes", "--steps", "3")
         told("run", file, "--yes")
     assert "steps: 8" in told("report", "--db", "mine.db")
     name = rows(tmp_path / "mine.db", "select username from account join pick using (node) where act = 'expand'")[0][0]
@@ -83,6 +90,7 @@ def test_a_campaign_of_an_added_kind_runs_reports_explains_verifies_and_exports(
     sheet = (tmp_path / "out" / "datasheet.md").read_text("utf-8")
     assert "- kind: `wander`, which wanders about\n" in sheet
     assert "- [wander] by = `random`\n" in sheet
+    assert "a person" not in sheet
     assert "proved" in told("verify", "out")
 
 

@@ -22,8 +22,9 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.platforms.bluesky.platform import BlueskyPlatform
 from socialcrawl.platforms.http_client import HttpClient
-from socialcrawl.platforms.mastodon.instance_rules import LONGEST, InstanceRules, read_about
+from socialcrawl.platforms.mastodon.instance_rules import LONGEST, read_about
 from socialcrawl.platforms.registry import find_platform
+from socialcrawl.platforms.server_info import InstanceRules
 
 
 def test_a_template_of_mastodon_names_no_instance_and_says_that_one_is_to_be_chosen(tmp_path):

@@ -48,7 +48,7 @@ from socialcrawl.storage.database.health import (
 from socialcrawl.text.wording import format_span, pluralize
 
 if TYPE_CHECKING:
-    from socialcrawl.platforms.mastodon.instance_rules import InstanceRules
+    from socialcrawl.platforms.server_info import InstanceRules
 
 OK, WARN, FAIL, NOTE = "ok", "warn", "FAIL", "-"
 STYLES = {OK: "green", WARN: "yellow", FAIL: "bold red", NOTE: ""}

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import singledispatch
 from math import isfinite
 from typing import Any
 
@@ -86,13 +87,12 @@ def explain_account(
     Raises:
         StoreError: there is no such database or campaign.
     """
-    trace = _read_trace(where, user, campaign)
-    if isinstance(trace, VisitHistory):
-        show_visits(console, trace, as_json=as_json)
-        return 0
-    if isinstance(trace, AccountTrace):
-        show_trace(console, trace, as_json=as_json)
-        return 0
+    return _show_found(_read_trace(where, user, campaign), console, top=top, as_json=as_json)
+
+
+@singledispatch
+def _show_found(trace: Any, console: Console, *, top: int, as_json: bool) -> int:
+    """Print an explanation and return the exit code; below are those of kinds that have another."""
     code = int(trace.state == "unknown")
     if as_json:
         write_json(json.dumps(_make_plain(asdict(trace)), ensure_ascii=False))
@@ -105,6 +105,20 @@ def explain_account(
         console.print()
         console.print(_format_links(trace, top))
     return code
+
+
+@_show_found.register
+def _(trace: VisitHistory, console: Console, *, top: int, as_json: bool) -> int:
+    del top
+    show_visits(console, trace, as_json=as_json)
+    return 0
+
+
+@_show_found.register
+def _(trace: AccountTrace, console: Console, *, top: int, as_json: bool) -> int:
+    del top
+    show_trace(console, trace, as_json=as_json)
+    return 0
 
 
 def _read_trace(where: DatabaseAddress, user: str, campaign: str | None) -> Any:

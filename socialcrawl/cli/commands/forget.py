@@ -19,7 +19,6 @@ from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.platforms.facts import find_platform_facts
 from socialcrawl.platforms.registry import find_platform
-from socialcrawl.platforms.web.urls import normalize_url
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import Opened, open_database
 from socialcrawl.storage.database.health import is_missing
@@ -173,11 +172,10 @@ def normalize_order(connection: Any, order: ErasureOrder, platform: str) -> Eras
     Raises:
         SettingsError: on that platform nobody can be called so; the message names the accounts that may be meant.
     """
-    if (facts := find_platform_facts(platform)).numeric_ids:
+    if find_platform_facts(platform).numeric_ids:
         return order
-    normal = ErasureOrder(posts=order.posts, places=order.places, passed=order.passed)
-    if facts.pages:
-        normal.posts = {normalize_url(key) or key: why for key, why in order.posts.items()}
+    posts = {find_platform(platform).normalize(key): why for key, why in order.posts.items()}
+    normal = ErasureOrder(posts=posts, places=order.places, passed=order.passed)
     for key, why in (*order.users.items(), *order.names.items()):
         name = _normalize_account(connection, key, platform)
         (normal.users if name.startswith(("did:", "http://", "https://")) or name.isdecimal() else normal.names)[

@@ -59,7 +59,7 @@ def _open_readonly(plan: Plan) -> Iterator[Any]:
 def _read_done(plan: Plan, connection: Any) -> CampaignProgress:
     settings = plan.settings
     reading = [name for name, endpoint in plan.policy.endpoints.items() if endpoint.returns == "post"]
-    linked = settings.refresh.linked if plan.shape.tests else None
+    linked = plan.kind.tests_linked(settings) if plan.shape.tests else None
     return count_done(connection, settings.name, reading, settings.source.platform, plan.usernames, linked=linked)
 
 

@@ -7,11 +7,11 @@ from rich.table import Table
 
 from socialcrawl.campaign.plan import Plan
 from socialcrawl.cli.render.console import Text
-from socialcrawl.cli.single_requests import find_admitted, open_meters
+from socialcrawl.cli.single_requests import find_admitted, find_meters, open_wire
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import Grant, ReplyKind, format_time
 from socialcrawl.errors import SourceError
-from socialcrawl.platforms.x.meters import USAGE, Usage, make_usage_request, parse_usage
+from socialcrawl.platforms.server_info import Usage
 from socialcrawl.storage.database.health import open_readable
 from socialcrawl.storage.queries.summary import summarize_campaign
 from socialcrawl.text.wording import pluralize
@@ -40,12 +40,13 @@ def compare(plan: Plan, console: Console) -> None:
 
 
 def _ask(plan: Plan, days: int, clock: SystemClock) -> Usage:
-    with open_meters(plan, clock.now) as (allowed, wire):
-        name = find_admitted(allowed, plan.policy, USAGE).name
-        reply, body = wire.ask(Grant(make_usage_request((-1, 0), days, plan.policy), name, clock.now()))
+    meters = find_meters(plan)
+    with open_wire(plan, clock.now) as (allowed, wire):
+        name = find_admitted(allowed, plan.policy, meters.usage).name
+        reply, body = meters.ask(wire, Grant(meters.make_usage_request((-1, 0), days), name, clock.now()))
     if reply.kind != ReplyKind.OK:
-        raise SourceError(f"X did not tell what it has billed: {reply.why}.")
-    return parse_usage(body)
+        raise SourceError(f"{plan.platform.title} did not tell what it has billed: {reply.why}.")
+    return meters.parse_usage(body)
 
 
 def _make_table(ours: dict[str, int], usage: Usage, days: list[str]) -> Table:

@@ -13,8 +13,6 @@ from rich.table import Table
 
 from socialcrawl.campaign.build import Campaign
 from socialcrawl.cli.render.console import Text
-from socialcrawl.crawls.refresh.crawl import Refresh
-from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.daemon.run_monitor import describe_reply
 from socialcrawl.engine.model import STEPS, VISITS, Grant, Outcome, Reply, Wait
 from socialcrawl.engine.protocols import Batch
@@ -216,36 +214,14 @@ def describe_progress(campaign: Campaign) -> str:
     """Return one line that says how far a campaign is."""
     crawl = campaign.crawl
     of = f" of {campaign.settings.crawl.steps:,}" if campaign.settings.crawl.steps else ""
-    spending = describe_spending(campaign)
-    if isinstance(crawl, Sample):
-        return f"read {crawl.taken:,}{of}  on topic {crawl.relevance:,.0f}  {spending}  draws {_count_draws(crawl):,}"
-    if isinstance(crawl, Refresh):
-        return f"tested {crawl.taken:,}{of}  active {crawl.relevance:,.0f}  {spending}  left {crawl.graph.left:,}"
-    return f"steps {crawl.taken:,}{of}  relevance {crawl.relevance:,.1f}  {spending}  frontier {crawl.graph.left:,}"
+    progress = campaign.plan.kind.describe_progress(crawl)
+    return f"{progress.done} {crawl.taken:,}{of}  {progress.found}  {describe_spending(campaign)}  {progress.ahead}"
 
 
 def _describe_kind(campaign: Campaign) -> list[tuple[str, Table | str]]:
     """Return how far a campaign is and what it has found, in the words of its kind."""
-    crawl, steps = campaign.crawl, campaign.settings.crawl.steps
-    done = _make_bar(crawl.taken, steps)
-    if isinstance(crawl, Sample):
-        draws = pluralize(_count_draws(crawl), "draw")
-        walks = f"{crawl.rules.walkers:,} with {draws}, {crawl.graph.left:,} wait for an account"
-        return [("read", done), ("on topic", f"{crawl.relevance:,.0f} accounts"), ("walks", walks)]
-    if isinstance(crawl, Refresh):
-        dataset = f"{pluralize(crawl.graph.size, 'account')}, {crawl.graph.left:,} are left to be tested"
-        judged = [("fraction", crawl.judged.why)] if crawl.judged else []
-        return [("tested", done), ("active", f"{crawl.relevance:,.0f} accounts"), ("dataset", dataset), *judged]
-    return [
-        ("steps", done),
-        ("relevance", f"{crawl.relevance:,.1f} found ({crawl.seed_relevance:,.1f} more in the seeds)"),
-        ("accounts", f"{crawl.graph.size:,} known, {crawl.graph.left:,} in the frontier"),
-    ]
-
-
-def _count_draws(crawl: Sample) -> int:
-    """Return how many neighbours its walks have drawn."""
-    return sum(walker.steps for walker in crawl.walks.walkers)
+    progress = campaign.plan.kind.describe_progress(campaign.crawl)
+    return [(progress.done, _make_bar(campaign.crawl.taken, campaign.settings.crawl.steps)), *progress.rows]
 
 
 def describe_spending(campaign: Campaign) -> str:

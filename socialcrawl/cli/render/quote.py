@@ -13,13 +13,13 @@ from socialcrawl.campaign.settings import Settings
 from socialcrawl.cli.commands.quote import make_campaign_quote
 from socialcrawl.cli.post_counts import count_posts, count_searches_left, has_begun
 from socialcrawl.cli.render.console import Text
+from socialcrawl.cli.single_requests import find_meters
 from socialcrawl.engine.model import MILLS_PER_DOLLAR, format_time
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.expected import ASSUMED, CAP, COUNTED, SAID, STORED, TOKENS, ReachedBudget
 from socialcrawl.forecast.quote import Quote, QuoteLine
 from socialcrawl.forecast.shape import Amount, count_windows, find_page_size, find_remaining
 from socialcrawl.forecast.spread import ENOUGH, FEW
-from socialcrawl.platforms.x.meters import COUNTS
 from socialcrawl.ratelimit.budget import format_dollars
 from socialcrawl.text.terminal import write_error, write_json
 from socialcrawl.text.wording import format_span, pluralize
@@ -177,8 +177,8 @@ def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
     yield _describe_budgets(found)
     yield "Times are those of rate-limit windows; the probable total also counts the time until answers arrive."
     yield "Failed requests are retried and come on top, within the budget."
-    if plan.kind.dataset and settings.refresh.fraction is not None:
-        yield f"This is for the whole dataset; fraction = {settings.refresh.fraction:g} may end it much earlier."
+    if limit := plan.kind.limit_quote(settings):
+        yield limit
     if settings.source.reuse_hours and plan.kind.reuses:
         yield from _describe_reused(found, settings.source.reuse_hours)
     if plan.policy.is_billed and (found.stored.billed_posts or found.stored.billed_users):
@@ -187,8 +187,7 @@ def _list_sentences(plan: Plan, found: Quote) -> Iterator[str]:
     for name, value in _describe_means(plan, found).items():
         base = RESTS.get(_describe_base(found, name), ASSUMED)
         yield f"  {MEANS[name]}: {format(value, FORMS.get(name, ',.1f'))} ({base})"
-    if plan.shape.back:
-        yield from _describe_returning(plan, found)
+    yield from plan.kind.explain_estimate(settings, found, find_remaining(plan.shape, found.done).steps)
 
 
 def _describe_reused(found: Quote, hours: float) -> Iterator[str]:
@@ -256,20 +255,6 @@ def _explain_nothing(plan: Plan, found: Quote) -> str:
     return "The budget max_nodes is reached: raise it to continue." if more else "Nothing is left to do."
 
 
-def _describe_returning(plan: Plan, found: Quote) -> Iterator[str]:
-    """Yield what is assumed of a campaign that revisits accounts."""
-    track, back = plan.settings.track, plan.shape.back
-    if back < 1:
-        yield "  there is always a new account to visit, otherwise more steps are revisits (assumed)"
-    if found.alone:
-        every = found.alone >= find_remaining(plan.shape, found.done).steps
-        first = pluralize(round(found.alone), "step is a first visit", "steps are first visits")
-        which = "all steps are first visits" if every else f"the first {first}"
-        yield f"  {which}: until then no account is rested (rest = {track.rest})"
-    if track.width is not None and found.typical.on("posts_per_page") == ASSUMED:
-        yield f"  first visits bring as much as without window = {track.window}, which can only reduce it (assumed)"
-
-
 def _list_warnings(plan: Plan, found: Quote) -> Iterator[str]:
     """Yield what a person should do something about, or expect."""
     closed = [line.endpoint for line in found.lines if not line.pace]
@@ -320,7 +305,7 @@ def _describe_base(found: Quote, name: str) -> str:
 
 
 def _describe_fee(plan: Plan) -> str:
-    return f"for ${plan.policy.compute_fee(COUNTS) / MILLS_PER_DOLLAR:.3f}"
+    return f"for ${plan.policy.compute_fee(find_meters(plan).counts) / MILLS_PER_DOLLAR:.3f}"
 
 
 def _describe_ending(reached: ReachedBudget) -> str:

@@ -21,8 +21,8 @@ from socialcrawl.engine.draws import STEERED, assign_arms
 from socialcrawl.engine.model import Act, Node, Pick, Reason, SameAs
 from socialcrawl.engine.protocols import NEVER, cut_history
 from socialcrawl.graph.graph import COLUMNS
-from socialcrawl.platforms.facts import DEFAULT, find_platform_facts
-from socialcrawl.platforms.web.urls import normalize_url
+from socialcrawl.platforms.facts import DEFAULT
+from socialcrawl.platforms.registry import find_platform
 from socialcrawl.storage.erasure.similar_names import find_similar_names
 from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, IncomingLink, StoredCampaign
 from socialcrawl.storage.versions import find_version
@@ -118,9 +118,7 @@ def explain(traces: CampaignTraces, campaign: StoredCampaign, user: str) -> Expl
     Raises:
         SettingsError: its settings are not understood.
     """
-    user = user.strip().removeprefix("@")
-    if find_platform_facts(campaign.platform).pages:
-        user = normalize_url(user) or user
+    user = find_platform(campaign.platform).normalize(user.strip().removeprefix("@"))
     held = traces.find_account(campaign, user)
     if held is None or held.forgotten_at is not None:
         why = traces.find_tombstone(campaign.platform, user)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.crawls.base import CrawlKind, Mark, ReportRequest, Width, no_mark, one_each
+from socialcrawl.crawls.base import CrawlKind, Mark, Progress, ReportRequest, Width, no_mark, one_each
 from socialcrawl.crawls.facts import REFRESH
 from socialcrawl.crawls.refresh.crawl import Refresh
 from socialcrawl.crawls.refresh.make import make_refresh
@@ -69,6 +69,27 @@ sample of it, but for the ones that were drawn by lot."""
         """See `CrawlKind.needs_topic`."""
         del settings
         return False
+
+    def describe_progress(self, crawl: Refresh) -> Progress:
+        """See `CrawlKind.describe_progress`."""
+        active, left = f"{crawl.relevance:,.0f}", f"{crawl.graph.left:,}"
+        dataset = f"{pluralize(crawl.graph.size, 'account')}, {left} are left to be tested"
+        rows = [("active", f"{active} accounts"), ("dataset", dataset)]
+        rows += [("fraction", crawl.judged.why)] if crawl.judged else []
+        return Progress("tested", f"active {active}", f"left {left}", rows)
+
+    def tests_linked(self, settings: Settings) -> bool:
+        """See `CrawlKind.tests_linked`."""
+        return settings.refresh.linked
+
+    def limit_quote(self, settings: Settings) -> str:
+        """See `CrawlKind.limit_quote`."""
+        fraction = settings.refresh.fraction
+        return (
+            ""
+            if fraction is None
+            else f"This is for the whole dataset; fraction = {fraction:g} may end it much earlier."
+        )
 
     def report(self, traces: "CampaignTraces", campaign: "StoredCampaign", asked: ReportRequest) -> "RefreshReport":
         """See `CrawlKind.report`."""

@@ -9,7 +9,7 @@ from socialcrawl.campaign.sections.values import Positive, Section, make_span_ch
 from socialcrawl.crawls.refresh.rules import RefreshRules
 from socialcrawl.engine.model import LARGEST
 from socialcrawl.graph.liveness import Activity
-from socialcrawl.platforms.facts import BUILT_IN, find_platform_facts
+from socialcrawl.platforms.facts import DEFAULT, find_platform_facts
 from socialcrawl.text.wording import parse_seconds
 
 AUTO, EXISTS = "auto", "exists"
@@ -79,8 +79,7 @@ class RefreshSection(Section):
 
     @model_validator(mode="after")
     def _check_rules(self) -> Self:
-        for platform in BUILT_IN:
-            self.make_rules(platform)
+        self.make_rules(DEFAULT.name)
         return self
 
     def make_rules(self, platform: str) -> RefreshRules:
@@ -109,7 +108,8 @@ class RefreshSection(Section):
 
     def activity(self, platform: str) -> Activity:
         """Return the rule by which a probe is judged on a platform."""
-        return Activity(self.within(platform), self.protected, untold=find_platform_facts(platform).undated)
+        undated = find_platform_facts(platform).undated
+        return Activity(self.within(platform), self.protected, undated, redirects=self.redirects, soft=self.soft)
 
     def steering(self, platform: str) -> tuple[str, str]:
         """Return the rank and the training set on a platform, where they are left to us (section 5 of the paper)."""

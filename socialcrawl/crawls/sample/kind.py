@@ -1,13 +1,14 @@
 """Campaigns that sample: random walks through a topic (Bar-Yossef, Kanungo, Krauthgamer)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from socialcrawl.campaign.settings import Settings
-from socialcrawl.crawls.base import CrawlKind, Mark, ReportRequest, Snapshot, Width, no_mark, one_each
+from socialcrawl.crawls.base import CrawlKind, Mark, Progress, ReportRequest, Snapshot, Width, no_mark, one_each
 from socialcrawl.crawls.facts import SAMPLE
 from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.crawls.sample.make import make_predicate, make_sample, make_wider_predicate
+from socialcrawl.crawls.sample.section import WIDER_JUDGES
 from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.crawls.track.tracked_graph import COLUMNS
 from socialcrawl.errors import SettingsError
@@ -18,6 +19,8 @@ from socialcrawl.text.wording import pluralize
 if TYPE_CHECKING:
     from socialcrawl.crawls.sample.report import SampleReport
     from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
+
+HIDDEN = "(not told)"  # a pattern that stands for others
 
 
 class SampleKind(CrawlKind):
@@ -32,6 +35,7 @@ Accounts that walks visited are a random sample of those that speak of the topic
 far as the walks have mixed; where no link connects parts of these, of the largest part. They are drawn with unequal
 chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`)."""
     features = COLUMNS
+    private = ("tree", "labels", "patterns", "expressions", *WIDER_JUDGES)
     sample = True
 
     def make_crawl(self, settings: Settings, seeds: Seeds, width: Width = one_each, mark: Mark = no_mark) -> Sample:
@@ -70,6 +74,30 @@ chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`).""
 
         return report_sample(traces, campaign, asked.sub)
 
+    def make_judge(self, settings: Settings) -> Callable[[str], int] | None:
+        """See `CrawlKind.make_judge`."""
+        if settings.sample.tree is None:
+            return None
+        from socialcrawl.crawls.sample.decision_tree import DecisionTree  # noqa: PLC0415 - few campaigns have one
+
+        return DecisionTree.load(settings.sample.tree).hits
+
+    def describe_progress(self, crawl: Sample) -> Progress:
+        """See `CrawlKind.describe_progress`."""
+        on_topic, draws = f"{crawl.relevance:,.0f}", sum(walker.steps for walker in crawl.walks.walkers)
+        walks = f"{crawl.rules.walkers:,} with {pluralize(draws, 'draw')}, {crawl.graph.left:,} wait for an account"
+        rows = [("on topic", f"{on_topic} accounts"), ("walks", walks)]
+        return Progress("read", f"on topic {on_topic}", f"draws {draws:,}", rows)
+
+    def publish(self, section: Mapping[str, Any]) -> dict[str, Any]:
+        """See `CrawlKind.publish`. A pattern stands for those of a wider topic, without which there is none."""
+        told = super().publish(section)
+        return told | ({"wider_patterns": [HIDDEN]} if any(section.get(key) for key in WIDER_JUDGES) else {})
+
+    def hides_judge(self, section: Mapping[str, Any]) -> bool:
+        """See `CrawlKind.hides_judge`."""
+        return bool(section.get("tree"))
+
     def tell_choice(self, section: Mapping[str, Any], platform: str) -> Iterator[str]:
         """See `CrawlKind.tell_choice`."""
         from socialcrawl.crawls.sample.datasheet import tell_choice  # noqa: PLC0415 - for exports only
@@ -79,7 +107,7 @@ chances: statistics have to weigh them (table `sampled`, `socialcrawl audit`).""
 
     def snapshot(self) -> Snapshot:
         """See `CrawlKind.snapshot`."""
-        from socialcrawl.campaign.snapshot_writer import collect_draws  # noqa: PLC0415 - plans are made without SQLAlchemy
+        from socialcrawl.crawls.sample.snapshot import collect_draws  # noqa: PLC0415 - plans are made without SQLAlchemy
         from socialcrawl.storage.queries.snapshots import read_sampled  # noqa: PLC0415 - as above
 
         return Snapshot(

@@ -9,7 +9,8 @@ from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.engine.model import LARGEST
 from socialcrawl.platforms.facts import find_platform_facts
 
-WIDER = ("wider_patterns", "wider_expressions", "wider_labels", "wider_least")
+WIDER_JUDGES = ("wider_patterns", "wider_expressions", "wider_labels")
+WIDER = (*WIDER_JUDGES, "wider_least")
 """The keys that tell who is on the wider topic of focus = "ancestor"."""
 RULES: Any = WalkRules()
 """Whose defaults are those of the campaign file."""

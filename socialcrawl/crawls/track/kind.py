@@ -10,11 +10,13 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.crawls.track.crawl import Track
 from socialcrawl.crawls.track.make import make_track
 from socialcrawl.crawls.track.tracked_graph import COLUMNS
+from socialcrawl.forecast.expected import ASSUMED
 from socialcrawl.platforms.base import Platform
 from socialcrawl.text.wording import pluralize
 
 if TYPE_CHECKING:
     from socialcrawl.crawls.track.report import TrackReport, VisitHistory
+    from socialcrawl.forecast.quote import Quote
     from socialcrawl.storage.queries.traces import CampaignTraces, StoredCampaign
 
 
@@ -45,6 +47,35 @@ has read for what they wrote since, to some more often than to others,"""
         del platform
         return {"back": settings.track.p, "rest": settings.track.pause}
 
+    def explain_estimate(self, settings: Settings, quote: "Quote", steps: float) -> Iterator[str]:
+        """See `CrawlKind.explain_estimate`."""
+        track = settings.track
+        if not track.p:
+            return
+        if track.p < 1:
+            yield "  there is always a new account to visit, otherwise more steps are revisits (assumed)"
+        if quote.alone:
+            first = pluralize(round(quote.alone), "step is a first visit", "steps are first visits")
+            which = "all steps are first visits" if quote.alone >= steps else f"the first {first}"
+            yield f"  {which}: until then no account is rested (rest = {track.rest})"
+        if track.width is not None and quote.typical.on("posts_per_page") == ASSUMED:
+            yield f"  first visits bring as much as without window = {track.window}, which can only reduce it (assumed)"
+
+    def list_moments(self, crawl: Track, sent_at: float | None) -> Iterator[float]:
+        """See `CrawlKind.list_moments`: before the first request, at the latest answer, and where rests ended."""
+        yield crawl.latest if sent_at is None else sent_at
+        crawl.picture.wake(crawl.latest)
+        ends = sorted(at for at in crawl.picture.ends() if sent_at is None or at <= sent_at)
+        yield crawl.latest
+        yield from ends
+
+    def bound_marks(self, crawl: Track, sent_at: float | None) -> tuple[str, str] | None:
+        """See `CrawlKind.bound_marks`: a window ends between the latest answer and the first request."""
+        width = crawl.window
+        if width is None:
+            return None
+        return crawl.mark(crawl.latest - width), crawl.mark((sent_at or crawl.latest) - width)
+
     def report(self, traces: "CampaignTraces", campaign: "StoredCampaign", asked: ReportRequest) -> "TrackReport":
         """See `CrawlKind.report`."""
         from socialcrawl.crawls.track.report import report_track  # noqa: PLC0415 - plans are made without SQLAlchemy
@@ -67,7 +98,7 @@ has read for what they wrote since, to some more often than to others,"""
 
     def snapshot(self) -> Snapshot:
         """See `CrawlKind.snapshot`."""
-        from socialcrawl.campaign.snapshot_writer import collect_standings  # noqa: PLC0415 - plans are made without SQLAlchemy
+        from socialcrawl.crawls.track.snapshot import collect_standings  # noqa: PLC0415 - plans are made without SQLAlchemy
         from socialcrawl.storage.queries.snapshots import read_standings  # noqa: PLC0415 - as above
 
         return Snapshot(

@@ -1,30 +1,16 @@
 """What an instance says of itself to people: its rules, and the addresses of its terms. Neither is part of a crawl."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from socialcrawl.engine.model import Reply
 from socialcrawl.platforms.http_client import HttpClient
 from socialcrawl.platforms.json_reader import decode_json
+from socialcrawl.platforms.server_info import InstanceRules
 
 RULES, INSTANCE = "/api/v1/instance/rules", "/api/v2/instance"
 PAGES = {"terms_of_service": "terms", "privacy_policy": "privacy", "about": "about"}
 MOST_RULES, LONGEST = 50, 300  # characters of a rule or an address
 BYTES = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class InstanceRules:
-    """What an instance says of itself.
-
-    Attributes:
-        rules: one text each, in the instance's order; None: it does not tell.
-        addresses: of its terms, its privacy policy and the page about it, as far as it names them.
-    """
-
-    rules: Sequence[str] | None = None
-    addresses: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_about(http: HttpClient, base: str) -> InstanceRules:

@@ -27,8 +27,8 @@ from socialcrawl.platforms.mastodon.source import (
 from socialcrawl.system.loopback import is_loopback
 
 if TYPE_CHECKING:
-    from socialcrawl.platforms.mastodon.instance_rules import InstanceRules
     from socialcrawl.platforms.mastodon.wire import MastodonWire
+    from socialcrawl.platforms.server_info import InstanceRules
 
 ONLY = "main"
 USUAL = "https://mastodon.social"
@@ -124,7 +124,7 @@ class MastodonPlatform(Platform):
             begin=terms.topic.begin,
             end=terms.topic.end,
             activity=terms.activity,
-            redirects=terms.settings.refresh.redirects,
+            redirects=terms.activity is not None and terms.activity.redirects,
         )
 
     def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "MastodonWire":

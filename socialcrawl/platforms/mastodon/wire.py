@@ -12,10 +12,11 @@ from socialcrawl.platforms.headers import parse_date, parse_pause
 from socialcrawl.platforms.http_client import HttpAnswer, HttpClient, bound_memory
 from socialcrawl.platforms.json_reader import decode_json, name_empty, parse_instant
 from socialcrawl.platforms.mastodon import account_names, classify
-from socialcrawl.platforms.mastodon.instance_rules import InstanceRules, read_about
+from socialcrawl.platforms.mastodon.instance_rules import read_about
 from socialcrawl.platforms.mastodon.parse import PageParser
 from socialcrawl.platforms.mastodon.profiles import shows_opted_out
 from socialcrawl.platforms.mastodon.source import FOLLOWING, LOOK_UP, NO_INSTANCE, SEARCH, STATUSES
+from socialcrawl.platforms.server_info import InstanceRules
 from socialcrawl.platforms.unreachable_hosts import HostReachability
 from socialcrawl.system.loopback import is_loopback
 from socialcrawl.system.secret import conceal, redact

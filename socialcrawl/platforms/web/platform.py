@@ -9,6 +9,7 @@ from socialcrawl.engine.model import Request
 from socialcrawl.engine.protocols import Source
 from socialcrawl.errors import SettingsError
 from socialcrawl.forecast.shape import EndpointRoles
+from socialcrawl.graph.liveness import Activity
 from socialcrawl.platforms.base import Keys, Platform, Template, Terms
 from socialcrawl.platforms.facts import WEB
 from socialcrawl.platforms.web.source import ROBOTS, WebSource
@@ -55,6 +56,10 @@ class WebPlatform(Platform):
             found.append(url)
         return found
 
+    def normalize(self, given: str) -> str:
+        """See `Platform.normalize`: the one form of an address."""
+        return normalize_url(given) or given
+
     def fits(self, settings: Settings, base: str) -> None:
         """See `Platform.fits`: who is asked has to know whom to write to."""
         source = settings.source
@@ -79,15 +84,15 @@ class WebPlatform(Platform):
     def source(self, terms: Terms, queries: Sequence[str], now: float) -> Source:
         """See `Platform.source`."""
         source = terms.settings.source
-        refresh = terms.settings.refresh
+        rule = terms.activity or Activity()
         return WebSource(
             terms.policy,
             AGENT,
             hosts=source.hosts or (ALL if terms.activity else list_hosts(terms.names)),
             opt_outs=source.opt_outs,
             activity=terms.activity,
-            redirects=refresh.redirects,
-            soft=refresh.soft,
+            redirects=rule.redirects,
+            soft=rule.soft,
         )
 
     def wire(self, terms: Terms, keys: Keys, now: Callable[[], float]) -> "WebWire":

@@ -3,14 +3,18 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from socialcrawl.engine.model import LARGEST, Request
+from socialcrawl.engine.model import LARGEST, Grant, Reply, Request
 from socialcrawl.errors import SourceError
 from socialcrawl.platforms.headers import clean_message
+from socialcrawl.platforms.server_info import Usage
 from socialcrawl.platforms.x.source import SEARCH
 from socialcrawl.platforms.x.vocabulary import VOCABULARIES, Vocabulary
 from socialcrawl.ratelimit.policy import Policy
+
+if TYPE_CHECKING:
+    from socialcrawl.platforms.x.wire import XWire
 
 COUNTS, USAGE = "/2/tweets/counts/recent", "/2/usage/tweets"
 USAGE_FIELDS = "cap_reset_day,daily_project_usage,project_cap,project_usage"
@@ -19,18 +23,38 @@ WRONG = (AttributeError, KeyError, TypeError, ValueError)  # what JSON of anothe
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """The posts that X has billed to a project.
+class XMeters:
+    """X's meters for one campaign; see `server_info.Meters`.
 
-    `by_day` maps days (2026-11-20, UTC) to posts, in order; `used` counts those of this billing cycle, `cap` is the
-    most it allows, and `reset_day` what X calls cap_reset_day: the day of the month on which the next one begins. None
-    is what X did not tell.
+    Attributes:
+        words: the vocabulary that requests and answers are written in.
+        policy: the prices.
     """
 
-    by_day: Mapping[str, int]
-    cap: int | None = None
-    reset_day: int | None = None
-    used: int | None = None
+    words: Vocabulary
+    policy: Policy
+    counts: str = COUNTS
+    usage: str = USAGE
+
+    def make_counts_request(self, key: tuple[int, int], query: str) -> Request:
+        """See `Meters.make_counts_request`."""
+        return make_counts_request(key, query, self.words, self.policy)
+
+    def parse_counts(self, body: Any) -> int:
+        """See `Meters.parse_counts`."""
+        return parse_counts(body, self.words)
+
+    def make_usage_request(self, key: tuple[int, int], days: int) -> Request:
+        """See `Meters.make_usage_request`."""
+        return make_usage_request(key, days, self.policy)
+
+    def parse_usage(self, body: Any) -> Usage:
+        """See `Meters.parse_usage`."""
+        return parse_usage(body)
+
+    def ask(self, wire: "XWire", grant: Grant) -> tuple[Reply, Any]:
+        """See `Meters.ask`."""
+        return wire.ask(grant)
 
 
 def make_counts_request(key: tuple[int, int], query: str, words: Vocabulary, policy: Policy) -> Request:

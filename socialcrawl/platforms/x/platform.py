@@ -14,7 +14,7 @@ from socialcrawl.platforms.base import Keys, Platform, Secret, Template, Terms, 
 from socialcrawl.platforms.facts import X
 from socialcrawl.platforms.x.applications import POLICY, check_applications, find_application
 from socialcrawl.platforms.x.entities import ENTITIES
-from socialcrawl.platforms.x.meters import make_probe_request
+from socialcrawl.platforms.x.meters import XMeters, make_probe_request
 from socialcrawl.platforms.x.source import (
     BY_ID,
     BY_NAME,
@@ -27,6 +27,7 @@ from socialcrawl.platforms.x.source import (
     make_time_bounds,
 )
 from socialcrawl.platforms.x.vocabulary import USER_FIELDS, find_vocabulary
+from socialcrawl.ratelimit.policy import Policy
 from socialcrawl.system.loopback import is_loopback
 
 if TYPE_CHECKING:
@@ -141,6 +142,10 @@ class XPlatform(Platform):
         clients = {name: make_client(secret, terms.base, *waits) for name, secret in keys.secrets.items()}
         words = find_vocabulary(source.vocabulary)
         return XWire(clients, words, terms.policy, terms.topic.hits, now, source.keep_original, source.keep_answers)
+
+    def meters(self, settings: Settings, policy: Policy) -> XMeters:
+        """See `Platform.meters`."""
+        return XMeters(find_vocabulary(settings.source.vocabulary), policy)
 
     def probe(self, terms: Terms, queries: Sequence[str], names: Sequence[str]) -> Request:
         """See `Platform.probe`: one search of ten posts; with nothing to search for, a look-up of X itself."""

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from walk_graphs import WalkRules, both, known, tangle, walk
 
-from socialcrawl.campaign.snapshot_writer import collect_draws
 from socialcrawl.crawls.sample.crawl import Sample
 from socialcrawl.crawls.sample.estimates import estimate_share
 from socialcrawl.crawls.sample.rules import FOCUSES
+from socialcrawl.crawls.sample.snapshot import collect_draws
 from socialcrawl.crawls.sample.walk_components import NONE, WalkComponent, find_walk_components
 from socialcrawl.crawls.seeds import Seeds
 

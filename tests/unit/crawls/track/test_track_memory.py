@@ -13,10 +13,10 @@ from time_graphs import Timed, answer, drive, tell, track
 from x_crawls import rows
 
 from socialcrawl.campaign.settings import checked
-from socialcrawl.campaign.snapshot_writer import collect_standings
 from socialcrawl.crawls.reporting import report as report_of
 from socialcrawl.crawls.track.make import make_target
 from socialcrawl.crawls.track.report import make_crawl
+from socialcrawl.crawls.track.snapshot import collect_standings
 from socialcrawl.crawls.track.target import Target
 from socialcrawl.crawls.track.tracked_graph import COLUMNS, CRAWLED, FRONTIER
 from socialcrawl.crawls.track.visit_policies import PolicyMixture

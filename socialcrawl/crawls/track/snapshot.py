@@ -1,0 +1,40 @@
+"""The rows of table `standing`: what a campaign that tracks knows of each account."""
+
+from math import isnan
+
+import numpy as np
+
+from socialcrawl.crawls.track.crawl import Track
+from socialcrawl.crawls.track.tracked_graph import GONE
+from socialcrawl.engine.model import format_time
+from socialcrawl.graph.relevance import compute_worth
+from socialcrawl.storage.queries.snapshots import StandingRow
+
+DAY = 86_400.0
+
+
+def collect_standings(crawl: Track) -> list[StandingRow]:
+    """Return what a crawl knows of each account, as table `standing` has it, in order of discovery."""
+    picture, cash = crawl.picture, crawl.picture.cash
+    lists = picture.lists
+    rows = np.arange(picture.size)
+    importance = crawl.importance(rows).tolist()
+    history = (np.zeros(picture.size) if cash is None else cash.past(rows)).tolist()
+    return [
+        StandingRow(
+            node,
+            int(lists["visits"][row]),
+            None if isnan(picture.last_at[row]) else format_time(picture.last_at[row]),
+            compute_worth(picture.total[row]),
+            picture.total[row],
+            lists["indegree"][row],
+            lists["outlinks"][row],
+            lists["yield"][row] * DAY if lists["visits"][row] > 1 else None,
+            lists["link_score"][row] if lists["visits"][row] > 1 else None,
+            importance[row],
+            history[row],
+            crawl.gone.get(node),
+        )
+        for row, node in enumerate(picture.nodes)
+        if picture.state[row] != GONE or node in crawl.gone  # neither another name of somebody nor the forgotten
+    ]
