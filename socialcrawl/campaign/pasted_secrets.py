@@ -1,18 +1,12 @@
 """Secrets that were pasted into a file where they do not belong: found by their shape, answered, never shown. Pure."""
 
-import base64
-import binascii
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from socialcrawl.platforms.facts import BLUESKY, PLATFORMS, X, find_platform_facts
+from socialcrawl.platforms.facts import BUILT_IN, PLATFORMS, PlatformFacts, find_platform_facts
 
-BEARER = re.compile(r"A{16,}[A-Za-z0-9%+/=_-]{8,}")  # of an application of X
-SESSION = re.compile(r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")  # a JSON Web Token, as Bluesky's sessions are
-ACCESS = re.compile(r"\d{5,20}-[A-Za-z0-9]{25,}")  # an access token of X's OAuth 1.0a
-APP_PASSWORD = re.compile(r"[a-z2-7]{4}(?:-[a-z2-7]{4}){3}")  # of Bluesky
 WORD = re.compile(r"[A-Za-z0-9_-]{22,}={0,2}")
 _KEY = r"(?:token|secret|password|passwd|bearer|api_?key|access_?key|credentials?)"
 KEYED = re.compile(rf"(?i)^(?:.*_)?{_KEY}$")
@@ -38,20 +32,30 @@ Place = tuple[str | int, ...]
 """The keys that lead to a value, and numbers in lists; the last is "" for a key that is itself a secret."""
 
 
-def find_secrets(given: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
-    """Iterate over what looks like a secret in a file: its place, and a platform whose it probably is, or ANYBODY."""
+def find_secrets(given: Any, platform: str = "") -> Iterator[tuple[Place, str]]:
+    """Iterate over what looks like a secret in a file: its place, and a platform whose it probably is, or ANYBODY.
+
+    Args:
+        given: the values of the file.
+        platform: that of the campaign, which another package may add; "": none is known.
+    """
+    added = platform not in BUILT_IN and platform in PLATFORMS.list_names()
+    yield from _find_secrets(given, (), [*BUILT_IN.values(), *([find_platform_facts(platform)] if added else [])])
+
+
+def _find_secrets(given: Any, place: Place, platforms: Sequence[PlatformFacts]) -> Iterator[tuple[Place, str]]:
     if place in FREE:
         return
     if isinstance(given, Mapping):
         for key, value in given.items():
-            if whose := _guess_owner(str(key), place):
+            if whose := _guess_owner(str(key), place, platforms):
                 yield (*place, ""), whose[0]
             else:
-                yield from find_secrets(value, (*place, str(key)))
+                yield from _find_secrets(value, (*place, str(key)), platforms)
     elif isinstance(given, list):
         for number, value in enumerate(given):
-            yield from find_secrets(value, (*place, number))
-    elif isinstance(given, str) and (found := _guess_owner(given, place)):
+            yield from _find_secrets(value, (*place, number), platforms)
+    elif isinstance(given, str) and (found := _guess_owner(given, place, platforms)):
         yield place, found[0]
 
 
@@ -102,30 +106,16 @@ def _name_places(places: Sequence[Place]) -> list[str]:
     return [*names]
 
 
-def _guess_owner(text: str, place: Place) -> tuple[str] | None:
-    """Whose secret a text probably is; None where it is none."""
+def _guess_owner(text: str, place: Place, platforms: Iterable[PlatformFacts]) -> tuple[str] | None:
+    """Return the platform whose secret a text probably is; None where it is no secret."""
     word = re.sub(r"^(?:[Bb]earer|OAuth)\s+", "", text.strip())
-    if BEARER.search(word) or ACCESS.fullmatch(word) or _is_of_user(word):
-        return (X.name,)
-    if SESSION.search(word):
-        return (BLUESKY.name,)
-    # Four words of four letters may be a keyword, but nothing that [source] wants.
-    if APP_PASSWORD.fullmatch(word) and (place[:1] == ("source",) or any(sign.isdigit() for sign in word)):
-        return (BLUESKY.name,)
+    section = str(place[0]) if place else ""
+    for platform in platforms:
+        if platform.is_token(word, section):
+            return (platform.name,)
     if (LOCKED.search(word) and place != DATABASE) or (ADDRESS.search(word) and place in ADDRESSED):
         return (ANYBODY,)
     return (ANYBODY,) if _is_random(word) else None
-
-
-def _is_of_user(word: str) -> bool:
-    """Return whether it is a bearer token of a user of X (OAuth 2.0): base64 of parts that end with their kind."""
-    if not 40 <= len(word) <= 400:
-        return False
-    try:
-        inside = base64.b64decode(word + "=" * (-len(word) % 4), validate=True)
-    except (binascii.Error, ValueError):
-        return False
-    return re.search(rb":\d+:\d+:(?:at|rt):\d", inside) is not None
 
 
 def _is_random(word: str) -> bool:

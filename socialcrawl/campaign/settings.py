@@ -272,14 +272,10 @@ def checked(given: dict[str, Any], origin: str) -> Settings:
     Raises:
         SettingsError: with one line for each key that is wrong, or that holds what looks like a secret.
     """
-    if found := dict(pasted_secrets.find_secrets(given)):
-        source = given.get("source")
-        platform = (
-            source.get("platform", platform_facts.DEFAULT.name)
-            if isinstance(source, dict)
-            else platform_facts.DEFAULT.name
-        )
-        raise SettingsError("\n".join(f"{origin}: {line}." for line in pasted_secrets.advise(found, str(platform))))
+    source, usual = given.get("source"), platform_facts.DEFAULT.name
+    platform = str(source.get("platform", usual) if isinstance(source, dict) else usual)
+    if found := dict(pasted_secrets.find_secrets(given, platform)):
+        raise SettingsError("\n".join(f"{origin}: {line}." for line in pasted_secrets.advise(found, platform)))
     return _validated(given, origin)
 
 

@@ -241,6 +241,10 @@ class CrawlKind(ABC):
         del settings
         return 0.0
 
+    def restore_section(self, section: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return its section, as a database keeps it, with what it meant to the version that stored it."""
+        return section
+
     def tests_linked(self, settings: Settings) -> bool:
         """Return whether accounts are tested to which an imported dataset only links."""
         del settings

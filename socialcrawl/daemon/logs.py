@@ -48,7 +48,7 @@ def configure(style: str, stream: TextIO) -> Callable[[], None]:
     if style not in STYLES:
         raise SettingsError(explain_unknown("style of the log", style, STYLES))
     former = structlog.get_config() if structlog.is_configured() else None
-    lines, stamp = _Lines(stream), "iso" if style == "json" else "%Y-%m-%d %H:%M:%SZ"
+    lines, stamp = _LineSink(stream), "iso" if style == "json" else "%Y-%m-%d %H:%M:%SZ"
     chain: list[Any] = [_explain_failure, structlog.processors.TimeStamper(stamp, utc=True), _clean, _format_json]
     if style == "people":
         chain[-1] = _make_renderer(colours=stream.isatty())
@@ -83,7 +83,7 @@ def _route_logs(handler: logging.Handler) -> Callable[[], None]:
     return give_back
 
 
-class _Lines:
+class _LineSink:
     """The sink of all lines: whole ones, one at a time, from any thread."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -104,7 +104,7 @@ class _Lines:
 class _Handler(logging.Handler):
     """The way of the standard library's records through the same chain."""
 
-    def __init__(self, chain: list[Any], lines: _Lines) -> None:
+    def __init__(self, chain: list[Any], lines: _LineSink) -> None:
         super().__init__()
         self._chain = chain
         self._lines = lines

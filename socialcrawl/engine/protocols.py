@@ -141,7 +141,7 @@ def cut_history(history: History, n: int) -> History:
 
 
 def _cut(history: History, first: int, end: int) -> History:
-    return _Part(history, first, end) if isinstance(history, Columnar) else _read_part(history, first, end)
+    return _HistoryPart(history, first, end) if isinstance(history, Columnar) else _read_part(history, first, end)
 
 
 def _read_part(history: History, first: int, end: int) -> History:
@@ -153,7 +153,7 @@ def _read_part(history: History, first: int, end: int) -> History:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _HistoryPart:
     """The picks `first` to before `end` of a history in columns."""
 
     history: Columnar

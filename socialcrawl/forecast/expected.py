@@ -133,7 +133,7 @@ def estimate_likely(
         scale: by what the means are multiplied: requests | posts | users | money.
     """
     done = done or CampaignProgress()
-    course = _Course(shape, typical, find_remaining(shape, done, now))
+    course = _ExpectedCourse(shape, typical, find_remaining(shape, done, now))
     ahead = (_scale_phase(phase, scale) if scale else phase for phase in plan_phases(shape, typical, done, now))
     reached = next((end for phase in ahead if (end := course.go(phase))), None)
     spent = course.spent
@@ -317,7 +317,7 @@ def _make_amount(shape: CampaignParameters, endpoint: str, requests: float, post
     return Amount(requests, posts, users, money)
 
 
-class _Course:
+class _ExpectedCourse:
     """A campaign on its way: `used` by endpoint and `spent` in all, whose seconds are those of the slowest endpoint."""
 
     def __init__(self, shape: CampaignParameters, typical: TypicalNeeds, rest: RemainingWork) -> None:

@@ -98,12 +98,12 @@ def open_table(
 def _open_text(
     path: Path, file: IO[bytes], words: Collection[str], trouble: LineErrors, legal: Callable[[str], bool]
 ) -> CellTable:
-    rows = _Lines(path, file, trouble, words, legal)
+    rows = _TextRows(path, file, trouble, words, legal)
     names = rows.read_header(words)
     return CellTable(path, names, rows.read_chunks(None if names is None else len(names)))
 
 
-class _Lines:
+class _TextRows:
     """The rows of a text, as (number of the line, its cells)."""
 
     def __init__(

@@ -61,7 +61,7 @@ class Additions:
         return lowest >= 0 and bool(((weights >= 0) & (weights < np.inf)).all()) and not has_repeats(named)
 
 
-class _Block(NamedTuple):
+class _LinkBlock(NamedTuple):
     """The links of nodes that were added at once, in the order of their numbers: `first`, `first` + 1, ..."""
 
     first: int
@@ -76,7 +76,7 @@ class LinkTable:
 
     def __init__(self) -> None:
         self._single: dict[int, tuple[Rows, Weights]] = {}  # of those that came one by one
-        self._blocks: list[_Block] = []  # of those that came at once
+        self._blocks: list[_LinkBlock] = []  # of those that came at once
         self._added = 0
         self._number = np.zeros(1024, np.int32)  # by row: how many came before, plus 1; 0: it never came
 
@@ -92,7 +92,7 @@ class LinkTable:
         """Keep the links of many rows that had none, `offsets` as in `Additions`."""
         self._reserve(int(added.max(initial=-1)) + 1)
         self._number[added] = np.arange(self._added + 1, self._added + 1 + len(added))
-        self._blocks.append(_Block(self._added + 1, added, offsets, rows.astype(np.int32), alpha))
+        self._blocks.append(_LinkBlock(self._added + 1, added, offsets, rows.astype(np.int32), alpha))
         self._added += len(added)
 
     def of(self, row: int) -> tuple[Rows, Weights]:

@@ -37,7 +37,7 @@ GROUP = 4  # blocks that read the same state, and may be summed at the same time
 LEAST = np.nextafter(0.0, 1.0)  # of what is reachable, and less than a number can hold
 
 
-class _Block(NamedTuple):
+class _MatrixBlock(NamedTuple):
     begin: int
     end: int
     links: Any  # the rows of A', n columns
@@ -148,7 +148,7 @@ class _Sweeps:
         self.zaps, self.parts = [self.zaps[i] for i in columns], [self.parts[i] for i in columns]
         self.rank, self.handed = (np.ascontiguousarray(kept[:, columns]) for kept in (self.rank, self.handed))
 
-    def _sum(self, block: _Block) -> tuple[Floats, NDArray[np.bool_]]:
+    def _sum(self, block: _MatrixBlock) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the ranks of a block by the present state, and whether any of them grows, by column."""
         new = np.asarray(block.links @ self.handed)
         new += self.even
@@ -193,7 +193,7 @@ def list_links(
     return sources, ends.astype(np.int64)
 
 
-def _make_blocks(indptr: Rows, indices: Rows) -> list[_Block]:
+def _make_blocks(indptr: Rows, indices: Rows) -> list[_MatrixBlock]:
     """Return the rows in blocks of about BLOCK links; all share one array of weights, which are 1."""
     from scipy.sparse import csr_array  # noqa: PLC0415  (scipy takes long to load)
 
@@ -207,6 +207,6 @@ def _make_blocks(indptr: Rows, indices: Rows) -> list[_Block]:
             ones = np.ones(max(last - first, min(BLOCK, len(indices))))
         own = (indptr[begin : end + 1] - first).astype(indices.dtype)
         links = csr_array((ones[: last - first], indices[first:last], own), shape=(end - begin, size))
-        blocks.append(_Block(begin, end, links))
+        blocks.append(_MatrixBlock(begin, end, links))
         begin = end
     return blocks

@@ -116,7 +116,7 @@ def read_datasets(
     Raises:
         PostsFileError: a file cannot be read.
     """
-    found, posts, rows = DatasetBuilder(naming, trouble), _Posts(), 0
+    found, posts, rows = DatasetBuilder(naming, trouble), _PostRows(), 0
     for path in paths:
         check_text(path)
         with _open_table(path, naming, trouble) as table:
@@ -188,7 +188,7 @@ def count_by_author(path: Path, naming: CellAccounts, hits: Hits) -> Mapping[Who
         PostsFileError: the file cannot be read.
     """
     trouble = LineErrors()
-    found, posts, counts = DatasetBuilder(naming, trouble), _Posts(), Counter[Who]()
+    found, posts, counts = DatasetBuilder(naming, trouble), _PostRows(), Counter[Who]()
     with open_table(path, WORDS, trouble, naming.is_legal) as table:
         if table is not None and not set(NEEDED) <= set(table.names or ()):
             return counts
@@ -215,7 +215,7 @@ def describe_members(path: Path, naming: CellAccounts) -> str:
         if table is None or set(NEEDED) <= set(table.names or ()):
             return "the authors of its posts"
         reader = _choose_reader(table)
-        if isinstance(reader, _Links):
+        if isinstance(reader, _LinkRows):
             alone = all(len(columns) == 1 for _, columns in islice(table.chunks, 1))
             return "" if alone else "the accounts at both ends of its links"
         places = [place for place in (reader.ids, reader.names) if place is not None]
@@ -223,7 +223,7 @@ def describe_members(path: Path, naming: CellAccounts) -> str:
         return f"the accounts in its column{'s' if len(places) > 1 else ''} {columns}" if columns else ""
 
 
-def _choose_reader(table: CellTable) -> "_Links | _Accounts":
+def _choose_reader(table: CellTable) -> "_LinkRows | _AccountRows":
     """Return what reads the rows of a table, by the names of its columns.
 
     Raises:
@@ -234,14 +234,14 @@ def _choose_reader(table: CellTable) -> "_Links | _Accounts":
     for source, target in ENDS:
         if source in names and target in names:
             ours = (source, target) == ENDS[0]
-            return _Links(names.index(source), names.index(target), weight, ours=ours)
+            return _LinkRows(names.index(source), names.index(target), weight, ours=ours)
     ids, named = _find_first(names, IDS), _find_first(names, NAMES)
     if ids is None and named is None and len(names) > 2:
         raise PostsFileError(f"{table.path}: the columns {', '.join(names)[:200]} are not known. Call them {KNOWN}.")
     return (
-        _Links(0, 1, weight)
+        _LinkRows(0, 1, weight)
         if ids is None and named is None
-        else _Accounts(ids, named, ours={"node", "account"} <= {*names})
+        else _AccountRows(ids, named, ours={"node", "account"} <= {*names})
     )
 
 
@@ -249,7 +249,7 @@ def _find_first(names: Sequence[str], wanted: Sequence[str]) -> int | None:
     return next((names.index(name) for name in wanted if name in names), None)
 
 
-class _Links:
+class _LinkRows:
     """Rows with the two ends of a link, by the places of their columns; rows of one cell are accounts.
 
     In `ours`, the links of an export, an end without a name is a search or was forgotten: the other is an account.
@@ -262,7 +262,7 @@ class _Links:
         self, found: DatasetBuilder, table: CellTable, lines: Sequence[int], columns: list[list[Cell]]
     ) -> None:
         if len(columns) == 1:
-            _Accounts(None, 0, None)(found, table, lines, columns)
+            _AccountRows(None, 0, None)(found, table, lines, columns)
             return
         ends = columns[self.source], columns[self.target]
         if self.weight is None and found.add_links([*chain.from_iterable(zip(*ends, strict=True))]):
@@ -297,7 +297,7 @@ def _parse_weight(cell: Cell) -> float | None:
     return weight if 0 <= weight < inf else None
 
 
-class _Accounts:
+class _AccountRows:
     """Rows with an account, by its id, its name, or both; `reading` is that of the names, None as all cells are.
 
     In `ours`, a table of an export, a row without an id and a name is about a search or was forgotten.
@@ -324,7 +324,7 @@ class _Accounts:
                 found.trouble.add(table.describe_row(lines[i]), str(by_id or by_name))
 
 
-class _Posts:
+class _PostRows:
     """Posts, whose authors the dataset is about, and link to whom they mention and answer."""
 
     def __init__(self) -> None:

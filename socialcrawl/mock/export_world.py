@@ -30,7 +30,7 @@ POST = ("id", "created_at", "text", "lang", "conversation_id", "reply_to", "repo
 
 
 @dataclass(frozen=True)
-class _Posts:
+class _ExportedPosts:
     """The posts of an export in the order of their ids: rows, ids as numbers, and where each id stands."""
 
     rows: list[dict[str, Any]]
@@ -73,7 +73,7 @@ def build_rehearsal(export: Exported) -> World:
     )
 
 
-def _read_posts(export: Exported) -> _Posts:
+def _read_posts(export: Exported) -> _ExportedPosts:
     rows = [dict(zip(POST, row, strict=True)) for row in export.posts]
     seconds = {row["id"]: int(row["created_at"].timestamp()) if row["created_at"] else 0 for row in rows}
     numbered = all(key.isascii() and key.isdecimal() and 0 < int(key) < 2**63 for key in seconds)
@@ -81,7 +81,7 @@ def _read_posts(export: Exported) -> _Posts:
     created_at = np.array([seconds[row["id"]] for row in rows], np.int64)
     # Posts that came from files may have ids that are no numbers.
     ids = np.array([int(row["id"]) for row in rows], np.int64) if numbered else make_ids(created_at)
-    return _Posts(rows, ids, created_at, {row["id"]: place for place, row in enumerate(rows)})
+    return _ExportedPosts(rows, ids, created_at, {row["id"]: place for place, row in enumerate(rows)})
 
 
 def _read_accounts(export: Exported) -> tuple[Accounts, NDArray[np.bool_], dict[int, int]]:
@@ -123,7 +123,7 @@ def _read_keys(export: Exported) -> list[str]:
     ]
 
 
-def _find_shown(export: Exported, posts: _Posts) -> NDArray[np.int64]:
+def _find_shown(export: Exported, posts: _ExportedPosts) -> NDArray[np.int64]:
     """Return the places of posts that timelines show, ascending: of a read account, those that were shown then."""
     asked = set(export.timelines)
     listed = {key for ids in export.timelines.values() for key in ids}
@@ -131,7 +131,7 @@ def _find_shown(export: Exported, posts: _Posts) -> NDArray[np.int64]:
     return np.array(shown, np.int64)
 
 
-def _make_references(posts: _Posts, answered: dict[int, int]) -> References:
+def _make_references(posts: _ExportedPosts, answered: dict[int, int]) -> References:
     n = len(posts.rows)
     nobody = np.full(n, -1)
     replied_post, replied_account, retweeted_id, retweeted_post = (nobody.copy() for _ in range(4))

@@ -58,7 +58,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _QueryPart:
     test: Test
     standalone: bool  # can find posts by itself
     keyword: bool = False
@@ -100,7 +100,7 @@ class _Parser:
     def peek(self) -> str | None:
         return self._lexemes[self._at][0] if self._at < len(self._lexemes) else None
 
-    def disjunction(self) -> _Part:
+    def disjunction(self) -> _QueryPart:
         parts = [self._conjunction()]
         while self.peek() == "OR":
             self._at += 1
@@ -108,13 +108,13 @@ class _Parser:
         if len(parts) == 1:
             return parts[0]
         tests = tuple(part.test for part in parts)
-        return _Part(
+        return _QueryPart(
             lambda post: any(test(post) for test in tests),
             standalone=all(part.standalone for part in parts),
             keyword=any(part.keyword for part in parts),
         )
 
-    def _conjunction(self) -> _Part:
+    def _conjunction(self) -> _QueryPart:
         parts = []
         while self.peek() not in (None, "OR", ")"):
             parts.append(self._term())
@@ -123,13 +123,13 @@ class _Parser:
         if len(parts) == 1:
             return parts[0]
         tests = tuple(part.test for part in parts)
-        return _Part(
+        return _QueryPart(
             lambda post: all(test(post) for test in tests),
             standalone=any(part.standalone for part in parts),
             keyword=any(part.keyword for part in parts),
         )
 
-    def _term(self) -> _Part:
+    def _term(self) -> _QueryPart:
         kind, text, negated = self._lexemes[self._at]
         self._at += 1
         if kind == "(":
@@ -140,7 +140,7 @@ class _Parser:
         else:
             part = _split_phrase(text) if kind == "phrase" else _match_word(text)
         test = part.test
-        return _Part(lambda post: not test(post), standalone=False) if negated else part
+        return _QueryPart(lambda post: not test(post), standalone=False) if negated else part
 
 
 def _read_lexeme(match: re.Match[str]) -> tuple[str, str, bool]:
@@ -154,18 +154,18 @@ def _read_lexeme(match: re.Match[str]) -> tuple[str, str, bool]:
     return ("OR", "", False) if word == "OR" and not minus else ("word", word, bool(minus))
 
 
-def _split_phrase(text: str) -> _Part:
+def _split_phrase(text: str) -> _QueryPart:
     wanted = tuple(WORD.findall(fold_name(text)))
     low = fold_name(text)
     if not low.strip():
         raise QueryError("there are quotes with nothing between them")
     if not wanted:  # an emoji or a sign: no words to compare
-        return _Part(lambda post: low in post.text, standalone=True, keyword=True)
+        return _QueryPart(lambda post: low in post.text, standalone=True, keyword=True)
     if _BARE.findall(low) != list(wanted):  # quoted entities are words
-        return _Part(lambda post: _follow(wanted, post.bare), standalone=True, keyword=True)
+        return _QueryPart(lambda post: _follow(wanted, post.bare), standalone=True, keyword=True)
     if len(wanted) == 1:
-        return _Part(lambda post: wanted[0] in post.words, standalone=True, keyword=True)
-    return _Part(lambda post: _follow(wanted, post.words), standalone=True, keyword=True)
+        return _QueryPart(lambda post: wanted[0] in post.words, standalone=True, keyword=True)
+    return _QueryPart(lambda post: _follow(wanted, post.words), standalone=True, keyword=True)
 
 
 def _follow(wanted: tuple[str, ...], words: tuple[str, ...]) -> bool:
@@ -174,20 +174,20 @@ def _follow(wanted: tuple[str, ...], words: tuple[str, ...]) -> bool:
     return any(words[i : i + n] == wanted for i in range(len(words) - n + 1))
 
 
-def _match_word(text: str) -> _Part:
+def _match_word(text: str) -> _QueryPart:
     low = fold_name(text)
     name = low[1:]
     if low.startswith("@") and WORD.fullmatch(name):
-        return _Part(lambda post: name in post.mentions, standalone=True, keyword=True)
+        return _QueryPart(lambda post: name in post.mentions, standalone=True, keyword=True)
     if low.startswith("#") and WORD.fullmatch(name):
-        return _Part(lambda post: name in post.tags, standalone=True, keyword=True)
+        return _QueryPart(lambda post: name in post.tags, standalone=True, keyword=True)
     if low.startswith("$") and WORD.fullmatch(name):
-        return _Part(lambda post: name in post.cashtags, standalone=True, keyword=True)
+        return _QueryPart(lambda post: name in post.cashtags, standalone=True, keyword=True)
     match = _OPERATOR.fullmatch(low)
     return _make_operator(match[1], match[2]) if match else _split_phrase(text)
 
 
-def _make_operator(name: str, value: str) -> _Part:
+def _make_operator(name: str, value: str) -> _QueryPart:
     user = value.removeprefix("@")
     known: dict[str, Test] = {
         "is:retweet": lambda post: post.retweet,
@@ -198,13 +198,15 @@ def _make_operator(name: str, value: str) -> _Part:
         "has:links": lambda post: post.links,
     }
     if test := known.get(f"{name}:{value}"):
-        return _Part(test, standalone=False)
+        return _QueryPart(test, standalone=False)
     if name == "url" and (tokens := tuple(WORD.findall(value))):
-        return _Part(lambda post: any(_follow(tokens, words) for words in post.urls), standalone=True, keyword=True)
+        return _QueryPart(
+            lambda post: any(_follow(tokens, words) for words in post.urls), standalone=True, keyword=True
+        )
     if name == "from" and user:
-        return _Part(lambda post: post.author == user, standalone=True)
+        return _QueryPart(lambda post: post.author == user, standalone=True)
     if name == "to" and user:
-        return _Part(lambda post: post.replied == user, standalone=True)
+        return _QueryPart(lambda post: post.replied == user, standalone=True)
     if name == "lang" and value:
-        return _Part(lambda post: post.lang.casefold() == value, standalone=False)
+        return _QueryPart(lambda post: post.lang.casefold() == value, standalone=False)
     raise QueryError(f"Reference to invalid operator '{name}:{value}'. Operator is not available in this mock")

@@ -3,9 +3,18 @@
 The platform itself, which makes sources and wires, is a `platforms.platform.Platform` and has these as `facts`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from socialcrawl.platforms.bluesky import identifiers as bluesky
+from socialcrawl.platforms.x import identifiers as x
 from socialcrawl.system.plugins import PluginGroup
+
+
+def has_no_tokens(word: str, section: str) -> bool:
+    """Return False: tokens of the platform cannot be told from other words."""
+    del word, section
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +27,8 @@ class PlatformFacts:
         policy: its table of limits and prices: a file in the folder config, or an absolute path; "": NAME.toml there.
         variable: the environment variable that holds the token where a campaign names none; None: it then asks without.
         env_advice: where a secret belongs that was pasted into a campaign file.
+        is_token: tells whether a word is one of its tokens or passwords, by how it looks; its second argument is the
+            section of the campaign file in which the word stands.
         pages: whether its accounts are pages, each named by its address, and posts and links are pages too.
         numeric_ids: whether ids are numbers that say nothing; elsewhere they tell the name of the account or author.
         short_names: whether texts may call an account by the beginning of its name.
@@ -44,6 +55,7 @@ class PlatformFacts:
     policy: str = ""
     variable: str | None = None
     env_advice: str = ""
+    is_token: Callable[[str, str], bool] = has_no_tokens
     pages: bool = False
     numeric_ids: bool = False
     short_names: bool = False
@@ -69,6 +81,7 @@ X = PlatformFacts(
     variable="X_BEARER_TOKEN",
     env_advice='export X_BEARER_TOKEN=..., and token_env = "X_BEARER_TOKEN" under [source]; or, of OAuth 1.0a, four '
     'variables: tokens = [{ env = ["X_KEY", "X_KEY_SECRET", "X_ACCESS", "X_ACCESS_SECRET"], kind = "user" }]',
+    is_token=x.is_token,
     numeric_ids=True,
     edits_posts=False,
     tells_protected=True,
@@ -79,6 +92,7 @@ BLUESKY = PlatformFacts(
     "Bluesky",
     env_advice="export BSKY_APP_PASSWORD=..., and under [source] your handle as identifier and "
     'token_env = "BSKY_APP_PASSWORD"',
+    is_token=bluesky.is_token,
     short_names=True,
     omitted_from=".",
     profiles=("/xrpc/app.bsky.actor.getProfiles",),

@@ -39,7 +39,7 @@ class MemoryStore:
 
     def __init__(self, tariff: Tariff | None = None, links: Links = answers.ALIKE) -> None:
         self.tariff, self.links, self._charges = tariff, links, MemoryCharges()
-        self._accounts = _Accounts()
+        self._accounts = _AccountNumbers()
         self._open: Batch = ()
         self._history: list[tuple[Batch, Sequence[Outcome]]] = []
         self._ledger: list[tuple[Grant, Reply | None]] = []
@@ -133,7 +133,7 @@ def _read_numbers(pick: Pick) -> dict[str, float]:
     return {name: score for name, score in pick.shadows if not isnan(score)}
 
 
-class _Accounts:
+class _AccountNumbers:
     """Who is whom; the same rules as `nodes.Nodes`."""
 
     def __init__(self) -> None:

@@ -8,8 +8,8 @@ from socialcrawl.campaign.plan import make_topic
 from socialcrawl.campaign.policies import load_policy
 from socialcrawl.campaign.settings import Settings, stored
 from socialcrawl.crawls.base import Crawling, CrawlKind, remember_seeds
-from socialcrawl.crawls.facts import KINDS
-from socialcrawl.crawls.registry import kind_of
+from socialcrawl.crawls.facts import DEFAULT, KINDS
+from socialcrawl.crawls.registry import find_kind, kind_of
 from socialcrawl.engine.model import Node
 from socialcrawl.engine.protocols import NEVER
 from socialcrawl.errors import SettingsError, StoreError
@@ -120,7 +120,7 @@ def read_story(connection: Opened, name: str) -> CampaignRecord:
     erased = [first for _, first, _, why in epochs if ERASING & {*why.split(",")}]
     seats = (begun.identity.get("seeds") or {}).get("usernames") or []
     names = traces.read_seeds(begun.platform, seats)
-    lines = _Lines(names, same, find_first_picks(connection, begun.id), find_searches(connection, begun.id))
+    lines = _FirstPicks(names, same, find_first_picks(connection, begun.id), find_searches(connection, begun.id))
     known = traces.read_versions(begun)
     stages = _make_stages(begun, known, lines)
     lost = len(seats) - len(stages[-1].names)
@@ -128,7 +128,7 @@ def read_story(connection: Opened, name: str) -> CampaignRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
+class _FirstPicks:
     """Whom and what a campaign was to ask first: `names` as they are now, and the first pick of each node."""
 
     names: Sequence[Node]
@@ -156,7 +156,7 @@ class _Lines:
         return self.first.get(node, NEVER)
 
 
-def _make_stages(begun: StoredCampaign, versions: Sequence[Version], lines: _Lines) -> list[SettingsStage]:
+def _make_stages(begun: StoredCampaign, versions: Sequence[Version], lines: _FirstPicks) -> list[SettingsStage]:
     kept: list[tuple[int, dict[str, Any]]] = []
     for one in versions:
         values = _select_steering(one.settings)
@@ -184,8 +184,9 @@ def _select_steering(settings: Mapping[str, Any]) -> dict[str, Any]:
     source = settings.get("source") or {}
     values["source"] = {key: source[key] for key in ("platform", "vocabulary", "base_url") if source.get(key)}
     values["seeds"] = {**(settings.get("seeds") or {}), "file": None, "usernames": []}
-    if "stop" not in (refresh := settings.get("refresh") or {}):  # earlier versions drew none to judge `fraction`
-        values["refresh"] = {**refresh, "fraction": None}
+    kind = find_kind(settings.get("kind", DEFAULT.name))
+    if kind.facts.section is not None:
+        values[kind.facts.name] = kind.restore_section(settings.get(kind.facts.name) or {})
     given = settings.get("crawl") or {}
     values["crawl"] = {key: value for key, value in given.items() if key not in ("steps", "refresh_rate")}
     return values

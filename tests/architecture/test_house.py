@@ -16,57 +16,78 @@ README = (ROOT / "README.md").read_text("utf-8")
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Imports run downward or along a floor. A module belongs to the floor that names the longest part of its path.
-KIND_FILES = ("kind", "make", "section", "report", "datasheet", "explain", "steering", "audit_report", "holdings")
+KIND_MODULES = {
+    "collect": ("kind", "make", "explain", "steering"),
+    "track": ("kind", "make", "section", "report", "datasheet"),
+    "refresh": ("kind", "make", "section", "report", "datasheet"),
+    "sample": ("kind", "make", "section", "report", "datasheet", "audit_report", "holdings"),
+}
 FLOORS = [
     {"cli", "__main__", "lab.experiments"},
     {"daemon"},
     {"campaign.build"},
     {"lab", "mock", "importers", "exporters", "campaign", "verify", "platforms.base", "platforms.registry"}
     | {f"crawls.{name}" for name in ("base", "registry", "reporting", "trace", "facts")}
-    | {f"crawls.{kind}.{name}" for kind in ("collect", "track", "refresh", "sample") for name in KIND_FILES}
+    | {f"crawls.{kind}.{name}" for kind, names in KIND_MODULES.items() for name in names}
     | {f"platforms.{name}.platform" for name in ("x", "bluesky", "mastodon", "web")},
     {"crawls", "platforms"},
     {"storage", "ratelimit", "forecast", "importance"},
     {"graph", "formats"},
-    {"engine", "platforms.facts"},
+    {"engine", "platforms.facts"} | {f"platforms.{name}.identifiers" for name in ("x", "bluesky")},
     {"system", "text"},
     {"errors", "__init__"},
 ]
 HOMES = {
-    "tweepy": ("platforms/x/",),
-    "requests": ("platforms/",),
-    "httpx": ("platforms/",),
+    "tweepy": ("platforms/x/wire.py",),
+    "requests": ("platforms/x/transport.py", "platforms/x/wire.py"),
+    "httpx": ("platforms/http_client.py",),
     "httpcore": ("platforms/http_client.py", "platforms/sockets.py"),
     "idna": ("text/domains.py",),
-    "regex": ("text/",),
-    "selectolax": ("platforms/",),
-    "protego": ("platforms/web/",),
+    "regex": ("text/entities.py", "text/word_boundaries.py"),
+    "selectolax": ("platforms/bounded_html.py", "platforms/mastodon/post_text.py"),
+    "protego": ("platforms/web/robots.py",),
     "sqlalchemy": ("storage/", "exporters/"),
-    "alembic": ("storage/",),
+    "alembic": ("storage/database/connection.py", "storage/database/health.py", "storage/schema/kept.py"),
     "starlette": ("daemon/health_page.py",),
-    "uvicorn": ("mock/", "cli/commands/explore.py", "daemon/health_page.py"),
+    "uvicorn": ("mock/server.py", "cli/commands/explore.py", "daemon/health_page.py"),
     "apprise": ("daemon/notice_addresses.py",),
-    "apscheduler": ("daemon/", "cli/commands/daemon.py"),
-    "structlog": ("daemon/", "cli/commands/daemon.py"),
-    "prometheus_client": ("daemon/",),
-    "typer": ("cli/", "lab/experiments/"),
-    "rich": ("cli/", "lab/experiments/"),
-    "matplotlib": ("cli/", "lab/experiments/"),
-    "joblib": ("lab/",),
-    "distributed": ("lab/",),
-    "pyarrow": ("lab/", "formats/", "importers/", "exporters/"),
-    "psycopg": ("storage/",),
-    "warcio": ("exporters/",),
+    "apscheduler": ("daemon/daemon.py", "daemon/scheduler.py", "cli/commands/daemon.py"),
+    "structlog": (
+        "daemon/daemon.py", "daemon/database_threads.py", "daemon/logs.py", "daemon/notices.py",
+        "cli/commands/daemon.py",
+    ),
+    "prometheus_client": ("daemon/health_page.py", "daemon/metrics.py"),
+    "typer": (
+        "cli/main.py", "cli/options.py", "cli/definitions/", "cli/commands/forget.py", "cli/commands/lab.py",
+        "cli/commands/simulate.py", "lab/experiments/",
+    ),
+    "rich": ("cli/commands/", "cli/render/", "lab/experiments/runner.py"),
+    "matplotlib": ("cli/render/score_curve.py", "lab/experiments/figures.py"),
+    "joblib": ("lab/grid.py", "lab/process_pool.py", "lab/experiments/gouriten/precision.py"),
+    "distributed": ("lab/grid.py",),
+    "pyarrow": (
+        "lab/", "formats/column_tables.py", "formats/parquet.py", "formats/parquet_layout.py",
+        "importers/export_tables.py", "exporters/table_files.py",
+    ),
+    "psycopg": ("storage/database/backup.py", "storage/database/readonly.py", "storage/database/silent_server.py"),
+    "warcio": ("exporters/warc.py",),
     "datasette": ("cli/commands/explore.py",),
     "scipy": ("importance/", "crawls/sample/", "forecast/intervals.py"),
-    "sklearn": ("crawls/collect/estimators/", "crawls/sample/"),
-    "pydantic": ("campaign/", "crawls/"),
+    "sklearn": (
+        "crawls/collect/estimators/regressor.py", "crawls/sample/cross_validation.py",
+        "crawls/sample/decision_tree.py",
+    ),
+    "pydantic": (
+        "campaign/policies.py", "campaign/settings.py", "campaign/sections/", "crawls/refresh/section.py",
+        "crawls/sample/section.py", "crawls/track/section.py",
+    ),
     "pydantic_core": ("campaign/settings.py",),
-    "tenacity": ("ratelimit/",),
+    "tenacity": ("ratelimit/retry.py",),
     "filelock": ("system/locks.py",),
     "platformdirs": ("campaign/token_locks.py",),
     "cronsim": ("campaign/schedule.py",),
-}
+}  # fmt: skip
+"""Which module may import a library. A folder stands for four modules or more that do."""
 CLOCKS = {"time.time", "time.sleep", "time.monotonic", "datetime.now", "datetime.utcnow"}
 DOORS = ("engine/clock.py", "cli/", "mock/", "platforms/sockets.py")  # may read the wall clock; socket deadlines
 PLURAL = re.compile(r" (accounts|answers|bytes|draws|lines|links|matches|posts|requests|rows|seeds|steps|walks)\b")
@@ -103,6 +124,8 @@ def _imports_of(path, known):
                 whole = f"{node.module}.{alias.name}"
                 inside = whole.removeprefix("socialcrawl.")
                 yield (whole if inside in known else node.module), node.lineno
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            yield from ((name.value, node.lineno) for name in node.args if isinstance(name, ast.Constant))
 
 
 def ours(path):
@@ -122,6 +145,21 @@ def relative(path):
 def test_every_module_has_a_floor():
     for path in FILES:
         assert floor_of(name_of(path) if path != PACKAGE / "__init__.py" else "__init__") is not None
+
+
+def find_empty_names(names):
+    """Those names of modules and folders that nothing is called."""
+    there = {name_of(path) for path in FILES} | {name_of(path.parent) for path in FILES if path.parent != PACKAGE}
+    return sorted(set(names) - there)
+
+
+def test_a_floor_that_names_nothing_is_found():
+    planted = {"crawls.collect.section", "platforms.x", "engine.loop", "lab.attic"}
+    assert find_empty_names(planted) == ["crawls.collect.section", "lab.attic"]
+
+
+def test_each_floor_names_modules_that_are_there():
+    assert not find_empty_names(name for names in FLOORS for name in names)
 
 
 @pytest.mark.parametrize("path", FILES, ids=relative)
@@ -149,15 +187,34 @@ def test_no_modules_import_each_other_in_a_circle():
     assert len(done) == len(graph)
 
 
+def find_strangers(importers, rooms):
+    """Those files that import a library, and are in none of its rooms."""
+    return [file for file in importers if not file.startswith(rooms)]
+
+
+def find_unused_rooms(importers, rooms):
+    """The rooms in which no file imports a library, and folders in which fewer than four do."""
+    inside = {room: [file for file in importers if file.startswith(room)] for room in rooms}
+    return [room for room, files in inside.items() if len(files) < (4 if room.endswith("/") else 1)]
+
+
+def test_a_stranger_and_a_room_that_is_too_wide_are_found():
+    importers = ["graph/graph.py", "storage/a.py", "storage/b.py", "text/words.py"]
+    assert find_strangers(importers, ("storage/", "text/words.py")) == ["graph/graph.py"]
+    assert find_unused_rooms(importers, ("storage/", "text/words.py", "text/urls.py")) == ["storage/", "text/urls.py"]
+
+
 @pytest.mark.parametrize("library", HOMES)
-def test_a_library_is_named_in_its_own_rooms_only(library):
-    strangers = [
-        f"{relative(path)}:{line}"
-        for path in FILES
-        for module, line in imports_of(path)
-        if module.split(".")[0] == library and not relative(path).startswith(HOMES[library])
-    ]
-    assert not strangers
+def test_a_library_is_named_in_its_own_rooms_and_in_each_of_them(library):
+    importers = [relative(path) for path in FILES if any(m.split(".")[0] == library for m, _ in imports_of(path))]
+    assert not find_strangers(importers, HOMES[library])
+    assert not find_unused_rooms(importers, HOMES[library])
+
+
+def test_a_library_that_is_imported_by_its_name_is_seen(tmp_path):
+    file = tmp_path / "planted.py"
+    file.write_text("from importlib import import_module\nfound = import_module('datasette.app')\n", "utf-8")
+    assert ("datasette.app", 2) in _imports_of(file, set())
 
 
 def test_the_pure_part_neither_looks_at_the_clock_nor_sleeps_nor_draws_from_a_global_generator():
@@ -202,65 +259,187 @@ def test_unit_tests_lie_in_the_folders_of_the_package():
 
 
 KINDS = {"collect", "track", "refresh", "sample"}
-KNOW_KINDS = (*(f"crawls/{kind}/" for kind in sorted(KINDS)), "crawls/facts.py", "lab/", "mock/")
-
-
-def test_no_module_but_the_kinds_themselves_asks_which_kind_a_campaign_is_of():
-    found = [
-        f"{relative(path)}:{node.lineno} {ast.unparse(node)}"
-        for path in FILES
-        if not relative(path).startswith(KNOW_KINDS)
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Compare) and _names_a_kind(node)
-    ]
-    assert not found
-
-
-def _names_a_kind(comparison):
-    """Whether a comparison of something called kind has the name of a kind, or the constant of one."""
-    parts = [one for side in (comparison.left, *comparison.comparators) for one in ast.walk(side)]
-    texts = {one.value for one in parts if isinstance(one, ast.Constant)}
-    constants = {one.id.lower() for one in parts if isinstance(one, ast.Name) and one.id.isupper()}
-    return "kind" in ast.unparse(comparison) and bool((texts | constants) & KINDS)
-
-
 PLATFORMS = {"x", "bluesky", "mastodon", "web"}
-KNOW_PLATFORMS = ("platforms/", "lab/", "mock/", "cli/mock_options.py")
-"""The homes of platforms; cli/mock_options.py is about the options of the mock."""
+KNOW_KINDS = {
+    "crawls/registry.py": "finds a kind by its name",
+}
+"""Files outside of crawls/KIND/ that tell kinds apart, and why."""
+KNOW_PLATFORMS = {
+    "platforms/registry.py": "finds a platform by its name",
+    "mock/account_list.py": "names accounts as each service of the mock does",
+    "mock/faults.py": "breaks answers as each service of the mock does",
+    "mock/server_settings.py": "the settings of each service of the mock",
+    "mock/services.py": "makes the services of the mock",
+    "cli/mock_options.py": "the options of each service of the mock",
+    "importers/twarc_files.py": "reads files that twarc wrote, which are answers of X",
+}
+"""Files outside of platforms/PLATFORM/ that tell platforms apart, and why."""
+AFFIXES = {"startswith", "endswith", "removeprefix", "removesuffix"}
+LOOKUPS = {"get", "pop", "setdefault"}
 
 
-def asks_which_platform(node):
-    """Whether a comparison has the name of a platform, or a table or list is made of them."""
+def homes_of_classes(folders):
+    """The folders in which each class of one's own is defined, by its name."""
+    homes = {}
+    for path in FILES:
+        home = next((folder for folder in folders if relative(path).startswith(folder)), None)
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))) if home else ():
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, set()).add(home)
+    return homes
+
+
+KIND_CLASSES = homes_of_classes([f"crawls/{kind}/" for kind in KINDS])
+PLATFORM_CLASSES = homes_of_classes([f"{root}/{name}/" for root in ("platforms", "mock") for name in PLATFORMS])
+
+
+def names_in(node):
+    """The texts in a node, and what is named in capitals, in small letters: COLLECT, facts.WEB, X.name."""
+    found = set()
+    for one in ast.walk(node):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            found.add(one.value)
+        name = one.id if isinstance(one, ast.Name) else one.attr if isinstance(one, ast.Attribute) else ""
+        if name.isupper():
+            found.add(name.lower())
+    return found
+
+
+def is_key(node, names):
+    """Whether a key of a dictionary is one of `names`, or the `.name` of one; a column may be called "x"."""
+    if isinstance(node, ast.Constant):
+        return node.value in names - {"x"}
+    return isinstance(node, ast.Attribute) and node.attr == "name" and bool(names & names_in(node.value))
+
+
+def asks_which(node, names, classes):
+    """Whether a node tells apart what is called one of `names`, or is of one of `classes`.
+
+    It does in a comparison, in a `match`, at the beginning or end of a text, as the key of a dictionary, or by its
+    class.
+    """
+    if isinstance(node, ast.Compare):
+        return bool(names & set().union(*map(names_in, (node.left, *node.comparators))))
     if isinstance(node, ast.Dict):
-        return len(PLATFORMS & {key.value for key in node.keys if isinstance(key, ast.Constant)}) > 1
+        return any(is_key(key, names) for key in node.keys)
+    if isinstance(node, ast.Subscript):
+        return is_key(node.slice, names)
+    if isinstance(node, ast.MatchValue):
+        return bool(names & names_in(node.value))
+    if isinstance(node, ast.MatchClass):
+        return ast.unparse(node.cls).rpartition(".")[2] in classes
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    called = ast.unparse(node.func).rpartition(".")[2]
+    if called in ("isinstance", "issubclass"):
+        named = {one.rpartition(".")[2] for one in re.split(r"[^\w.]+", ast.unparse(node.args[1]))}
+        return bool(named & classes)
+    if called in LOOKUPS:
+        return is_key(node.args[0], names)
+    return called in AFFIXES and bool(names & names_in(node.args[0]))
+
+
+def asks_which_kind(node, classes=frozenset(KIND_CLASSES)):
+    """Whether a node tells kinds of campaigns apart, or reads the section of one."""
+    if isinstance(node, ast.Attribute) and node.attr in KINDS:
+        return ast.unparse(node.value).rpartition(".")[2].endswith("settings")
+    return asks_which(node, KINDS, classes)
+
+
+def asks_which_platform(node, classes=frozenset(PLATFORM_CLASSES)):
+    """Whether a node tells platforms apart, or is a list of several."""
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return len(PLATFORMS & {one.value for one in node.elts if isinstance(one, ast.Constant)}) > 1
-    if not isinstance(node, ast.Compare):
-        return False
-    parts = [one for side in (node.left, *node.comparators) for one in ast.walk(side)]
-    texts = {one.value for one in parts if isinstance(one, ast.Constant) and isinstance(one.value, str)}
-    names = [one for one in parts if isinstance(one, ast.Name) and one.id.isupper()]
-    return bool(PLATFORMS & (texts | {one.id.lower() for one in names}))
+    return asks_which(node, PLATFORMS, classes)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['kind == "track"', 'settings.kind in ("refresh", "other")', "facts is not COLLECT", "name == facts.SAMPLE.name",
+     'kind.startswith("sample")', 'WORDS = {"track": "revisited"}', "WORDS = {TRACK.name: 1}", 'given.get("refresh")',
+     'stored["sample"]', "self.settings.sample.tree", "isinstance(crawl, Track)", "isinstance(crawl, (Other, Sample))",
+     "issubclass(made, crawls.Refresh | Other)", "match kind:\n case 'sample': pass",
+     "match crawl:\n case Track(): pass"],
+)  # fmt: skip
+def test_what_asks_for_a_kind_of_campaign_is_known(line):
+    assert any(map(asks_which_kind, ast.walk(ast.parse(line))))
+
+
+@pytest.mark.parametrize(
+    "line", ["crawl.sample(3)", 'say("track")', "isinstance(crawl, Crawl)", "settings.crawl.steps"]
+)
+def test_what_asks_for_no_kind_of_campaign_is_let_alone(line):
+    assert not any(map(asks_which_kind, ast.walk(ast.parse(line))))
 
 
 @pytest.mark.parametrize(
     "line",
     ['platform == "web"', 'self.platform not in ("bluesky", "other")', "told.platform == WEB", "name == X.name",
-     'BETWEEN = {"bluesky": ".", "mastodon": "@"}', 'EDITABLE = ("bluesky", "mastodon")'],
+     'BETWEEN = {"bluesky": ".", "mastodon": "@"}', 'EDITABLE = ("bluesky", "mastodon")', 'SIGN = {"mastodon": "@"}',
+     "SIGN = {facts.MASTODON.name: 1}", 'signs["web"]', 'name.startswith("bluesky")', "isinstance(wire, XWire)",
+     "match name:\n case 'x': pass",
+     "match platform:\n case BlueskyPlatform(): pass"],
 )  # fmt: skip
 def test_what_asks_for_the_name_of_a_platform_is_known(line):
     assert any(map(asks_which_platform, ast.walk(ast.parse(line))))
 
 
+def find_askers(asks, classes, homes):
+    """The lines that tell kinds or platforms apart, by file, without those in their own folder."""
+    found = {}
+    for path in FILES:
+        own = {home for home in homes if relative(path).startswith(home)}
+        others = frozenset(name for name, folders in classes.items() if not folders & own)
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not own and asks(node, others):
+                found.setdefault(relative(path), []).append(f"{node.lineno} {ast.unparse(node)[:80]}")
+    return found
+
+
+IMPORT_KINDS = (
+    "crawls/facts.py", "crawls/registry.py", "campaign/settings.py", "campaign/sections/topic.py", "cli/", "lab/",
+    *(f"crawls/{kind}/" for kind in sorted(KINDS)),
+)  # fmt: skip
+"""What may import a kind's own modules: where kinds are listed, their settings, and what shows their results."""
+IMPORT_PLATFORMS = (
+    "platforms/facts.py", "platforms/registry.py", "importers/twarc_files.py", "importers/import_posts.py", "mock/",
+    *(f"platforms/{name}/" for name in sorted(PLATFORMS)),
+)  # fmt: skip
+"""What may import a platform's own modules: where platforms are listed, the mock, and what reads files of X."""
+
+
+def find_intruders(imports, own, rooms):
+    """Those of {file: the modules that it imports} that import one of the folders `own`, and are in no room."""
+    inside = tuple(f"{folder}." for folder in own)
+    return sorted(
+        file
+        for file, modules in imports.items()
+        if not file.startswith(rooms) and any(f"{module}.".startswith(inside) for module in modules)
+    )
+
+
+def test_an_import_of_what_is_a_kinds_own_is_found():
+    imports = {"verify/replay.py": {"crawls.track.crawl"}, "cli/x.py": {"crawls.track"}, "a.py": {"crawls.tracks"}}
+    assert find_intruders(imports, ["crawls.track"], ("cli/",)) == ["verify/replay.py"]
+
+
+def test_what_is_a_kinds_or_a_platforms_own_is_imported_where_it_is_listed_or_shown():
+    imports = {relative(path): ours(path) for path in FILES}
+    assert not find_intruders(imports, [f"crawls.{kind}" for kind in KINDS], IMPORT_KINDS)
+    assert not find_intruders(imports, [f"platforms.{name}" for name in PLATFORMS], IMPORT_PLATFORMS)
+
+
+def test_no_module_but_the_kinds_themselves_asks_which_kind_a_campaign_is_of():
+    found = find_askers(asks_which_kind, KIND_CLASSES, [f"crawls/{kind}/" for kind in KINDS])
+    assert not {file: lines for file, lines in found.items() if file not in KNOW_KINDS}
+    assert not KNOW_KINDS.keys() - found.keys()
+
+
 def test_no_module_but_the_platforms_themselves_asks_for_the_name_of_a_platform():
-    found = [
-        f"{relative(path)}:{node.lineno} {ast.unparse(node)}"
-        for path in FILES
-        if not relative(path).startswith(KNOW_PLATFORMS)
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if asks_which_platform(node)
-    ]
-    assert not found
+    homes = [f"{root}/{name}/" for root in ("platforms", "mock") for name in PLATFORMS]
+    found = find_askers(asks_which_platform, PLATFORM_CLASSES, homes)
+    assert not {file: lines for file, lines in found.items() if file not in KNOW_PLATFORMS}
+    assert not KNOW_PLATFORMS.keys() - found.keys()
 
 
 def test_every_public_name_has_a_docstring():
@@ -287,18 +466,28 @@ def test_no_file_or_class_has_a_name_that_says_nothing():
     assert not [name for name in names if FORBIDDEN.search(name)]
 
 
-def test_no_class_name_is_defined_twice():
+def find_repeated_classes(sources):
+    """The names of classes that several files define, private ones too, from {file: its source}."""
     homes = {}
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes.setdefault(node.name, []).append(relative(path))
-    assert not {name: files for name, files in homes.items() if len(files) > 1}
+    for file, source in sources.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(file)
+    return {name: files for name, files in homes.items() if len(files) > 1}
+
+
+def test_a_class_name_that_is_defined_twice_is_found():
+    sources = {"a.py": "class Rows: ...", "b.py": "class _Rows: ...", "c.py": "def f():\n class _Rows: ..."}
+    assert find_repeated_classes(sources) == {"_Rows": ["b.py", "c.py"]}
+
+
+def test_no_class_name_is_defined_twice():
+    assert not find_repeated_classes({relative(path): path.read_text("utf-8") for path in FILES})
 
 
 SAME_IDEA = {
     *("base", "facts", "registry", "kind", "section", "make", "crawl", "rules", "report", "datasheet", "explain"),
-    *("platform", "source", "wire", "classify", "parse", "entities", "vocabulary", "profiles"),
+    *("platform", "source", "wire", "classify", "parse", "entities", "vocabulary", "profiles", "identifiers"),
     *("service", "render", "parameters", "search"),
     *("commands", "runs", "audit", "backup", "check", "daemon", "export", "forget", "quote", "steering", "train"),
     *("holdings", "integrity", "snapshot"),

@@ -95,7 +95,13 @@ class ForumWire:
 
 
 class ForumPlatform(Platform):
-    facts = PlatformFacts("forum", "the forum", policy=str(HERE / "forum.toml"))
+    facts = PlatformFacts(
+        "forum",
+        "the forum",
+        policy=str(HERE / "forum.toml"),
+        env_advice="export FORUM_KEY=...",
+        is_token=lambda word, section: word.startswith("forum-key-"),
+    )
     roles = EndpointRoles(search=SEARCH, by_name=MEMBER, by_id=MEMBER, timeline=MEMBER, together=1)
     full_name = "write the name of a member, in small letters"
     template = Template(str(HERE / "campaign-forum.toml"), "name members", "name members")
@@ -292,6 +298,17 @@ def test_names_are_checked_by_the_added_platform(package, tmp_path):
     child = socialcrawl("check", file, folder=tmp_path, PYTHONPATH=package)
     assert child.returncode == 2
     assert "'Ann!' is no member of the forum" in " ".join(child.stdout.split())
+
+
+def test_its_tokens_are_known_by_how_they_look_and_never_shown(package, tmp_path):
+    file = begun(tmp_path, package, "http://127.0.0.1:1")
+    file.write_text(file.read_text("utf-8").replace('"ann"', '"forum-key-12"'), "utf-8")
+    child = socialcrawl("check", file, folder=tmp_path, PYTHONPATH=package)
+    assert child.returncode == 2
+    said = " ".join((child.stdout + child.stderr).split())
+    assert "[seeds] usernames.0 holds what looks like a token or a password" in said
+    assert "export FORUM_KEY=..." in said
+    assert "forum-key-12" not in said
 
 
 def test_without_its_package_a_campaign_and_its_database_are_refused_and_the_known_platforms_are_named(

@@ -165,18 +165,18 @@ class _Row(NamedTuple):
     file: Path | None = None
 
 
-class _Seen(NamedTuple):
+class _DatabaseState(NamedTuple):
     """What a database says: its campaigns, and the daemons that watch it."""
 
     rows: list[_Row]
     daemons: list[LiveDaemon]
 
 
-def _see(where: DatabaseAddress, names: dict[str, Files], now: float) -> _Seen:
+def _see(where: DatabaseAddress, names: dict[str, Files], now: float) -> _DatabaseState:
     """Return the campaigns of a database by name, those that have not begun too, and its daemons."""
     try:
         if is_missing(where):
-            return _Seen(
+            return _DatabaseState(
                 [row for name, files in names.items() for row in _make_rows(where, _make_unbegun(name), files)], []
             )
         with open_database(where, create=False, busy=HURRY) as connection:
@@ -186,10 +186,10 @@ def _see(where: DatabaseAddress, names: dict[str, Files], now: float) -> _Seen:
                 for name in names or found
                 for row in _make_row(connection, where, found.get(name, _make_unbegun(name)), names.get(name, {}), now)
             ]
-            return _Seen(rows, daemons.find_live_daemons(connection, now))
+            return _DatabaseState(rows, daemons.find_live_daemons(connection, now))
     except SocialcrawlError as error:
         broken = [CampaignLease(name, None, state=BROKEN, why=str(error)) for name in names or ["?"]]
-        return _Seen([_Row(where, one, next(iter(names.get(one.campaign, [])), None)) for one in broken], [])
+        return _DatabaseState([_Row(where, one, next(iter(names.get(one.campaign, [])), None)) for one in broken], [])
 
 
 def _make_row(connection: Opened, where: DatabaseAddress, held: CampaignLease, files: Files, now: float) -> list[_Row]:

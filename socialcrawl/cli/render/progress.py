@@ -43,7 +43,7 @@ def show_progress(
     """
     console = make_console(errors=True)
     if not console.file.isatty() or console.is_dumb_terminal:
-        yield _Lines(unit) if lines else _ignore
+        yield _ProgressLines(unit) if lines else _ignore
         return
     columns = (
         SpinnerColumn(),
@@ -68,7 +68,7 @@ def _ignore(what: str, done: int = 0, total: int | None = None) -> None:
     """Show nothing."""
 
 
-class _Lines:
+class _ProgressLines:
     """A line every 100,000 items; a slow machine writes the same lines."""
 
     def __init__(self, unit: str) -> None:

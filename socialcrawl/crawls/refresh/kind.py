@@ -78,6 +78,10 @@ sample of it, but for the ones that were drawn by lot."""
         rows += [("fraction", crawl.judged.why)] if crawl.judged else []
         return Progress("tested", f"active {active}", f"left {left}", rows)
 
+    def restore_section(self, section: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See `CrawlKind.restore_section`: versions that knew no `stop` drew nobody to judge `fraction`."""
+        return section if "stop" in section else {**section, "fraction": None}
+
     def tests_linked(self, settings: Settings) -> bool:
         """See `CrawlKind.tests_linked`."""
         return settings.refresh.linked

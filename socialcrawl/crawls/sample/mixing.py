@@ -69,7 +69,7 @@ def judge(walks: Walks, rows: Visits, apart: WalkComponents) -> MixingVerdict:
     """
     if apart.whole:
         return MixingVerdict(enough=True, whole=True)
-    seen = _Seen(walks, rows, apart)
+    seen = _WalkedParts(walks, rows, apart)
     read = len(walks.lists)
     if not seen.kept.any():
         return _ask_for_steps(walks, float(max(read, 1)), "no draw counts yet")
@@ -91,7 +91,7 @@ def _round_up(steps: float) -> int:
     return ceil(steps / unit) * unit
 
 
-class _Seen:
+class _WalkedParts:
     """What the walks know of the parts that count.
 
     Attributes:
@@ -153,13 +153,13 @@ class _Seen:
         return unread, (hits * alike + 1.0) / (alike + 1.0) * read / max(read + gone, 1)
 
 
-def _judge_parts(seen: _Seen) -> tuple[float, str] | None:
+def _judge_parts(seen: _WalkedParts) -> tuple[float, str] | None:
     if seen.groups < 2:
         return None
     return float(len(seen.inside)), f"{seen.groups} groups of walks have not met yet"
 
 
-def _judge_memory(seen: _Seen) -> tuple[float, str] | None:
+def _judge_memory(seen: _WalkedParts) -> tuple[float, str] | None:
     if seen.groups > 1:
         return None
     draws = int(np.count_nonzero(seen.kept))
@@ -175,7 +175,7 @@ def _judge_memory(seen: _Seen) -> tuple[float, str] | None:
     return min(max(steps, 1.0), 10.0 * len(seen.inside)), why
 
 
-def _judge_unread(seen: _Seen) -> tuple[float, str] | None:
+def _judge_unread(seen: _WalkedParts) -> tuple[float, str] | None:
     here = seen.inside & seen.on
     known = int(np.count_nonzero(here))
     counted = seen.kept & seen.late & here[seen.rows.place]
@@ -195,4 +195,4 @@ def _judge_unread(seen: _Seen) -> tuple[float, str] | None:
     return float(max(unread, 1)), why
 
 
-CHECKS: tuple[Callable[[_Seen], tuple[float, str] | None], ...] = (_judge_parts, _judge_memory, _judge_unread)
+CHECKS: tuple[Callable[[_WalkedParts], tuple[float, str] | None], ...] = (_judge_parts, _judge_memory, _judge_unread)

@@ -199,7 +199,7 @@ def report_track(
     settings = _load_settings(traces, campaign)
     first, now = traces.read_span(campaign)
     then = now - min(settings.track.width or WEEK, (now - first) / 2)  # a young campaign is compared with its half
-    course = _Course(make_crawl(settings, traces, campaign), then)
+    course = _FoldedVisits(make_crawl(settings, traces, campaign), then)
     for batch, outcomes in traces.read_history(campaign, COLUMNS):
         course.go_on(batch, outcomes)
     sent = {act: requests for act, (requests, _) in sum_spending(traces.connection, campaign.name).items()}
@@ -208,7 +208,7 @@ def report_track(
     )
 
 
-class _Course:
+class _FoldedVisits:
     """A campaign folded, visit by visit; `before` is the order of all accounts at the instant `then`."""
 
     def __init__(self, crawl: Track, then: float) -> None:
@@ -246,7 +246,7 @@ def make_crawl(settings: Settings, traces: CampaignTraces, campaign: StoredCampa
 
 
 def _summarize(
-    course: _Course,
+    course: _FoldedVisits,
     yields: Sequence[VisitYield],
     span: tuple[float, float, float],
     traces: CampaignTraces,

@@ -133,7 +133,7 @@ def _list_forms(word: str) -> list[str]:
     return [word, bare, word.lower(), bare.lower()]
 
 
-class _Lines(Sequence[str]):
+class _FileLines(Sequence[str]):
     """The names in a file, read when the first one is asked for: they are many, and a crawl needs none."""
 
     def __init__(self, path: Path, size: int) -> None:
@@ -167,7 +167,7 @@ def _read_folder(folder: Path) -> KnownGraph:
     if missing:
         raise SettingsError(f"The folder {folder} lacks {', '.join(missing)}; give a folder that holds a graph.")
     indptr, indices, alpha, beta = (open_mapped(folder / f"{name}.npy") for name in ARRAYS)
-    names = _Lines(folder / NAMES, beta.size) if (folder / NAMES).is_file() else None
+    names = _FileLines(folder / NAMES, beta.size) if (folder / NAMES).is_file() else None
     graph = KnownGraph(indptr, indices, alpha, beta, names)
     if not (folder / MARKER).is_file():
         if graph.names is not None:

@@ -133,7 +133,7 @@ def number_accounts(connection: Connection, platform: str, data: NamedGraph, now
     )
 
 
-class _Links(NamedTuple):
+class _WeightedLinks(NamedTuple):
     """Links, each once, in order of first appearance: int64[m] ends, float64[m] weight."""
 
     source: NDArray[np.int64]
@@ -141,7 +141,7 @@ class _Links(NamedTuple):
     weight: NDArray[np.float64]
 
 
-class _Rows(NamedTuple):
+class _PickLinks(NamedTuple):
     """The links of k picks in their order: int64[m] `rank` of the pick, its `position`; int64[k + 1] `ends`."""
 
     rank: NDArray[np.int64]
@@ -151,14 +151,14 @@ class _Rows(NamedTuple):
     ends: NDArray[np.int64]
 
 
-def _arrange_rows(nodes: NDArray[np.int64], links: _Links) -> _Rows:
+def _arrange_rows(nodes: NDArray[np.int64], links: _WeightedLinks) -> _PickLinks:
     """Return the links of some nodes, node by node."""
     order = nodes.argsort()
     rank = order[np.searchsorted(nodes[order], links.source)]
     lies = rank.argsort(kind="stable")
     ends = np.searchsorted(rank[lies], np.arange(len(nodes) + 1))
     position = np.arange(len(lies)) - ends[rank[lies]]
-    return _Rows(rank[lies], position, links.target[lies], links.weight[lies], ends)
+    return _PickLinks(rank[lies], position, links.target[lies], links.weight[lies], ends)
 
 
 class _GraphImport:
@@ -179,7 +179,7 @@ class _GraphImport:
         self._write(found, chosen, links)
         return GraphImportResult(int(new.sum()), len(links.source), int((~new).sum()), found.forgotten)
 
-    def _write(self, found: NumberedGraph, chosen: NDArray[np.int64], links: _Links) -> None:
+    def _write(self, found: NumberedGraph, chosen: NDArray[np.int64], links: _WeightedLinks) -> None:
         """Write picks, outcomes and links of the members at the places `chosen`, in this order."""
         campaign, now = self.campaign, self.now
         tables = (pick, PICK), (outcome, OUTCOME), (link, LINK)
@@ -199,7 +199,7 @@ class _GraphImport:
             linking.run([(campaign, *row) for row in given])
 
 
-def _find_new_links(found: NumberedGraph, source: NDArray[np.int64], target: NDArray[np.int64]) -> _Links:
+def _find_new_links(found: NumberedGraph, source: NDArray[np.int64], target: NDArray[np.int64]) -> _WeightedLinks:
     """Return the links of a graph, each once, without self-links and the stored ones from `source` to `target`."""
     proper = found.source != found.target
     ends = found.source[proper], found.target[proper]
@@ -210,7 +210,7 @@ def _find_new_links(found: NumberedGraph, source: NDArray[np.int64], target: NDA
     weight = np.bincount(which, found.weight[proper], len(first)).astype(np.float64)
     kept = np.flatnonzero(~np.isin(keys[first], there))
     kept = kept[np.argsort(first[kept])]
-    return _Links(ends[0][first[kept]], ends[1][first[kept]], weight[kept])
+    return _WeightedLinks(ends[0][first[kept]], ends[1][first[kept]], weight[kept])
 
 
 def read_earlier_campaign(

@@ -73,12 +73,12 @@ def draw_mentions(indptr: Ints, pool: Pools, seed: list[int]) -> NDArray[np.int3
     degree = np.diff(indptr)
     targets = np.empty(int(indptr[-1]), pool.who.dtype)
     for low, high in split_rows(indptr, _CHUNK):
-        rows = _Rows(pool, low, degree[low:high], np.random.default_rng([*seed, low]))
+        rows = _MaskedLinks(pool, low, degree[low:high], np.random.default_rng([*seed, low]))
         targets[indptr[low] : indptr[high]] = rows.targets()
     return targets
 
 
-class _Rows:
+class _MaskedLinks:
     """The links of some rows: keys are the row, then the target in disguise.
 
     The disguise is one-to-one and differs from row to row, so that one sort finds what is twice and shuffles, too.
