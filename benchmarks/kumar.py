@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.figure import Figure, is_tiny
-from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate_time_graph
 from socialcrawl.lab.experiments.kumar.dynamic import (
     EXPANSIONS,
     RECRAWLS,
@@ -18,6 +17,7 @@ from socialcrawl.lab.experiments.kumar.dynamic import (
     make_world,
     track_targets,
 )
+from socialcrawl.lab.experiments.kumar.timegraphs import BurstyGraphParameters, generate_time_graph
 from socialcrawl.lab.process_pool import crawl_missing
 
 TITLE = "Tracking in a time graph: 340,000 links, 18 pairs of policies, 24 days, a fetch every 20 s"

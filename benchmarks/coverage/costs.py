@@ -13,7 +13,7 @@ from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.lab.experiments.sampling.worlds import Ints
 from socialcrawl.lab.graphs.column_files import read_parquet
-from socialcrawl.lab.graphs.from_posts import build_mention_graph
+from socialcrawl.lab.graphs.from_texts import build_mention_graph
 from socialcrawl.lab.post_table import fold_name, read_posts
 from socialcrawl.lab.simulation import ReplaySetup, simulate
 

@@ -15,7 +15,7 @@ from socialcrawl.crawls.refresh.crawl import Refresh
 from socialcrawl.crawls.refresh.liveranks import LiveRanks
 from socialcrawl.crawls.refresh.rules import ESTIMATE, RefreshRules
 from socialcrawl.engine.model import Outcome, Stop
-from socialcrawl.lab.experiments.liverank import death, follower_graphs, weblike
+from socialcrawl.lab.experiments.liverank import follower_graphs, weblike
 from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld
 from socialcrawl.lab.experiments.liverank.dated import SnapshotCut, read_dated_world
 
@@ -82,7 +82,7 @@ def datasets() -> Iterator[Dataset]:
     yield make_accounts(
         "generated accounts", follower_graphs.generate_followers("accounts", follower_graphs.FollowerParameters(20_000))
     )
-    web = death.plant_death("web", weblike.generate_web(weblike.WebParameters(20_000)), death.DeathModel())
+    web = weblike.plant_death("web", weblike.generate_web(weblike.WebParameters(20_000)), weblike.DeathModel())
     yield make_pages("generated web", web)
     yield make_pages("generated web, check = 0", web, check=0)
 

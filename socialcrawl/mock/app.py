@@ -1,37 +1,170 @@
-"""The mock as an application: every request passes the same gate of guest, fault, limits and answer."""
+"""The mock as an application: every request passes the same gate of guest, fault, limits and answer.
+
+A request is read from ASGI as a `MockRequest` and answered whole, in half or not at all. Routes say which endpoint a
+path fits: templates with names (`:id`) and rests (`*rest`); words go before names before rests.
+"""
 
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from email.utils import formatdate
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+from urllib.parse import parse_qsl
 
 from socialcrawl.errors import MockError
-from socialcrawl.mock.account_list import AccountNames
-from socialcrawl.mock.admin import Admin
-from socialcrawl.mock.asgi import (
-    ASGIApp,
-    Receive,
-    Scope,
-    Send,
-    answer,
-    parse_host,
-    parse_query,
-    read_body,
-    read_headers,
-    sever,
-)
+from socialcrawl.mock.admin import AccountNames, Admin
 from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.faults import Fault, FaultHook
 from socialcrawl.mock.gated_service import Entry, MockPlatform
-from socialcrawl.mock.routes import Routes
 from socialcrawl.mock.scenario_state import ScenarioState
 from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 from socialcrawl.mock.services import make_platforms
 from socialcrawl.mock.world import World
 from socialcrawl.mock.x.service import make_not_found
+
+Message = dict[str, Any]
+Scope = Any  # ASGI's own dictionaries: a scope and its two channels
+Receive = Any
+Send = Any
+ASGIApp = Callable[[Scope, Receive, Send], Any]
+
+
+@lru_cache(maxsize=10_000)
+def parse_query(text: bytes) -> tuple[tuple[str, str], ...]:
+    """Return the parameters of a query string, in order; blank ones are kept."""
+    return tuple(parse_qsl(text.decode("latin-1"), keep_blank_values=True))
+
+
+def read_headers(scope: Scope) -> dict[str, str]:
+    """Return the headers by lower-case name; of several the last."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+async def read_body(receive: Receive) -> bytes:
+    """Return the body of a request; what came of it where the client left."""
+    parts = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+def parse_host(headers: dict[str, str]) -> str:
+    """Return the name in the Host header, without its port."""
+    host = headers.get("host", "")
+    return host if host.endswith("]") else host.rpartition(":")[0] or host
+
+
+@lru_cache(maxsize=4)
+def format_date(second: int) -> str:
+    """Return a Unix second as the Date header has it."""
+    return formatdate(second, usegmt=True)
+
+
+def _make_head(response: MockResponse, now: float) -> Message:
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.headers.items()]
+    headers.append((b"content-type", response.content_type.encode("latin-1")))
+    headers.append((b"content-length", b"%d" % len(response.body)))
+    headers.append((b"date", format_date(int(now)).encode()))
+    return {"type": "http.response.start", "status": response.status, "headers": headers}
+
+
+async def answer(send: Send, response: MockResponse, now: float) -> None:
+    """Send the whole answer, with the moment at which it leaves (Unix seconds)."""
+    await send(_make_head(response, now))
+    await send({"type": "http.response.body", "body": response.body})
+
+
+async def sever(scope: Scope, receive: Receive, send: Send, half: MockResponse | None, now: float) -> None:
+    """Send an answer that breaks off: nothing of it (None), or half of its body under its full length.
+
+    ASGI has no word for closing a connection, so the transport is taken from uvicorn's own request cycle.
+    """
+    if half is not None:
+        await send(_make_head(half, now))
+        await send({"type": "http.response.body", "body": half.body[: len(half.body) // 2], "more_body": True})
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    if transport is not None:
+        transport.close()
+    # Returning before the connection is gone would let uvicorn answer 500.
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+T = TypeVar("T")
+
+
+@dataclass
+class _Step(Generic[T]):
+    """What may follow one part of a path: a certain word, any word, anything; and what ends here, by method."""
+
+    words: dict[str, "_Step[T]"] = field(default_factory=dict)
+    any_word: "_Step[T] | None" = None
+    rest: dict[str, T] = field(default_factory=dict)
+    ends: dict[str, T] = field(default_factory=dict)
+
+
+class Routes(Generic[T]):
+    """What stands at each (method, template); HEAD is answered where GET is."""
+
+    def __init__(self) -> None:
+        self._root: _Step[T] = _Step()
+
+    def add(self, method: str, template: str, what: T) -> None:
+        """One more endpoint, as `/2/users/:id` or `/*rest`.
+
+        Raises:
+            MockError: it is taken.
+        """
+        step, parts = self._root, template.strip("/").split("/")
+        for part in parts:
+            if part.startswith("*"):
+                break
+            if part.startswith(":"):
+                step.any_word = step.any_word or _Step()
+                step = step.any_word
+            else:
+                step = step.words.setdefault(part, _Step())
+        here = step.rest if parts[-1].startswith("*") else step.ends
+        if method in here:
+            raise MockError(f"Two platforms of the mock have the endpoint {method} {template}; remove one of them.")
+        here[method] = what
+
+    def find(self, method: str, path: str) -> tuple[T, list[str]] | None:
+        """Return what stands at a path, and the parts that its template names, in their order.
+
+        None where nothing does.
+        """
+        parts = path.removeprefix("/").split("/")
+        return _find(self._root, method, parts, 0)
+
+
+def _find(step: _Step[T], method: str, parts: list[str], at: int) -> tuple[T, list[str]] | None:
+    if at == len(parts):
+        what = _at(step.ends, method)
+        if what is not None:
+            return what, []
+    else:
+        word = step.words.get(parts[at])
+        found = None if word is None else _find(word, method, parts, at + 1)
+        if found is None and step.any_word is not None and parts[at]:
+            found = _find(step.any_word, method, parts, at + 1)
+            if found is not None:
+                found[1].insert(0, parts[at])
+        if found is not None:
+            return found
+    what = _at(step.rest, method)
+    return None if what is None else (what, ["/".join(parts[at:])])
+
+
+def _at(here: dict[str, T], method: str) -> T | None:
+    return here.get("GET") if method == "HEAD" and "HEAD" not in here else here.get(method)
+
 
 At = tuple[MockPlatform, str, tuple[str, ...]]  # a platform, one of its templates, and the names in it
 

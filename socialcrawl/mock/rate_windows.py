@@ -1,6 +1,6 @@
 """Windows as X has them: fixed, opened by the first request, one per token and endpoint. Time is passed in.
 
-`LimitRule` is a limit besides these windows; what it counts is in `socialcrawl.mock.x.rule_counts`.
+`LimitRule` is a limit besides these windows; what it counts is in `socialcrawl.mock.x.gate`.
 """
 
 from collections import Counter

@@ -62,8 +62,7 @@ def _make_mastodon(world: World, settings: MockSettings, changes: WorldChanges) 
 
 
 def _make_site(settings: MockSettings) -> MockPlatform:
-    from socialcrawl.mock.web.page_file import read_pages  # noqa: PLC0415
-    from socialcrawl.mock.web.service import Site  # noqa: PLC0415
+    from socialcrawl.mock.web.service import Site, read_pages  # noqa: PLC0415
 
     assert settings.pages is not None
     return ServicePlatform(Site(read_pages(settings.pages), settings.site_limit, settings.window_of("web")), None)

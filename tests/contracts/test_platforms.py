@@ -22,7 +22,7 @@ from socialcrawl.campaign.settings import checked
 from socialcrawl.engine.model import RequestPart
 from socialcrawl.graph.relevance import Topic, compute_worth
 from socialcrawl.lab.graphs import build_page_graph
-from socialcrawl.lab.graphs.from_posts import build_mention_graph
+from socialcrawl.lab.graphs.from_texts import build_mention_graph
 from socialcrawl.lab.post_table import read_posts
 from socialcrawl.mock import faults
 from socialcrawl.mock.bluesky.identifiers import make_did

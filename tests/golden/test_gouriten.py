@@ -19,19 +19,17 @@ from socialcrawl.graph.relevance import Topic
 from socialcrawl.lab import measures
 from socialcrawl.lab.experiments.gouriten import features, precision
 from socialcrawl.lab.experiments.gouriten.commands import CRAWLS, TABLES, gouriten_app
-from socialcrawl.lab.experiments.gouriten.experiment_curves import (
-    Curves,
-    compare_pairs,
-    summarize_curves,
-    summarize_shortfalls,
-)
 from socialcrawl.lab.experiments.gouriten.experiment_graphs import GraphOptions, StoredGraph, make_graphs, rescore_graph
 from socialcrawl.lab.experiments.gouriten.replays import (
     CrawlPlan,
+    Curves,
     ReplayOptions,
+    compare_pairs,
     count_reachable,
     plan_crawls,
     replay_crawls,
+    summarize_curves,
+    summarize_shortfalls,
 )
 from socialcrawl.lab.experiments.gouriten.scorings import SCORINGS, replay_scorings, summarize_last_steps
 from socialcrawl.lab.experiments.gouriten.setups import (

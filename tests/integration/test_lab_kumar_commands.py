@@ -14,10 +14,14 @@ from typer.testing import CliRunner
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.lab.experiments import figures, runner
 from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs, runs
-from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate_time_graph
 from socialcrawl.lab.experiments.kumar.commands import DYNAMIC, STATIC, kumar_app
 from socialcrawl.lab.experiments.kumar.runs import FIGURES, SHOWN, TITLES
-from socialcrawl.lab.experiments.kumar.timegraphs import DAY, build_plain_graph
+from socialcrawl.lab.experiments.kumar.timegraphs import (
+    DAY,
+    BurstyGraphParameters,
+    build_plain_graph,
+    generate_time_graph,
+)
 from socialcrawl.lab.experiments.seed_means import (
     average_curve,
     average_for_figure,

@@ -18,8 +18,8 @@ from socialcrawl.crawls.seeds import Seeds
 from socialcrawl.engine.loop import Parts, run
 from socialcrawl.engine.model import Credential, Node, SameAs, Stop
 from socialcrawl.graph.relevance import Topic, compute_worth
+from socialcrawl.mock.app import Routes
 from socialcrawl.mock.mastodon.service import MastodonService
-from socialcrawl.mock.routes import Routes
 from socialcrawl.mock.service import MockRequest
 from socialcrawl.mock.world import build_world
 from socialcrawl.platforms.mastodon.source import STATUSES, MastodonSource

@@ -1,7 +1,6 @@
 """Known graphs: built from posts, pages or edges, checked, saved as a folder and opened again.
 
-posts     from a file of posts and a topic
-pages     from a file of pages with hyperlinks and a topic
+texts     from a file of posts, or of pages with hyperlinks, and a topic
 edges     from a list of edges, with or without weights and values
 files     a folder of .npy, memory-mapped, or a .npz; the rows to start from
 checks    what a graph has to be; self-links and duplicate links
@@ -11,8 +10,7 @@ tables    Parquet and CSV files as columns
 
 from socialcrawl.lab.graphs.checks import check_graph
 from socialcrawl.lab.graphs.from_edges import build_edge_graph
-from socialcrawl.lab.graphs.from_pages import build_page_graph
-from socialcrawl.lab.graphs.from_posts import build_mention_graph
+from socialcrawl.lab.graphs.from_texts import build_mention_graph, build_page_graph
 from socialcrawl.lab.graphs.graph_folder import read, read_seeds, write
 
 __all__ = ["build_edge_graph", "build_mention_graph", "build_page_graph", "check_graph", "read", "read_seeds", "write"]

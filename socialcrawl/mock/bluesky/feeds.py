@@ -4,8 +4,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.mock.bluesky.identifiers import BlueskyNames, make_record_key
-from socialcrawl.mock.bluesky.parameters import check_identifier, parse_cursor, read_limit, require
-from socialcrawl.mock.bluesky.refusals import RefusalError, make_refusal, refuse_gone
+from socialcrawl.mock.bluesky.parameters import (
+    RefusalError,
+    check_identifier,
+    make_refusal,
+    parse_cursor,
+    read_limit,
+    refuse_gone,
+    require,
+)
 from socialcrawl.mock.bluesky.view_json import BlueskyViews
 from socialcrawl.mock.names import PROTECTED
 from socialcrawl.mock.service import MockRequest, MockResponse

@@ -14,11 +14,17 @@ from numpy.typing import NDArray
 
 from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.bluesky.identifiers import BlueskyNames, make_cid, make_record_key
-from socialcrawl.mock.bluesky.parameters import check_identifier, cut_page, read_limit, require
-from socialcrawl.mock.bluesky.refusals import make_refusal, refuse_gone
+from socialcrawl.mock.bluesky.parameters import (
+    check_identifier,
+    cut_page,
+    make_refusal,
+    read_limit,
+    refuse_gone,
+    require,
+)
 from socialcrawl.mock.bluesky.view_json import BlueskyViews
 from socialcrawl.mock.names import HERE, PROTECTED
-from socialcrawl.mock.reposts import make_number
+from socialcrawl.mock.relations import make_number
 from socialcrawl.mock.service import MockRequest, MockResponse
 from socialcrawl.mock.world import World
 from socialcrawl.mock.world_changes import WorldChanges

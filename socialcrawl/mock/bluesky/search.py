@@ -1,17 +1,36 @@
-"""Search for posts, over all of the world, newest first."""
+"""Search for posts, over all of the world, newest first: its parameters and the filters that may stand in its query."""
 
 import re
 from bisect import bisect_right
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, reduce
 from itertools import accumulate
+from urllib.parse import urlsplit
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from socialcrawl.lab.post_table import fold_name
-from socialcrawl.mock.query import WORD, SearchedPost, parse
+from socialcrawl.mock.bluesky.identifiers import BlueskyNames
+from socialcrawl.mock.bluesky.parameters import (
+    RefusalError,
+    check_identifier,
+    cut_page,
+    make_refusal,
+    parse_second,
+    read_limit,
+    read_moment,
+    require,
+)
+from socialcrawl.mock.bluesky.post_json import find_tags
+from socialcrawl.mock.bluesky.view_json import BlueskyViews
+from socialcrawl.mock.query import WORD, QueryError, SearchedPost, parse
 from socialcrawl.mock.search import read_post
+from socialcrawl.mock.service import MockRequest, MockResponse
 from socialcrawl.mock.world import World
+from socialcrawl.mock.world_changes import WorldChanges
+from socialcrawl.mock.x.entities import find_links
 
 _READ = 50_000  # posts held as search sees them, about 60 MB
 _LEXEME = re.compile(r'"[^"]*"|[^\s()"]+')
@@ -84,3 +103,122 @@ class PostFinder:
         """All texts folded, one after the other, and where each ends; a line's end stands between them."""
         parts = [fold_name(text).encode() + b"\n" for text in self._world.texts]
         return b"".join(parts), list(accumulate(len(part) for part in parts))
+
+
+_SORTS = ("top", "latest")
+_EVERYTHING = "*"  # a query without words: search cannot be asked without any
+# Outside quotes only: what is quoted is matched first and stays.
+_FILTER = re.compile(
+    r'"[^"]*"|(?<![^\s])(from|to|mentions|lang|since|until):(\S+)|(?<![^\s])(@)([\w.-]+\.[\w-]+)|(?<!\S)(#)([^\s"]+)'
+)
+
+
+@dataclass
+class _Wanted:
+    """What is searched for: words, and what the posts must have besides."""
+
+    words: str
+    authors: list[str] = field(default_factory=list)
+    mentioned: list[str] = field(default_factory=list)
+    answered: list[str] = field(default_factory=list)
+    langs: list[str] = field(default_factory=list)
+    since: list[float] = field(default_factory=list)
+    until: list[float] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    pages: list[str] = field(default_factory=list)
+    domains: list[str] = field(default_factory=list)
+
+    def fits(self, text: str) -> bool:
+        """Return whether a post has all the tags, and links to the pages and domains, as its facets name them."""
+        if not (self.tags or self.pages or self.domains):
+            return True
+        named = {fold_name(tag) for _, _, tag in find_tags(text)}
+        led = {link["url"] for link in find_links(text)}
+        hosts = {urlsplit(link).hostname for link in led}
+        return (
+            named.issuperset(map(fold_name, self.tags))
+            and led.issuperset(self.pages)
+            and hosts.issuperset(self.domains)
+        )
+
+
+class BlueskySearchEndpoint:
+    """The endpoint app.bsky.feed.searchPosts.
+
+    Args:
+        world: the posts; those of missing accounts are not found.
+        names: how accounts are called.
+        changes: what became of them.
+    """
+
+    def __init__(self, world: World, names: BlueskyNames, changes: WorldChanges) -> None:
+        self._world, self._names, self._changes = world, names, changes
+        self._finder = PostFinder(world)
+
+    def search_posts(self, asked: MockRequest, views: BlueskyViews) -> MockResponse:
+        """Return a page of the posts found, newest first (`top` has nothing else to go by, as nobody knows likes)."""
+        q, size = require(asked, "q"), read_limit(asked, 25)
+        if (asked.one("sort") or "latest") not in _SORTS:
+            raise make_refusal(f"Error: sort must be one of ({'|'.join(_SORTS)})")
+        found = self._found(asked, q)
+        part, cursor = cut_page(asked, self._changes, f"search {q}", size=size, n=len(found))
+        page = found[::-1][part].tolist()
+        more = {"hitsTotal": len(found)} if cursor is None else {"cursor": cursor, "hitsTotal": len(found)}
+        body = b'{"posts":' + views.posts(page) + b"," + orjson.dumps(more)[1:]
+        return MockResponse(200, body, posts=len(page))
+
+    def _found(self, asked: MockRequest, q: str) -> NDArray[np.int64]:
+        wanted = self._wanted(asked, q)
+        try:
+            found = self._changes.moment.existing(self._finder.matches(wanted.words))
+        except QueryError as error:
+            raise RefusalError("BadQueryString", f"The query cannot be parsed: {error}") from error
+        world = self._world
+        keep = self._changes.visible[found]
+        for name in wanted.authors:
+            keep &= world.author[found] == self._row(name, "author")
+        for name in wanted.answered:
+            keep &= world.references.replied_account[found] == self._row(name, "to")
+        for name in wanted.mentioned:
+            row = self._row(name, "mentions")
+            keep &= np.isin(found, world.mentioned_in.of(row) if row >= 0 else [])
+        for since in wanted.since:
+            keep &= world.created_at[found] >= since
+        for until in wanted.until:
+            keep &= world.created_at[found] < until
+        found = found[keep]
+        langs = {lang.casefold() for lang in wanted.langs}
+        spoken = [post for post in found.tolist() if {world.language(post).casefold()} >= langs]
+        return np.array([post for post in spoken if wanted.fits(world.texts[post])], np.int64)
+
+    def _wanted(self, asked: MockRequest, q: str) -> _Wanted:
+        """Return the filters of the query and of the parameters together."""
+        filters = [[part for part in match.groups() if part] for match in _FILTER.finditer(q)]
+        given = [(name, value) for name, value in filter(None, filters)]
+        words = _FILTER.sub(lambda match: "" if any(match.groups()) else match[0], q)
+        given += [(name, value) for name in ("author", "mentions", "lang") if (value := asked.one(name))]
+        labels = [value for name, value in asked.query if name == "tag"]
+        pages = [value for name, value in asked.query if name == "url"]
+        domains = [value for name, value in asked.query if name == "domain"]
+        words = "" if words.strip() == _EVERYTHING else words
+        wanted = _Wanted(words.strip(), tags=labels, pages=pages, domains=domains)
+        lists = {"from": wanted.authors, "author": wanted.authors, "to": wanted.answered, "lang": wanted.langs}
+        lists |= {"mentions": wanted.mentioned, "@": wanted.mentioned, "#": labels}
+        moments = {"since": wanted.since, "until": wanted.until}
+        for name, value in given:
+            if name in moments:
+                moments[name].append(parse_second(value, name))
+            else:
+                lists[name].append(value)
+        for name, held in moments.items():
+            if (parameter := read_moment(asked, name)) is not None:
+                held.append(parameter)
+        return wanted
+
+    def _row(self, actor: str, name: str) -> int:
+        """Return the row of an account, -2 where there is none (-1 stands for nobody)."""
+        actor = actor.removeprefix("@")
+        if "." not in actor and not actor.startswith("did:"):
+            actor = f"{actor}.{self._names.domain}"  # the label alone, as people write it
+        row = self._names.row(check_identifier(fold_name(actor), name) if not actor.startswith("did:") else actor)
+        return -2 if row is None else row

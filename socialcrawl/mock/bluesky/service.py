@@ -5,9 +5,9 @@ from math import ceil
 
 from socialcrawl.mock.bluesky.feeds import FeedEndpoint
 from socialcrawl.mock.bluesky.identifiers import BlueskyNames
+from socialcrawl.mock.bluesky.parameters import NOT_SERVED, SEARCH_CLOSED, TOO_MANY, RefusalError
 from socialcrawl.mock.bluesky.profiles import ProfileEndpoints
-from socialcrawl.mock.bluesky.refusals import NOT_SERVED, SEARCH_CLOSED, TOO_MANY, RefusalError
-from socialcrawl.mock.bluesky.search_endpoint import BlueskySearchEndpoint
+from socialcrawl.mock.bluesky.search import BlueskySearchEndpoint
 from socialcrawl.mock.bluesky.sessions import (
     ACCESS,
     ACCESS_SECONDS,

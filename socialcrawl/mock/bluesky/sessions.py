@@ -12,7 +12,7 @@ import orjson
 
 from socialcrawl.lab.post_table import fold_name
 from socialcrawl.mock.bluesky.identifiers import BlueskyNames, make_did
-from socialcrawl.mock.bluesky.refusals import AUTH_MISSING, RefusalError
+from socialcrawl.mock.bluesky.parameters import AUTH_MISSING, RefusalError
 from socialcrawl.mock.bluesky.view_json import BlueskyViews
 from socialcrawl.mock.names import DELETED, SUSPENDED
 from socialcrawl.mock.service import MockRequest, MockResponse

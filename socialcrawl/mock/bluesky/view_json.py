@@ -12,7 +12,7 @@ from socialcrawl.mock.bluesky.identifiers import REPOST, BlueskyNames, make_cid,
 from socialcrawl.mock.bluesky.post_json import PostWriter
 from socialcrawl.mock.bounded_cache import BoundedCache
 from socialcrawl.mock.names import HERE, PROTECTED, Chosen, is_chosen
-from socialcrawl.mock.reposts import Repost, find_repost
+from socialcrawl.mock.relations import Repost, find_repost
 from socialcrawl.mock.world import Grouping, World
 from socialcrawl.mock.world_changes import WorldChanges
 from socialcrawl.mock.x.render import format_stamp

@@ -9,15 +9,19 @@ import orjson
 from socialcrawl.mock.mastodon.instance_info import RULES, render_asker, render_instance_v1, render_instance_v2
 from socialcrawl.mock.mastodon.instance_world import Answer, InstanceWorld
 from socialcrawl.mock.mastodon.instances import make_key
-from socialcrawl.mock.mastodon.paging import cut_list, is_true, make_link_header, parse_whole_number, read_size
 from socialcrawl.mock.mastodon.responses import (
     BAD_TOKEN,
     NO_QUERY,
     NO_RECORD,
     NOT_FOUND,
+    cut_list,
+    is_true,
     join_array,
+    make_link_header,
     make_refusal,
     make_response,
+    parse_whole_number,
+    read_size,
 )
 from socialcrawl.mock.mastodon.timelines import MOST_STATUSES, STATUSES
 from socialcrawl.mock.service import Guest, MockRequest, MockResponse

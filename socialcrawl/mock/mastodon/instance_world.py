@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.mock.follows import Follows, find_follows
 from socialcrawl.mock.mastodon.instances import Instances
 from socialcrawl.mock.mastodon.profiles import NOBODY, Profiles
 from socialcrawl.mock.mastodon.render import StatusRenderer
 from socialcrawl.mock.mastodon.responses import GONE, NO_RECORD
 from socialcrawl.mock.mastodon.search import MastodonSearch
-from socialcrawl.mock.mastodon.status_ids import StatusIds
+from socialcrawl.mock.mastodon.status_facts import StatusIds
 from socialcrawl.mock.names import DELETED, HERE, SUSPENDED, Chosen
+from socialcrawl.mock.relations import Follows, find_follows
 from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 from socialcrawl.mock.world import World
 from socialcrawl.mock.world_changes import WorldChanges

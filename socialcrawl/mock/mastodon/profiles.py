@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from socialcrawl.mock.follows import Follows
 from socialcrawl.mock.mastodon.instances import Instances
 from socialcrawl.mock.names import PROTECTED, SUSPENDED, Chosen, is_chosen
+from socialcrawl.mock.relations import Follows
 from socialcrawl.mock.world import World
 from socialcrawl.mock.world_changes import WorldChanges
 

@@ -8,8 +8,7 @@ from socialcrawl.mock.bounded_cache import BoundedCache
 from socialcrawl.mock.mastodon.instances import Instances
 from socialcrawl.mock.mastodon.post_html import find_hashtags, render_content
 from socialcrawl.mock.mastodon.profiles import Profiles
-from socialcrawl.mock.mastodon.status_facts import Draft, make_draft, make_original_draft
-from socialcrawl.mock.mastodon.status_ids import StatusIds
+from socialcrawl.mock.mastodon.status_facts import Draft, StatusIds, make_draft, make_original_draft
 from socialcrawl.mock.world import World
 from socialcrawl.mock.world_changes import WorldChanges
 from socialcrawl.mock.x.render import format_stamp

@@ -13,9 +13,8 @@ from datetime import UTC, datetime
 
 from socialcrawl.mock.mastodon.endpoints import FollowEndpoints, LookupEndpoints, SearchEndpoint
 from socialcrawl.mock.mastodon.instance_world import build_town
-from socialcrawl.mock.mastodon.paging import CURSORS
 from socialcrawl.mock.mastodon.profiles import NOBODY
-from socialcrawl.mock.mastodon.responses import BAD_TOKEN, NOBODY_HERE, TOO_MANY
+from socialcrawl.mock.mastodon.responses import BAD_TOKEN, CURSORS, NOBODY_HERE, TOO_MANY
 from socialcrawl.mock.mastodon.timelines import TimelineEndpoints
 from socialcrawl.mock.names import Chosen
 from socialcrawl.mock.rate_windows import make_label

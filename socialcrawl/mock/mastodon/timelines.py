@@ -7,9 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from socialcrawl.mock.mastodon.instance_world import Answer, InstanceWorld
-from socialcrawl.mock.mastodon.paging import cut_list, is_true, make_link_header, parse_whole_number, read_size
 from socialcrawl.mock.mastodon.post_html import find_hashtags
-from socialcrawl.mock.mastodon.responses import join_array, make_response
+from socialcrawl.mock.mastodon.responses import (
+    cut_list,
+    is_true,
+    join_array,
+    make_link_header,
+    make_response,
+    parse_whole_number,
+    read_size,
+)
 from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 
 STATUSES, MOST_STATUSES = 20, 40

@@ -1,6 +1,5 @@
 """A file of pages as a web site.
 
-pages     the file, as the laboratory reads it
 html      a page with its links at the places where their targets' titles stand
-service   the site: pages, robots.txt, what moved, what is gone
+service   the site, from a file of pages as the laboratory reads it: pages, robots.txt, what moved, what is gone
 """

@@ -9,7 +9,7 @@ import orjson
 from numpy.typing import NDArray
 
 from socialcrawl.mock.names import HERE, PROTECTED
-from socialcrawl.mock.x.pagination_tokens import Cursor, cut_page
+from socialcrawl.mock.x.parameters import Cursor, cut_page
 from socialcrawl.mock.x.problems import Problem, make_missing_reference, make_missing_user
 from socialcrawl.mock.x.render import XRenderer
 from socialcrawl.mock.x.vocabulary import ShownFields

@@ -7,12 +7,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.mock.follows import Follows, find_follows
 from socialcrawl.mock.names import DELETED, HERE, PROTECTED
+from socialcrawl.mock.relations import Follows, find_follows
 from socialcrawl.mock.world import World
 from socialcrawl.mock.x.bodies import XAnswer, make_list_answer, make_posts_answer, make_users_answer
-from socialcrawl.mock.x.pagination_tokens import Cursor
-from socialcrawl.mock.x.parameters import TIMELINE_PARAMETERS, USER_PARAMETERS, Parameters
+from socialcrawl.mock.x.parameters import TIMELINE_PARAMETERS, USER_PARAMETERS, Cursor, Parameters
 from socialcrawl.mock.x.problems import InvalidRequestError, make_missing_user, make_protected_timeline
 from socialcrawl.mock.x.render import XRenderer
 from socialcrawl.mock.x.vocabulary import ShownFields

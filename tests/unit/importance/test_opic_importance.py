@@ -9,15 +9,17 @@ from typer.testing import CliRunner
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.experiments.opic import given as givens
 from socialcrawl.lab.experiments.opic import importances as asking
+from socialcrawl.lab.experiments.opic import importances as givens
 from socialcrawl.lab.experiments.opic.commands import opic_app
-from socialcrawl.lab.experiments.opic.given import find_host, group_by_file, group_by_host
 from socialcrawl.lab.experiments.opic.importances import (
     ImportanceOptions,
     compute_importance,
     compute_site_flow,
     divide_among_owners,
+    find_host,
+    group_by_file,
+    group_by_host,
 )
 from socialcrawl.lab.experiments.opic.webs import LAWS, generate_web
 from socialcrawl.lab.graphs import write

@@ -9,8 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.generators.generate import UNTIL, WEEK, Generated, choose_topics, generate, write
-from socialcrawl.lab.generators.usernames import draw_usernames
+from socialcrawl.lab.generators.generate import UNTIL, WEEK, Generated, choose_topics, draw_usernames, generate, write
 from socialcrawl.lab.generators.word_pools import TOPICS
 
 USERS, SEED = 2_000, 7

@@ -20,8 +20,7 @@ from socialcrawl.mock import faults
 from socialcrawl.mock.rate_windows import LimitRule, TokenWindows, make_label
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.server_settings import ENDPOINTS, MockSettings
-from socialcrawl.mock.x.gate import Gate
-from socialcrawl.mock.x.rule_counts import KEPT, make_tally
+from socialcrawl.mock.x.gate import KEPT, Gate, make_tally
 
 BOB = "/2/users/by/username/bob"
 BY_NAME = "/2/users/by/username/:username"

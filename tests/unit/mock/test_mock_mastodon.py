@@ -15,10 +15,10 @@ from shared_data import needed
 from test_mock_world import START, posts_of, synthetic
 
 from socialcrawl.lab.post_table import read_posts
+from socialcrawl.mock.app import Routes
 from socialcrawl.mock.mastodon.instances import make_key
 from socialcrawl.mock.mastodon.service import MastodonService
 from socialcrawl.mock.names import DELETED, PROTECTED, SUSPENDED
-from socialcrawl.mock.routes import Routes
 from socialcrawl.mock.service import Guest, MockRequest, MockResponse
 from socialcrawl.mock.world import build_world
 from socialcrawl.mock.world_changes import WorldChanges

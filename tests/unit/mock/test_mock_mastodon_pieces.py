@@ -12,10 +12,10 @@ from test_mock_mastodon import caller, text_of
 from test_mock_world import START, posts_of, synthetic
 
 from socialcrawl.mock.mastodon.instances import make_key
-from socialcrawl.mock.mastodon.paging import cut_list, parse_whole_number
 from socialcrawl.mock.mastodon.post_html import find_hashtags, render_content
+from socialcrawl.mock.mastodon.responses import cut_list, parse_whole_number
 from socialcrawl.mock.mastodon.service import MastodonService
-from socialcrawl.mock.mastodon.status_ids import StatusIds
+from socialcrawl.mock.mastodon.status_facts import StatusIds
 from socialcrawl.mock.service import Guest, MockRequest, WindowState
 from socialcrawl.mock.world import build_world
 

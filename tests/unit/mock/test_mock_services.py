@@ -12,9 +12,9 @@ from test_mock_limits import ARRIVALS, IN_THE_WAY, eighths
 from test_mock_world import synthetic
 
 from socialcrawl.errors import MockError
+from socialcrawl.mock.app import Routes
 from socialcrawl.mock.gated_service import ServicePlatform
 from socialcrawl.mock.names import DELETED, HERE, SUSPENDED
-from socialcrawl.mock.routes import Routes
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.server_settings import MockSettings
 from socialcrawl.mock.service import Guest, MockResponse, WindowSpec

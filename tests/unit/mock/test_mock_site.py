@@ -31,8 +31,7 @@ from socialcrawl.lab.instant import ImmediateExecutor, NullMonitor, SequenceStor
 from socialcrawl.mock.server import serve_in_thread
 from socialcrawl.mock.service import Guest, MockRequest, WindowState
 from socialcrawl.mock.web.html import find_links, make_path, render_links, render_page
-from socialcrawl.mock.web.page_file import number_pages, read_pages
-from socialcrawl.mock.web.service import Site
+from socialcrawl.mock.web.service import Site, number_pages, read_pages
 from socialcrawl.platforms.web.page import parse_page
 from socialcrawl.platforms.web.source import WebSource
 from socialcrawl.platforms.web.wire import make_page as rows_of

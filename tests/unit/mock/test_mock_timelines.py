@@ -9,7 +9,7 @@ from requests.adapters import HTTPAdapter
 from test_mock_world import START, posts_of, synthetic
 
 from socialcrawl.mock.server import serve_in_thread
-from socialcrawl.mock.x.pagination_tokens import Cursor, cut_page, read_token
+from socialcrawl.mock.x.parameters import Cursor, cut_page, read_token
 from socialcrawl.mock.x.user_endpoints import REACH
 
 

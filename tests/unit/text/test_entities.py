@@ -6,7 +6,7 @@ from x_crawls import campaign_of
 
 from socialcrawl.campaign.plan import make_topic
 from socialcrawl.engine.model import Answer, Node, Pick, Reply
-from socialcrawl.mock.bluesky.facets import find_tags
+from socialcrawl.mock.bluesky.post_json import find_tags
 from socialcrawl.platforms.bluesky.entities import make_search_parameters
 from socialcrawl.platforms.bluesky.platform import BlueskyPlatform
 from socialcrawl.platforms.mastodon.platform import MastodonPlatform

@@ -10,12 +10,6 @@ import numpy as np
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.figures import Bars, Curve, Panel, describe_intervals
-from socialcrawl.lab.experiments.gouriten.experiment_curves import (
-    Curves,
-    compare_pairs,
-    summarize_curves,
-    summarize_shortfalls,
-)
 from socialcrawl.lab.experiments.gouriten.experiment_graphs import (
     MENTIONS,
     PAGES,
@@ -25,7 +19,16 @@ from socialcrawl.lab.experiments.gouriten.experiment_graphs import (
 )
 from socialcrawl.lab.experiments.gouriten.features import compute_correlations, compute_fits, count_statistics
 from socialcrawl.lab.experiments.gouriten.precision import measure_precision
-from socialcrawl.lab.experiments.gouriten.replays import CrawlPlan, ReplayOptions, plan_crawls, replay_crawls
+from socialcrawl.lab.experiments.gouriten.replays import (
+    CrawlPlan,
+    Curves,
+    ReplayOptions,
+    compare_pairs,
+    plan_crawls,
+    replay_crawls,
+    summarize_curves,
+    summarize_shortfalls,
+)
 from socialcrawl.lab.experiments.gouriten.scorings import replay_scorings, summarize_last_steps
 from socialcrawl.lab.experiments.gouriten.setups import ESTIMATORS, EXPERIMENTS, Experiment, SeedDraw, choose_experiment
 from socialcrawl.lab.experiments.runner import (

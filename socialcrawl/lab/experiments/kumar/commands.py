@@ -83,8 +83,8 @@ def _make_static_command(name: str) -> Callable[..., None]:
         seed: FirstSeed = 1,
         jobs: Processes = -1,
     ) -> None:
-        from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters  # noqa: PLC0415
         from socialcrawl.lab.experiments.kumar.runs import TimeGraphOptions, discover  # noqa: PLC0415
+        from socialcrawl.lab.experiments.kumar.timegraphs import BurstyGraphParameters  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         shape = BurstyGraphParameters(nodes, links, span, entering, departing, graph_seed)
@@ -122,10 +122,12 @@ def _make_dynamic_command(name: str) -> Callable[..., None]:
         seed: FirstSeed = 1,
         jobs: Processes = -1,
     ) -> None:
-        from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters  # noqa: PLC0415
         from socialcrawl.lab.experiments.kumar.dynamic import TrackingSettings  # noqa: PLC0415
         from socialcrawl.lab.experiments.kumar.runs import TimeGraphOptions, track  # noqa: PLC0415
-        from socialcrawl.lab.experiments.kumar.timegraphs import DAY  # noqa: PLC0415
+        from socialcrawl.lab.experiments.kumar.timegraphs import (
+            DAY,  # noqa: PLC0415
+            BurstyGraphParameters,  # noqa: PLC0415
+        )
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         shape = BurstyGraphParameters(nodes, links, span, entering, departing, graph_seed)

@@ -24,8 +24,7 @@ from socialcrawl.graph.known_graph import KnownGraph, KnownGraphSource
 from socialcrawl.importance.strong_components import find_largest_component
 from socialcrawl.lab.experiments.kumar.sampling import make_policies
 from socialcrawl.lab.experiments.kumar.timegraphs import Floats, Ints
-from socialcrawl.lab.experiments.kumar.top_nodes import find_top_nodes
-from socialcrawl.lab.experiments.kumar.watching import RankedSequenceStore
+from socialcrawl.lab.experiments.kumar.top_nodes import RankedSequenceStore, find_top_nodes
 from socialcrawl.lab.instant import make_parts
 from socialcrawl.lab.process_pool import CrawlJob, compute_fingerprint
 from socialcrawl.lab.result_tables import Table, make_table

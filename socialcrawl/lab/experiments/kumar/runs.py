@@ -10,8 +10,14 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.experiments.figures import Curve, Panel, describe_intervals
 from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs
-from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate_time_graph
-from socialcrawl.lab.experiments.kumar.timegraphs import DAY, TimeGraph, build_plain_graph, read_times
+from socialcrawl.lab.experiments.kumar.timegraphs import (
+    DAY,
+    BurstyGraphParameters,
+    TimeGraph,
+    build_plain_graph,
+    generate_time_graph,
+    read_times,
+)
 from socialcrawl.lab.experiments.runner import (
     CRAWLS,
     ExperimentRun,

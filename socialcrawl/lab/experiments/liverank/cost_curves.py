@@ -13,8 +13,7 @@ import numpy as np
 
 from socialcrawl.crawls.refresh.cost import ALPHAS, compute_cost
 from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld
-from socialcrawl.lab.experiments.liverank.probe_orders import ProbeTerms, find_probe_order
-from socialcrawl.lab.experiments.liverank.ways import Frame, Way
+from socialcrawl.lab.experiments.liverank.probe_orders import Frame, ProbeTerms, Way, find_probe_order
 from socialcrawl.lab.experiments.seed_means import average_over_seeds, list_variants, make_spread_cells, select_variant
 from socialcrawl.lab.process_pool import CrawlJob, compute_fingerprint
 from socialcrawl.lab.result_tables import Table, make_table

@@ -6,7 +6,7 @@ from itertools import chain
 from socialcrawl.crawls.refresh.liveranks import TRAININGS as KINDS
 from socialcrawl.lab.experiments.figures import COLOURS, FIXED, STYLES, Bars, Curve, CurveStyle, Panel
 from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Floats
-from socialcrawl.lab.experiments.liverank.ways import LETTERS, Frame, Way
+from socialcrawl.lab.experiments.liverank.probe_orders import LETTERS, Frame, Way
 from socialcrawl.lab.experiments.seed_means import average_for_figure, list_variants, select_variant
 from socialcrawl.lab.result_tables import Table, list_rows
 

@@ -10,8 +10,7 @@ from socialcrawl.lab.experiments.figures import Bars, Curve, Panel, describe_int
 from socialcrawl.lab.experiments.liverank import cost_curves, shares
 from socialcrawl.lab.experiments.liverank import frames as liverank_figures
 from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Floats
-from socialcrawl.lab.experiments.liverank.probe_orders import compute_pagerank
-from socialcrawl.lab.experiments.liverank.ways import FRAMES
+from socialcrawl.lab.experiments.liverank.probe_orders import FRAMES, compute_pagerank
 from socialcrawl.lab.experiments.liverank.world_options import KINDS, DatasetOptions
 from socialcrawl.lab.experiments.runner import CRAWLS, ExperimentRun, format_cell
 from socialcrawl.lab.experiments.seed_means import list_variants, select_variant

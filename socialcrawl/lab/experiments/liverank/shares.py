@@ -3,7 +3,7 @@
 import numpy as np
 
 from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Flags, Floats
-from socialcrawl.lab.experiments.liverank.death import MOVED, SOFT, THERE, WORDS
+from socialcrawl.lab.experiments.liverank.weblike import MOVED, SOFT, THERE, WORDS
 from socialcrawl.lab.result_tables import Table, join_tables
 
 POINTS = 200  # of a distribution function, at most

@@ -1,17 +1,61 @@
-"""Which worlds the options of `socialcrawl lab liverank` mean."""
+"""Which worlds the options of `socialcrawl lab liverank` mean.
+
+Webs from files are real web graphs, on which death is planted (see `weblike`).
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from socialcrawl.crawls.refresh.old_dataset import compress_links
+from socialcrawl.lab.arrays import read_offsets
 from socialcrawl.lab.experiments.liverank import follower_graphs, weblike
-from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, require_usable
+from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld, Ints, require_usable
 from socialcrawl.lab.experiments.liverank.dated import SnapshotCut, read_dated_world
-from socialcrawl.lab.experiments.liverank.death import DeathModel, plant_death
-from socialcrawl.lab.experiments.liverank.file_webs import read_web
+from socialcrawl.lab.experiments.liverank.weblike import DeathModel, SitedWeb, plant_death
 from socialcrawl.lab.experiments.runner import require_different_names
+from socialcrawl.lab.graphs import read
 from socialcrawl.text.terminal import write_line
+
+REACH = 1_000  # how far apart two numbers are, at most, for a link to say that they are one site's
+
+
+def read_web(path: Path) -> SitedWeb:
+    """Return the web of a known graph: a folder or .npz as `lab graph` makes them, or an .npz with offsets and targets.
+
+    Sites are blocks of consecutive numbers: see `find_blocks`.
+
+    Raises:
+        SettingsError: it cannot be read.
+    """
+    indptr, targets = _read_links(path)
+    size = len(indptr) - 1
+    sources = np.repeat(np.arange(size), np.diff(indptr))
+    kept = compress_links(sources, targets, size)
+    return SitedWeb(*kept, find_blocks(sources, targets, size))
+
+
+def find_blocks(sources: Ints, targets: Ints, size: int) -> Ints:
+    """Return the block of each page, int64[n], from 0: a new one begins where no link of at most `REACH` crosses.
+
+    Crawls published as graphs number pages in the order of their addresses, so that a site's stand side by side. This
+    is a guess at the sites, no more.
+    """
+    short = (np.abs(sources - targets) <= REACH) & (sources != targets)
+    low, high = np.minimum(sources, targets)[short], np.maximum(sources, targets)[short]
+    crossing = np.cumsum(np.bincount(low, minlength=size) - np.bincount(high, minlength=size))
+    return np.concatenate([[0], np.cumsum(crossing[:-1] == 0)]).astype(np.int64)
+
+
+def _read_links(path: Path) -> tuple[Ints, Ints]:
+    if path.suffix.lower() == ".npz" and (found := read_offsets(path, ("offsets", "targets"))):
+        return found
+    graph = read(path)
+    return np.asarray(graph.indptr, np.int64), np.asarray(graph.indices, np.int64)
+
 
 WEB, LIVELY, ACCOUNTS = "web-like", "web-like, a year", "twitter-like"
 ALIVE = {WEB: 0.0629, LIVELY: 0.3556, ACCOUNTS: 0.1753}  # the paper's uk-2002, uk-2006 and twitter-2010

@@ -10,21 +10,19 @@ from numpy.typing import NDArray
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.site_importance import sum_by_site
-from socialcrawl.lab.experiments.opic.given import (
-    LinkGraph,
-    build_web_graph,
-    group_by_file,
-    group_by_host,
-    read_known_graph,
-)
 from socialcrawl.lab.experiments.opic.importance_errors import measure_errors
 from socialcrawl.lab.experiments.opic.importances import (
     DividedResult,
     ImportanceOptions,
     ImportanceResult,
+    LinkGraph,
+    build_web_graph,
     compute_importance,
     compute_site_flow,
     divide_among_owners,
+    group_by_file,
+    group_by_host,
+    read_known_graph,
 )
 from socialcrawl.lab.experiments.opic.static_web import StaticWebPlan
 from socialcrawl.lab.experiments.runner import ExperimentRun

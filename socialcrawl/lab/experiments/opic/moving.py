@@ -1,6 +1,12 @@
 """Adaptive OPIC on webs that change (Abiteboul et al., section 4, Figures 4 to 6): windows over one greedy crawl.
 
 A month is what n fetches add to G: measured, on the web before it changes, where it is not given.
+
+The change rate is the share of pages whose in-degree doubles or halves during n fetches, n pages being a crawl.
+
+Windows are called "variable-8", "fixed-8", "improved-4", "interpolation-4", "none". A number is m for variable
+windows, and months for the others; "+held" behind it reads importance with the cash that is held now. "none" is plain
+OPIC, (H + C) / (G + 1), which forgets nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,17 +14,148 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.opic.changes import WebChanges
-from socialcrawl.lab.experiments.opic.importance_errors import measure_errors
-from socialcrawl.lab.experiments.opic.named_windows import BEGINNINGS, FIG4, NONE, WindowComparison, parse_window
+from socialcrawl.importance.history_windows import (
+    FixedHistory,
+    HistoryWindow,
+    ImprovedFixedHistory,
+    InterpolatedHistory,
+    VariableHistory,
+)
+from socialcrawl.importance.opic import Cash
+from socialcrawl.lab.experiments.opic.importance_errors import compute_truth, measure_errors
 from socialcrawl.lab.experiments.opic.static_web import SELECTIONS, OpicCrawl, check_terms
-from socialcrawl.lab.experiments.opic.truth import compute_truth
-from socialcrawl.lab.experiments.opic.webs import generate_web, get_law
+from socialcrawl.lab.experiments.opic.webs import GeneratedWeb, generate_web, get_law
 from socialcrawl.lab.process_pool import Crawl, CrawlJob, crawl_here
 from socialcrawl.lab.result_tables import Table, join_tables, make_table
 from socialcrawl.text.wording import explain_unknown
+
+TRIES: Final = 20  # draws for a link's source, before a page goes with one link less
+
+
+class WebChanges:
+    """What happens to a web while it is crawled, the same for the same seed.
+
+    Pages are drawn without doubles from an order of all pages, a new one when all have changed. A coin says whether a
+    page doubles or halves; below two links it can only double, and from none it goes to one. New links come from pages
+    drawn evenly; of d links, d // 2 are taken away, drawn evenly. (The paper does not say.)
+
+    Args:
+        web: what is changed.
+        rate: the share of pages that change in a crawl, 0 or more.
+        seed: of all draws.
+
+    Raises:
+        SettingsError: the rate is below 0.
+    """
+
+    def __init__(self, web: GeneratedWeb, rate: float, seed: int) -> None:
+        if not 0 <= rate < float("inf"):
+            raise SettingsError(f"A change rate of {rate:g} is none; give 0 or more.")
+        self.web, self.rate, self.seed = web, rate, seed
+        self.done = 0
+
+    def until(self, crawls: float) -> int:
+        """Bring the web to what it is after so many crawls since the start; how many pages changed now."""
+        due = int(self.rate * self.web.size * crawls + 1e-9)
+        before = self.done
+        while self.done < due:
+            self._change(self.done)
+            self.done += 1
+        return self.done - before
+
+    def _change(self, number: int) -> None:
+        lap, place = divmod(number, self.web.size)
+        if not place:
+            self.order = make_generator(self.seed, "changed pages", lap).permutation(self.web.size)
+        page = int(self.order[place])
+        draws = make_generator(self.seed, "change", number)
+        degree = len(self.web.into[page])
+        if degree >= 2 and draws.random() < 0.5:
+            self.web.cut(draws.choice(self.web.into[page], degree // 2, replace=False).tolist(), page)
+        else:
+            self._grow(page, max(degree, 1), draws)
+
+    def _grow(self, page: int, more: int, draws: np.random.Generator) -> None:
+        for _ in range(more):
+            for source in draws.integers(0, self.web.size, TRIES).tolist():
+                if self.web.link(source, page):
+                    break
+
+
+Rows = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+FIG4: Final = ("variable-4", "variable-8", "variable-16", "interpolation-4")
+FIG6: Final = ("variable-8", "fixed-8", "improved-4", "interpolation-4")
+BEGINNINGS: Final = ("listing", "equal", "nothing")
+NONE: Final = "none"
+HELD: Final = "+held"
+
+
+def parse_window(name: str, month: float) -> HistoryWindow:
+    """Return the window of that name, a month being `month` units of G.
+
+    Raises:
+        SettingsError: there is none of that name.
+    """
+    stem = name.removesuffix(HELD)
+    kind, _, number = stem.partition("-")
+    fresh = stem != name
+    if number.isdecimal() and int(number) > 0:
+        size = int(number)
+        if kind == "variable":
+            return VariableHistory(size, fresh=fresh)
+        if kind == "fixed":
+            return FixedHistory(size * month, fresh=fresh)
+        if kind == "improved":
+            return ImprovedFixedHistory(size * month, fresh=fresh)
+        if kind == "interpolation":
+            return InterpolatedHistory(size * month, fresh=fresh)
+    raise SettingsError(
+        f"{name} is not a window: say variable-M (measures), fixed-N, improved-N or interpolation-N (months), or none; "
+        f"{HELD} may follow."
+    )
+
+
+class WindowComparison:
+    """Some windows that watch one crawl; what they say does not steer it.
+
+    What pages begin with is open in the paper. "equal": the importance of their first cash, 1/(n + 1), as if it had
+    always been so; "nothing": as the listing of OPIC has it, H = 0; "listing" (the default): nothing, but for
+    interpolation, which would read low for the length of its window.
+
+    Raises:
+        SettingsError: a name is no window's.
+    """
+
+    def __init__(self, names: tuple[str, ...], month: float, pages: Rows, begin: str = "listing") -> None:
+        self.names, self.pages = names, pages
+        self.windows = {name: parse_window(name, month) for name in names if name != NONE}
+        for each in self.windows.values():
+            if begin == "equal" or (begin == "listing" and isinstance(each, InterpolatedHistory)):
+                for page in pages.tolist():
+                    each.join(page, 0.0, 1.0 / (len(pages) + 1))
+
+    def crawled(self, page: int, cash: float, paid: float) -> None:
+        """Show all windows a crawl: the page, its cash, and G before that is paid out."""
+        for each in self.windows.values():
+            each.crawled(page, cash, paid)
+
+    def importance(self, cash: Cash) -> dict[str, Floats]:
+        """Return what each says of all pages now, float64[n]."""
+        held = cash.of(self.pages)
+        found = {name: each.importance(self.pages, held, cash.paid) for name, each in self.windows.items()}
+        return {name: found[name] if name in found else cash.estimate(self.pages) for name in self.names}
+
+    def measures(self) -> dict[str, float]:
+        """Return the mean number of measures a page that each keeps (Figure 5); plain OPIC keeps one number, H."""
+        counts = {name: float(each.measures(self.pages).mean()) for name, each in self.windows.items()}
+        return {name: counts.get(name, 1.0) for name in self.names}
+
 
 RATES: Final = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 STEPS: Final = 100  # of a crawl, between which the web changes

@@ -13,8 +13,7 @@ import numpy as np
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.opic import Cash
 from socialcrawl.importance.static_opic import make_visit_order
-from socialcrawl.lab.experiments.opic.importance_errors import measure_errors
-from socialcrawl.lab.experiments.opic.truth import compute_truth, iterate_offline
+from socialcrawl.lab.experiments.opic.importance_errors import compute_truth, iterate_offline, measure_errors
 from socialcrawl.lab.experiments.opic.webs import GeneratedWeb, generate_web, get_law
 from socialcrawl.lab.process_pool import Crawl, CrawlJob, crawl_here
 from socialcrawl.lab.result_tables import Table, join_tables, make_table

@@ -7,7 +7,6 @@ truths.py          the true statistics, and which part of a topic a walk can rea
 source.py          what a walk sees: a page's links, and those in-links that a search shows
 known_walks.py     walks by each method
 measured.py        statistics of a sample beside their truth (figures 1 to 5)
-laws.py            the exact law of a walk on lists frozen at first visits
-frozen_lists.py    that law run by run; spectral gaps
+frozen_lists.py    the exact law of a walk on lists frozen at first visits, run by run; spectral gaps
 audit_coverage.py  how often intervals hold the truth, over many crawls
 """

@@ -10,9 +10,8 @@ from socialcrawl.lab.experiments import figures, runner
 from socialcrawl.lab.experiments.figures import CROWDED, Bars, Curve, Panel
 from socialcrawl.lab.experiments.liverank import frames as liverank_figures
 from socialcrawl.lab.experiments.liverank import runs as liverank_runs
-from socialcrawl.lab.experiments.liverank.death import DeathModel, plant_death
-from socialcrawl.lab.experiments.liverank.ways import FRAMES
-from socialcrawl.lab.experiments.liverank.weblike import WebParameters, generate_web
+from socialcrawl.lab.experiments.liverank.probe_orders import FRAMES
+from socialcrawl.lab.experiments.liverank.weblike import DeathModel, WebParameters, generate_web, plant_death
 from socialcrawl.lab.experiments.sampling import figure_runs
 from socialcrawl.lab.experiments.sampling import runs as sampling_runs
 from socialcrawl.lab.experiments.sampling.measured import Quantity

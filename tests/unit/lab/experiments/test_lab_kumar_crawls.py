@@ -15,10 +15,15 @@ from socialcrawl.engine.draws import draw_chance
 from socialcrawl.engine.model import Outcome, Pick
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.kumar import dynamic, fixed_graphs
-from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate_time_graph
 from socialcrawl.lab.experiments.kumar.sampling import SamplingExpansion
-from socialcrawl.lab.experiments.kumar.timegraphs import DAY, build_plain_graph, build_time_graph
-from socialcrawl.lab.experiments.kumar.watching import RankedSequenceStore
+from socialcrawl.lab.experiments.kumar.timegraphs import (
+    DAY,
+    BurstyGraphParameters,
+    build_plain_graph,
+    build_time_graph,
+    generate_time_graph,
+)
+from socialcrawl.lab.experiments.kumar.top_nodes import RankedSequenceStore
 
 SMALL = BurstyGraphParameters(300, 3000, days=3.0, seed=2)
 SETTING = dynamic.TrackingSettings(window=DAY, every=600.0, k=20, points=12)

@@ -14,12 +14,13 @@ from shared_data import needed
 from socialcrawl.engine.model import Pick
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.strong_components import find_components, find_largest_component
-from socialcrawl.lab.experiments.kumar.bursty_graphs import BurstyGraphParameters, generate_time_graph
-from socialcrawl.lab.experiments.kumar.source import TickingClock, WindowedSource, choose_instants
+from socialcrawl.lab.experiments.kumar.dynamic import TickingClock, WindowedSource, choose_instants
 from socialcrawl.lab.experiments.kumar.timegraphs import (
     DAY,
+    BurstyGraphParameters,
     build_plain_graph,
     build_time_graph,
+    generate_time_graph,
     read_times,
     select_span,
 )

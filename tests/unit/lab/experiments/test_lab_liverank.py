@@ -16,15 +16,17 @@ from socialcrawl.lab.experiments import figures, runner
 from socialcrawl.lab.experiments.liverank import cost_curves, follower_graphs, runs, weblike, world_options
 from socialcrawl.lab.experiments.liverank.commands import COMMANDS, liverank_app
 from socialcrawl.lab.experiments.liverank.dated import SnapshotCut
-from socialcrawl.lab.experiments.liverank.death import DeathModel, plant_death
 from socialcrawl.lab.experiments.liverank.probe_orders import (
+    FRAMES,
+    LETTERS,
     ProbeTerms,
+    Way,
     compute_pagerank,
     find_probe_order,
     probe_by_crawl,
     probe_in_order,
 )
-from socialcrawl.lab.experiments.liverank.ways import FRAMES, LETTERS, Way
+from socialcrawl.lab.experiments.liverank.weblike import DeathModel, plant_death
 from socialcrawl.lab.experiments.liverank.world_options import KINDS, DatasetOptions
 
 TINY = ["--nodes", "400", "--z", "20", "--seeds", "2", "--jobs", "1"]

@@ -15,10 +15,10 @@ from shared_data import needed
 
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
-from socialcrawl.lab.experiments.liverank import death, file_webs, follower_graphs, shares, weblike
+from socialcrawl.lab.experiments.liverank import follower_graphs, shares, weblike, world_options
 from socialcrawl.lab.experiments.liverank.dataset_worlds import DatasetWorld
 from socialcrawl.lab.experiments.liverank.dated import SnapshotCut, TimedActs, build_world, read_dated_world
-from socialcrawl.lab.experiments.liverank.death import DeathModel, plant_death
+from socialcrawl.lab.experiments.liverank.weblike import DeathModel, plant_death
 from socialcrawl.lab.graphs import write
 
 DAY = 86_400
@@ -247,7 +247,7 @@ def test_pages_die_by_their_hazards_as_a_plain_loop_has_it():
     web = weblike.generate_web(weblike.WebParameters(pages=60, degree=4, a_site=6, seed=1))
     wanted = DeathModel(alive=0.3, spread=2.0, seed=7)
     indegree = np.bincount(web.indices, minlength=60)
-    frailty = death._draw_frailty(web, indegree, wanted)
+    frailty = weblike._draw_frailty(web, indegree, wanted)
     end = np.random.default_rng([7, zlib.crc32(b"death"), 0]).standard_exponential(60)
     into = [[u for u in range(60) if v in web.indices[web.indptr[u] : web.indptr[u + 1]]] for v in range(60)]
     living, suffered = set(range(60)), [0.0] * 60
@@ -330,23 +330,23 @@ def test_a_web_of_a_file_has_blocks_of_neighbouring_numbers_for_sites(tmp_path):
     sources = np.array([0, 2, 3, 0, 7, 9])
     targets = np.array([1, 1, 4, 2_499, 7, 6])
     by_hand = [0, 0, 0, 1, 1, 2, 3, 3, 3, 3]
-    assert file_webs.find_blocks(sources, targets, size)[:10].tolist() == by_hand
-    assert len(set(file_webs.find_blocks(sources, targets, size).tolist())) == 4 + size - 10
+    assert world_options.find_blocks(sources, targets, size)[:10].tolist() == by_hand
+    assert len(set(world_options.find_blocks(sources, targets, size).tolist())) == 4 + size - 10
     order = np.argsort(sources, kind="stable")
     offsets = np.searchsorted(sources[order], np.arange(size + 1))
     np.savez(tmp_path / "w.npz", offsets=offsets, targets=targets[order])
-    web = file_webs.read_web(tmp_path / "w.npz")
+    web = world_options.read_web(tmp_path / "w.npz")
     assert web.sites[:10].tolist() == by_hand
     assert len(web.indices) == 5  # 7 pointed to itself
     graph = KnownGraph(offsets, targets[order], np.ones(6), np.ones(size))
     write(graph, tmp_path / "folder")
-    assert (file_webs.read_web(tmp_path / "folder").indices == web.indices).all()
+    assert (world_options.read_web(tmp_path / "folder").indices == web.indices).all()
 
 
 def test_a_web_that_is_none_is_refused(tmp_path):
     (tmp_path / "w.npz").write_bytes(b"no zip")
     with pytest.raises(SettingsError, match=r"w\.npz"):
-        file_webs.read_web(tmp_path / "w.npz")
+        world_options.read_web(tmp_path / "w.npz")
 
 
 @pytest.mark.parametrize(
@@ -360,11 +360,11 @@ def test_a_web_that_is_none_is_refused(tmp_path):
 def test_a_web_whose_links_lead_nowhere_is_refused(tmp_path, arrays, why):
     np.savez(tmp_path / "w.npz", **arrays)
     with pytest.raises(SettingsError, match=why):
-        file_webs.read_web(tmp_path / "w.npz")
+        world_options.read_web(tmp_path / "w.npz")
 
 
 def test_a_real_web_has_most_links_inside_the_blocks():
-    web = file_webs.read_web(needed("data/cnr2000_web.npz"))
+    web = world_options.read_web(needed("data/cnr2000_web.npz"))
     sources = np.repeat(np.arange(len(web.sites)), np.diff(web.indptr))
     assert np.mean(web.sites[sources] == web.sites[web.indices]) > 0.9
 

@@ -14,14 +14,18 @@ from typer.testing import CliRunner
 from socialcrawl.errors import SettingsError
 from socialcrawl.importance.history_windows import InterpolatedHistory
 from socialcrawl.importance.opic import THRESHOLD
-from socialcrawl.lab.experiments.opic import importance_errors, moving, runs, static_web, summaries
-from socialcrawl.lab.experiments.opic import truth as truths
-from socialcrawl.lab.experiments.opic.changes import WebChanges
+from socialcrawl.lab.experiments.opic import importance_errors, moving, runs, static_web
+from socialcrawl.lab.experiments.opic import importance_errors as truths
 from socialcrawl.lab.experiments.opic.commands import MOVING, STILL, opic_app
-from socialcrawl.lab.experiments.opic.moving import ChangingWebPlan, measure_adaptation
-from socialcrawl.lab.experiments.opic.named_windows import WindowComparison, parse_window
+from socialcrawl.lab.experiments.opic.importance_errors import compute_truth
+from socialcrawl.lab.experiments.opic.moving import (
+    ChangingWebPlan,
+    WebChanges,
+    WindowComparison,
+    measure_adaptation,
+    parse_window,
+)
 from socialcrawl.lab.experiments.opic.static_web import OpicCrawl, StaticWebPlan, measure_convergence, measure_payments
-from socialcrawl.lab.experiments.opic.truth import compute_truth
 from socialcrawl.lab.experiments.opic.webs import LAWS, GeneratedWeb, LinkLaw, draw_indegrees, generate_web
 from socialcrawl.lab.result_tables import list_rows
 
@@ -410,11 +414,11 @@ def test_summaries_are_means_over_the_last_three_crawls_then_over_webs():
     made = []
     for seed, factor in ((1, 1.0), (2, 3.0)):
         for crawl in range(1, 6):
-            flat = dict.fromkeys(summaries.NAMES, factor * crawl)
+            flat = dict.fromkeys(runs.NAMES, factor * crawl)
             made.append(
                 {"seed": seed, "rate": 0.1, "window": "w", "crawl": crawl, "month": 2.0, "measures": crawl} | flat
             )
-    (one,) = list_rows(summaries.summarize_windows({name: np.array([row[name] for row in made]) for name in made[0]}))
+    (one,) = list_rows(runs.summarize_windows({name: np.array([row[name] for row in made]) for name in made[0]}))
     assert (one["runs"], one["measures"], one["mean"]) == (2, 5.0, 8.0)  # (4 + 12) / 2
     assert one["mean_spread"] == pytest.approx(4.0)  # sqrt(((4 - 8)^2 + (12 - 8)^2) / 1) / sqrt(2)
 

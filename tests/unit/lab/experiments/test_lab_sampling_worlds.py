@@ -13,7 +13,7 @@ from shared_data import needed
 
 from socialcrawl.engine.model import Node, Pick
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.sampling import file_worlds, laws, truths
+from socialcrawl.lab.experiments.sampling import file_worlds, frozen_lists, truths
 from socialcrawl.lab.experiments.sampling.file_worlds import TopicRequest
 from socialcrawl.lab.experiments.sampling.generated_webs import CYCLING, TopicWebParameters, generate_web
 from socialcrawl.lab.experiments.sampling.source import COMPLETE, InlinkSearch, WalkedSource, draw_covered, find_shown
@@ -325,11 +325,11 @@ def test_lists_are_frozen_as_the_paper_says_and_agree_where_both_sides_must_have
     # 2 links to 0, 0 to 1, 1 to 2; visited in the order 0, 1, 2 without any search.
     world = small([(2, 0), (0, 1), (1, 2)], [1, 1, 1])
     unseen = InlinkSearch(0.0, 100)
-    printed = laws.make_lists(world, np.array([0, 1, 2]), unseen, "printed")
+    printed = frozen_lists.make_lists(world, np.array([0, 1, 2]), unseen, "printed")
     assert printed.tolist() == [[False, True, False], [True, False, True], [True, True, False]]
-    symmetric = laws.make_lists(world, np.array([0, 1, 2]), unseen, "symmetric")
+    symmetric = frozen_lists.make_lists(world, np.array([0, 1, 2]), unseen, "symmetric")
     assert symmetric.tolist() == [[False, True, False], [True, False, True], [False, True, False]]
-    assert laws.make_lists(world, np.array([0, 1, 2]), COMPLETE, "printed").sum() == 6
+    assert frozen_lists.make_lists(world, np.array([0, 1, 2]), COMPLETE, "printed").sum() == 6
 
 
 def walked(world, search, steps):
@@ -347,7 +347,7 @@ def test_the_lists_and_the_law_of_a_walk_are_those_of_a_referee():
     world, search = generate_web(TopicWebParameters(200, seed=2)), InlinkSearch(0.3, 5)
     referee = walked(world, search, 20_000)
     order = np.array(list(referee))
-    printed = laws.make_lists(world, order, search, "printed")
+    printed = frozen_lists.make_lists(world, order, search, "printed")
     assert len(order) > 180
     for place, page in enumerate(order.tolist()):
         assert set(order[printed[place]].tolist()) == set(referee[page]) & set(referee)
@@ -356,19 +356,19 @@ def test_the_lists_and_the_law_of_a_walk_are_those_of_a_referee():
     values, vectors = np.linalg.eig(chain.T)
     (one,) = np.flatnonzero(np.abs(values - 1) < 1e-9)
     expected = np.real(vectors[:, one])
-    assert laws.compute_law(printed) == pytest.approx(expected / expected.sum(), abs=1e-9)
-    assert laws.measure_unevenness(laws.compute_law(printed))["misplaced"] > 0.1
-    both = laws.compute_law(laws.make_lists(world, order, search, "symmetric"))
+    assert frozen_lists.compute_law(printed) == pytest.approx(expected / expected.sum(), abs=1e-9)
+    assert frozen_lists.measure_unevenness(frozen_lists.compute_law(printed))["misplaced"] > 0.1
+    both = frozen_lists.compute_law(frozen_lists.make_lists(world, order, search, "symmetric"))
     assert len(both[both > 1e-12]) > 160
     assert np.ptp(both[both > 1e-12]) < 1e-12
 
 
 def test_first_visits_are_in_order():
-    assert laws.find_first_visits(np.array([5, 2, 5, 9, 2, 1])).tolist() == [5, 2, 9, 1]
+    assert frozen_lists.find_first_visits(np.array([5, 2, 5, 9, 2, 1])).tolist() == [5, 2, 9, 1]
 
 
 def test_unevenness_is_counted_in_even_shares():
-    assert laws.measure_unevenness(np.array([0.5, 0.25, 0.25, 0.0])) == {
+    assert frozen_lists.measure_unevenness(np.array([0.5, 0.25, 0.25, 0.0])) == {
         "largest": 2.0,
         "least": 0.0,
         "misplaced": 0.25,
