@@ -124,10 +124,7 @@ def _make_dynamic_command(name: str) -> Callable[..., None]:
     ) -> None:
         from socialcrawl.lab.experiments.kumar.dynamic import TrackingSettings  # noqa: PLC0415
         from socialcrawl.lab.experiments.kumar.runs import TimeGraphOptions, track  # noqa: PLC0415
-        from socialcrawl.lab.experiments.kumar.timegraphs import (
-            DAY,  # noqa: PLC0415
-            BurstyGraphParameters,  # noqa: PLC0415
-        )
+        from socialcrawl.lab.experiments.kumar.timegraphs import DAY, BurstyGraphParameters  # noqa: PLC0415
         from socialcrawl.lab.experiments.runner import ExperimentRun  # noqa: PLC0415
 
         shape = BurstyGraphParameters(nodes, links, span, entering, departing, graph_seed)
