@@ -9,12 +9,13 @@ import numpy as np
 
 from socialcrawl.lab.experiments.sampling import file_worlds
 from socialcrawl.lab.experiments.sampling.generated_webs import TopicWebParameters, generate_web
-from socialcrawl.lab.experiments.sampling.source import InlinkSearch, WalkedSource
 from socialcrawl.lab.experiments.sampling.worlds import (
     Flags,
+    InlinkSearch,
     Ints,
     PageTopic,
     PageWorld,
+    WalkedSource,
     find_mentions,
     link_pages,
     list_sources,

@@ -47,7 +47,7 @@ from socialcrawl.storage.counting_rule import CountingRule
 from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.database.disk_space import DiskReserve, DiskSpaceGuard, Look, measure_disk
 from socialcrawl.storage.database.lease import Lease
-from socialcrawl.storage.erasure.skip_forgotten import SkipForgottenSource
+from socialcrawl.storage.erasure.tombstones import SkipForgottenSource
 from socialcrawl.storage.sql_store import SqlStore
 from socialcrawl.storage.stored_answers import AnswerReuse
 

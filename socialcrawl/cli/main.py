@@ -12,7 +12,7 @@ import typer
 
 from socialcrawl import __version__
 from socialcrawl.cli.commands.lab import lab_app
-from socialcrawl.cli.definitions import audit, check, daemon, export, forget, imports, mock, queries, report, train
+from socialcrawl.cli.definitions import daemon, datasets, maintenance, mock, queries
 from socialcrawl.cli.options import OPTIONS_ONLY, AsJson
 from socialcrawl.errors import SettingsError, SocialcrawlError
 from socialcrawl.system.files import restrict_new_files
@@ -279,21 +279,21 @@ def simulate(
     lab.simulate(wanted, out, jobs=jobs, address=scheduler, as_json=as_json)
 
 
-app.command(context_settings=OPTIONS_ONLY)(report.report)
+app.command(context_settings=OPTIONS_ONLY)(queries.report)
 app.command()(mock.mock)
-app.command()(check.check)
-app.command()(check.verify)
+app.command()(maintenance.check)
+app.command()(maintenance.verify)
 app.command()(queries.sql)
 app.command()(queries.explain)
 app.command(context_settings=OPTIONS_ONLY)(queries.explore)
-app.command()(export.export)
-app.command("import")(imports.import_)
-app.command()(imports.order)
-app.command()(audit.audit)
-app.command()(train.train)
-app.command()(imports.backup)
-app.command()(forget.forget)
-app.command()(forget.retain)
+app.command()(datasets.export)
+app.command("import")(datasets.import_)
+app.command()(datasets.order)
+app.command()(datasets.audit)
+app.command()(datasets.train)
+app.command()(datasets.backup)
+app.command()(maintenance.forget)
+app.command()(maintenance.retain)
 app.command()(daemon.daemon)
 app.command()(daemon.status)
 app.command()(daemon.pause)

@@ -33,6 +33,8 @@ from socialcrawl.daemon.campaign_state import (
     PAUSED,
     STOPPED,
     CampaignState,
+    Changed,
+    StateChanges,
     describe_pause,
     is_settled,
 )
@@ -42,7 +44,6 @@ from socialcrawl.daemon.duplicate_campaigns import DuplicateCampaigns
 from socialcrawl.daemon.metrics import DaemonStatus
 from socialcrawl.daemon.overview import Overview
 from socialcrawl.daemon.scheduler import Scheduler
-from socialcrawl.daemon.state_changes import Changed, StateChanges
 from socialcrawl.engine.loop import GRACE
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, StoreError

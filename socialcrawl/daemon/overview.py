@@ -9,9 +9,8 @@ from pathlib import Path
 
 from socialcrawl.campaign.build import ProcessContext
 from socialcrawl.daemon.campaign_runner import CampaignRunner
-from socialcrawl.daemon.campaign_state import BROKEN, RUNNING, STALLED, WAITING, CampaignState
+from socialcrawl.daemon.campaign_state import BROKEN, RUNNING, STALLED, WAITING, CampaignState, StateChanges
 from socialcrawl.daemon.daemon_records import DaemonRecords
-from socialcrawl.daemon.state_changes import StateChanges
 from socialcrawl.storage.daemons import CampaignHeartbeat
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.disk_space import DatabaseSpace

@@ -14,7 +14,7 @@ from walk_graphs import both
 from x_crawls import campaign_of, crawl, posts, rows
 
 from socialcrawl.cli.commands.audit import build_object, read_accounts
-from socialcrawl.cli.definitions.audit import audit
+from socialcrawl.cli.definitions.datasets import audit
 from socialcrawl.cli.render.sample_report import format_percent
 from socialcrawl.crawls.sample.audit_report import BEYOND, OUTSIDE, audit_datasets
 from socialcrawl.crawls.sample.communities import find_communities

@@ -14,7 +14,7 @@ from postgres import a_server_database
 from tiny_town import Clock, Wire, close, parts_of, stored, story
 from typer.testing import CliRunner
 
-from socialcrawl.cli.definitions.imports import backup as command
+from socialcrawl.cli.definitions.datasets import backup as command
 from socialcrawl.engine.loop import run
 from socialcrawl.errors import StoreError
 from socialcrawl.storage.database.address import parse_address

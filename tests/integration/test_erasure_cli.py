@@ -12,7 +12,7 @@ from tiny_town import close
 from typer.testing import CliRunner
 
 from socialcrawl.cli.commands.forget import parse_days
-from socialcrawl.cli.definitions.forget import forget, retain
+from socialcrawl.cli.definitions.maintenance import forget, retain
 from socialcrawl.errors import SettingsError, StoreError
 
 

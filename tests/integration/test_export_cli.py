@@ -10,7 +10,7 @@ from stores import opened
 from typer.testing import CliRunner
 
 from socialcrawl.cli.commands.export import read_key
-from socialcrawl.cli.definitions.export import export
+from socialcrawl.cli.definitions.datasets import export
 from socialcrawl.errors import SettingsError, StoreError
 from socialcrawl.importers.import_posts import import_posts
 

@@ -11,7 +11,7 @@ from import_files import NOW, drawn, files, name, pages, table, write_lines
 from stores import opened
 from typer.testing import CliRunner
 
-from socialcrawl.cli.definitions.imports import import_
+from socialcrawl.cli.definitions.datasets import import_
 from socialcrawl.errors import PostsFileError, SettingsError
 from socialcrawl.exporters.export import ExportOptions, export
 from socialcrawl.importers.import_posts import import_posts

@@ -9,7 +9,7 @@ from tiny_town import BEGIN, SETTINGS, Clock, Wire, close, parts_of, posts_of, s
 from typer import Typer
 from typer.testing import CliRunner
 
-from socialcrawl.cli.definitions.train import train
+from socialcrawl.cli.definitions.datasets import train
 from socialcrawl.crawls.sample.cross_validation import ConfusionMatrix
 from socialcrawl.crawls.sample.decision_tree import DecisionTree
 from socialcrawl.engine.loop import run

@@ -17,7 +17,7 @@ from socialcrawl.storage.database.connection import connect
 from socialcrawl.storage.erasure.execution import erase
 from socialcrawl.storage.erasure.forgetting import forget, retain
 from socialcrawl.storage.erasure.orders import read_order
-from socialcrawl.storage.erasure.skip_forgotten import SkipForgottenSource
+from socialcrawl.storage.erasure.tombstones import SkipForgottenSource
 from socialcrawl.storage.sql_store import SqlStore
 
 NAMED = ["PERSON0", "person11", "nobody"]

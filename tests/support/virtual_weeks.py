@@ -9,8 +9,8 @@ from apscheduler.executors.debug import DebugExecutor
 from x_crawls import TOKEN_ENV
 
 from socialcrawl.campaign.build import ProcessContext
+from socialcrawl.daemon.campaign_state import EventFilter
 from socialcrawl.daemon.daemon import Daemon, DaemonIdentity
-from socialcrawl.daemon.state_changes import EventFilter
 from socialcrawl.lab import instant
 from socialcrawl.lab.generators.generate import choose_topics
 from socialcrawl.lab.instant import ImmediateExecutor

@@ -27,12 +27,12 @@ from socialcrawl.daemon.campaign_state import (
     STALLED,
     WAITING,
     CampaignState,
+    EventFilter,
 )
 from socialcrawl.daemon.daemon import Daemon, DaemonIdentity
 from socialcrawl.daemon.health_page import make_app, parse_host_port, serve_pages
 from socialcrawl.daemon.logs import configure
 from socialcrawl.daemon.notices import COMMAND_PATIENCE, EVENT_OF, Notices
-from socialcrawl.daemon.state_changes import EventFilter
 from socialcrawl.engine.clock import SteadyClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError

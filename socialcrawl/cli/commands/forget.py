@@ -25,7 +25,7 @@ from socialcrawl.storage.database.health import is_missing
 from socialcrawl.storage.erasure import execution, forgetting
 from socialcrawl.storage.erasure.forgetting import ErasureReport
 from socialcrawl.storage.erasure.orders import ErasureOrder
-from socialcrawl.storage.erasure.similar_names import find_similar_names
+from socialcrawl.storage.erasure.ownership import find_similar_names
 from socialcrawl.storage.queries.summary import ElsewhereError, choose_platform
 from socialcrawl.storage.queries.traces import CampaignTraces
 from socialcrawl.text.terminal import write_error, write_json, write_line

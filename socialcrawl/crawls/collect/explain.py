@@ -23,7 +23,7 @@ from socialcrawl.engine.protocols import NEVER, cut_history
 from socialcrawl.graph.graph import COLUMNS
 from socialcrawl.platforms.facts import DEFAULT
 from socialcrawl.platforms.registry import find_platform
-from socialcrawl.storage.erasure.similar_names import find_similar_names
+from socialcrawl.storage.erasure.ownership import find_similar_names
 from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, IncomingLink, StoredCampaign
 from socialcrawl.storage.versions import find_version
 

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 
-from socialcrawl.mock.bluesky.feeds import FeedEndpoint
 from socialcrawl.mock.bluesky.identifiers import BlueskyNames
 from socialcrawl.mock.bluesky.parameters import NOT_SERVED, SEARCH_CLOSED, TOO_MANY, RefusalError
-from socialcrawl.mock.bluesky.profiles import ProfileEndpoints
+from socialcrawl.mock.bluesky.profiles import FeedEndpoint, ProfileEndpoints
 from socialcrawl.mock.bluesky.search import BlueskySearchEndpoint
 from socialcrawl.mock.bluesky.sessions import (
     ACCESS,

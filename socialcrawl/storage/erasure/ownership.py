@@ -1,12 +1,17 @@
-"""Whose a post is where its id says so, and how people call an account for short. Pure.
+"""Whose a post is where its id says so, and whom people mean by a short name.
 
-Ids of X tell nothing. A post of Bluesky is `at://DID/...` (a repost without an id of its own names two of them), one of
-Mastodon the address at which its instance shows it, a page of the web its own address.
+Ids of X tell nothing. A post of Bluesky is `at://DID/...` (a repost without an id of its own names two of them), one
+of Mastodon the address at which its instance shows it, a page of the web its own address.
 """
 
 import re
 from collections.abc import Container, Iterable
 from urllib.parse import unquote
+
+from sqlalchemy import Connection, func, or_, select
+
+from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.storage.schema.tables import account
 
 AT = re.compile(r"at://([^/\s]+)/|\brepost:(did:[a-z]+:[\w.%-]+)")
 STATUS = re.compile(r"https?://([^/?#@\s]+)/(?:users/|@)([^/?#@\s]+)/[^/?#\s]", re.IGNORECASE)
@@ -45,3 +50,25 @@ def shorten_name(name: str | None) -> str | None:
 def shorten_names(names: Iterable[str]) -> set[str]:
     """Return the short forms of names that have one."""
     return {found for name in names if (found := shorten_name(name)) is not None}
+
+
+MOST = 10  # accounts that are listed
+
+
+def find_similar_names(connection: Connection, platform: str, name: str, most: int = MOST) -> list[str]:
+    """Return the names of at most `most` accounts of a database whose name begins, or for pages ends, with `name`.
+
+    Of a platform whose names have no such parts, none. The case does not count. Called without a transaction.
+    """
+    low = name.strip().removeprefix("@").lower()
+    facts = find_platform_facts(platform)
+    if not low or not (facts.omitted_from or facts.pages):
+        return []
+    if facts.pages:
+        mine = or_(*(account.c.handle == f"{scheme}://{low}{end}" for scheme in ("https", "http") for end in ("", "/")))
+    else:
+        begin = f"{low}{facts.omitted_from}"
+        mine = func.substr(account.c.handle, 1, len(begin)) == begin
+    wanted = select(account.c.username).where(account.c.platform == platform, account.c.username.is_not(None), mine)
+    with connection.begin():
+        return list(connection.execute(wanted.order_by(account.c.username).limit(most)).scalars())

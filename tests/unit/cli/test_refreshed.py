@@ -15,7 +15,7 @@ from stores import a_database, opened
 from typer.testing import CliRunner
 
 from socialcrawl.cli.commands.report import collect_knowledge
-from socialcrawl.cli.definitions.imports import import_, order
+from socialcrawl.cli.definitions.datasets import import_, order
 from socialcrawl.cli.render.refresh_report import draw, show
 from socialcrawl.crawls.refresh.active_estimate import format_percent
 from socialcrawl.crawls.refresh.report import plan_probes as next_of

@@ -17,8 +17,9 @@ from socialcrawl.daemon.campaign_state import (
     STOPPED,
     WAITING,
     CampaignState,
+    EventFilter,
+    StateChanges,
 )
-from socialcrawl.daemon.state_changes import EventFilter, StateChanges
 
 NOW = 1_800_000_000.0
 FILE = Path("one.toml")

@@ -9,7 +9,7 @@ from stores import a_database, failing, opened
 from typer.testing import CliRunner
 
 from socialcrawl.campaign.settings import checked
-from socialcrawl.cli.definitions.imports import import_
+from socialcrawl.cli.definitions.datasets import import_
 from socialcrawl.engine.model import Node, Outcome, Pick, SameAs, format_time
 from socialcrawl.errors import PostsFileError, SettingsError, StoreError
 from socialcrawl.storage.campaigns import ensure_campaign

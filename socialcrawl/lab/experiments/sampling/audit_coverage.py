@@ -20,9 +20,8 @@ from socialcrawl.crawls.sample.audit import estimate_size
 from socialcrawl.crawls.sample.estimates import Estimate, Series
 from socialcrawl.crawls.sample.rules import WalkRules
 from socialcrawl.lab.experiments.sampling.known_walks import WalkSetup, choose_starts, walk_method, widen_topic
-from socialcrawl.lab.experiments.sampling.source import InlinkSearch
 from socialcrawl.lab.experiments.sampling.truths import find_reached
-from socialcrawl.lab.experiments.sampling.worlds import Flags, PageTopic, PageWorld
+from socialcrawl.lab.experiments.sampling.worlds import Flags, InlinkSearch, PageTopic, PageWorld
 from socialcrawl.lab.process_pool import CrawlJob, compute_fingerprint
 from socialcrawl.lab.result_tables import Table, make_table
 

@@ -20,9 +20,17 @@ from socialcrawl.crawls.sample.decision_tree import TreeParameters, count_words,
 from socialcrawl.engine.draws import make_generator
 from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling.known_walks import WalkSetup, choose_starts, walk_method
-from socialcrawl.lab.experiments.sampling.source import InlinkSearch, find_shown
 from socialcrawl.lab.experiments.sampling.truths import count_out_degrees, find_walkable
-from socialcrawl.lab.experiments.sampling.worlds import Flags, Floats, Ints, PageTopic, PageWorld, list_sources
+from socialcrawl.lab.experiments.sampling.worlds import (
+    Flags,
+    Floats,
+    InlinkSearch,
+    Ints,
+    PageTopic,
+    PageWorld,
+    find_shown,
+    list_sources,
+)
 from socialcrawl.lab.result_tables import Table
 
 DOUBLINGS = 40  # of the steps that a walk is looked at: 2^40 of them are for ever in so small a world

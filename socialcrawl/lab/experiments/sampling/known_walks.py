@@ -14,9 +14,8 @@ from socialcrawl.engine.draws import make_generator
 from socialcrawl.engine.loop import run
 from socialcrawl.engine.model import Node
 from socialcrawl.errors import SettingsError
-from socialcrawl.lab.experiments.sampling.source import InlinkSearch, WalkedSource
 from socialcrawl.lab.experiments.sampling.truths import find_reached
-from socialcrawl.lab.experiments.sampling.worlds import Flags, PageTopic, PageWorld
+from socialcrawl.lab.experiments.sampling.worlds import Flags, InlinkSearch, PageTopic, PageWorld, WalkedSource
 from socialcrawl.lab.instant import SequenceStore, make_parts
 from socialcrawl.lab.process_pool import CrawlJob, compute_fingerprint
 from socialcrawl.lab.result_tables import Table, join_tables

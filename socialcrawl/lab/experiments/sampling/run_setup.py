@@ -12,8 +12,7 @@ from socialcrawl.lab.experiments.sampling import file_worlds
 from socialcrawl.lab.experiments.sampling.file_worlds import TopicRequest as Named
 from socialcrawl.lab.experiments.sampling.generated_webs import TopicWebParameters, generate_web
 from socialcrawl.lab.experiments.sampling.known_walks import METHODS, WalkSetup
-from socialcrawl.lab.experiments.sampling.source import InlinkSearch
-from socialcrawl.lab.experiments.sampling.worlds import PageWorld
+from socialcrawl.lab.experiments.sampling.worlds import InlinkSearch, PageWorld
 from socialcrawl.text.wording import explain_unknown
 
 TITLES = {

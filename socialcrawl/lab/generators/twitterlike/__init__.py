@@ -1,7 +1,7 @@
 """Graphs with the shape of the paper's Twitter data (Gouriten et al., section 2.3 and Table 1): who mentions whom.
 
     people      how much each writes, how famous, in which community, how many mentions    people.py
-    topic       who uses the word how often, and in which mentions                         topic_words.py
+    topic       who uses the word how often, and in which mentions                         people.py
     mentions    who mentions whom                                                          mentions.py
 
 Activity drives what a crawl lives on: who writes much mentions more people, uses the word more often and is mentioned
@@ -14,8 +14,13 @@ import numpy as np
 from socialcrawl.errors import SettingsError
 from socialcrawl.graph.known_graph import KnownGraph
 from socialcrawl.lab.generators.twitterlike.mentions import draw_mentions, make_pools
-from socialcrawl.lab.generators.twitterlike.people import count_most_links, draw_profiles
-from socialcrawl.lab.generators.twitterlike.topic_words import compute_worths, draw_link_words, draw_occurrences
+from socialcrawl.lab.generators.twitterlike.people import (
+    compute_worths,
+    count_most_links,
+    draw_link_words,
+    draw_occurrences,
+    draw_profiles,
+)
 
 TOPICS = {"happy": (0.109, 0.020), "weird": (0.032, 0.0037), "jazz": (0.0062, 0.00054)}
 """The paper's topics (Table 1): name -> share of nodes with positive value, share of links with positive weight."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from socialcrawl.lab.generators.twitterlike.people import Floats, Ints, NodeProfiles
-from socialcrawl.lab.generators.twitterlike.topic_words import compute_worths, split_rows
+from socialcrawl.lab.generators.twitterlike.people import Floats, Ints, NodeProfiles, compute_worths, split_rows
 
 Keys = NDArray[np.uint64]
 

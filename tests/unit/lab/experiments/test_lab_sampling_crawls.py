@@ -24,8 +24,7 @@ from socialcrawl.lab.experiments.sampling.known_walks import (
     list_methods,
 )
 from socialcrawl.lab.experiments.sampling.run_setup import TITLES, WorldOptions
-from socialcrawl.lab.experiments.sampling.source import COMPLETE, InlinkSearch
-from socialcrawl.lab.experiments.sampling.worlds import PageTopic
+from socialcrawl.lab.experiments.sampling.worlds import COMPLETE, InlinkSearch, PageTopic
 
 SHORT = WalkSetup(length=300, burn_in=20, walkers=3, runs=2, search=COMPLETE)
 TINY = ["--size", 300, "--length", 120, "--burn-in", 5, "--walkers", 2, "--runs", 2, "--jobs", 1]

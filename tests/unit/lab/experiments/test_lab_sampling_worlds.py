@@ -16,8 +16,17 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.lab.experiments.sampling import file_worlds, frozen_lists, truths
 from socialcrawl.lab.experiments.sampling.file_worlds import TopicRequest
 from socialcrawl.lab.experiments.sampling.generated_webs import CYCLING, TopicWebParameters, generate_web
-from socialcrawl.lab.experiments.sampling.source import COMPLETE, InlinkSearch, WalkedSource, draw_covered, find_shown
-from socialcrawl.lab.experiments.sampling.worlds import PageTopic, PageWorld, link_pages, reverse_links
+from socialcrawl.lab.experiments.sampling.worlds import (
+    COMPLETE,
+    InlinkSearch,
+    PageTopic,
+    PageWorld,
+    WalkedSource,
+    draw_covered,
+    find_shown,
+    link_pages,
+    reverse_links,
+)
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,8 @@ from socialcrawl.errors import SettingsError
 from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.storage.erasure.page_redaction import ForgottenKeys, PageRedaction, mask_for_billing, remove_forgotten
 from socialcrawl.storage.erasure.seed_slots import has_same_seeds, remove_names
-from socialcrawl.storage.erasure.skip_forgotten import SkipForgottenSource
 from socialcrawl.storage.erasure.texts import find_link_ids, find_names, remove_links, replace_names
-from socialcrawl.storage.erasure.tombstones import find_forgotten, make_digest, put_tombstones
+from socialcrawl.storage.erasure.tombstones import SkipForgottenSource, find_forgotten, make_digest, put_tombstones
 
 NAMES = {"bob", "bob_2", "zo\u00eb", "ann.example.org"}
 

@@ -14,13 +14,12 @@ from stores import a_place, a_store, profile, rows, save
 from tiny_town import close, stored
 from typer.testing import CliRunner
 
-from socialcrawl.cli.definitions.forget import forget
+from socialcrawl.cli.definitions.maintenance import forget
 from socialcrawl.engine.model import Mention, Page, PostRow, Request, Who
 from socialcrawl.errors import SettingsError
 from socialcrawl.storage.erasure.forgetting import forget as carry_out
 from socialcrawl.storage.erasure.orders import read_order
-from socialcrawl.storage.erasure.ownership import find_owners, is_owned, shorten_name
-from socialcrawl.storage.erasure.similar_names import find_similar_names
+from socialcrawl.storage.erasure.ownership import find_owners, find_similar_names, is_owned, shorten_name
 from socialcrawl.storage.erasure.tombstones import find_forgotten
 from socialcrawl.storage.sql_store import SqlStore
 

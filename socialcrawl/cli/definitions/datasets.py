@@ -1,0 +1,191 @@
+"""The commands that bring data in, keep it safe, hand it on and judge it.
+
+`import`, `order` and `backup`; `export`; `audit`, which says what a collected dataset holds of a topic; `train`, which
+learns what is on topic from examples.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from socialcrawl.cli.options import AsJson, Database, OneDatabase, Pause
+
+
+def import_(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="File to import: twarc JSON lines, Parquet, CSV, JSONL, text (also .gz), or the folder of an export."
+        ),
+    ] = None,
+    *,
+    kind: Annotated[
+        str, typer.Option("--as", help="Import as posts, seeds, history, dataset or liveness (see docs/imports.md).")
+    ] = "posts",
+    campaign: Annotated[
+        Path | None, typer.Option(help="Campaign file: its topic is counted and its history is extended.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="With --as seeds: file to write. Default: standard output.")] = None,
+    most: Annotated[int | None, typer.Option(min=1, help="With --as seeds: maximum number of names.")] = None,
+    from_campaign: Annotated[
+        str | None, typer.Option(help="With --as dataset: an earlier campaign of the same database.")
+    ] = None,
+    by_id: Annotated[
+        bool | None,
+        typer.Option("--ids/--names", help="Whether cells of a dataset are ids or names. Default: see the docs."),
+    ] = None,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip lines that cannot be read.")] = False,
+    pause: Pause = False,
+    database: OneDatabase = None,
+) -> None:
+    """Import posts, seeds, a campaign's history or an old dataset from files."""
+    from socialcrawl.cli.commands.import_file import ImportOptions, import_files  # noqa: PLC0415
+
+    import_files(
+        ImportOptions(
+            files or [],
+            kind,
+            campaign,
+            out,
+            most,
+            database,
+            skip_bad=skip_bad,
+            earlier=from_campaign,
+            by_id=by_id,
+            pause=pause,
+        )
+    )
+
+
+def order(
+    campaign: Annotated[Path, typer.Argument(help='Campaign file with kind = "refresh".')],
+    *,
+    out: Annotated[Path, typer.Option(help="Folder to write the lists to.")],
+    workers: Annotated[int, typer.Option(min=1, help="Number of workers that share the order.")] = 1,
+    most: Annotated[int | None, typer.Option(min=1, help="Maximum number of accounts.")] = None,
+    beyond: Annotated[bool, typer.Option("--beyond", help="Continue after the wanted fraction is found.")] = False,
+) -> None:
+    """Split the remaining accounts of a dataset into one list per worker. Import their results with `import`."""
+    from socialcrawl.cli.render.refresh_report import share_out  # noqa: PLC0415
+
+    share_out(campaign, workers, out, most, beyond=beyond)
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="Copy to write.")],
+    database: Database = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    pause: Pause = False,
+) -> None:
+    """Copy the database to a file. Campaigns may keep running."""
+    from socialcrawl.cli.commands.backup import copy  # noqa: PLC0415
+
+    copy(database, file, force=force, pause=pause)
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(help="Folder to write: new, empty, or an older export.")],
+    *,
+    campaign: Annotated[str | None, typer.Option(help="Name of the campaign. Default: the newest.")] = None,
+    whole: Annotated[bool, typer.Option("--all", help="Export all campaigns of the database.")] = False,
+    form: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            help="parquet (default), csv, jsonl; network: gexf, graphml; ids; warc (original answers). Repeatable.",
+        ),
+    ] = None,
+    pseudonymise: Annotated[
+        bool, typer.Option("--pseudonymise", help="Replace names and ids by keyed hashes.")
+    ] = False,
+    key_env: Annotated[
+        str, typer.Option(help="Environment variable that holds the key for pseudonyms.")
+    ] = "SOCIALCRAWL_KEY",
+    key_file: Annotated[Path | None, typer.Option(help="File that holds the key instead.")] = None,
+    only_active: Annotated[
+        bool, typer.Option("--only-active", help="Refresh campaigns: export only accounts found active.")
+    ] = False,
+    safe_csv: Annotated[
+        bool,
+        typer.Option(
+            "--safe-csv", help="CSV for spreadsheets: put an apostrophe before texts that look like formulas."
+        ),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing export in the folder.")] = False,
+    database: Database = None,
+    pause: Pause = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the datasheet as JSON and nothing else.")] = False,
+) -> None:
+    """Export posts, accounts, network and ledger as files with a datasheet, with names or pseudonyms."""
+    from socialcrawl.cli.commands.export import export_data, read_key  # noqa: PLC0415
+    from socialcrawl.exporters.export import ExportOptions  # noqa: PLC0415
+
+    key = read_key(key_env, key_file) if pseudonymise or key_file is not None else None
+    wanted = ExportOptions(
+        campaign, whole, tuple(dict.fromkeys(form or ["parquet"])), key, force, only_active, safe_csv
+    )
+    export_data(database, folder, wanted, as_json=as_json, pause=pause)
+
+
+def audit(
+    campaign: Annotated[Path, typer.Argument(help='Campaign file of a sample (kind = "sample") that has run.')],
+    *,
+    of: Annotated[
+        list[str] | None,
+        typer.Option(help="Campaign to audit. Repeatable. Default: every collecting campaign, and all together."),
+    ] = None,
+    database: Annotated[
+        str | None, typer.Option("--db", help="Database of these campaigns. Default: the database of the sample.")
+    ] = None,
+    held: Annotated[
+        list[Path] | None, typer.Option(help="Audit a file of ids, usernames or posts instead. Repeatable.")
+    ] = None,
+    on_topic: Annotated[
+        bool, typer.Option("--on-topic", help="Count accounts of --held that cannot be judged as on topic.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate how complete a dataset is: its share of a topic, its gaps, and whether more budget would pay."""
+    from socialcrawl.cli.commands.audit import AuditOptions, audit  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+
+    audit(AuditOptions(campaign, of or (), database, held or (), on_topic), make_console(), as_json=as_json)
+
+
+def train(
+    out: Annotated[Path, typer.Argument(help="JSON file to write, for [sample] tree.")],
+    *,
+    labels: Annotated[
+        Path | None, typer.Option(help="CSV of hand-labelled posts (text, on_topic), instead of the sources below.")
+    ] = None,
+    on: Annotated[
+        Path | None,
+        typer.Option(
+            help="Posts on topic: .txt, one per line, or a file that import reads. Default: posts from the search."
+        ),
+    ] = None,
+    off: Annotated[
+        Path | None, typer.Option(help="Posts off topic, likewise. Default: stored posts that do not match.")
+    ] = None,
+    campaign: Annotated[str | None, typer.Option(help="Campaign of these posts. Default: the newest.")] = None,
+    database: Database = None,
+    most: Annotated[int, typer.Option(min=2, help="Maximum number of posts of each kind.")] = 5000,
+    without: Annotated[
+        list[str] | None, typer.Option(help="Word that the tree must not use, such as the search word. Repeatable.")
+    ] = None,
+    leaf: Annotated[int, typer.Option(min=1, help="Minimum number of posts per leaf.")] = 2,
+    depth: Annotated[int | None, typer.Option(min=1, help="Maximum depth of the tree. Default: unlimited.")] = None,
+    least: Annotated[int, typer.Option(min=1, help="Minimum number of posts with a word. The paper: 1.")] = 2,
+    balanced: Annotated[bool, typer.Option("--balanced", help="Give both kinds the same total weight.")] = False,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Train a decision tree that decides what is on topic, and test it by cross-validation."""
+    from socialcrawl.cli.commands.train import TrainingOptions, train  # noqa: PLC0415
+    from socialcrawl.cli.render.console import make_console  # noqa: PLC0415
+    from socialcrawl.crawls.sample.decision_tree import TreeParameters  # noqa: PLC0415
+
+    how = TreeParameters(leaf, depth, least, balanced, frozenset(without or ()), seed)
+    train(TrainingOptions(out, labels, on, off, campaign, database, most, folds, how), make_console(), as_json=as_json)
