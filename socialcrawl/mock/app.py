@@ -15,7 +15,8 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
 from socialcrawl.errors import MockError
-from socialcrawl.mock.admin import AccountNames, Admin
+from socialcrawl.mock.account_list import AccountNames
+from socialcrawl.mock.admin import Admin
 from socialcrawl.mock.dataset_clock import DatasetClock
 from socialcrawl.mock.faults import Fault, FaultHook
 from socialcrawl.mock.gated_service import Entry, MockPlatform
