@@ -50,11 +50,6 @@ class Scheduler(BaseScheduler):  # type: ignore[misc]
         how = {"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
         self.add_job(job, DateTrigger(due), id=name, name=name, next_run_time=due, replace_existing=True, **how)
 
-    def find_due(self, name: str) -> float | None:
-        """Return when the job of that name is to run (Unix seconds); None if it is not."""
-        job = self.get_job(name)
-        return None if job is None else job.next_run_time.timestamp()
-
     def cancel(self, name: str) -> None:
         """Run the job of that name no more; one that runs goes on."""
         if self.get_job(name) is not None:

@@ -6,10 +6,10 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from schema_page import render_page
 from test_views import LINKED, a_crawl, some
 
 from socialcrawl.storage.schema.questions import QUESTIONS
-from socialcrawl.storage.schema.schema_page import render_page
 from socialcrawl.storage.schema.tables import metadata
 from socialcrawl.storage.schema.views import VIEWS
 
@@ -36,7 +36,7 @@ def plain(value):
 
 
 def test_the_page_is_current():
-    assert PAGE.read_text("utf-8") == render_page(), "python -m socialcrawl.storage.schema.schema_page > docs/schema.md"
+    assert PAGE.read_text("utf-8") == render_page(), "python tests/support/schema_page.py > docs/schema.md"
 
 
 def test_the_page_names_every_table_view_column_and_key():

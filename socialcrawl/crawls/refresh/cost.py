@@ -47,32 +47,6 @@ def compute_found_cost(found: Flags, n_active: int, alphas: Floats = ALPHAS) -> 
     return np.asarray(fetches / (alphas * n_active))
 
 
-def compute_running_cost(found: Flags) -> Floats:
-    """Return the fetches for each active node found so far, after each test, float64; inf before the first."""
-    hits, fetches = np.cumsum(found), np.arange(1.0, len(found) + 1)
-    return np.asarray(np.divide(fetches, hits, out=np.full(len(found), np.inf), where=hits > 0))
-
-
-def estimate_active(found: Flags, size: int) -> float:
-    """Return n_a by a random sample: its share of active nodes times `size`, all nodes; NaN without a sample."""
-    return float(np.mean(found)) * size if len(found) else float("nan")
-
-
-def compute_found_share(found: Flags, n_active: float) -> Floats:
-    """Return the share of `n_active` (an estimate, or the truth) that is found after each test, float64."""
-    return np.asarray(np.cumsum(found) / n_active if n_active > 0 else np.full(len(found), np.nan))
-
-
-def compute_ideal_cost(alphas: Floats = ALPHAS) -> Floats:
-    """Return the cost of who knows: every fetch meets an active node. 1 for all fractions."""
-    return np.asarray(np.ones(len(alphas)))
-
-
-def compute_random_cost(n: int, n_active: int, alphas: Floats = ALPHAS) -> Floats:
-    """Return the cost of a random order, n / n_a for all fractions; every order ends there at 1."""
-    return np.asarray(np.full(len(alphas), n / n_active if n_active else np.nan))
-
-
 def assign_workers(order: Rows, workers: int) -> NDArray[np.int64]:
     """Return which of `workers` tests each node l_1, l_2, ... of an order, int64: that of l_i is i modulo their number.
 

@@ -36,10 +36,6 @@ class ChiSquareTest:
     plain: float
     plain_p: float
 
-    def rejects(self, level: float = 0.05) -> bool:
-        """Return whether the sample is said not to be of that law."""
-        return self.p < level
-
 
 def compare_with_law(found: Mapping[Any, Estimate], truth: Mapping[Any, float], least: float = LEAST) -> ChiSquareTest:
     """Return the chi-square test of a sample's distribution against the true one.
@@ -72,51 +68,12 @@ def compare_with_law(found: Mapping[Any, Estimate], truth: Mapping[Any, float], 
     )
 
 
-def compare_samples(one: Mapping[Any, Estimate], other: Mapping[Any, Estimate], least: float = LEAST) -> ChiSquareTest:
-    """Return the chi-square test of two samples' distributions against each other.
-
-    Args:
-        one: shares by category.
-        other: likewise.
-        least: effective visits expected, in the smaller sample, in a category that is tested by itself.
-    """
-    many = [max((e.visits for e in found.values()), default=0) for found in (one, other)]
-    if not all(many):
-        return ChiSquareTest(0.0, 0, 1.0, 0.0, 0, 0.0, 1.0)
-    sizes = [n / max(1.0, _estimate_design(found, least)) for n, found in zip(many, (one, other), strict=True)]
-    a, b = (_list_values(found) for found in (one, other))
-    mixed = {n: (sizes[0] * a.get(n, 0.0) + sizes[1] * b.get(n, 0.0)) / sum(sizes) for n in dict.fromkeys([*a, *b])}
-    names = sorted(mixed, key=lambda name: (-mixed[name], str(name)))
-    rows = [(a.get(n, 0.0), b.get(n, 0.0), mixed[n]) for n in names if mixed[n] > 0.0]
-    kept = [row for row in rows if row[2] * min(sizes) >= least]
-    rare = rows[len(kept) :]
-    tested = [*kept, *([tuple(map(sum, zip(*rare, strict=True)))] if rare else [])]
-    freedom = len(tested) - 1
-    off = sum((x - y) ** 2 / m for x, y, m in tested)
-    harmonic, plainly = (1.0 / (1.0 / n + 1.0 / m) for n, m in (sizes, many))
-    statistic, plain = harmonic * off, plainly * off
-    return ChiSquareTest(
-        statistic, freedom, _compute_tail(freedom, statistic), harmonic, len(rare), plain, _compute_tail(freedom, plain)
-    )
-
-
 def find_deviation(found: Mapping[Any, Estimate], truth: Mapping[Hashable, float]) -> tuple[Any, float]:
     """Return (the truly largest category, the part of it by which the sample is off): the paper's "within 16 %"."""
     total = float(sum(truth.values()))
     name = min(truth, key=lambda one: (-truth[one], str(one)))
     share = found[name].value if name in found else 0.0
     return name, abs(share * total / truth[name] - 1.0)
-
-
-def measure_distance(found: Mapping[Any, Estimate], truth: Mapping[Any, float]) -> float:
-    """Return the total variation between a sample's distribution and the true one: 0 if equal, 1 if disjoint."""
-    total = float(sum(truth.values()))
-    values = _list_values(found)
-    return sum(abs(values.get(name, 0.0) - truth.get(name, 0.0) / total) for name in {**truth, **values}) / 2.0
-
-
-def _list_values(found: Mapping[Any, Estimate]) -> dict[Any, float]:
-    return {name: one.value for name, one in found.items()}
 
 
 def _estimate_design(found: Mapping[Any, Estimate], least: float) -> float:

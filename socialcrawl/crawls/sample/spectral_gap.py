@@ -99,21 +99,6 @@ def estimate_mixing_time(gap: float, nodes: int) -> float:
     return log(nodes) / gap if gap > 0.0 and nodes > 1 else inf if nodes > 1 else 0.0
 
 
-def compute_delay(gap: float, nodes: int, share: float, error: float, doubt: float) -> float:
-    """Return the steps before a single walk's last visits estimate a share well (section 3.2, after Gilman and Kahale).
-
-    ln N / gap * 1 / share * 1 / error^2 * ln(1 / doubt): its O(.) taken as 1.
-
-    Args:
-        gap: of the walk.
-        nodes: N.
-        share: |S| / |G|, the share itself.
-        error: that it may be off.
-        doubt: how often it may be off further.
-    """
-    return estimate_mixing_time(gap, nodes) / share / error**2 * log(1.0 / doubt)
-
-
 def compute_relaxation(links: Any) -> float:
     """Return the steps after which a plain walk has forgotten all but 1/e of where it was; inf if it never does.
 

@@ -5,7 +5,7 @@ newest text; migrations hold what they made (`migrations/versions`), and a test 
 Numbers of the graph follow Gouriten et al., section 5.2; where two rows have the same, the earlier pick comes first.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 CAMPAIGN = "name of the campaign"
@@ -24,15 +24,6 @@ class ViewDefinition:
     def create(self) -> str:
         """The statement that makes the view; the same for both databases."""
         return f"create view {self.name} ({', '.join(self.columns)}) as\n{self.sql}"
-
-    def make_comments(self) -> Iterator[str]:
-        """Yield the statements by which PostgreSQL keeps what the view and its columns are.
-
-        SQLite keeps no comments.
-        """
-        yield f"comment on view {self.name} is {_quote_text(self.comment)}"
-        for column, comment in self.columns.items():
-            yield f"comment on column {self.name}.{column} is {_quote_text(comment)}"
 
 
 TOP_ACCOUNT = ViewDefinition(
@@ -364,7 +355,3 @@ VIEWS = (
     SAMPLED_ACCOUNT,
 )
 """All views, in the order in which people ask."""
-
-
-def _quote_text(words: str) -> str:
-    return "'" + words.replace("'", "''") + "'"

@@ -106,21 +106,6 @@ def read_times(path: Path) -> TimeGraph:
     return build_time_graph(found.sources, found.targets, found.times, found.size)
 
 
-def select_span(graph: TimeGraph, begin: float, end: float) -> TimeGraph:
-    """Return the part of a time graph whose links arrived from `begin` to `end`, both included.
-
-    Nodes without any are gone.
-
-    Raises:
-        SettingsError: there is no link in that span.
-    """
-    kept = (graph.times >= begin) & (graph.times <= end)
-    sources, targets = graph.sources()[kept], graph.targets[kept]
-    nodes, places = np.unique(np.concatenate([sources, targets]), return_inverse=True)
-    ends = places.reshape(2, -1).astype(np.int64)
-    return build_time_graph(ends[0], ends[1], graph.times[kept], len(nodes))
-
-
 def build_plain_graph(graph: TimeGraph) -> KnownGraph:
     """Return the fixed graph of all links ever: each link once, of weight 1; no values (Kumar et al., section II)."""
     links = np.unique(graph.sources() * graph.size + graph.targets)

@@ -1,6 +1,6 @@
 """A walk's distribution against the truth, and the gap that says how fast the walk forgets where it began."""
 
-from math import inf, log
+from math import inf
 
 import networkx as nx
 import numpy as np
@@ -8,12 +8,11 @@ import pytest
 from example_counts import many
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from scipy.stats import chi2_contingency, chisquare
+from scipy.stats import chisquare
 
 from socialcrawl.crawls.sample.estimates import Estimate, estimate_distribution
-from socialcrawl.crawls.sample.law_comparison import compare_samples, compare_with_law, find_deviation, measure_distance
+from socialcrawl.crawls.sample.law_comparison import compare_with_law, find_deviation
 from socialcrawl.crawls.sample.spectral_gap import (
-    compute_delay,
     compute_gap,
     compute_move_chance,
     estimate_mixing_time,
@@ -35,9 +34,6 @@ def test_of_independent_visits_the_test_is_pearsons():
     theirs = chisquare([40, 35, 25], [50, 30, 20])
     assert (found.statistic, found.p, found.freedom) == pytest.approx((*theirs, 2))
     assert (found.plain, found.plain_p) == pytest.approx(tuple(theirs))
-    theirs = chi2_contingency([[40, 35, 25], [20, 50, 10]], correction=False)
-    both = compare_samples(counted(counts), counted({"a": 20, "b": 50, "c": 10}))
-    assert (both.statistic, both.p, both.freedom) == pytest.approx((theirs.statistic, theirs.pvalue, theirs.dof))
 
 
 def test_visits_that_are_worth_less_prove_less():
@@ -45,8 +41,8 @@ def test_visits_that_are_worth_less_prove_less():
     found = compare_with_law(counted(counts, 0.25), truth)
     assert found.effective == pytest.approx(25)
     assert found.statistic == pytest.approx(found.plain / 4)
-    assert compare_with_law(counted(counts), truth).rejects()
-    assert not found.rejects()
+    assert compare_with_law(counted(counts), truth).p < 0.05
+    assert found.p >= 0.05
 
 
 def test_rare_categories_are_tested_together():
@@ -59,7 +55,7 @@ def test_rare_categories_are_tested_together():
 
 
 def test_nothing_to_compare_rejects_nothing():
-    assert compare_with_law({}, {"a": 1.0}).p == compare_samples({}, counted({"a": 3})).p == 1.0
+    assert compare_with_law({}, {"a": 1.0}).p == 1.0
     assert compare_with_law(counted({"a": 9}), {"a": 2.0}).p == 1.0
     for truth in ({}, {"a": 0.0}, {"a": 2.0, "b": -1.0}):
         with pytest.raises(ValueError, match="distribution"):
@@ -75,16 +71,15 @@ def test_a_walk_of_the_right_law_is_rejected_about_once_in_twenty_and_the_plain_
         stays[0] = False
         at = drawn[np.maximum.accumulate(np.where(stays, 0, np.arange(600)))]  # a walk that often stays where it is
         found = compare_with_law(estimate_distribution(at, np.ones(600)), truth)
-        rejected += found.rejects(), found.plain_p < 0.05
+        rejected += found.p < 0.05, found.plain_p < 0.05
     assert 0.01 < rejected[0] / 150 < 0.11
     assert rejected[1] / 150 > 0.4
 
 
-def test_the_distance_and_the_largest_categorys_deviation_are_relative_to_the_truth():
+def test_the_largest_categorys_deviation_is_relative_to_the_truth():
     found = counted({"a": 42, "b": 48, "x": 10})
     assert find_deviation(found, {"a": 50, "b": 40, "c": 10}) == ("a", pytest.approx(0.16))
     assert find_deviation({}, {"a": 1.0}) == ("a", 1.0)
-    assert measure_distance(found, {"a": 50, "b": 40, "c": 10}) == pytest.approx((8 + 8 + 10 + 10) / 200)
 
 
 @settings(deadline=None, max_examples=many(40))
@@ -150,7 +145,6 @@ def test_a_matrix_that_is_no_chain_is_refused():
         compute_gap(np.array([[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0, 0.5]]), [1.0, 1.0, 1.0])
 
 
-def test_the_papers_bounds_are_their_formulas():
+def test_the_papers_mixing_time_is_its_formula():
     assert estimate_mixing_time(1e-5, 10**10) == pytest.approx(2.3e6, rel=0.01)  # "at most 4 million steps"
     assert (estimate_mixing_time(0.0, 5), estimate_mixing_time(0.1, 1)) == (inf, 0.0)
-    assert compute_delay(0.1, 100, 0.2, 0.05, 0.05) == pytest.approx(log(100) / 0.1 / 0.2 / 0.0025 * log(20))

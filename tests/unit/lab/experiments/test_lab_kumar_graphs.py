@@ -22,7 +22,6 @@ from socialcrawl.lab.experiments.kumar.timegraphs import (
     build_time_graph,
     generate_time_graph,
     read_times,
-    select_span,
 )
 from socialcrawl.lab.experiments.kumar.top_nodes import find_targets, find_top_nodes
 
@@ -65,21 +64,6 @@ def test_the_plain_graph_has_each_pair_once(links):
     pairs = {(u, v) for u, v, _ in plainly(links)}
     assert {(u, v) for u in range(8) for v in graph.out(u)[0].tolist()} == pairs
     assert graph.links == len(pairs)
-
-
-@given(LINKS, st.integers(0, 30), st.integers(0, 30))
-@settings(deadline=None, max_examples=40)
-def test_a_span_keeps_its_links_and_their_nodes_in_order(links, begin, length):
-    kept = [(u, v, t) for u, v, t in plainly(links) if begin <= t <= begin + length]
-    if not kept:
-        with pytest.raises(SettingsError, match="no links"):
-            select_span(made(links), begin, begin + length)
-        return
-    names = sorted({node for u, v, _ in kept for node in (u, v)})
-    graph = select_span(made(links), begin, begin + length)
-    assert graph.size == len(names)
-    held = zip(graph.sources().tolist(), graph.targets.tolist(), graph.times.tolist(), strict=True)
-    assert sorted((names[u], names[v], t) for u, v, t in held) == sorted(kept)
 
 
 @pytest.mark.parametrize("columns", [("a", "b", "ts"), ("src", "dst", "ts"), ("source", "target", "time")])
