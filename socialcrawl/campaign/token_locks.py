@@ -14,11 +14,16 @@ from urllib.parse import urlsplit
 from platformdirs import user_state_path
 
 from socialcrawl.errors import SettingsError, StoreError
+from socialcrawl.platforms.facts import BUILT_IN
 from socialcrawl.system.locks import Lock, lock_file
 
 NAME = "socialcrawl"
 KEY_BYTES = 32
-ALIASES = {"localhost": "127.0.0.1", "::1": "127.0.0.1", "api.twitter.com": "api.x.com"}
+ALIASES = {
+    "localhost": "127.0.0.1",
+    "::1": "127.0.0.1",
+    **{host: facts.hosts[0] for facts in BUILT_IN.values() for host in facts.hosts[1:]},
+}
 PORTS = {"http": 80, "https": 443}
 REMEDY = "let XDG_STATE_HOME name a folder that can be written"
 

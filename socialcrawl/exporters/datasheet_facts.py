@@ -14,6 +14,7 @@ from socialcrawl.engine.model import MILLS_PER_DOLLAR
 from socialcrawl.exporters.columns import Person
 from socialcrawl.exporters.pseudonymize import Pseudonymizer
 from socialcrawl.exporters.selection import ExportSelection
+from socialcrawl.platforms.facts import list_platform_facts
 from socialcrawl.storage.counting_rule import COUNTING
 
 # What may be told of settings; the rest names people, files, servers and where tokens are.
@@ -25,7 +26,6 @@ TOLD = {
     "source": ("platform", "vocabulary", "pages_per_user", "reuse_hours", "keep_original", "keep_answers"),
 }
 ALWAYS = ("keywords", "patterns")  # told also where there are none
-PLATFORMS = ("api.x.com", "api.twitter.com")  # who asks elsewhere asks a mock or a rehearsal
 NO_ID = "(no id known)"
 TIMELINE = "/2/users/:id/tweets"
 
@@ -198,7 +198,9 @@ def _redact_value(value: Any, hiding: Pseudonymizer | None) -> Any:
 
 def _is_other_server(base_url: str | None) -> bool:
     """Return whether a campaign asked another server than the platform's; None is the platform's."""
-    return base_url is not None and (urlsplit(base_url).hostname or "") not in PLATFORMS
+    return base_url is not None and not any(
+        urlsplit(base_url).hostname in facts.hosts for facts in list_platform_facts()
+    )
 
 
 def _list_seeds(choice: ExportSelection, number: int, hiding: Pseudonymizer | None, *, ids: bool) -> list[str]:

@@ -3,10 +3,15 @@
 The platform itself, which makes sources and wires, is a `platforms.platform.Platform` and has these as `facts`.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 from socialcrawl.platforms.bluesky import identifiers as bluesky
+from socialcrawl.platforms.mastodon import identifiers as mastodon
+from socialcrawl.platforms.web import identifiers as web
 from socialcrawl.platforms.x import identifiers as x
 from socialcrawl.system.plugins import PluginGroup
 
@@ -15,6 +20,33 @@ def has_no_tokens(word: str, section: str) -> bool:
     """Return False: tokens of the platform cannot be told from other words."""
     del word, section
     return False
+
+
+def has_no_ids(text: str) -> Iterable[str]:
+    """Return no ids: those of the platform cannot be told from other words."""
+    del text
+    return ()
+
+
+def names_nobody(address: str) -> None:
+    """Return None: ids and addresses of the platform say nothing of their account."""
+    del address
+
+
+class LinkShape(NamedTuple):
+    """How links to a platform look in texts.
+
+    Attributes:
+        pattern: a link, from its host on.
+        mark: what each of them contains, in small letters.
+        hosts: what they begin with; each of them contains one.
+        split: yields the words of a link that could be a name or an id, in lower case.
+    """
+
+    pattern: re.Pattern[str]
+    mark: str
+    hosts: tuple[str, ...]
+    split: Callable[[str], Iterator[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +72,14 @@ class PlatformFacts:
         replaces_posts: whether a post that is read again takes the place of what was stored of it.
         partial_mentions: whether a mention counts in the part of the post around it only.
         tells_protected: whether profiles tell whose posts are protected; elsewhere they may ask not to be collected.
+        hosts: the hosts of its API, where it has its own; the first is the one that the others lead to.
+        id_starts: how ids of accounts begin that can be told from names.
+        find_ids: returns what could be ids of accounts and posts in a text.
+        find_owners: returns whose a post is, by its id: ids, and names in lower case; None: not told, or no such id.
+        find_holders: likewise, whose page an address shows, whatever stands behind it.
+        parse_post_address: returns an account and a key that each address of a post has in common; None: it is of none.
+        links: how links in texts look that names and ids stand in; None: as other addresses.
+        places: fields of a post's JSON that say where it was written.
         profiles: the endpoints of profiles whose parameters ids and usernames name whose: stored profiles answer them.
         look_ups: the other endpoints that tell whether an account is there before its posts are requested.
         active: the rule by which probed accounts are active where a campaign names none; see `RefreshSection.active`.
@@ -66,6 +106,14 @@ class PlatformFacts:
     replaces_posts: bool = False
     partial_mentions: bool = False
     tells_protected: bool = False
+    hosts: tuple[str, ...] = ()
+    id_starts: tuple[str, ...] = ()
+    find_ids: Callable[[str], Iterable[str]] = has_no_ids
+    find_owners: Callable[[str], set[str] | None] = names_nobody
+    find_holders: Callable[[str], set[str] | None] = names_nobody
+    parse_post_address: Callable[[str], tuple[str, str] | None] = names_nobody
+    links: LinkShape | None = None
+    places: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ()
     look_ups: tuple[str, ...] = ()
     active: str = "180d"
@@ -82,6 +130,9 @@ X = PlatformFacts(
     env_advice='export X_BEARER_TOKEN=..., and token_env = "X_BEARER_TOKEN" under [source]; or, of OAuth 1.0a, four '
     'variables: tokens = [{ env = ["X_KEY", "X_KEY_SECRET", "X_ACCESS", "X_ACCESS_SECRET"], kind = "user" }]',
     is_token=x.is_token,
+    hosts=("api.x.com", "api.twitter.com"),
+    links=LinkShape(x.LINK, x.MARK, x.HOSTS, x.split_link),
+    places=x.PLACES,
     numeric_ids=True,
     edits_posts=False,
     tells_protected=True,
@@ -93,6 +144,11 @@ BLUESKY = PlatformFacts(
     env_advice="export BSKY_APP_PASSWORD=..., and under [source] your handle as identifier and "
     'token_env = "BSKY_APP_PASSWORD"',
     is_token=bluesky.is_token,
+    id_starts=("did:",),
+    find_ids=bluesky.find_ids,
+    find_owners=bluesky.find_owners,
+    find_holders=bluesky.find_holders,
+    parse_post_address=bluesky.parse_post_address,
     short_names=True,
     omitted_from=".",
     profiles=("/xrpc/app.bsky.actor.getProfiles",),
@@ -105,12 +161,17 @@ MASTODON = PlatformFacts(
     omitted_from="@",
     federated=True,
     post_marks=True,
+    find_owners=mastodon.find_owners,
+    find_holders=mastodon.find_holders,
+    parse_post_address=mastodon.parse_post_address,
     look_ups=("/api/v1/accounts/lookup",),
 )
 WEB = PlatformFacts(
     "web",
     "the web",
     pages=True,
+    id_starts=("http://", "https://"),
+    find_owners=web.find_owners,
     replaces_posts=True,
     partial_mentions=True,
     active="exists",
@@ -134,3 +195,28 @@ def find_platform_facts(name: str) -> PlatformFacts:
     """
     facts: PlatformFacts = BUILT_IN[name] if name in BUILT_IN else PLATFORMS.load(name).facts
     return facts
+
+
+@cache
+def list_platform_facts() -> tuple[PlatformFacts, ...]:
+    """Return what is known of all platforms; those that other packages add come first."""
+    added = [name for name in PLATFORMS.list_names() if name not in BUILT_IN]
+    return (*map(find_platform_facts, added), *BUILT_IN.values())
+
+
+@cache
+def list_link_shapes() -> tuple[LinkShape, ...]:
+    """Return how links look of the platforms that have their own form."""
+    return tuple(facts.links for facts in list_platform_facts() if facts.links is not None)
+
+
+@cache
+def list_owner_finders() -> tuple[Callable[[str], set[str] | None], ...]:
+    """Return `find_owners` of the platforms whose ids of posts tell the author."""
+    return tuple(facts.find_owners for facts in list_platform_facts() if facts.find_owners is not names_nobody)
+
+
+@cache
+def list_id_starts() -> tuple[str, ...]:
+    """Return how ids of accounts begin that can be told from names."""
+    return tuple(start for facts in list_platform_facts() for start in facts.id_starts)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy import Connection, func, literal_column, select
 
 from socialcrawl.engine.model import AccountRow, Node, SameAs, Who
+from socialcrawl.platforms.facts import list_platform_facts
 from socialcrawl.storage.database.bulk import Lookup, make_insert, make_update, match_keys
 from socialcrawl.storage.schema.tables import account
 
@@ -25,11 +26,12 @@ PROFILE = (
 def parse_account(name: str) -> Who:
     """Return the account that a person names: by its username, or by an id that says itself that it is one.
 
-    The DID of an account of Bluesky is one, and so is the address of a page, which is its name too.
+    The address of a page is its name too.
     """
-    if name.startswith(("http://", "https://")):
-        return Who(name, name)
-    return Who(name, None) if name.startswith("did:") else Who(None, name)
+    for facts in list_platform_facts():
+        if name.startswith(facts.id_starts):
+            return Who(name, name if facts.pages else None)
+    return Who(None, name)
 
 
 class Nodes:

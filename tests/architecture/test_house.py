@@ -33,7 +33,7 @@ FLOORS = [
     {"crawls", "platforms"},
     {"storage", "ratelimit", "forecast", "importance"},
     {"graph", "formats"},
-    {"engine", "platforms.facts"} | {f"platforms.{name}.identifiers" for name in ("x", "bluesky")},
+    {"engine", "platforms.facts"} | {f"platforms.{name}.identifiers" for name in ("x", "bluesky", "mastodon", "web")},
     {"system", "text"},
     {"errors", "__init__"},
 ]
@@ -384,6 +384,30 @@ def test_what_asks_for_the_name_of_a_platform_is_known(line):
     assert any(map(asks_which_platform, ast.walk(ast.parse(line))))
 
 
+ADDRESS = re.compile(
+    r"at://|\bdid:|bsky\\?\.app|app\\?\.bsky|\b(?:twitter|x)\)?\\?\.com|/2/(?:tweets|users)|/xrpc/|/api/v[12]/"
+)
+
+
+def knows_an_address(node, _classes=()):
+    """Whether a node compares with, looks for or keeps an address of a platform, or an id that begins like one."""
+    called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+    kept = isinstance(node, ast.Assign) and all(isinstance(one, ast.Name) and one.id.isupper() for one in node.targets)
+    if not (isinstance(node, ast.Compare) or kept or called in AFFIXES | {"compile", "fullmatch", "match", "search"}):
+        return False
+    texts = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str))
+    return any(ADDRESS.search(text) for text in texts)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['name.startswith(("did:", "http://"))', '"at://" in key', r're.compile(r"(?:twitter|x)\.com/\w+")',
+     'HOST = "bsky.app"', 'TIMELINE = "/2/users/:id/tweets"', 'host == "api.x.com"'],
+)  # fmt: skip
+def test_what_knows_an_address_of_a_platform_is_seen(line):
+    assert any(map(knows_an_address, ast.walk(ast.parse(line))))
+
+
 def find_askers(asks, classes, homes):
     """The lines that tell kinds or platforms apart, by file, without those in their own folder."""
     found = {}
@@ -440,6 +464,21 @@ def test_no_module_but_the_platforms_themselves_asks_for_the_name_of_a_platform(
     found = find_askers(asks_which_platform, PLATFORM_CLASSES, homes)
     assert not {file: lines for file, lines in found.items() if file not in KNOW_PLATFORMS}
     assert not KNOW_PLATFORMS.keys() - found.keys()
+
+
+KNOW_ADDRESSES = {
+    "platforms/facts.py": "lists what is known of each platform",
+    "cli/mock_options.py": "shows how a limit of the mock is written",
+    "exporters/datasheet_facts.py": "counts the timelines that were cut, on X",
+}
+"""Files outside of platforms/PLATFORM/ and the mock that know an address, and why."""
+
+
+def test_no_module_but_the_platforms_themselves_knows_an_address_of_one():
+    homes = ["mock/", *(f"platforms/{name}/" for name in PLATFORMS)]
+    found = find_askers(knows_an_address, {}, homes)
+    assert not {file: lines for file, lines in found.items() if file not in KNOW_ADDRESSES}
+    assert not KNOW_ADDRESSES.keys() - found.keys()
 
 
 def test_every_public_name_has_a_docstring():

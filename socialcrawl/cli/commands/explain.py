@@ -22,7 +22,7 @@ from socialcrawl.crawls.trace import AccountTrace
 from socialcrawl.crawls.track.report import VisitHistory
 from socialcrawl.engine.draws import CHANCE, STEERED
 from socialcrawl.engine.model import Act
-from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.platforms.facts import find_platform_facts, list_id_starts
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.queries.traces import AccountVisit, CampaignTraces, IncomingLink
 from socialcrawl.text.terminal import write_json
@@ -254,7 +254,7 @@ def _name_node(explanation: Explanation, node: Any) -> str:
 
 def format_account(name: str) -> str:
     """Return an account as people read it: names with an @; ids and the addresses of pages as they are."""
-    return name if name.isdecimal() or name.startswith(("did:", "http://", "https://")) else f"@{name}"
+    return name if name.isdecimal() or name.startswith(list_id_starts()) else f"@{name}"
 
 
 def _make_plain(value: Any) -> Any:

@@ -17,7 +17,7 @@ from socialcrawl.crawls.reporting import renew_snapshots
 from socialcrawl.engine.clock import SystemClock
 from socialcrawl.engine.model import format_time
 from socialcrawl.errors import SettingsError, SocialcrawlError
-from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.platforms.facts import find_platform_facts, list_id_starts
 from socialcrawl.platforms.registry import find_platform
 from socialcrawl.storage.database.address import DatabaseAddress
 from socialcrawl.storage.database.connection import Opened, open_database
@@ -178,9 +178,7 @@ def normalize_order(connection: Any, order: ErasureOrder, platform: str) -> Eras
     normal = ErasureOrder(posts=posts, places=order.places, passed=order.passed)
     for key, why in (*order.users.items(), *order.names.items()):
         name = _normalize_account(connection, key, platform)
-        (normal.users if name.startswith(("did:", "http://", "https://")) or name.isdecimal() else normal.names)[
-            name
-        ] = why
+        (normal.users if name.startswith(list_id_starts()) or name.isdecimal() else normal.names)[name] = why
     return normal
 
 

@@ -1,11 +1,21 @@
-"""How tokens of X look. Pure, and below everything that uses it."""
+"""How tokens of X and links to it look. Pure, and below everything that uses it."""
 
 import base64
 import binascii
 import re
+from collections.abc import Iterator
+from urllib.parse import unquote_plus
 
 BEARER = re.compile(r"A{16,}[A-Za-z0-9%+/=_-]{8,}")  # of an application
 ACCESS = re.compile(r"\d{5,20}-[A-Za-z0-9]{25,}")  # an access token of OAuth 1.0a
+
+LINK = re.compile(r"(?<![\w.-])(?:https?://)?(?:\w+\.)?(?:twitter|x)\.com/[^\s\"'<>]*[^\s\"'<>.,;:!?)]", re.IGNORECASE)
+MARK, HOSTS = ".com/", ("x.com/", "twitter.com/")
+OWNER = re.compile(r"\.com/(?:#!/)?@?(\w+)", re.IGNORECASE)
+WORD = re.compile(r"\w++(?!=)")  # what stands before `=` is the name of a parameter
+SHARED = re.compile(r"[?&]s=\d{1,3}(?=&|$)")  # by which button a link was shared: no id
+WORDS = frozenset({"status", "statuses", "web", "photo", "video", "user"})  # what links say behind the owner
+PLACES = ("geo", "coordinates", "place")  # what a post's JSON says of where it was written
 
 
 def is_token(word: str, section: str) -> bool:
@@ -23,3 +33,13 @@ def _is_of_user(word: str) -> bool:
     except (binascii.Error, ValueError):
         return False
     return re.search(rb":\d+:\d+:(?:at|rt):\d", inside) is not None
+
+
+def split_link(link: str) -> Iterator[str]:
+    """Yield the words of a link in lower case that could be a name or an id: not the host, not X's own words."""
+    plain = SHARED.sub("", unquote_plus(unquote_plus(link)))
+    owner = OWNER.search(plain)
+    begin = owner.end() if owner else plain.lower().find(MARK) + len(MARK)
+    if owner:
+        yield owner[1].lower()
+    yield from (word for match in WORD.finditer(plain, begin) if (word := match[0].lower()) not in WORDS)

@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
 import orjson
 
-from socialcrawl.platforms.facts import find_platform_facts
-from socialcrawl.storage.erasure.addresses import AT, DID, find_holders, normalize_page, parse_post_address
+from socialcrawl.platforms.facts import find_platform_facts, list_platform_facts
+from socialcrawl.storage.erasure.addresses import find_holders, normalize_page, parse_post_address
 from socialcrawl.storage.erasure.texts import has_link, has_mention
 
 KINDS = ("request", "id", "name", "text", "link")  # where a match is; the first of these counts
@@ -218,7 +218,7 @@ def _match_text(told: str, sought: SearchKeys) -> Iterator[str]:
     if ":" in text or "/" in text:
         if has_link(text, sought.names, sought.keys) or any(_is_linked(one, sought) for one in ADDRESS.findall(text)):
             yield "link"
-        if any(one in sought.ids for one in DID.findall(text)) or any(one in sought.keys for one in AT.findall(text)):
+        if any(one in sought.keys for facts in list_platform_facts() for one in facts.find_ids(text)):
             yield "id"
 
 

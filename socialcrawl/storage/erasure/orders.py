@@ -10,6 +10,7 @@ import orjson
 
 from socialcrawl.errors import SettingsError
 from socialcrawl.formats.documents import explain_unreadable, read_lines
+from socialcrawl.platforms.facts import list_id_starts
 
 WHY = "forget"
 GEO = "scrub_geo"  # only the places of posts are to go, not the posts
@@ -39,7 +40,7 @@ class ErasureOrder:
         """Add a user: `@name`, a name, or an id: digits (a name of digits is written with its @), a DID, an address."""
         text = given.strip()
         name = text.removeprefix("@")
-        if text.isdecimal() or name.lower().startswith(("did:", "http://", "https://")):
+        if text.isdecimal() or name.lower().startswith(list_id_starts()):
             self.users[name] = WHY
         elif NAME.fullmatch(name):
             self.names[name.lower()] = WHY

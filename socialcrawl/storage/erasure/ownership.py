@@ -1,32 +1,22 @@
-"""Whose a post is where its id says so, and whom people mean by a short name.
+"""Whose a post is where its id says so, and whom people mean by a short name."""
 
-Ids of X tell nothing. A post of Bluesky is `at://DID/...` (a repost without an id of its own names two of them), one
-of Mastodon the address at which its instance shows it, a page of the web its own address.
-"""
-
-import re
 from collections.abc import Container, Iterable
-from urllib.parse import unquote
 
 from sqlalchemy import Connection, func, or_, select
 
-from socialcrawl.platforms.facts import find_platform_facts
+from socialcrawl.platforms.facts import find_platform_facts, list_owner_finders
 from socialcrawl.storage.schema.tables import account
-
-AT = re.compile(r"at://([^/\s]+)/|\brepost:(did:[a-z]+:[\w.%-]+)")
-STATUS = re.compile(r"https?://([^/?#@\s]+)/(?:users/|@)([^/?#@\s]+)/[^/?#\s]", re.IGNORECASE)
 
 
 def find_owners(key: str | None) -> set[str]:
-    """Return the accounts that a post id names: DIDs, handles, name@domain in lower case, the address of a page."""
+    """Return the accounts that a post id names, see `PlatformFacts.find_owners`."""
     if not key or "/" not in key:
         return set()
-    if "at://" in key:
-        return {name for match in AT.finditer(key) for name in match.groups() if name}
-    if key.lower().startswith(("http://", "https://")):
-        status = STATUS.match(key)
-        return {key, f"{unquote(status[2])}@{status[1]}".lower()} if status else {key}
-    return set()
+    owners: set[str] = set()
+    for find in list_owner_finders():
+        if found := find(key):
+            owners |= found
+    return owners
 
 
 def is_owned(key: str | None, ids: Container[str], names: Container[str]) -> bool:

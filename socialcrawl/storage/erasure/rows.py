@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, case, delete, null, or_, select, update
 
+from socialcrawl.platforms.facts import list_link_shapes, list_platform_facts
 from socialcrawl.storage.database import bulk
 from socialcrawl.storage.database.bulk import Statement, make_update, select_by_keys
 from socialcrawl.storage.erasure import tombstones
@@ -21,9 +22,7 @@ FEW = 20  # names to search for in SQL
 PROFILE = ("name", "description", "created_at", "followers", "following", "posts", "listed", "protected", "verified",
            "url", "profile_at")  # fmt: skip
 REFERENCES = ("reply_to", "quote_of", "conversation_id")
-PLACES = ("geo", "coordinates", "place")  # what X's JSON says of where a post was written
 MARKS = ("@", "\uff20")
-HOSTS = ("x.com/", "twitter.com/")
 
 
 def cut_references(connection: Connection) -> int:
@@ -60,7 +59,8 @@ def replace_in_rows(connection: Connection, gone: ErasureTargets) -> int:
     texts = post.c.text, post.c.urls, original.label("original")
     columns = select(post.c.id, *texts).where(post.c.id.not_in(select(gone_post.c.id)))
     if len(gone.names) <= FEW:  # the database finds a few words sooner than we look at every text
-        words = [*(name for name in gone.names if name.isascii()), *(key for key in gone.ids if "://" in key), *HOSTS]
+        words = [*(name for name in gone.names if name.isascii()), *(key for key in gone.ids if "://" in key)]
+        words += [host for shape in list_link_shapes() for host in shape.hosts]
         if not all(map(str.isascii, gone.names)):  # SQLite knows the cases of ASCII only
             words += MARKS
         found_in = (text.icontains(word, autoescape=True) for text in (*texts[:2], original) for word in words)
@@ -137,11 +137,11 @@ def remove_places(connection: Connection, order: ErasureOrder, platform: str) ->
     by_user = select_by_keys(connection, written, account.c.platform_id, sorted(users))
     by_id = select_by_keys(connection, whole, post.c.id, sorted(ids))
     rows = {row.id: row.original for row in (*by_user, *by_id)}
-    changed = []
+    changed, places = [], {name for facts in list_platform_facts() for name in facts.places}
     for key, original in rows.items():
         told = orjson.loads(original) if original else {}
-        if any(name in told for name in PLACES):
-            left = {name: value for name, value in told.items() if name not in PLACES}
+        if not places.isdisjoint(told):
+            left = {name: value for name, value in told.items() if name not in places}
             changed.append((orjson.dumps(left).decode(), key))
     write_rows(make_update(connection, post, ("original",), "id"), changed)
     return len(changed), {*rows, *ids}

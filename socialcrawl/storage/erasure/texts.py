@@ -1,24 +1,20 @@
 """Texts, links and profiles without the names of the forgotten. Pure.
 
-A name stands in a text as `@name`, or in a link to the platform. Where something could be a name or not, it goes; but
-`@bob.example.org` is somebody else than `@bob`.
+A name stands in a text as `@name`, or in a link to a platform (`PlatformFacts.links`). Where something could be a name
+or not, it goes; but `@bob.example.org` is somebody else than `@bob`.
 """
 
 import re
 from collections.abc import Container, Iterable, Iterator
-from urllib.parse import unquote_plus
 
 import orjson
+
+from socialcrawl.platforms.facts import LinkShape, list_link_shapes
 
 STANDIN = "@forgotten"  # what stands where a name stood
 NAMED = re.compile("[@\uff20]([\\w.@-]+)")
 # X's names: other letters may follow without a blank, but for the accented ones, with which X takes it for no name.
 PLAIN = re.compile(r"([A-Za-z0-9_]++)(?![.@]\w|[\u00c0-\u024f])", re.ASCII)
-LINK = re.compile(r"(?<![\w.-])(?:https?://)?(?:\w+\.)?(?:twitter|x)\.com/[^\s\"'<>]*[^\s\"'<>.,;:!?)]", re.IGNORECASE)
-OWNER = re.compile(r"\.com/(?:#!/)?@?(\w+)", re.IGNORECASE)
-WORD = re.compile(r"\w++(?!=)")  # what stands before `=` is the name of a parameter
-SHARED = re.compile(r"[?&]s=\d{1,3}(?=&|$)")  # by which button a link was shared: no id
-WORDS = frozenset({"status", "statuses", "web", "photo", "video", "user"})  # what X's own links say behind the owner
 
 
 def find_names(texts: Iterable[str]) -> set[str]:
@@ -45,7 +41,8 @@ def has_mention(text: str, names: Container[str]) -> bool:
 
 def has_link(text: str, names: Container[str], ids: Container[str] = ()) -> bool:
     """Return whether a text holds a link to the platform with one of the names (in lower case) or ids."""
-    return ".com/" in text.lower() and _is_link_to(text, names, ids)
+    low = text.lower()
+    return any(shape.mark in low and _holds(shape, text, names, ids) for shape in list_link_shapes())
 
 
 def replace_names(text: str, names: Container[str], ids: Container[str] = ()) -> str:
@@ -57,16 +54,21 @@ def replace_names(text: str, names: Container[str], ids: Container[str] = ()) ->
         ids: of posts and users.
     """
 
-    def link(match: re.Match[str]) -> str:
-        return STANDIN if _is_link_to(match[0], names, ids) else match[0]
-
     def name(match: re.Match[str]) -> str:
         gone = next((name for name in _iterate_spellings(match[1]) if name.lower() in names), None)
         return match[0] if gone is None else STANDIN + match[1][len(gone) :]
 
-    if ".com/" in text.lower():
-        text = LINK.sub(link, text)
+    for shape in list_link_shapes():
+        if shape.mark in text.lower():
+            text = _replace_links(shape, text, names, ids)
     return NAMED.sub(name, text) if "@" in text or "\uff20" in text else text
+
+
+def _replace_links(shape: LinkShape, text: str, names: Container[str], ids: Container[str]) -> str:
+    def link(match: re.Match[str]) -> str:
+        return STANDIN if _holds(shape, match[0], names, ids) else match[0]
+
+    return shape.pattern.sub(link, text)
 
 
 def remove_links(listed: str | None, names: Container[str], ids: Container[str] = ()) -> str | None:
@@ -88,18 +90,16 @@ def _iterate_spellings(written: str) -> Iterator[str]:
 
 
 def _find_links(text: str) -> set[str]:
-    return set() if ".com/" not in text.lower() else {word for link in LINK.findall(text) for word in _split_link(link)}
-
-
-def _split_link(link: str) -> Iterator[str]:
-    """Yield the words of a link in lower case that could be a name or an id: not the host, not X's own words."""
-    plain = SHARED.sub("", unquote_plus(unquote_plus(link)))
-    owner = OWNER.search(plain)
-    begin = owner.end() if owner else plain.lower().find(".com/") + len(".com/")
-    if owner:
-        yield owner[1].lower()
-    yield from (word for match in WORD.finditer(plain, begin) if (word := match[0].lower()) not in WORDS)
+    low, words = text.lower(), set[str]()
+    for shape in list_link_shapes():
+        if shape.mark in low:
+            words.update(word for link in shape.pattern.findall(text) for word in shape.split(link))
+    return words
 
 
 def _is_link_to(link: str, names: Container[str], ids: Container[str]) -> bool:
-    return any(word in names or word in ids for found in LINK.findall(link) for word in _split_link(found))
+    return any(_holds(shape, link, names, ids) for shape in list_link_shapes())
+
+
+def _holds(shape: LinkShape, text: str, names: Container[str], ids: Container[str]) -> bool:
+    return any(word in names or word in ids for link in shape.pattern.findall(text) for word in shape.split(link))

@@ -17,6 +17,8 @@ from typer.testing import CliRunner
 from socialcrawl.cli.definitions.maintenance import forget
 from socialcrawl.engine.model import Mention, Page, PostRow, Request, Who
 from socialcrawl.errors import SettingsError
+from socialcrawl.platforms.facts import PlatformFacts, list_platform_facts
+from socialcrawl.storage.erasure import addresses, ownership
 from socialcrawl.storage.erasure.forgetting import forget as carry_out
 from socialcrawl.storage.erasure.orders import read_order
 from socialcrawl.storage.erasure.ownership import find_owners, find_similar_names, is_owned, shorten_name
@@ -94,6 +96,30 @@ def test_any_id_and_any_name_can_be_looked_at(text):
         for one in find_owners(text) | find_owners(f"at://{text}/x") | find_owners(f"https://{text}")
     )
     assert shorten_name(text) is None or shorten_name(text) in text.lower()
+
+
+def test_a_platform_that_another_package_adds_says_whose_its_posts_and_addresses_are(monkeypatch):
+    def find_holders(address):
+        return {address.rpartition("/")[2]} if address.startswith("https://forum.example/") else None
+
+    forum = PlatformFacts(
+        "forum",
+        "the forum",
+        find_owners=lambda key: {key.partition("/")[0]} if key.startswith("member") else None,
+        find_holders=find_holders,
+        parse_post_address=lambda address: ("eve", "7") if address.endswith("/eve/7") else None,
+    )
+    whole = (forum, *list_platform_facts())
+    monkeypatch.setattr(addresses, "list_platform_facts", lambda: whole)
+    monkeypatch.setattr(ownership, "list_owner_finders", lambda: [facts.find_owners for facts in whole])
+    assert find_owners("member7/12") == {"member7"}
+    assert find_owners(at(BOB, 1)) == {BOB}
+    assert addresses.find_holders("https://forum.example/@eve") == {"@eve"}
+    assert addresses.find_holders("https://a.example/@eve") == {"eve@a.example"}
+    assert addresses.find_holders("https://bsky.app/profile/Eve.example/post/1") == {"Eve.example", "eve.example"}
+    assert addresses.parse_post_address("https://forum.example/eve/7") == ("eve", "7")
+    assert addresses.parse_post_address("https://a.example/@Eve/7") == ("eve@a.example", "7")
+    assert addresses.parse_post_address(at(BOB, 1)) == (BOB, "1")
 
 
 @BOTH
