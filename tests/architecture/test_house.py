@@ -312,6 +312,13 @@ def is_key(node, names):
     return isinstance(node, ast.Attribute) and node.attr == "name" and bool(names & names_in(node.value))
 
 
+def is_list_of(node, names):
+    """Whether a node is a list that contains several of `names`."""
+    if not isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return False
+    return len(names & {one.value for one in node.elts if isinstance(one, ast.Constant)}) > 1
+
+
 def asks_which(node, names, classes):
     """Whether a node tells apart what is called one of `names`, or is of one of `classes`.
 
@@ -340,7 +347,9 @@ def asks_which(node, names, classes):
 
 
 def asks_which_kind(node, classes=frozenset(KIND_CLASSES)):
-    """Whether a node tells kinds of campaigns apart, or reads the section of one."""
+    """Whether a node tells kinds of campaigns apart, is a list of several, or reads the section of one."""
+    if is_list_of(node, KINDS):
+        return True
     if isinstance(node, ast.Attribute) and node.attr in KINDS:
         return ast.unparse(node.value).rpartition(".")[2].endswith("settings")
     return asks_which(node, KINDS, classes)
@@ -348,15 +357,14 @@ def asks_which_kind(node, classes=frozenset(KIND_CLASSES)):
 
 def asks_which_platform(node, classes=frozenset(PLATFORM_CLASSES)):
     """Whether a node tells platforms apart, or is a list of several."""
-    if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return len(PLATFORMS & {one.value for one in node.elts if isinstance(one, ast.Constant)}) > 1
-    return asks_which(node, PLATFORMS, classes)
+    return is_list_of(node, PLATFORMS) or asks_which(node, PLATFORMS, classes)
 
 
 @pytest.mark.parametrize(
     "line",
     ['kind == "track"', 'settings.kind in ("refresh", "other")', "facts is not COLLECT", "name == facts.SAMPLE.name",
      'kind.startswith("sample")', 'WORDS = {"track": "revisited"}', "WORDS = {TRACK.name: 1}", 'given.get("refresh")',
+     'PARTS = ("track", "topic", "refresh")',
      'stored["sample"]', "self.settings.sample.tree", "isinstance(crawl, Track)", "isinstance(crawl, (Other, Sample))",
      "issubclass(made, crawls.Refresh | Other)", "match kind:\n case 'sample': pass",
      "match crawl:\n case Track(): pass"],

@@ -20,7 +20,7 @@ EXPORT, PART, FOLDER = "the folder of an export", "a file of an export", "a fold
 TABLES = {".csv": "a CSV file", ".tsv": "a CSV file", ".parquet": "a Parquet file", ".jsonl": "a file of JSON lines"}
 OTHER, EMPTY = "a file of another kind", "an empty file"
 SHEET = "datasheet.json"  # which every export has
-SECTIONS = {"topic", "seeds", "crawl", "source", "track", "refresh", "sample", "budget", "kind", "database"}
+SECTIONS = {"topic", "seeds", "crawl", "source", "budget", "kind", "database"}  # of which a campaign file has one
 WRITES_ONE = "`socialcrawl init` writes one"
 SHOWN = 5  # files that a message names
 
